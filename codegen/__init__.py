@@ -1,0 +1,57 @@
+"""Graphs in, Python text out.
+
+A small compiler back end that knows no tensor and no gradient: types with free dimensions, an SSA
+graph over ops that the client supplies, rewriting, passes, and emitters for NumPy and JAX. It
+imports the standard library only.
+"""
+
+from codegen.emit import TARGETS, Source, emit
+from codegen.errors import CodegenError
+from codegen.ir import Builder, Call, Check, Constant, Frame, Graph, Op, Origin, Trait, Value
+from codegen.load import kernel, load
+from codegen.passes import PIPELINE, Client, optimize
+from codegen.rewrite import Rewriter, Rule, rewrite
+from codegen.sizes import Dim, Size, SizeError, Sizes
+from codegen.spelling import Slot, Spelling, Subscript, spell
+from codegen.text import parse, print_graph
+from codegen.types import ArrayType, ShapeError
+from codegen.verify import VerifyError, verify
+
+__all__ = [
+    "PIPELINE",
+    "TARGETS",
+    "ArrayType",
+    "Builder",
+    "Call",
+    "Check",
+    "Client",
+    "CodegenError",
+    "Constant",
+    "Dim",
+    "Frame",
+    "Graph",
+    "Op",
+    "Origin",
+    "Rewriter",
+    "Rule",
+    "ShapeError",
+    "Size",
+    "SizeError",
+    "Sizes",
+    "Slot",
+    "Source",
+    "Spelling",
+    "Subscript",
+    "Trait",
+    "Value",
+    "VerifyError",
+    "emit",
+    "kernel",
+    "load",
+    "optimize",
+    "parse",
+    "print_graph",
+    "rewrite",
+    "spell",
+    "verify",
+]

@@ -1,0 +1,569 @@
+"""An optimized graph and a target enter; the source of one Python function leaves.
+
+What both targets share: one statement for each value that the user named or that is read more than
+once, everything else nested where it is read; the user's line as a comment over each group; names
+reused when their old value is dead; memory of dying operands overwritten where the graph allows.
+"""
+
+from __future__ import annotations
+
+import cmath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from codegen import sizes as sz
+from codegen.emit.writer import Names, Writer, quote
+from codegen.ir import Call, Check, Constant, Graph, Node, Number, Op, Origin, Trait, Value, dims_of
+from codegen.sizes import Dim, Quotient, Size, SliceLength
+from codegen.spelling import (
+    ABSENT,
+    ATOM,
+    PRODUCT,
+    SUM,
+    UNARY,
+    Absent,
+    Fragment,
+    Spelling,
+    Subscript,
+)
+from codegen.types import DTYPES, ArrayType, kind, promote, weak
+
+INLINE_WIDTH = 64
+
+
+@dataclass(frozen=True)
+class Target:
+    """What distinguishes one target's Python from another's."""
+
+    name: str
+    module: str
+    imports: tuple[str, ...]
+    decorator: str = ""
+    inplace: bool = False
+    checks_returned: bool = False
+    ufuncs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Generated text and the name of its function."""
+
+    text: str
+    name: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """How a value reads at this point: its text, the variables in it, and whether it is a name."""
+
+    fragment: Fragment
+    reads: frozenset[str]
+    bound: bool
+
+
+def write(graph: Graph, target: Target) -> Source:
+    """The whole text: header, imports, function."""
+    return _Emitter(graph, target).run()
+
+
+class _Emitter:
+    def __init__(self, graph: Graph, target: Target) -> None:
+        self.graph = graph
+        self.target = target
+        self.sizes = graph.sizes
+        frame = graph.frame
+        reserved = {graph.name, "np", "jax", "jnp", "len", *frame.parameters, *frame.captures}
+        self.names = Names(reserved)
+        self.writer = Writer()
+        self.shown: dict[Value, _Shown] = {}
+        self.owner: dict[str, Value] = {}  # which value a variable holds now
+        self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
+        self.left = self._count_uses()
+        self.uses = dict(self.left)
+        self.wish = self._output_names()
+        self.python_numbers: set[Value] = set()
+        self.checks: list[str] = []
+        self.group: tuple[object, ...] = ()
+        self.section = ""
+
+    # -- the whole ------------------------------------------------------------------------------
+
+    def run(self) -> Source:
+        graph, writer, frame = self.graph, self.writer, self.graph.frame
+        for line in graph.about.splitlines():
+            writer.comment(line) if line else writer.line("#")
+        for line in self.target.imports:
+            writer.line(line)
+        writer.line()
+        writer.line()
+        if self.target.decorator:
+            writer.line(self.target.decorator)
+        keywords = ["*", *frame.captures] if frame.captures else []
+        writer.line(f"def {graph.name}({', '.join([*frame.parameters, *keywords])}):")
+        writer.depth += 1
+        for value, read in zip(graph.inputs, frame.reads, strict=True):
+            self._input(value, read)
+        for node in graph.nodes:
+            self._node(node)
+        writer.line(f"return {self._returns()}")
+        return Source(writer.text(), graph.name, self.target.name)
+
+    def _count_uses(self) -> dict[Value, int]:
+        left: dict[Value, int] = {}
+        for node in self.graph.nodes:
+            counts = [1] * len(node.operands)
+            if isinstance(node, Call):
+                uses = self._spelling(node).uses
+                for i, name in enumerate(node.op.operands):
+                    if not name.startswith("*") and i < len(counts):
+                        counts[i] = uses.get(name, 0)
+            for operand, count in zip(node.operands, counts, strict=True):
+                left[operand] = left.get(operand, 0) + count
+        for output in self.graph.outputs:
+            left[output] = left.get(output, 0) + 1
+        return left
+
+    def _output_names(self) -> dict[Value, str]:
+        wish: dict[Value, str] = {}
+        for output, name in zip(self.graph.outputs, self.graph.frame.names, strict=False):
+            wish.setdefault(output, name)
+        return wish
+
+    def _spelling(self, call: Call) -> Spelling:
+        return call.op.spelled(self.target.name, dict(call.attributes))
+
+    def _input(self, value: Value, read: str) -> None:
+        name = read
+        if not self.left.get(value) and read not in self.graph.frame.parameters:
+            if not value.type.shape:
+                return
+        if not read.isidentifier():
+            name = self.names.wish(value.origin.name or "x")
+            self.names.reserved.add(name)
+            self.writer.line(f"{name} = {read}")
+        self.shown[value] = _Shown(Fragment(name), frozenset({name}), True)
+        if value.type.weak:
+            self.python_numbers.add(value)
+
+    def _returns(self) -> str:
+        texts = [self._take(output).fragment.text for output in self.graph.outputs]
+        template = self.graph.frame.returns
+        if template is None:
+            shown = ", ".join(texts) + ("," if len(texts) == 1 else "")
+        else:
+            shown = re.sub(r"\{(\d+)\}", lambda m: texts[int(m[1])], template)
+        if not self.target.checks_returned or not self.checks:
+            return shown
+        return f"({shown}), ({', '.join(self.checks)},)"
+
+    # -- nodes ----------------------------------------------------------------------------------
+
+    def _node(self, node: Node) -> None:
+        match node:
+            case Constant(value, result):
+                self.shown[result] = _Shown(literal(value, self.target), frozenset(), True)
+                self.python_numbers.add(result)
+            case Check():
+                self._check(node)
+            case Call():
+                self._call(node)
+
+    def _check(self, check: Check) -> None:
+        shown = self._take(check.operand)
+        condition, where = _condition(check, shown.fragment, self.target)
+        if self.target.checks_returned:
+            name = self.names.wish("look")
+            self._statement([f"{name} = {condition}"], check.origin)
+            self.checks.append(name)
+            return
+        message = f"{where}: not the outcome that was traced ({check.outcome!r})"
+        negated = condition[4:] if condition.startswith("not ") else f"not {condition}"
+        self._statement([f"if {negated}:", f"    raise LookupError({quote(message)})"], check.origin)
+
+    def _call(self, call: Call) -> None:
+        spelling = self._spelling(call)
+        if len(call.results) == 1 and self._may_nest(call, spelling):
+            value = call.results[0]
+            shown = self._expression(call, spelling)
+            if value in self.python_numbers or len(shown.fragment.text) <= INLINE_WIDTH:
+                self.pending[value] = self.shown[value] = shown
+                return
+            self._bind(call, [f"{{}} = {shown.fragment.text}"], shown.reads)
+            return
+        self._write(call, spelling)
+
+    def _may_nest(self, call: Call, spelling: Spelling) -> bool:
+        value = call.results[0]
+        if spelling.expression is None:
+            return False
+        if Trait.EXTENT in call.op.traits:
+            self.python_numbers.add(value)
+        if self.uses.get(value, 0) != 1:
+            return False
+        if value in self.wish or (value.origin.final and value.origin.name):
+            return False
+        user = self.graph.users.get(value, ())
+        if not user:
+            return True
+        reader = user[0]
+        if isinstance(reader, Check):
+            return True
+        assert not isinstance(reader, Constant)
+        origin = reader.results[0].origin
+        here = value.origin
+        if here.section != origin.section:
+            return False
+        if not here.section and (here.file, here.line) != (origin.file, origin.line):
+            return False
+        takes_over = (
+            self.target.inplace
+            and reader.reuse is not None
+            and reader.operands[reader.reuse] is value
+        )
+        if takes_over and Trait.ELEMENTWISE not in call.op.traits:
+            return False
+        return self._overwrites(call) is None
+
+    def _write(self, call: Call, spelling: Spelling) -> None:
+        reused = self._overwrites(call)
+        if reused is not None and self._write_over(call, spelling, reused):
+            return
+        if spelling.expression is not None:
+            shown = self._expression(call, spelling)
+            targets = ", ".join(["{}"] * len(call.results))
+            self._bind(call, [f"{targets} = {shown.fragment.text}"], shown.reads)
+            return
+        holes, reads = self._holes(call, spelling)
+        lines = spelling.render_statements({**holes, "out": Fragment("{}")})
+        self._bind(call, lines, reads)
+
+    def _overwrites(self, call: Call) -> str | None:
+        """The variable whose memory this call takes over, if it may and reads well."""
+        if not self.target.inplace or call.reuse is None:
+            return None
+        operand = call.operands[call.reuse]
+        shown = self.shown.get(operand)
+        if shown is None or not shown.bound or operand in self.pending:
+            return None
+        name = shown.fragment.text
+        if self.owner.get(name) is not operand or self.left[operand] != self._reads_of(call, operand):
+            return None
+        mine = self.wish.get(call.results[0]) or call.results[0].origin.name
+        result = call.results[0].origin
+        kept = operand.origin.name if operand.origin.final else None
+        if (result.final or call.results[0] in self.wish) and mine != operand.origin.name:
+            return None
+        if kept is not None and kept != mine:
+            return None
+        if any(name in p.reads for v, p in self.pending.items() if v not in call.operands):
+            return None
+        return name
+
+    def _reads_of(self, call: Call, operand: Value) -> int:
+        uses = self._spelling(call).uses
+        return sum(
+            uses.get(name, 0) if not name.startswith("*") else 1
+            for name, value in zip(_operand_names(call), call.operands, strict=True)
+            if value is operand
+        )
+
+    def _write_over(self, call: Call, spelling: Spelling, name: str) -> bool:
+        assert call.reuse is not None
+        position = call.reuse
+        if Trait.UPDATE in call.op.traits:
+            if spelling.inplace is None:
+                return False
+            holes, _ = self._holes(call, spelling)
+            lines = spelling.render_inplace(holes)
+        elif spelling.infix is not None:
+            symbol = spelling.infix
+            commutes = Trait.COMMUTATIVE in call.op.traits
+            holes, _ = self._holes(call, spelling)
+            texts = [holes[n] for n in _operand_names(call)]
+            if position == 0 or commutes:
+                other = texts[1 - position]
+                assert isinstance(other, Fragment)
+                lines = [f"{name} {symbol}= {other.text}"]
+            else:
+                a, b = (t.text for t in texts if isinstance(t, Fragment))
+                lines = [f"{self.target.ufuncs[symbol]}({a}, {b}, out={name})"]
+        else:
+            shown = self._expression(call, spelling)
+            lines = [f"{shown.fragment.text[:-1]}, out={name})"]
+        self._statement(lines, call.results[0].origin)
+        self._own(call.results[0], name)
+        return True
+
+    # -- text of values -------------------------------------------------------------------------
+
+    def _take(self, value: Value) -> _Shown:
+        """The text of a value for one reading of it."""
+        shown = self.shown[value]
+        self.left[value] = self.left.get(value, 1) - 1
+        self.pending.pop(value, None)
+        return shown
+
+    def _expression(self, call: Call, spelling: Spelling) -> _Shown:
+        if Trait.EXTENT in call.op.traits:
+            shown = self._size(call.attribute("size"))
+            self.python_numbers.add(call.results[0])
+            return shown
+        holes, reads = self._holes(call, spelling)
+        if call.results[0].type.weak:
+            self.python_numbers.add(call.results[0])
+        return _Shown(spelling.render(holes), reads, False)
+
+    def _holes(
+        self, call: Call, spelling: Spelling
+    ) -> tuple[dict[str, Fragment | Absent], frozenset[str]]:
+        holes: dict[str, Fragment | Absent] = {}
+        reads: frozenset[str] = frozenset()
+        fragments = []
+        strong = self._literals_that_need_a_dtype(call)
+        for i, (name, value) in enumerate(zip(_operand_names(call), call.operands, strict=True)):
+            shown = self.shown[value]
+            count = 1 if name.startswith("*") else spelling.uses.get(name, 0)
+            self.left[value] = self.left.get(value, 0) - count
+            self.pending.pop(value, None)
+            fragment = shown.fragment
+            if i in strong:
+                fragment = self._typed(value.type, fragment)
+            fragments.append(fragment)
+            reads |= shown.reads
+            if not name.startswith("*"):
+                holes[name] = fragment
+        last = call.op.operands[-1] if call.op.operands else ""
+        if last.startswith("*"):
+            rest = fragments[len(call.op.operands) - 1 :]
+            holes[last[1:]] = Fragment(f"[{', '.join(f.text for f in rest)}]")
+            arrays = tuple(rest)
+        else:
+            arrays = ()
+        for name, attribute in call.attributes:
+            if isinstance(attribute, Subscript):
+                holes[name] = attribute.render(arrays)
+                holes[f"{name}_tuple"] = attribute.render_tuple(arrays)
+            elif attribute == call.op.attributes[name] and type(attribute) is type(
+                call.op.attributes[name]
+            ):
+                holes[name] = ABSENT
+            else:
+                holes[name], more = self._attribute(attribute)
+                reads |= more
+        return holes, reads
+
+    def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
+        """Operands printed as bare literals that would not give the result its dtype."""
+        bare = [i for i, v in enumerate(call.operands) if v in self.python_numbers]
+        if not bare or Trait.ELEMENTWISE not in call.op.traits:
+            return set()
+        strong = [i for i in bare if not call.operands[i].type.weak]
+        if not strong:
+            return set()
+        if len(bare) == len(call.operands):
+            literals = [i for i in strong if self.graph.constant(call.operands[i]) is not None]
+            return {(literals or strong)[0]} if not call.results[0].type.weak else set()
+        types = [
+            weak(kind(v.type.dtype)) if i in strong and kind(v.type.dtype) != "bool" else v.type
+            for i, v in enumerate(call.operands)
+        ]
+        exact = [v.type for v in call.operands]
+        return set(strong) if promote(types)[0] != promote(exact)[0] else set()
+
+    def _typed(self, type: ArrayType, fragment: Fragment) -> Fragment:
+        return Fragment(f"{self.target.module}.{type.dtype}({fragment.text})")
+
+    def _attribute(self, value: Any) -> tuple[Fragment, frozenset[str]]:
+        match value:
+            case Size():
+                shown = self._size(value)
+                return shown.fragment, shown.reads
+            case str() if value in DTYPES:
+                text = value if value == "bool" else f"{self.target.module}.{value}"
+                return Fragment(text), frozenset()
+            case str():
+                return Fragment(quote(value)), frozenset()
+            case tuple():
+                return self._shape(value)
+            case float() | complex():
+                return literal(value, self.target), frozenset()
+        return Fragment(repr(value), UNARY if repr(value).startswith("-") else ATOM), frozenset()
+
+    # -- lengths --------------------------------------------------------------------------------
+
+    def _arrays(self) -> list[tuple[Value, str]]:
+        """Values whose variables may be asked for their shape: inputs first, then live names."""
+        found = [(v, self.shown[v].fragment.text) for v in self.graph.inputs if v in self.shown]
+        for name, value in self.owner.items():
+            if not name.startswith("{"):
+                found.append((value, name))
+        return [(value, name) for value, name in found if value.type.shape]
+
+    def _shape(self, dims: tuple[Any, ...]) -> tuple[Fragment, frozenset[str]]:
+        wanted = tuple(self.sizes.resolve(d) if isinstance(d, Size) else d for d in dims)
+        if any(isinstance(d, Size) for d in wanted):
+            for value, name in self._arrays():
+                if dims_of(self.sizes, value.type) == wanted:
+                    return Fragment(f"{name}.shape"), frozenset({name})
+        reads: frozenset[str] = frozenset()
+        texts = []
+        for dim in wanted:
+            fragment, more = self._attribute(dim)
+            texts.append(fragment.text)
+            reads |= more
+        return Fragment(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"), reads
+
+    def _size(self, dim: Dim) -> _Shown:
+        dim = self.sizes.resolve(dim)
+        if isinstance(dim, int):
+            return _Shown(Fragment(repr(dim)), frozenset(), False)
+        for value, name in self._arrays():
+            shape = dims_of(self.sizes, value.type)
+            if dim in shape and (len(shape) > 1 or sz.mul(shape) != dim):
+                axis = shape.index(dim)
+                return _Shown(Fragment(f"{name}.shape[{axis}]"), frozenset({name}), False)
+            if sz.mul(shape) == dim:
+                return _Shown(Fragment(f"{name}.size"), frozenset({name}), False)
+        reads: frozenset[str] = frozenset()
+        terms = []
+        for atoms, factor in dim.terms:
+            parts = [] if factor == 1 and atoms else [repr(factor)]
+            for atom in atoms:
+                shown = self._atom(atom)
+                reads |= shown.reads
+                parts.append(shown.fragment.at(PRODUCT + 1))
+            terms.append(" * ".join(parts))
+        precedence = SUM if len(terms) > 1 else PRODUCT if " * " in terms[0] else ATOM
+        return _Shown(Fragment(" + ".join(terms), precedence), reads, False)
+
+    def _atom(self, atom: sz.Atom) -> _Shown:
+        match atom:
+            case str():
+                for value, name in self._arrays():
+                    for axis, dim in enumerate(dims_of(self.sizes, value.type)):
+                        if dim == sz.symbol(atom):
+                            return _Shown(
+                                Fragment(f"{name}.shape[{axis}]"), frozenset({name}), False
+                            )
+                raise sz.SizeError(f"nothing in the program has the length {atom}")
+            case SliceLength(of, start, stop, step):
+                of_shown = self._size(of)
+                item = f"slice({start}, {stop}, {step})"
+                text = f"len(range(*{item}.indices({of_shown.fragment.text})))"
+                return _Shown(Fragment(text), of_shown.reads, False)
+            case Quotient(of, by):
+                a, b = self._size(of), self._size(by)
+                text = f"{a.fragment.at(PRODUCT)} // {b.fragment.at(PRODUCT + 1)}"
+                return _Shown(Fragment(text, PRODUCT), a.reads | b.reads, False)
+
+    # -- statements -----------------------------------------------------------------------------
+
+    def _bind(self, call: Call, lines: list[str], reads: frozenset[str]) -> None:
+        """Writes statements whose ``{}`` are the names of the call's results."""
+        keep = reads if len(lines) > 1 else frozenset()
+        names = [self._name(result, call.op, keep) for result in call.results]
+        self._statement([_fill(line, names) for line in lines], call.results[0].origin)
+        shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
+        for result, name in zip(call.results, names, strict=True):
+            self._own(result, name, shares)
+
+    def _own(self, value: Value, name: str, shares: frozenset[str] = frozenset()) -> None:
+        self.owner.pop(name, None)
+        self.owner[name] = value
+        self.shown[value] = _Shown(Fragment(name), shares | {name}, True)
+
+    def _name(self, value: Value, op: Op, keep: frozenset[str]) -> str:
+        origin = value.origin
+        if value in self.wish and not (origin.final and origin.name):
+            stem = self.wish[value]
+        elif origin.name:
+            stem = origin.name
+            inner = not origin.final and not origin.section
+            if inner and not self._will_be_overwritten_as(value, stem):
+                stem = f"{stem}_1"
+        elif Trait.EXTENT in op.traits:
+            stem = "n"
+        else:
+            stem = op.name
+        return self.names.wish(stem, self._free_names() - keep)
+
+    def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
+        users = self.graph.users.get(value, ())
+        last = users[-1] if users else None
+        return (
+            self.target.inplace
+            and isinstance(last, Call)
+            and last.reuse is not None
+            and last.operands[last.reuse] is value
+            and last.results[0].origin.name == stem
+        )
+
+    def _free_names(self) -> set[str]:
+        """Variables whose value nobody reads any more."""
+        waiting = {name for shown in self.pending.values() for name in shown.reads}
+        return {
+            name
+            for name, value in self.owner.items()
+            if self.left.get(value, 0) <= 0 and name not in waiting
+        }
+
+    def _statement(self, lines: list[str], origin: Origin) -> None:
+        group = (origin.section, origin.file, origin.line)
+        if origin.section != self.section:
+            self.section = origin.section
+            self.writer.line()
+            self.writer.comment(origin.section)
+            self.group = ()
+        if origin.line and group != self.group:
+            self.writer.comment(f"{origin.file}:{origin.line}  {origin.text}")
+            self.group = group
+        for line in lines:
+            self.writer.line(line)
+
+
+def _fill(line: str, names: list[str]) -> str:
+    for name in names if line.count("{}") > 1 else names[:1] * line.count("{}"):
+        line = line.replace("{}", name, 1)
+    return line
+
+
+def _operand_names(call: Call) -> list[str]:
+    names = list(call.op.operands)
+    if names and names[-1].startswith("*"):
+        names[-1:] = [names[-1]] * (len(call.operands) - len(names) + 1)
+    return names
+
+
+def literal(value: Number, target: Target) -> Fragment:
+    """A number as Python."""
+    if isinstance(value, complex):
+        return Fragment(repr(value))
+    if isinstance(value, float) and not cmath.isfinite(value):
+        text = f"{target.module}.nan" if value != value else f"{target.module}.inf"
+        return Fragment(f"-{text}", UNARY) if value < 0 else Fragment(text)
+    text = repr(value)
+    return Fragment(text, UNARY if text.startswith("-") else ATOM)
+
+
+def _condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
+    """The test that is true while the outcome is the traced one, and where the look stands."""
+    origin, outcome = check.origin, check.outcome
+    where = f"{origin.file}:{origin.line}: {origin.text}" if origin.line else "a look at a value"
+    if check.look == "bool":
+        text = shown.text if not target.checks_returned else f"({shown.text})"
+        if target.checks_returned:
+            return f"{shown.text} != 0" if outcome else f"{shown.at(UNARY)} == 0", where
+        return (text if outcome else f"not {shown.at(6)}"), where
+    if outcome != outcome:
+        return f"{shown.at(6)} != {shown.at(6)}", where
+    value = literal(outcome, target).text
+    if check.look == "int" and not target.checks_returned:
+        return f"int({shown.text}) == {value}", where
+    if check.look == "int":
+        return f"jnp.trunc({shown.text}) == {value}", where
+    return f"{shown.at(6)} == {value}", where
+
+

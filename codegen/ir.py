@@ -1,0 +1,308 @@
+"""The graph: what a traced function did, as immutable SSA that prints, parses back and verifies.
+
+Structural nodes are a closed set, matched exhaustively: `Constant` (a number), `Call` (an op on
+values) and `Check` (Python looked at a value: the program is left unless the outcome is the same).
+Branches and loops join that set when paths are merged. Ops are an open set supplied by the client;
+codegen asks their traits and never their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from codegen.sizes import Dim, Size, Sizes
+from codegen.spelling import Spelling, SpellingOf, Subscript
+from codegen.types import ArrayType
+
+Number: TypeAlias = "bool | int | float | complex"
+Attributes: TypeAlias = "tuple[tuple[str, Any], ...]"
+
+
+class Trait(Enum):
+    """What passes and emitters may ask of an op."""
+
+    ELEMENTWISE = "elementwise"  # out[i] depends on the operands' [i] only
+    COMMUTATIVE = "commutative"
+    INVOLUTION = "involution"  # f(f(x)) is x
+    IDEMPOTENT = "idempotent"  # f(f(x)) is f(x)
+    VIEW = "view"  # may share memory with its first operand
+    SPLAT = "splat"  # repeats its operand over the attribute `shape`; readonly
+    UPDATE = "update"  # like its first operand but for some elements; has an in-place form
+    EXTENT = "extent"  # a number of elements, known from types alone; a Python int at run time
+    OUT = "out"  # elementwise, and can write into one of its operands (infix, or takes out=)
+    COPY = "copy"  # same values in fresh memory
+    C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """One operation: its type rule, how each target writes it, and its traits.
+
+    `operands` are the names used in the spellings; a last name with a star takes any number.
+    `attributes` maps each attribute to its default (`...` for none). `identities` are ``(position,
+    number)``: the operand at `position` may be dropped when it is that number.
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    infer: Callable[..., ArrayType | tuple[ArrayType, ...]]
+    spelling: Mapping[str, SpellingOf]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    traits: frozenset[Trait] = frozenset()
+    identities: tuple[tuple[int, Number], ...] = ()
+
+    def spelled(self, target: str, attributes: Mapping[str, Any]) -> Spelling:
+        """The spelling in `target` for these attributes."""
+        spelling = self.spelling[target]
+        return spelling if isinstance(spelling, Spelling) else spelling(attributes)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: the user's variable and line, and the program point.
+
+    `final` tells that the value itself is stored in the variable (else it is an inner value of the
+    statement). `section` separates forward from backward in the text.
+    """
+
+    name: str | None = None
+    final: bool = False
+    file: str = ""
+    line: int = 0
+    text: str = ""
+    point: Hashable = None
+    section: str = ""
+
+
+NOWHERE = Origin()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """One SSA value; identity is what distinguishes values."""
+
+    type: ArrayType
+    origin: Origin = NOWHERE
+
+    def __repr__(self) -> str:
+        return f"<{self.origin.name or 'value'}: {self.type}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A number. With a `slot` it is a parameter of the graph: not part of its structural key."""
+
+    value: Number
+    result: Value
+    slot: int | None = None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """An op on values. `reuse` is the operand whose memory the result may take over."""
+
+    op: Op
+    operands: tuple[Value, ...]
+    attributes: Attributes
+    results: tuple[Value, ...]
+    reuse: int | None = None
+
+    def attribute(self, name: str) -> Any:
+        return dict(self.attributes)[name]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """Python looked at `operand`; the program holds only while `look` of it gives `outcome`."""
+
+    operand: Value
+    look: str  # "bool", "int", "float", "complex", "item"
+    outcome: Number
+    origin: Origin = NOWHERE
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.operand,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
+
+
+Node: TypeAlias = "Constant | Call | Check"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The generated function's face: parameters, how inputs are read from them, what it returns.
+
+    `reads` has one Python expression an input; `captures` are inputs that are not arguments but
+    are passed by keyword; `returns` is a Python expression over ``{0}``, ``{1}``, ... (the
+    outputs); `names` are what outputs are called that the user gave no name.
+    """
+
+    parameters: tuple[str, ...]
+    reads: tuple[str, ...]
+    captures: tuple[str, ...] = ()
+    returns: str | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A program: inputs, nodes in an order that works, outputs."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Value, ...]
+    frame: Frame
+    sizes: Sizes = field(default_factory=Sizes)
+    about: str = ""
+
+    @cached_property
+    def producer(self) -> Mapping[Value, Node]:
+        """The node that makes each value that is not an input."""
+        return {result: node for node in self.nodes for result in node.results}
+
+    @cached_property
+    def users(self) -> Mapping[Value, tuple[Node, ...]]:
+        """The nodes that read each value, in order (one entry per reading operand)."""
+        table: dict[Value, list[Node]] = {}
+        for node in self.nodes:
+            for operand in node.operands:
+                table.setdefault(operand, []).append(node)
+        return {value: tuple(nodes) for value, nodes in table.items()}
+
+    def constant(self, value: Value) -> Constant | None:
+        """The constant behind a value, or None."""
+        node = self.producer.get(value)
+        return node if isinstance(node, Constant) else None
+
+    @cached_property
+    def numbers(self) -> tuple[Number, ...]:
+        """The parameters: the values of the constants that have a slot, by slot."""
+        slots = {n.slot: n.value for n in self.nodes if isinstance(n, Constant) and n.slot is not None}
+        return tuple(slots[i] for i in sorted(slots))
+
+    def replace(self, **changes: Any) -> Graph:
+        return replace(self, **changes)
+
+    @cached_property
+    def key(self) -> tuple[Hashable, ...]:
+        """The structure without its numbers: equal keys, one program."""
+        number: dict[Value, int] = {}
+        sizes = self.sizes
+
+        def of(value: Value) -> int:
+            return number[value]
+
+        parts: list[Hashable] = []
+        for value in self.inputs:
+            number[value] = len(number)
+            parts.append(type_key(sizes, value.type))
+        for node in self.nodes:
+            match node:
+                case Constant(value, result, slot):
+                    shown = (type(value).__name__, repr(value) if slot is None else slot)
+                    parts.append(("constant", shown, type_key(sizes, result.type)))
+                case Call(op, operands, attributes, results):
+                    shown = tuple((k, attribute_key(sizes, v)) for k, v in attributes)
+                    types = tuple(type_key(sizes, r.type) for r in results)
+                    parts.append((op.name, tuple(map(of, operands)), shown, types))
+                case Check(operand, look, outcome):
+                    parts.append(("check", of(operand), look, repr(outcome)))
+            for result in node.results:
+                number[result] = len(number)
+        parts.append(tuple(map(of, self.outputs)))
+        return tuple(parts)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __str__(self) -> str:
+        from codegen.text import print_graph
+
+        return print_graph(self)
+
+
+def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:
+    """A type with its lengths resolved, as part of a key."""
+    return (type.dtype, type.weak, tuple(sizes.resolve(dim) for dim in type.shape))
+
+
+def attribute_key(sizes: Sizes, value: Any) -> Hashable:
+    """An attribute as part of a key."""
+    match value:
+        case Size():
+            return sizes.resolve(value)
+        case tuple():
+            return tuple(attribute_key(sizes, item) for item in value)
+        case slice():
+            return ("slice", value.start, value.stop, value.step)
+        case Subscript(items):
+            return ("subscript", *(attribute_key(sizes, item) for item in items))
+        case float() | int() | complex():
+            return (type(value).__name__, repr(value))
+    return value
+
+
+class Builder:
+    """Grows a graph node by node; types are inferred as nodes are added."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.nodes: list[Node] = []
+        self.producer: dict[Value, Node] = {}
+
+    def append(self, node: Node) -> None:
+        self.nodes.append(node)
+        for result in node.results:
+            self.producer[result] = node
+
+    def constant(
+        self,
+        value: Number,
+        type: ArrayType,
+        slot: int | None = None,
+        origin: Origin = NOWHERE,
+    ) -> Value:
+        """A number as a value."""
+        result = Value(type, origin)
+        self.append(Constant(value, result, slot))
+        return result
+
+    def call(
+        self, op: Op, operands: tuple[Value, ...], origin: Origin = NOWHERE, **attributes: Any
+    ) -> tuple[Value, ...]:
+        """The results of an op; raises what its type rule raises."""
+        types = op.infer(self.sizes, *(value.type for value in operands), **attributes)
+        several = types if isinstance(types, tuple) else (types,)
+        results = tuple(Value(type, origin) for type in several)
+        ordered = tuple((name, attributes.get(name, d)) for name, d in op.attributes.items())
+        self.append(Call(op, operands, ordered, results))
+        return results
+
+    def constant_of(self, value: Value) -> Constant | None:
+        node = self.producer.get(value)
+        return node if isinstance(node, Constant) else None
+
+
+def dims_of(sizes: Sizes, type: ArrayType) -> tuple[Dim, ...]:
+    """The shape with every length resolved."""
+    return tuple(sizes.resolve(dim) for dim in type.shape)

@@ -1,0 +1,73 @@
+"""Source text enters, callables leave; tracebacks and debuggers show the generated lines.
+
+`load` registers the text with `linecache` under a name made from its contents, so equal texts share
+one entry. `kernel` makes the eager function of an op from its spelling.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import linecache
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from codegen.spelling import Spelling
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "@": operator.matmul,
+    "**": operator.pow,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
+
+
+def load(text: str, name: str, namespace: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+    """Runs the source and returns its function `name`."""
+    digest = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
+    filename = f"<tracegrad {name} {digest}>"
+    scope: dict[str, Any] = {"__name__": "generated", **(namespace or {})}
+    exec(compile(text, filename, "exec", dont_inherit=True), scope)
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    function: Callable[..., Any] = scope[name]
+    return function
+
+
+def kernel(
+    spelling: Spelling,
+    operands: tuple[str, ...],
+    attributes: tuple[str, ...],
+    namespace: Mapping[str, Any],
+) -> Callable[..., Any]:
+    """The function ``f(*operands, **attributes)`` that an op's spelling says."""
+    if not attributes and spelling.infix is not None:
+        return _OPERATORS[spelling.infix]
+    if not attributes and spelling.call is not None:
+        module, _, function = spelling.call.partition(".")
+        plain: Any = namespace[module]
+        for part in function.split("."):
+            plain = getattr(plain, part)
+        tree = spelling.expression
+        assert isinstance(tree, ast.Call)
+        if [a.id for a in tree.args if isinstance(a, ast.Name)] == list(operands):
+            return plain  # type: ignore[no-any-return]
+    parameters = [*operands, *(["*"] if not operands or operands[-1][0] != "*" else [])]
+    head = ", ".join([*(parameters if attributes else operands), *attributes])
+    if spelling.expression is not None:
+        body = f"    return {spelling.text}\n"
+    else:
+        lines = "".join(f"    {line}\n" for line in spelling.text.splitlines())
+        body = f"{lines}    return out\n"
+    body = re.sub(r"\bindex(_tuple)?\b", "index.resolve(arrays)", body)
+    return load(f"def kernel({head}):\n{body}", "kernel", namespace)

@@ -1,0 +1,65 @@
+"""A graph enters; it leaves with arithmetic on numbers done.
+
+Only arithmetic that Python does to the same bits as the target is folded: infix operators on
+float64 and weak numbers. Numbers that are parameters (they have a slot) stay.
+
+Before::                                   After::
+
+    graph f(x: float64[n0]) {                  graph f(x: float64[n0]) {
+      %a = constant(2.0)                         %c = constant(6.0)
+      %b = constant(3.0)                         %d = mul(%x, %c)
+      %c = mul(%a, %b)                           return %d
+      %d = mul(%x, %c)                         }
+      return %d
+    }
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from codegen.ir import Call, Graph, Number, Trait, Value
+from codegen.passes.client import NO_CLIENT, Client
+from codegen.rewrite import Rewriter, rewrite
+
+_EXACT: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+def fold(graph: Graph, client: Client = NO_CLIENT) -> Graph:
+    """Computes what depends on numbers alone."""
+    return rewrite(graph, (_fold_extent, _fold_arithmetic))
+
+
+def _fold_extent(r: Rewriter, call: Call) -> Value | None:
+    """A number of elements that is fixed is a literal."""
+    if Trait.EXTENT not in call.op.traits:
+        return None
+    size = r.sizes.resolve(call.attribute("size"))
+    if not isinstance(size, int) or size == 0:  # dividing by a literal 0 would raise
+        return None
+    type = call.results[0].type
+    return r.make_number(float(size) if type.dtype.startswith("float") else size, type)
+
+
+def _fold_arithmetic(r: Rewriter, call: Call) -> Value | None:
+    type = call.results[0].type
+    compute = _EXACT.get(call.op.spelled("numpy", dict(call.attributes)).infix or "")
+    if compute is None or len(call.operands) != 2 or type.shape:
+        return None
+    if not (type.weak or type.dtype == "float64"):
+        return None
+    numbers = [r.number(operand) for operand in call.operands]
+    if any(number is None or isinstance(number, bool) for number in numbers):
+        return None
+    try:
+        value: Number = compute(*numbers)
+    except ArithmeticError:
+        return None  # left to run time, where it is a NumPy scalar and gives inf or nan
+    return r.make_number(value, type)

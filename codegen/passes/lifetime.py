@@ -1,0 +1,99 @@
+"""A graph enters; it leaves with every call told whose memory its result may take over.
+
+An elementwise result may overwrite an operand that nobody reads later, when that operand was made
+by this program (not an input, not a number, not a view of either), has the same dtype and shape
+and at least one axis, and when writing there gives the result the memory layout that it would have
+had on its own (reductions add in the order of memory, so layout decides bits).
+
+Before::                                   After::
+
+    %a = matmul(%x, %w)                        %a = matmul(%x, %w)
+    %b = add(%a, %v)                           %b = add(%a, %v)  # reuses %a
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codegen.ir import Call, Graph, Node, Trait, Value, dims_of
+from codegen.passes.client import NO_CLIENT, Client
+
+
+def lifetime(graph: Graph, client: Client = NO_CLIENT) -> Graph:
+    """Marks the operand that each elementwise call or update may overwrite."""
+    root: dict[Value, Value] = {}  # the value that owns the memory
+    for node in graph.nodes:
+        for result in node.results:
+            root[result] = result
+        if isinstance(node, Call) and node.op.traits & {Trait.VIEW, Trait.SPLAT}:
+            for result in node.results:
+                root[result] = root.get(node.operands[0], node.operands[0])
+    last: dict[Value, int] = {}
+    for index, node in enumerate(graph.nodes):
+        for operand in node.operands:
+            last[root.get(operand, operand)] = index
+    for output in graph.outputs:
+        last[root.get(output, output)] = len(graph.nodes)
+    ordered: set[Value] = set()  # values whose memory is known to be in C order
+    nodes: list[Node] = []
+    for index, node in enumerate(graph.nodes):
+        if isinstance(node, Call):
+            choice = _choose(graph, node, index, root, last, ordered)
+            if choice is not None:
+                node = replace(node, reuse=choice)
+            if _in_c_order(graph, node, ordered):
+                ordered.update(node.results)
+        nodes.append(node)
+    return graph.replace(nodes=tuple(nodes))
+
+
+def _choose(
+    graph: Graph,
+    call: Call,
+    index: int,
+    root: dict[Value, Value],
+    last: dict[Value, int],
+    ordered: set[Value],
+) -> int | None:
+    elementwise = Trait.ELEMENTWISE in call.op.traits
+    if not call.op.traits & {Trait.OUT, Trait.UPDATE} or len(call.results) != 1:
+        return None
+    candidates = call.operands if elementwise else call.operands[:1]
+    result = call.results[0]
+    shape = dims_of(graph.sizes, result.type)
+    for position, operand in enumerate(candidates):
+        made = graph.producer.get(operand)
+        if (
+            isinstance(made, Call)
+            and shape
+            and root[operand] is operand
+            and last[operand] == index
+            and operand.type.dtype == result.type.dtype
+            and dims_of(graph.sizes, operand.type) == shape
+            and Trait.EXTENT not in made.op.traits
+            and (elementwise or call.operands.count(operand) == 1)
+            and (not elementwise or _keeps_layout(call, position, ordered))
+        ):
+            return position
+    return None
+
+
+def _keeps_layout(call: Call, position: int, ordered: set[Value]) -> bool:
+    mine = call.operands[position]
+    others = [value for value in call.operands if value is not mine]
+    return mine in ordered or all(value.type.ndim <= 1 for value in others)
+
+
+def _in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:
+    """True when the result's memory is in C order whatever the inputs' layouts are."""
+    if call.op.traits & {Trait.VIEW, Trait.SPLAT, Trait.UPDATE, Trait.COPY}:
+        return False
+    if call.results[0].type.ndim <= 1:
+        return True
+    if Trait.ELEMENTWISE not in call.op.traits:
+        return Trait.C_ORDER in call.op.traits and call.results[0].type.ndim == 2
+    shape = dims_of(graph.sizes, call.results[0].type)
+    return any(
+        operand in ordered and dims_of(graph.sizes, operand.type) == shape
+        for operand in call.operands
+    )

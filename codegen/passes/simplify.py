@@ -1,0 +1,101 @@
+"""A graph enters; it leaves without the work that algebra shows to be none.
+
+The rules here ask traits only: a neutral element is dropped, an op that is its own inverse cancels,
+a splat of what already has the shape disappears, a splat that meets a full operand under an
+elementwise op is left to broadcasting. What needs to know an op by name comes in as the client's
+`rules`.
+
+Before::                                   After::
+
+    graph f(x: float64[n0]) {                  graph f(x: float64[n0]) {
+      %a = constant(1.0)                         %d = exp(%x)
+      %b = mul(%x, %a)                           return %d
+      %c = neg(%b)                             }
+      %c.1 = neg(%c)
+      %d = exp(%c.1)
+      return %d
+    }
+"""
+
+from __future__ import annotations
+
+from codegen.ir import Call, Graph, Number, Trait, Value, dims_of
+from codegen.passes.client import NO_CLIENT, Client
+from codegen.rewrite import Rewriter, rewrite
+
+
+def simplify(graph: Graph, client: Client = NO_CLIENT) -> Graph:
+    """Applies the rules below, then the client's."""
+    return rewrite(graph, (_identity, _cancel, _splat_of_same, _splat_into, *client.rules))
+
+
+def same_type(r: Rewriter, a: Value, b: Value) -> bool:
+    """Equal dtype, shape and weakness: one may stand for the other."""
+    return (
+        a.type.dtype == b.type.dtype
+        and a.type.weak == b.type.weak
+        and dims_of(r.sizes, a.type) == dims_of(r.sizes, b.type)
+    )
+
+
+def _is(number: Number | None, wanted: Number) -> bool:
+    """Equal as numbers and in the sign of zero: adding -0.0 is neutral, adding 0.0 is not."""
+    return number is not None and number == wanted and repr(number + 0j) == repr(wanted + 0j)
+
+
+def _identity(r: Rewriter, call: Call) -> Value | None:
+    """x * 1 -> x, x / 1 -> x, x - 0 -> x, x + -0.0 -> x."""
+    for position, neutral in call.op.identities:
+        other = call.operands[1 - position]
+        if _is(r.number(call.operands[position]), neutral) and same_type(r, other, call.results[0]):
+            return other
+    return None
+
+
+def _cancel(r: Rewriter, call: Call) -> Value | None:
+    """f(f(x)) -> x for an involution, f(x) for an idempotent op."""
+    if not call.op.traits & {Trait.INVOLUTION, Trait.IDEMPOTENT}:
+        return None
+    inner = r.node(call.operands[0])
+    if inner is None or inner.op is not call.op or inner.attributes != call.attributes:
+        return None
+    if inner.operands[1:] != call.operands[1:]:
+        return None
+    value = inner.operands[0] if Trait.INVOLUTION in call.op.traits else inner.results[0]
+    return value if same_type(r, value, call.results[0]) else None
+
+
+def _splat_of_same(r: Rewriter, call: Call) -> Value | None:
+    """broadcast_to(x, x.shape) -> x."""
+    if Trait.SPLAT in call.op.traits and same_type(r, call.operands[0], call.results[0]):
+        return call.operands[0]
+    return None
+
+
+def _splat_into(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
+    """f(broadcast_to(a, shape), b) -> f(a, b) when b alone gives the shape.
+
+    When no operand gives it, the op is done on the small operands and its result repeated.
+    """
+    if Trait.ELEMENTWISE not in call.op.traits or len(call.results) != 1:
+        return None
+    bare = list(call.operands)
+    for i, operand in enumerate(call.operands):
+        node = r.node(operand)
+        if node is not None and Trait.SPLAT in node.op.traits:
+            bare[i] = node.operands[0]
+    if bare == list(call.operands):
+        return None
+    wanted = dims_of(r.sizes, call.results[0].type)
+    for i, operand in enumerate(call.operands):
+        if bare[i] is operand and dims_of(r.sizes, operand.type) == wanted:
+            return (r.emit(call.op, *bare, **dict(call.attributes)),)
+    splat = next(
+        node.op
+        for operand in call.operands
+        if (node := r.node(operand)) is not None and Trait.SPLAT in node.op.traits
+    )
+    small = r.emit(call.op, *bare, **dict(call.attributes))
+    if small.type.dtype != call.results[0].type.dtype or small.type.weak:
+        return None
+    return (r.emit(splat, small, shape=call.results[0].type.shape),)

@@ -1,0 +1,167 @@
+"""Types of operands enter, the type of the result leaves: dtypes, promotion and broadcasting.
+
+All functions are pure in the types; lengths are compared through a `Sizes`, which may assume an
+equality (and so record a guard) where a trace has seen it to hold. The rules are NumPy's (NEP 50
+for promotion: Python numbers are *weak*, they take the dtype of what they meet).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from codegen.errors import CodegenError
+from codegen.sizes import Dim, Sizes
+
+KINDS = ("bool", "int", "float", "complex")
+_DEFAULT = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
+_FLOATS = ("float16", "float32", "float64")
+DTYPES = (
+    "bool",
+    *(f"int{bits}" for bits in (8, 16, 32, 64)),
+    *(f"uint{bits}" for bits in (8, 16, 32, 64)),
+    *_FLOATS,
+    "complex64",
+    "complex128",
+)
+
+
+class ShapeError(CodegenError):
+    """Shapes that an operation cannot take together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """dtype and shape of a value; `weak` marks a Python number, which has no dtype of its own."""
+
+    dtype: str
+    shape: tuple[Dim, ...] = ()
+    weak: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        if self.weak:
+            return kind(self.dtype)
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+    def with_shape(self, shape: Sequence[Dim]) -> ArrayType:
+        return replace(self, shape=tuple(shape))
+
+    def with_dtype(self, dtype: str) -> ArrayType:
+        return replace(self, dtype=dtype, weak=False)
+
+
+def kind(dtype: str) -> str:
+    """One of `KINDS`."""
+    if dtype == "bool":
+        return "bool"
+    return dtype.rstrip("0123456789").removeprefix("u")
+
+
+def bits(dtype: str) -> int:
+    """Width of one component: 32 for float32 and complex64."""
+    width = int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz") or 8)
+    return width // 2 if kind(dtype) == "complex" else width
+
+
+def is_inexact(dtype: str) -> bool:
+    """True for floating-point and complex dtypes: those that carry gradients."""
+    return kind(dtype) in ("float", "complex")
+
+
+def weak(number_kind: str) -> ArrayType:
+    """The type of a Python ``bool``, ``int``, ``float`` or ``complex``."""
+    return ArrayType(_DEFAULT[number_kind], (), weak=number_kind != "bool")
+
+
+def _promote_strong(a: str, b: str) -> str:
+    if a == b:
+        return a
+    low, high = sorted((a, b), key=lambda dtype: KINDS.index(kind(dtype)))
+    ka, kb = kind(low), kind(high)
+    if ka == "bool":
+        return high
+    if kb == "int":
+        return _promote_integers(low, high)
+    need = bits(low) if ka != "int" else _float_bits_for_integer(bits(low))
+    width = max(need, bits(high))
+    if kb == "float":
+        return f"float{width}"
+    return "complex64" if width <= 32 else "complex128"
+
+
+def _float_bits_for_integer(width: int) -> int:
+    return {8: 16, 16: 32}.get(width, 64)
+
+
+def _promote_integers(a: str, b: str) -> str:
+    unsigned = [dtype.startswith("u") for dtype in (a, b)]
+    if unsigned[0] == unsigned[1]:
+        return a if bits(a) >= bits(b) else b
+    u, s = (a, b) if unsigned[0] else (b, a)
+    if bits(s) > bits(u):
+        return s
+    return f"int{bits(u) * 2}" if bits(u) < 64 else "float64"
+
+
+def promote(types: Sequence[ArrayType]) -> tuple[str, bool]:
+    """``(dtype, weak)`` of an operation on these operands (NumPy's rules, NEP 50)."""
+    strong = [t.dtype for t in types if not t.weak]
+    weak_kinds = [KINDS.index(kind(t.dtype)) for t in types if t.weak]
+    if not strong:
+        return _DEFAULT[KINDS[max(weak_kinds)]], True
+    dtype = strong[0]
+    for other in strong[1:]:
+        dtype = _promote_strong(dtype, other)
+    if weak_kinds and max(weak_kinds) > KINDS.index(kind(dtype)):
+        top = KINDS[max(weak_kinds)]
+        if top == "complex" and kind(dtype) == "float":
+            return ("complex64" if bits(dtype) <= 32 else "complex128"), False
+        return _DEFAULT[top], False
+    return dtype, False
+
+
+def inexact_of(dtype: str) -> str:
+    """The floating dtype in which NumPy computes ``exp`` and its like for this dtype."""
+    if is_inexact(dtype):
+        return dtype
+    return f"float{_float_bits_for_integer(bits(dtype))}"
+
+
+def broadcast(sizes: Sizes, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    """The broadcast shape; raises `ShapeError` where NumPy would."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[Dim] = []
+    for position in range(-rank, 0):
+        dim: Dim = 1
+        for shape in shapes:
+            if len(shape) >= -position:
+                dim = _broadcast_dim(sizes, dim, shape[position], shapes)
+        result.append(dim)
+    return tuple(result)
+
+
+def _broadcast_dim(sizes: Sizes, a: Dim, b: Dim, shapes: Sequence[tuple[Dim, ...]]) -> Dim:
+    if a == 1 and isinstance(a, int):
+        return b
+    if b == 1 and isinstance(b, int):
+        return a
+    if sizes.same(a, b):
+        return a
+    for one, other in ((a, b), (b, a)):
+        if sizes.is_one(one):
+            sizes.fix(one)
+            return other
+    raise ShapeError(f"shapes {' and '.join(shape_text(sizes, s) for s in shapes)} do not broadcast")
+
+
+def shape_text(sizes: Sizes, shape: Sequence[Dim]) -> str:
+    """The shape as the user knows it: with the lengths of this trace where there are any."""
+    try:
+        dims: list[object] = [sizes.value(dim) for dim in shape]
+    except CodegenError:
+        dims = list(shape)
+    return f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"

@@ -1,0 +1,567 @@
+"""A Python function enters, a callable that runs generated source leaves: the public transforms."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from codegen.ir import Graph, Value
+from tracegrad import config
+from tracegrad.autograd import engine
+from tracegrad.errors import ArgumentError, RecompileWarning
+from tracegrad.guards import MISS, entry
+from tracegrad.partition import backward_graph
+from tracegrad.pipeline import compile_graph
+from tracegrad.signature import Arguments, bind, is_jax
+from tracegrad.state import STATE
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.tree import flatten, map_tree, unflatten
+from tracegrad.version import Transform, Version, make_version
+
+
+class CacheInfo(NamedTuple):
+    """What `Compiled.cache_info` returns."""
+
+    hits: int
+    misses: int
+    traces: int
+    versions: int
+
+
+class Compiled:
+    """A function whose calls run generated source; made by `grad`, `value_and_grad`, `compile`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        transform: Transform,
+        backend: str | None = None,
+        static_argnames: Sequence[str] = (),
+    ) -> None:
+        if not callable(function):
+            raise ArgumentError(f"expected a function, not {type(function).__name__}")
+        functools.update_wrapper(self, function, updated=())
+        self._function = function
+        self._transform = transform
+        self._backend = backend
+        names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
+        self._static = frozenset(names)
+        self._signature = inspect.signature(function)
+        self._lock = threading.RLock()
+        self.clear_cache()
+
+    # -- calling --------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and STATE.trace is None:
+            for run in self._entries.get(self._target(), ()):
+                result = run(args)
+                if result is not MISS:
+                    return result
+        return self._call(args, kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _target(self) -> str:
+        return self._backend or config.backend
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The general way of a call: any arguments, any structure, first calls."""
+        leaves, _ = flatten((args, kwargs))
+        if any(isinstance(leaf, Tensor) for leaf in leaves):
+            return self._call_on_tensors(args, kwargs, leaves)
+        if any(map(is_jax, leaves)):
+            return self._call_on_jax(args, kwargs)
+        if STATE.trace is not None and self._transform.kind == "compile":
+            return self._function(*args, **kwargs)
+        arguments = self._bind(args, kwargs)
+        target = self._target()
+        if self._given_up:
+            return self._eager(arguments)
+        found = self._lookup(arguments, target)
+        if found is not None:
+            return found[1]
+        version = self._make(arguments, target, args if not kwargs else None)
+        if version is None:
+            return self._eager(arguments)
+        return version.call(arguments)
+
+    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
+        return bind(self._signature, args, kwargs, self._static, frozenset(self._traced_ints))
+
+    def _lookup(self, arguments: Arguments, target: str) -> tuple[Version, Any] | None:
+        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        for version in reversed(self._versions.get((arguments.key, target), [])):
+            if not version.holds([*traced, *version.captured]):
+                continue
+            try:
+                return version, version.call(arguments)
+            except LookupError as error:
+                if type(error) is not LookupError:
+                    raise
+        return None
+
+    def _make(
+        self, arguments: Arguments, target: str, args: tuple[Any, ...] | None
+    ) -> Version | None:
+        with self._lock:
+            self._generalise(arguments)
+            if self.cache_info().versions >= config.versions:
+                self._given_up = True
+                warnings.warn(
+                    f"{self.__name__}: {config.versions} versions were compiled and this call "
+                    "needs another; the function runs eagerly from here on. Looks at values that "
+                    "differ on every call (if, float(), item()) are the usual cause",
+                    RecompileWarning,
+                    stacklevel=4,
+                )
+                return None
+            version = self._version(arguments, target)
+            self._versions.setdefault((arguments.key, target), []).append(version)
+            if args is not None:
+                entries = self._entries.get(target, ())
+                self._entries[target] = (entry(version, len(args)), *entries[:7])
+            return version
+
+    def _version(self, arguments: Arguments, target: str) -> Version:
+        self._traces += 1
+        call = self._caller(arguments.parameters)
+        return make_version(self._function, call, self._transform, arguments, target)
+
+    def _generalise(self, arguments: Arguments) -> None:
+        """An int that differs from call to call is traced like a float from the third value on."""
+        for leaf in arguments.leaves:
+            if leaf.kind[0] == "static" and leaf.kind[1] is int:
+                place = (leaf.parameter, leaf.path)
+                seen = self._ints.setdefault(place, set())
+                seen.add(leaf.value)
+                if len(seen) >= 3:
+                    self._traced_ints.add(place)
+
+    def _caller(self, parameters: Sequence[str]) -> Callable[[Sequence[Any]], Any]:
+        """Calls the function with one value a parameter."""
+        kinds = {n: p.kind for n, p in self._signature.parameters.items()}
+
+        def call(values: Sequence[Any]) -> Any:
+            args: list[Any] = []
+            kwargs: dict[str, Any] = {}
+            for name, value in zip(parameters, values, strict=True):
+                match kinds[name]:
+                    case inspect.Parameter.VAR_POSITIONAL:
+                        args += value
+                    case inspect.Parameter.VAR_KEYWORD:
+                        kwargs |= value
+                    case inspect.Parameter.KEYWORD_ONLY:
+                        kwargs[name] = value
+                    case _:
+                        args.append(value)
+            return self._function(*args, **kwargs)
+
+        return call
+
+    # -- other kinds of arguments ---------------------------------------------------------------
+
+    def _call_on_tensors(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+    ) -> Any:
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        recorded = STATE.trace is not None or (
+            STATE.grad_enabled and any(t.requires_grad for t in tensors)
+        )
+        if recorded:
+            return self._inline(self._bind(args, kwargs))
+        plain_args, plain_kwargs = map_tree(
+            lambda leaf: leaf._array if isinstance(leaf, Tensor) else leaf, (args, kwargs)
+        )
+        result = self(*plain_args, **plain_kwargs)
+        return map_tree(
+            lambda leaf: wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf, result
+        )
+
+    def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from tracegrad.jax_backend import from_numpy, to_numpy
+
+        plain_args, plain_kwargs = map_tree(to_numpy, (args, kwargs))
+        return map_tree(from_numpy, self(*plain_args, **plain_kwargs))
+
+    def _inline(self, arguments: Arguments) -> Any:
+        """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
+        call = self._caller(arguments.parameters)
+        if self._transform.kind == "compile":
+            return call(arguments.values)
+        return derivative_on_tensors(call, arguments, self._transform, create_graph=True)
+
+    def _eager(self, arguments: Arguments) -> Any:
+        """The call without a program: the function runs on Tensors, its backward is cached."""
+        call = self._caller(arguments.parameters)
+
+        def plain(leaf: Any) -> Any:
+            return leaf._array if isinstance(leaf, Tensor) else leaf
+
+        if self._transform.kind == "compile":
+            boxed = [map_tree(_boxed, value) for value in arguments.values]
+            return map_tree(plain, call(boxed))
+        return map_tree(
+            plain, derivative_on_tensors(call, arguments, self._transform, create_graph=False)
+        )
+
+    # -- looking at it --------------------------------------------------------------------------
+
+    def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
+        """The generated source for these arguments, formatted by black.
+
+        part
+            ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
+            values and the cotangent of the result to the gradients).
+        """
+        import black
+
+        version = self._version_for(args, kwargs)
+        text = self._part(version, part)
+        return black.format_str(text, mode=black.Mode())
+
+    def _part(self, version: Version, part: str) -> str:
+        forward, joint = version.traced, version.differentiated
+        match part:
+            case "all":
+                return version.program.source.text
+            case "forward":
+                return compile_graph(_named(forward, "", "result"), version.target).source.text
+            case "backward" if self._transform.kind != "compile":
+                return compile_graph(_backward_part(version), version.target).source.text
+            case "backward":
+                raise ArgumentError(f"{self.__name__} is compiled without a gradient")
+        raise ArgumentError(f'part={part!r}: must be "all", "forward" or "backward"')
+
+    def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
+        """The graph for these arguments: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
+        version = self._version_for(args, kwargs)
+        match stage:
+            case "traced":
+                return version.traced
+            case "differentiated":
+                return version.differentiated
+            case "optimized":
+                return version.program.graph
+        raise ArgumentError(
+            f'stage={stage!r}: must be "traced", "differentiated" or "optimized"'
+        )
+
+    def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        def plain(leaf: Any) -> Any:
+            return leaf._array if isinstance(leaf, Tensor) else leaf
+
+        args, kwargs = map_tree(plain, (args, kwargs))
+        arguments, target = self._bind(args, kwargs), self._target()
+        found = self._lookup(arguments, target)
+        if found is not None:
+            return found[0]
+        version = self._make(arguments, target, args if not kwargs else None)
+        return version if version is not None else self._version(arguments, target)
+
+    def cache_info(self) -> CacheInfo:
+        """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
+        versions = sum(map(len, self._versions.values()))
+        return CacheInfo(self._hits, self._misses, self._traces, versions)
+
+    def clear_cache(self) -> None:
+        """Forgets every compiled version."""
+        self._versions: dict[Any, list[Version]] = {}
+        self._entries: dict[str, tuple[Callable[..., Any], ...]] = {}
+        self._hits = self._misses = self._traces = 0
+        self._given_up = False
+        self._ints: dict[Any, set[int]] = {}
+        self._traced_ints: set[Any] = set()
+
+    def __repr__(self) -> str:
+        return f"<tracegrad.{self._transform.kind} of {self.__name__}>"
+
+
+def _boxed(leaf: Any) -> Any:
+    return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+
+
+def _named(graph: Graph, suffix: str, *names: str) -> Graph:
+    """The forward graph alone, under the function's own name."""
+    frame = graph.frame
+    stem = graph.name.removesuffix("_value_and_grad").removesuffix("_grad")
+    face = type(frame)(frame.parameters, frame.reads, frame.captures, None, names)
+    if len(graph.outputs) == 1:
+        face = type(frame)(frame.parameters, frame.reads, frame.captures, "{0}", names)
+    return graph.replace(name=stem + suffix, frame=face)
+
+
+def _backward_part(version: Version) -> Graph:
+    """From saved values and the cotangent of the result to the gradients."""
+    from codegen.ir import Origin
+    from tracegrad.differentiate import differentiate
+
+    forward = version.traced
+    output = forward.outputs[0]
+    wanted = len(version.differentiated.outputs) - (
+        len(forward.outputs) if version.program.source.name.endswith("value_and_grad") else len(forward.outputs) - 1
+    )
+    ct = Value(output.type.with_dtype(output.type.dtype), Origin("value_bar", True))
+    targets = forward.inputs[:wanted]
+    joint = differentiate(forward, targets, {output: ct}, keep=())
+    cut, _ = backward_graph(joint, forward, joint.outputs, (ct,))
+    frame = cut.frame
+    names = tuple(f"{value.origin.name}_bar" for value in targets)
+    returns = "{0}" if wanted == 1 else None
+    face = type(frame)(frame.parameters, frame.reads, frame.captures, returns, names)
+    stem = forward.name.removesuffix("_value_and_grad").removesuffix("_grad")
+    return cut.replace(name=f"{stem}_backward", frame=face, about="")
+
+
+def derivative_on_tensors(
+    call: Callable[[Sequence[Any]], Any],
+    arguments: Arguments,
+    transform: Transform,
+    create_graph: bool,
+) -> Any:
+    """Value and gradient by running the function on Tensors and walking their tape."""
+    count = len(arguments.values)
+    positions = [p % count for p in transform.positions]
+    inputs: list[Tensor] = []
+
+    def leaf_tensor(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor):
+            tensor = wrap(leaf._array, leaf._traced)
+        elif isinstance(leaf, np.ndarray | np.generic | float | complex):
+            tensor = wrap(leaf if not isinstance(leaf, float | complex) else np.asarray(leaf))
+        else:
+            raise ArgumentError(
+                f"an argument to be differentiated holds a {type(leaf).__name__}: pass floats or "
+                "arrays of floats"
+            )
+        if tensor.dtype.kind not in "fc":
+            raise ArgumentError(
+                f"an argument to be differentiated has dtype {tensor.dtype}: gradients need "
+                "floating point"
+            )
+        tensor.requires_grad = True
+        inputs.append(tensor)
+        return tensor
+
+    values = [
+        map_tree(leaf_tensor if i in positions else _boxed, value)
+        for i, value in enumerate(arguments.values)
+    ]
+    before = STATE.grad_enabled
+    STATE.grad_enabled = True
+    try:
+        returned = call(values)
+        main, aux = returned if transform.has_aux else (returned, None)
+        cts = []
+        if isinstance(main, Tensor) and main.requires_grad:
+            found = engine.gradients(
+                [main], [engine.cotangent_for(main, None)], inputs, create_graph
+            )
+            cts = [found.get(engine.key_of(t)) for t in inputs]
+        else:
+            cts = [None] * len(inputs)
+    finally:
+        STATE.grad_enabled = before
+    filled = [
+        ct if ct is not None else _zeros(t) for ct, t in zip(cts, inputs, strict=True)
+    ]
+    rest = iter(filled)
+    gradients = tuple(
+        map_tree(lambda leaf: next(rest), arguments.values[p]) for p in positions
+    )
+    gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
+    if transform.kind == "grad":
+        return (gradient, aux) if transform.has_aux else gradient
+    return ((main, aux) if transform.has_aux else main), gradient
+
+
+def _zeros(tensor: Tensor) -> Any:
+    from tracegrad.ops.creation import zeros_of
+
+    return zeros_of(tensor)
+
+
+def _decorator(
+    kind: str,
+    f: Callable[..., Any] | None,
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    backend: str | None,
+    static_argnames: Sequence[str],
+) -> Any:
+    if backend not in (None, "numpy", "jax"):
+        raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
+    numbers = argnums if isinstance(argnums, int) else tuple(argnums)
+    transform = Transform(kind, numbers, has_aux)
+    if f is None:
+        return lambda function: Compiled(function, transform, backend, static_argnames)
+    return Compiled(f, transform, backend, static_argnames)
+
+
+def grad(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """The gradient of a function that returns one number, as compiled source.
+
+    Parameters
+    ----------
+    f : callable
+        Plain Python over arrays; any control flow. Left out in ``@tg.grad(argnums=1)``.
+    argnums : int or sequence of int
+        Which arguments to differentiate; each may be an array, a float, or a pytree of them.
+    has_aux : bool
+        The function returns ``(value, aux)``; the callable returns ``(gradient, aux)``.
+    backend : "numpy" or "jax", optional
+        The target of the generated source; default ``tg.config.backend``.
+    static_argnames : sequence of str
+        Arguments whose value is part of what is compiled.
+
+    Returns
+    -------
+    callable
+        Same arguments as `f`; returns the structure of ``args[argnums]``.
+
+    Raises
+    ------
+    tg.errors.ArgumentError
+        An argument to be differentiated is an integer, or no array at all.
+    tg.errors.NonScalarError
+        The function returns something other than one number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> @tg.grad
+    ... def slope(x):
+    ...     return np.sum(x ** 2)
+    >>> slope(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    return _decorator("grad", f, argnums, has_aux, backend, static_argnames)
+
+
+def value_and_grad(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """The value and the gradient together; parameters as for `grad`.
+
+    Returns
+    -------
+    callable
+        ``(value, gradient)``, with `has_aux` ``((value, aux), gradient)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> value, gradient = tg.value_and_grad(lambda x: np.sum(x ** 2))(np.array([1.0, 2.0]))
+    >>> print(value, gradient)
+    5.0 [2. 4.]
+    """
+    return _decorator("value_and_grad", f, argnums, has_aux, backend, static_argnames)
+
+
+def compile(
+    f: Callable[..., Any] | None = None,
+    *,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """The function itself as compiled source; it stays differentiable from outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> @tg.compile
+    ... def softplus(x):
+    ...     return np.log1p(np.exp(x))
+    >>> print(softplus(0.0))
+    0.6931471805599453
+    """
+    return _decorator("compile", f, 0, False, backend, static_argnames)
+
+
+def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The value of a function and the map from cotangents of it to cotangents of its arguments.
+
+    Returns
+    -------
+    (out, vjp_fn)
+        ``vjp_fn(cotangent)`` takes the structure of ``out`` and returns a tuple with one cotangent
+        an argument; it may be called any number of times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> out, pull = tg.vjp(lambda x: x * x, np.array([1.0, 2.0]))
+    >>> pull(np.array([1.0, 10.0]))
+    (array([ 2., 40.]),)
+    """
+    tensors: list[Tensor] = []
+
+    def boxed(leaf: Any) -> Any:
+        traced = leaf._traced if isinstance(leaf, Tensor) else None
+        tensor = wrap(np.asarray(getattr(leaf, "_array", leaf)), traced)
+        if tensor.dtype.kind not in "fc":
+            raise ArgumentError(f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point")
+        tensor.requires_grad = True
+        tensors.append(tensor)
+        return tensor
+
+    values = [map_tree(boxed, primal) for primal in primals]
+    wants_tensors = any(isinstance(leaf, Tensor) for leaf in flatten(primals)[0])
+    before = STATE.grad_enabled
+    STATE.grad_enabled = True
+    try:
+        returned = f(*values)
+    finally:
+        STATE.grad_enabled = before
+    outputs, spec = flatten(returned)
+
+    def plain(leaf: Any) -> Any:
+        return leaf if wants_tensors or not isinstance(leaf, Tensor) else leaf._array
+
+    def pull(cotangent: Any) -> tuple[Any, ...]:
+        given, given_spec = flatten(cotangent)
+        if given_spec != spec:
+            raise ArgumentError(f"vjp: the cotangent is {given_spec}, the value is {spec}")
+        pairs = [
+            (out, engine.cotangent_for(out, ct))
+            for out, ct in zip(outputs, given, strict=True)
+            if isinstance(out, Tensor) and out.requires_grad
+        ]
+        found = engine.gradients(
+            [out for out, _ in pairs], [ct for _, ct in pairs], tensors, wants_tensors
+        )
+        cts = iter([found.get(t, None) for t in tensors])
+        boxes = iter(tensors)
+
+        def gradient(_: Any) -> Any:
+            ct, box = next(cts), next(boxes)
+            if ct is None:
+                ct = _zeros(box)
+            return plain(ct)
+
+        return tuple(map_tree(gradient, primal) for primal in primals)
+
+    return unflatten(spec, [plain(leaf) for leaf in outputs]), pull

@@ -1,0 +1,73 @@
+"""An op and its operands enter; the right kind of result leaves.
+
+Ops run on four kinds of operands: plain arrays (the kernel runs, nothing is recorded), Tensors
+(recorded on the tape, and in the graph while tracing), staged values (a graph is being built, as
+the derivative rules do) and mixtures. A kind is a class with an entry in `HANDLERS`; the first
+operand whose class has one decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from codegen.sizes import Dim
+from codegen.types import ArrayType, weak
+
+Handler = Callable[[Any, Any, Sequence[Any], Mapping[str, Any]], Any]
+"""``handler(like, op, operands, attributes)``: `like` is the operand that chose the handler."""
+
+HANDLERS: dict[type, Handler] = {}
+TYPES: dict[type, Callable[[Any], ArrayType]] = {}
+
+
+def apply(op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    """The op on operands of whatever kind."""
+    for operand in operands:
+        handler = HANDLERS.get(type(operand))
+        if handler is not None:
+            return handler(operand, op, operands, attributes)
+    return op.kernel(attributes)(*operands, **attributes)
+
+
+def apply_in(like: Any, op: Any, attributes: Mapping[str, Any], *operands: Any) -> Any:
+    """The op in the algebra of `like`, for ops whose operands are numbers or none at all."""
+    handler = HANDLERS.get(type(like))
+    if handler is not None:
+        return handler(like, op, operands, attributes)
+    return op.kernel(attributes)(*operands, **attributes)
+
+
+def type_of(x: Any) -> ArrayType:
+    """The type of any operand: Tensor, staged value, array, NumPy scalar or Python number."""
+    rule = TYPES.get(type(x))
+    if rule is not None:
+        return rule(x)
+    if isinstance(x, np.ndarray | np.generic):
+        return array_type(x)
+    if isinstance(x, bool | int | float | complex):
+        return weak(type(x).__name__)
+    return array_type(np.asarray(x))
+
+
+def array_type(x: Any) -> ArrayType:
+    """The type of an array, with its lengths as they are."""
+    return ArrayType(x.dtype.name, tuple(x.shape))
+
+
+def shape_of(x: Any) -> tuple[Dim, ...]:
+    """The shape, symbolic where a graph is being made (so asking is not a look)."""
+    return type_of(x).shape
+
+
+def ndim_of(x: Any) -> int:
+    """The number of axes."""
+    return len(type_of(x).shape)
+
+
+def dtype_of(x: Any) -> str:
+    """The dtype's name; of a Python number the one that it would have alone."""
+    return type_of(x).dtype
+

@@ -1,0 +1,47 @@
+"""What went wrong enters as an exception of one family: every error that tracegrad raises.
+
+Each is also the built-in exception that a NumPy or PyTorch user would expect (`ShapeError` is a
+``ValueError``), so existing ``except`` clauses work.
+"""
+
+from __future__ import annotations
+
+
+class TracegradError(Exception):
+    """The root of all errors that tracegrad raises on purpose."""
+
+
+class ShapeError(TracegradError, ValueError):
+    """Shapes that an operation cannot take; the message names them, and the user's line."""
+
+
+class DTypeError(TracegradError, TypeError):
+    """A dtype that an operation, or a derivative, cannot take."""
+
+
+class ArgumentError(TracegradError, TypeError):
+    """An argument that a transform cannot take; the message names the argument."""
+
+
+class NonScalarError(TracegradError, ValueError):
+    """A gradient was asked of an output that is not a single number."""
+
+
+class NotDifferentiableError(TracegradError, TypeError):
+    """An operation on the path has no derivative."""
+
+
+class GradientError(TracegradError, RuntimeError):
+    """A backward that cannot run: no graph, a second time, a value changed since."""
+
+
+class TraceError(TracegradError, RuntimeError):
+    """What a traced function did cannot be compiled; the message says what to write instead."""
+
+
+class RecompileWarning(UserWarning):
+    """A function met too many paths or signatures; it goes on without being compiled."""
+
+
+class ConversionError(TracegradError, TypeError):
+    """A Tensor was turned into a plain array where its gradient would be lost."""

@@ -1,0 +1,139 @@
+"""A compiled version enters; its entry function leaves: all guards and the program in one call.
+
+The entry takes a call's positional arguments and either returns the result or `MISS`. It tests what
+the version is keyed on (structure, types, dtypes, ranks, static values) and what its trace assumed
+about lengths, in one condition of plain Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from codegen import sizes as sz
+from codegen.load import load
+from codegen.sizes import Dim, Size
+from tracegrad.tree import check_text
+from tracegrad.version import Version
+
+
+class _Miss:
+    def __repr__(self) -> str:
+        return "MISS"
+
+
+MISS = _Miss()
+"""What an entry returns when its version does not stand for this call."""
+
+
+def entry_source(version: Version, given: int) -> tuple[str, dict[str, Any]] | None:
+    """The text of the entry for calls with `given` positional arguments, and what it refers to."""
+    arguments = version.arguments
+    parameters = arguments.parameters
+    names: dict[str, Any] = {
+        "program": version.program.run,
+        "MISS": MISS,
+        "ndarray": np.ndarray,
+    }
+    lines = ["def entry(args):", f"    if len(args) != {given}:", "        return MISS"]
+    if given:
+        lines.append(f"    {', '.join(parameters[:given])}{',' if given == 1 else ''} = args")
+    for name, value in list(zip(parameters, arguments.values, strict=True))[given:]:
+        names[name] = value
+    conditions = _conditions(version, given, names)
+    lines.append(f"    if not ({' and '.join(conditions) or 'True'}):")
+    lines.append("        return MISS")
+    passed = [f"{name}={name}" for name in version.program.graph.frame.captures]
+    for name, array in zip(version.program.graph.frame.captures, version.captured, strict=True):
+        names[name] = array
+    if version.target == "jax":
+        plain = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
+    else:
+        plain = list(parameters)
+    call = f"program({', '.join([*plain, *passed])})"
+    if version.flat:
+        names["build"] = version.result.build
+        call = f"build({call})"
+    if version.checked:
+        lines += [
+            "    try:",
+            f"        return {call}",
+            "    except LookupError as error:",
+            "        if type(error) is LookupError:",
+            "            return MISS",
+            "        raise",
+        ]
+    else:
+        lines.append(f"    return {call}")
+    return "\n".join(lines) + "\n", names
+
+
+def entry(version: Version, given: int) -> Any:
+    """The loaded entry."""
+    text, names = entry_source(version, given)  # type: ignore[misc]
+    return load(text, "entry", names)
+
+
+def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str]:
+    arguments = version.arguments
+    conditions: list[str] = []
+    for i, (name, spec) in enumerate(zip(arguments.parameters, arguments.specs, strict=True)):
+        if i < given and spec.type is not None:
+            found, _ = check_text(spec, name, names, leaves=False)
+            conditions += found
+    for leaf in arguments.leaves:
+        if leaf.parameter >= given:
+            continue
+        text = arguments.text_of(leaf)
+        match leaf.kind:
+            case ("array", str(dtype), int(ndim)):
+                names[dtype] = np.dtype(dtype)
+                conditions.append(f"type({text}) is ndarray")
+                conditions.append(f"{text}.dtype is {dtype}")
+                conditions.append(f"{text}.ndim == {ndim}")
+            case ("scalar", str(dtype)):
+                names[f"scalar_{dtype}"] = np.dtype(dtype).type
+                conditions.append(f"type({text}) is scalar_{dtype}")
+            case ("number", kind):
+                conditions.append(f"type({text}) is {kind}")
+            case ("static", type_, value):
+                key = f"static_{len(names)}"
+                names[key] = leaf.value
+                names[f"{key}_type"] = type_
+                same = "is" if leaf.value is None or isinstance(leaf.value, bool) else "=="
+                conditions.append(f"type({text}) is {key}_type")
+                conditions.append(f"{text} {same} {key}")
+    return [*conditions, *_length_conditions(version)]
+
+
+def _length_conditions(version: Version) -> list[str]:
+    arguments = version.arguments
+    texts: dict[str, str] = {}
+    reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
+    reads += list(version.program.graph.frame.captures)
+    for name, (index, axis) in version.symbols.items():
+        texts[name] = f"{reads[index]}.shape[{axis}]"
+    return [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in version.guards]
+
+
+def dim_text(dim: Dim, texts: dict[str, str]) -> str:
+    """A length as Python over the texts of its symbols."""
+    if not isinstance(dim, Size):
+        return str(dim)
+    return " + ".join(
+        " * ".join([*([str(factor)] if factor != 1 or not atoms else []), *(_atom(a, texts) for a in atoms)])
+        for atoms, factor in dim.terms
+    )
+
+
+def _atom(atom: sz.Atom, texts: dict[str, str]) -> str:
+    match atom:
+        case str():
+            return texts[atom]
+        case sz.SliceLength(of, start, stop, step):
+            return f"len(range(*slice({start}, {stop}, {step}).indices({dim_text(of, texts)})))"
+        case sz.Quotient(of, by):
+            return f"(({dim_text(of, texts)}) // ({dim_text(by, texts)}))"
+
+

@@ -1,0 +1,121 @@
+"""The words of one op enter (name, type rule, spelling, VJP, traits); its record leaves.
+
+A record is all there is to say of an op. From it come the eager kernel, the Tensor method, the
+emitted text in every target, the gradient, the documentation row and the tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Op, Trait
+from codegen.load import kernel
+from codegen.spelling import Spelling, SpellingOf, spell
+from tracegrad.dispatch import apply
+
+Vjp = Callable[..., tuple[Any, ...]]
+
+KERNEL_NAMES: dict[str, Any] = {"np": np}
+"""What a NumPy spelling may refer to."""
+
+TABLE: dict[str, OpRecord] = {}
+"""Every op by name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpRecord(Op):
+    """One op; see `define`."""
+
+    vjp: Vjp | None = None
+    differentiable: bool = True
+    doc: str = ""
+    domain: str = "real"  # where random samples for tests come from
+    _kernels: dict[Spelling, Callable[..., Any]] = field(default_factory=dict)
+
+    def kernel(self, attributes: Mapping[str, Any]) -> Callable[..., Any]:
+        """The function that runs the op on NumPy arrays: its NumPy spelling, compiled once."""
+        spelling = self.spelled("numpy", attributes)
+        found = self._kernels.get(spelling)
+        if found is None:
+            found = kernel(spelling, self.operands, tuple(self.attributes), KERNEL_NAMES)
+            self._kernels[spelling] = found
+        return found
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        return apply(self, operands, attributes)
+
+
+def define(
+    name: str,
+    numpy: str | SpellingOf,
+    *,
+    infer: Callable[..., Any],
+    vjp: Vjp | None = None,
+    jax: str | SpellingOf | None = None,
+    operands: str = "x",
+    attributes: Mapping[str, Any] | None = None,
+    traits: tuple[Trait, ...] = (),
+    identities: tuple[tuple[int, Any], ...] = (),
+    differentiable: bool | None = None,
+    domain: str = "real",
+    doc: str = "",
+) -> OpRecord:
+    """Makes the record of an op and enters it in `TABLE`.
+
+    numpy, jax
+        The Python that one would write for it, over the names of its operands and attributes
+        (`codegen.spelling`); `jax` defaults to the NumPy one with ``jnp`` for ``np``. A function
+        of the attributes chooses where they decide.
+    infer
+        The type rule: ``infer(sizes, *types, **attributes)`` gives the result's type or a tuple.
+    vjp
+        The derivative rule: ``vjp(ct, y, *operands, **attributes)`` gives a cotangent for each
+        operand (None for none), of the result's shape; the walker sums it down to the operand's.
+        For an op with several results `ct` and `y` are tuples.
+    differentiable
+        False for ops whose derivative is zero wherever it exists (comparisons, rounding): their
+        operands get no cotangent. Default: True when there is a `vjp`.
+    domain
+        Where test samples come from: see `tracegrad.ops.samples`.
+    """
+    spelling = {"numpy": _spelling(numpy), "jax": _spelling(numpy if jax is None else jax, "jnp")}
+    record = OpRecord(
+        name=name,
+        operands=tuple(operands.split()),
+        infer=infer,
+        spelling=spelling,
+        attributes=dict(attributes or {}),
+        traits=frozenset(traits),
+        identities=identities,
+        vjp=vjp,
+        differentiable=vjp is not None if differentiable is None else differentiable,
+        doc=doc,
+        domain=domain,
+    )
+    if name in TABLE:
+        raise ValueError(f"two ops named {name!r}")
+    TABLE[name] = record
+    return record
+
+
+def _spelling(given: str | SpellingOf, module: str = "np") -> SpellingOf:
+    if isinstance(given, str):
+        return spell(_for_module(given, module))
+    if isinstance(given, Spelling) or module == "np":
+        return given
+    choose = given
+
+    def chosen(attributes: Mapping[str, Any]) -> Spelling:
+        found = choose(attributes)
+        return spell(_for_module(found.text, module), found.inplace)
+
+    return chosen
+
+
+def _for_module(text: str, module: str) -> str:
+    return text if module == "np" else re.sub(r"\bnp\.", f"{module}.", text)

@@ -1,0 +1,160 @@
+"""Types of operands enter, the result's type leaves: the type rules that op records share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from codegen import sizes as sz
+from codegen.sizes import Dim, Sizes
+from codegen.types import (
+    ArrayType,
+    ShapeError,
+    broadcast,
+    inexact_of,
+    is_inexact,
+    kind,
+    promote,
+    shape_text,
+)
+
+Axis = int | tuple[int, ...] | None
+
+
+def arithmetic(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    """Broadcast shape, promoted dtype; Python numbers among themselves stay Python numbers."""
+    dtype, weak = promote(types)
+    return ArrayType(dtype, broadcast(sizes, [t.shape for t in types]), weak)
+
+
+def quotient(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    """As `arithmetic`; integers give float64."""
+    result = arithmetic(sizes, *types)
+    return result if is_inexact(result.dtype) else ArrayType("float64", result.shape, result.weak)
+
+
+def inexact(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    """As `arithmetic`; integers give the float that NumPy computes in. Never weak."""
+    result = arithmetic(sizes, *types)
+    return ArrayType(inexact_of(result.dtype), result.shape)
+
+
+def strong(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    """As `arithmetic`, but what comes out is a NumPy value even from Python numbers."""
+    result = arithmetic(sizes, *types)
+    return ArrayType(result.dtype, result.shape)
+
+
+def real_part(sizes: Sizes, x: ArrayType) -> ArrayType:
+    """The same shape; complex dtypes give their float."""
+    dtype = {"complex64": "float32", "complex128": "float64"}.get(x.dtype, x.dtype)
+    return ArrayType(dtype, x.shape)
+
+
+def boolean(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    """The broadcast shape in bool."""
+    return ArrayType("bool", broadcast(sizes, [t.shape for t in types]))
+
+
+def same(sizes: Sizes, x: ArrayType, **_: Any) -> ArrayType:
+    """The operand's own type."""
+    return ArrayType(x.dtype, x.shape)
+
+
+def select(sizes: Sizes, condition: ArrayType, *types: ArrayType) -> ArrayType:
+    """``where``: promoted dtype of the choices, broadcast with the condition."""
+    dtype, _ = promote(types)
+    return ArrayType(dtype, broadcast(sizes, [condition.shape, *(t.shape for t in types)]))
+
+
+def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """The axes that a canonical `axis` attribute means."""
+    if axis is None:
+        return tuple(range(ndim))
+    return (axis,) if isinstance(axis, int) else axis
+
+
+def reduced(shape: tuple[Dim, ...], axis: Axis, keepdims: bool) -> tuple[Dim, ...]:
+    """The shape after a reduction."""
+    axes = axes_of(axis, len(shape))
+    if keepdims:
+        return tuple(1 if i in axes else dim for i, dim in enumerate(shape))
+    return tuple(dim for i, dim in enumerate(shape) if i not in axes)
+
+
+def reduction(dtype_of: Callable[[str], str] = lambda dtype: dtype) -> Callable[..., ArrayType]:
+    """A type rule that drops (or keeps as 1) the reduced axes and maps the dtype."""
+
+    def infer(
+        sizes: Sizes, x: ArrayType, axis: Axis = None, keepdims: bool = False
+    ) -> ArrayType:
+        return ArrayType(dtype_of(x.dtype), reduced(x.shape, axis, keepdims))
+
+    return infer
+
+
+def sum_dtype(dtype: str) -> str:
+    """The dtype in which NumPy sums: small integers and bool widen."""
+    match kind(dtype):
+        case "bool" | "int" if not dtype.startswith("u"):
+            return "int64"
+        case "int":
+            return "uint64"
+    return dtype
+
+
+def mean_dtype(dtype: str) -> str:
+    """Integers have a float64 mean."""
+    return dtype if is_inexact(dtype) else "float64"
+
+
+def reshaped(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> ArrayType:
+    """The shape asked for (without -1), which must hold as many elements."""
+    old, new = sz.mul(x.shape), sz.mul(shape)
+    if not sizes.same(old, new):
+        raise ShapeError(
+            f"cannot reshape {shape_text(sizes, x.shape)} into {shape_text(sizes, shape)}"
+        )
+    return x.with_shape(shape).with_dtype(x.dtype)
+
+
+def broadcast_shape(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> ArrayType:
+    """The shape asked for, to which the operand's must broadcast."""
+    result = broadcast(sizes, [x.shape, shape])
+    if len(result) != len(shape):
+        raise ShapeError(
+            f"cannot broadcast {shape_text(sizes, x.shape)} to {shape_text(sizes, shape)}"
+        )
+    return ArrayType(x.dtype, tuple(shape))
+
+
+def permuted(sizes: Sizes, x: ArrayType, axes: tuple[int, ...] | None) -> ArrayType:
+    """The axes in a new order (None reverses them)."""
+    order = axes if axes is not None else tuple(reversed(range(x.ndim)))
+    return ArrayType(x.dtype, tuple(x.shape[i] for i in order))
+
+
+def contraction(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
+    """``a @ b``: the last axis of `a` with the last but one of `b`, batch axes broadcast."""
+    dtype, _ = promote((a, b))
+    if not a.shape or not b.shape:
+        raise ShapeError("matmul: operands need at least one axis; use * with numbers")
+    inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if not sizes.same(a.shape[-1], inner):
+        left, right = shape_text(sizes, a.shape), shape_text(sizes, b.shape)
+        hint = ""
+        if a.ndim == b.ndim == 2:
+            value = sizes.value
+            if value(a.shape[-1]) == value(b.shape[1]):
+                hint = " Did you mean a @ b.T?"
+            elif value(a.shape[0]) == value(b.shape[0]):
+                hint = " Did you mean a.T @ b?"
+        raise ShapeError(
+            f"matmul: cannot contract {left} with {right}: axis {a.ndim - 1} of the first is "
+            f"{shape_text(sizes, a.shape[-1:])[1:-2]}, axis {max(b.ndim - 2, 0)} of the second is "
+            f"{shape_text(sizes, (inner,))[1:-2]}.{hint}"
+        )
+    batch = broadcast(sizes, [a.shape[:-2], b.shape[:-2]])
+    rows = a.shape[-2:-1] if a.ndim > 1 else ()
+    columns = b.shape[-1:] if b.ndim > 1 else ()
+    return ArrayType(dtype, (*batch, *rows, *columns))

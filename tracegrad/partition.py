@@ -1,0 +1,108 @@
+"""A graph with its gradients enters; the part that runs backward leaves as a graph of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from codegen import sizes as sz
+from codegen.errors import CodegenError
+from codegen.ir import Call, Constant, Frame, Graph, Node, Origin, Value
+from codegen.sizes import Size
+
+
+def backward_graph(
+    joint: Graph, forward: Graph, gradients: Sequence[Value], cotangents: Sequence[Value]
+) -> tuple[Graph, list[Value]]:
+    """The backward nodes of `joint` as a graph from residuals and cotangents to gradients.
+
+    Residuals are the values of `forward` (inputs or results) that the backward reads, or whose
+    shape it needs; they are the first inputs, in that order.
+    """
+    constants = {n.result for n in forward.nodes if isinstance(n, Constant)}
+    made = {result for node in forward.nodes for result in node.results} - constants
+    made |= set(forward.inputs)
+    first = len(forward.nodes)
+    nodes: list[Node] = [n for n in forward.nodes if isinstance(n, Constant)]
+    nodes += joint.nodes[first:]
+    live = _live(nodes, gradients)
+    residuals: dict[Value, None] = {}
+    for node in live:
+        residuals.update((v, None) for v in node.operands if v in made)
+    residuals.update((v, None) for v in gradients if v in made)
+    needed = {s for node in live for s in _symbols(node, joint)}
+    needed |= {s for v in gradients for dim in v.type.shape for s in _names(dim, joint)}
+    known = {
+        name
+        for value in (*residuals, *cotangents)
+        for dim in value.type.shape
+        if (name := _bare(joint.sizes.resolve(dim)))
+    }
+    for symbol in sorted(needed - known):
+        residuals.setdefault(_with_symbol(symbol, joint, [*forward.inputs, *sorted_made(forward)]))
+    names = _names_of([*residuals, *cotangents])
+    frame = Frame(tuple(names), tuple(names), (), joint.frame.returns, joint.frame.names)
+    graph = joint.replace(
+        inputs=(*residuals, *cotangents),
+        nodes=tuple(live),
+        outputs=tuple(gradients),
+        frame=frame,
+    )
+    return graph, list(residuals)
+
+
+def sorted_made(graph: Graph) -> list[Value]:
+    """The values of a graph in the order in which they are made."""
+    return [result for node in graph.nodes for result in node.results]
+
+
+def _live(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
+    wanted = set(outputs)
+    kept = []
+    for node in reversed(nodes):
+        if any(result in wanted for result in node.results):
+            kept.append(node)
+            wanted.update(node.operands)
+    return kept[::-1]
+
+
+def _symbols(node: Node, graph: Graph) -> set[str]:
+    if not isinstance(node, Call):
+        return set()
+    return {s for _, value in node.attributes for s in _names(value, graph)}
+
+
+def _names(value: Any, graph: Graph) -> set[str]:
+    match value:
+        case Size():
+            return sz.symbols(graph.sizes.resolve(value))
+        case tuple():
+            return {s for item in value for s in _names(item, graph)}
+    return set()
+
+
+def _bare(dim: Any) -> str | None:
+    return dim.symbol() if isinstance(dim, Size) else None
+
+
+def _with_symbol(symbol: str, graph: Graph, values: Sequence[Value]) -> Value:
+    for value in values:
+        if any(_bare(graph.sizes.resolve(dim)) == symbol for dim in value.type.shape):
+            return value
+    raise CodegenError(f"no value has an axis of length {symbol}")
+
+
+def _names_of(values: Sequence[Value]) -> list[str]:
+    """A parameter name for each value: the user's where there is one."""
+    names: list[str] = []
+    for i, value in enumerate(values):
+        origin: Origin = value.origin
+        stem = origin.name or f"saved_{i}"
+        if origin.name and not origin.final:
+            stem = f"{stem}_1"
+        name, count = stem, 1
+        while name in names:
+            count += 1
+            name = f"{stem}_{count}"
+        names.append(name)
+    return names

@@ -1,0 +1,135 @@
+"""A Python function and arguments enter, a loaded program leaves: the way of the data.
+
+    user function --trace--> graph --differentiate--> graph --optimize--> graph --emit--> source
+    --load--> callable
+
+Each verb is a function below or a module beside it; each arrow is one type that prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import codegen
+from codegen.emit.python import Source
+from codegen.ir import Call, Constant, Graph, Number, Value
+from codegen.sizes import Size, substitute
+from tracegrad import config
+from tracegrad.ops.creation import full_of
+from tracegrad.ops.elementwise import copy
+from tracegrad.rules import RULES
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled graph: what was optimized, what was written, what runs."""
+
+    graph: Graph
+    source: Source
+    run: Callable[..., Any]
+
+
+_OPTIMIZED: dict[Hashable, Graph] = {}
+_PROGRAMS: dict[Hashable, Program] = {}
+_LIMIT = 4096
+
+
+def compile_graph(graph: Graph, target: str) -> Program:
+    """The program of a graph; graphs with the same key and labels share the optimizer's work."""
+    labels = _labels(graph)
+    key = (graph.key, labels, graph.name, graph.frame, graph.about, target)
+    optimized = _OPTIMIZED.get(key)
+    if optimized is None:
+        optimized = _remember(_OPTIMIZED, key, optimize(graph))
+    else:
+        optimized = with_numbers(optimized, graph.numbers)
+    whole = (key, tuple(map(repr, graph.numbers)))
+    program = _PROGRAMS.get(whole)
+    if program is None:
+        source = codegen.emit(optimized, target)
+        program = _remember(_PROGRAMS, whole, Program(optimized, source, load(source)))
+    return program
+
+
+def _remember(table: dict[Hashable, Any], key: Hashable, value: Any) -> Any:
+    while len(table) >= _LIMIT:
+        table.pop(next(iter(table)), None)
+    table[key] = value
+    return value
+
+
+def _labels(graph: Graph) -> Hashable:
+    """What the text says of the user's code: names and lines are part of a program's identity."""
+    return tuple(
+        (v.origin.name, v.origin.final, v.origin.file, v.origin.line, v.origin.text)
+        for v in (*graph.inputs, *(r for node in graph.nodes for r in node.results))
+    )
+
+
+def with_numbers(graph: Graph, numbers: Sequence[Number]) -> Graph:
+    """The graph with other values of its parameters."""
+    nodes = tuple(
+        Constant(numbers[node.slot], node.result, node.slot)
+        if isinstance(node, Constant) and node.slot is not None
+        else node
+        for node in graph.nodes
+    )
+    return graph.replace(nodes=nodes)
+
+
+CLIENT = codegen.Client(RULES, copy, full_of)
+
+
+def optimize(graph: Graph) -> Graph:
+    """The pass pipeline with tracegrad's rules."""
+    return codegen.optimize(graph, CLIENT, check=config.check)
+
+
+def load(source: Source) -> Callable[..., Any]:
+    """The function of generated source."""
+    if source.target == "jax":
+        from tracegrad.jax_backend import load_jax
+
+        return load_jax(source)
+    return codegen.load(source.text, source.name, {"np": np})
+
+
+def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
+    """Runs a graph op by op on arrays, without generating anything: what compiled code must equal."""
+    values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    sizes = _lengths(graph, inputs)
+    for node in graph.nodes:
+        match node:
+            case Constant(value, result):
+                values[result] = value if result.type.weak else np.dtype(result.type.dtype).type(value)
+            case Call(op, operands, attributes, results):
+                concrete = {name: _concrete(v, sizes, graph) for name, v in attributes}
+                out = op.kernel(concrete)(*(values[v] for v in operands), **concrete)  # type: ignore[attr-defined]
+                values.update(zip(results, out if len(results) > 1 else (out,), strict=True))
+    return [values[output] for output in graph.outputs]
+
+
+def _lengths(graph: Graph, inputs: Sequence[Any]) -> dict[str, int]:
+    known: dict[str, int] = {}
+    for value, array in zip(graph.inputs, inputs, strict=True):
+        for dim, length in zip(value.type.shape, np.shape(array), strict=True):
+            name = None if isinstance(dim, int) else dim.symbol()
+            if name is not None:
+                known[name] = length
+    return known
+
+
+def _concrete(attribute: Any, known: Mapping[str, int], graph: Graph) -> Any:
+
+    match attribute:
+        case Size():
+            return substitute(graph.sizes.resolve(attribute), known)
+        case tuple():
+            return tuple(_concrete(item, known, graph) for item in attribute)
+    return attribute
+
+

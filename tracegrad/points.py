@@ -1,0 +1,367 @@
+"""A running stack enters; a program point leaves, and on demand what it means to the user.
+
+Tracing asks `capture` at every operation, so that is a walk over frames and one dictionary look-up.
+What the point means (`label`: the line, the statement, the user's own name for the value) is worked
+out later and once: the instruction's position gives the expression in the parsed source file, and
+climbing from there to its statement finds the variable that the value goes to. A value that is
+returned goes where the caller puts it, so the climb goes on at the call site.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import linecache
+import sys
+import weakref
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+
+from tracegrad.bytecode import Source, Syntax, enclosing, owner, position, statement, syntax
+
+__all__ = ["Label", "Point", "capture", "label"]
+
+# Frames of these packages are machinery, never the place that the user wrote.
+LIBRARY = frozenset({"tracegrad", "codegen", "numpy"})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Point:
+    """A place in the running program: ``(code, instruction offset)`` pairs, innermost frame first.
+
+    The last pair is the traced function's. Two points are equal when they name the same
+    instructions of the same text, also across copies of a code object.
+
+    ```python
+    >>> point = Point((((lambda x: -x).__code__, 4),))
+    >>> point == Point(point.chain), len({point, Point(point.chain)})
+    (True, 1)
+
+    ```
+    """
+
+    chain: tuple[tuple[CodeType, int], ...]
+    _content: tuple[tuple[str, bytes, int], ...] = field(init=False)
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Code objects compare without their file and (before 3.13) their columns.
+        content = tuple((code.co_filename, code.co_linetable, at) for code, at in self.chain)
+        object.__setattr__(self, "_content", content)
+        object.__setattr__(self, "_hash", hash(content))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Point):
+            return NotImplemented
+        return self._content == other._content and self.chain == other.chain
+
+    def __repr__(self) -> str:
+        steps = " < ".join(f"{code.co_name}:{_line(code, at)}+{at}" for code, at in self.chain)
+        return f"Point({steps})"
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a program point means to the user.
+
+    ``name`` is the variable that receives the value computed there, None where there is none;
+    ``final`` says that the variable (or, for a traced function's ``return``, the result) is this
+    value itself, and not computed from it. ``line`` is the first line of the statement in ``file``
+    and ``text`` the statement on one line, empty where there is no source.
+    """
+
+    name: str | None
+    final: bool
+    file: str
+    line: int
+    text: str
+
+
+# ---------------------------------------------------------------------------------- capturing
+
+# Whether a code object is the user's, by id(); an entry goes when its code object does.
+_is_users: dict[int, bool] = {}
+# The points of frames as they stood, by (id(code), f_lasti, id(code), f_lasti, ...). A point keeps
+# its code objects alive, so these ids stay theirs while the entry is here.
+_captured: dict[tuple[int, ...], Point] = {}
+_CAPTURED_LIMIT = 1 << 16
+
+
+def capture(stop: CodeType | None) -> Point:
+    """Return the program point of the caller: its user frames out to the one that runs ``stop``.
+
+    Frames of tracegrad, codegen and NumPy are left out, unless one runs ``stop`` itself. Where
+    ``stop`` is None or is not running, the point is the innermost user frame alone.
+
+    ```python
+    >>> def traced():
+    ...     return capture(traced.__code__)
+    >>> [code.co_name for code, offset in traced().chain]
+    ['traced']
+
+    ```
+    """
+    # This runs at every traced operation: look at the frames, and build nothing if known.
+    here = sys._getframe(1)
+    frame: FrameType | None = here
+    key: list[int] = []
+    while frame is not None:
+        code = frame.f_code
+        ident = id(code)
+        users = _is_users.get(ident)
+        if users is None:
+            users = _learn(frame)
+        if code is stop:
+            key += (ident, frame.f_lasti)
+            break
+        if users:
+            key += (ident, frame.f_lasti)
+            if stop is None:
+                break
+        frame = frame.f_back
+    else:
+        del key[2:]
+    point = _captured.get(tuple(key))
+    if point is None:
+        point = _captured[tuple(key)] = _build(here, stop, len(key) // 2)
+    return point
+
+
+def _build(frame: FrameType | None, stop: CodeType | None, length: int) -> Point:
+    """Make the point of the first ``length`` frames that `capture` counts, once per point."""
+    chain: list[tuple[CodeType, int]] = []
+    while frame is not None and len(chain) < length:
+        code = frame.f_code
+        if code is stop or _is_users[id(code)]:
+            chain.append((code, owner(code, frame.f_lasti)))
+        frame = frame.f_back
+    if len(_captured) >= _CAPTURED_LIMIT:  # a program that makes code for ever
+        _captured.clear()
+    # Offsets inside one instruction lead to the point that is kept under its start.
+    key = tuple([number for code, offset in chain for number in (id(code), offset)])
+    return _captured.setdefault(key, Point(tuple(chain)))
+
+
+def _learn(frame: FrameType) -> bool:
+    """Decide once whether a code object is the user's, by the module that it runs in."""
+    code = frame.f_code
+    module = frame.f_globals.get("__name__")
+    users = not (isinstance(module, str) and module.partition(".")[0] in LIBRARY)
+    _is_users[id(code)] = users
+    weakref.finalize(code, _is_users.pop, id(code), None).atexit = False
+    if users:  # lets linecache ask the loader later, for sources that are not files
+        linecache.lazycache(code.co_filename, frame.f_globals)
+    return users
+
+
+# ----------------------------------------------------------------------------------- labelling
+
+
+@functools.lru_cache(maxsize=_CAPTURED_LIMIT)
+def label(point: Point) -> Label:
+    """Return what ``point`` means to the user; never raises.
+
+    ```python
+    >>> point = Point(((compile("y = -x", "<no source>", "exec"), 0),))
+    >>> label(point).file, label(point).name, label(point).text
+    ('<no source>', None, '')
+
+    ```
+    """
+    if not point.chain:
+        return Label(None, False, "", 0, "")
+    code, offset = point.chain[0]
+    file, line, text = code.co_filename, _line(code, offset), ""
+    try:
+        site = syntax(code, offset)
+        if site is None:
+            return Label(None, False, file, line, text)
+        line, text = statement(site, line)
+        name, final = _receiver(point, site)
+    except Exception:  # a label is a comment: it must not be what breaks a program
+        name, final = None, False
+    return Label(name, final, file, line, text)
+
+
+def _line(code: CodeType, offset: int) -> int:
+    where = position(code, offset)
+    return code.co_firstlineno if where is None else where[0]
+
+
+# ------------------------------------------------------------------ which variable gets the value
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+_ITERATION = frozenset({"GET_ITER", "FOR_ITER", "GET_AITER", "GET_ANEXT"})
+_LOOKS = frozenset({"TO_BOOL", "UNARY_NOT"})  # and the jumps: their outcome is no value
+_BUILTINS = frozenset(vars(builtins))
+
+_Path = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class _Value:
+    """What a climb knows about the value that it carries.
+
+    ``final`` says that the value is still the one asked for, ``path`` where it lies in the tuples
+    that were written out around it, as pairs (index, length) from the outermost in. ``returned_by``
+    is the function that has just handed it to its caller.
+    """
+
+    final: bool = True
+    path: _Path = ()
+    returned_by: ast.AST | None = None
+
+
+def _receiver(point: Point, site: Syntax | None) -> tuple[str | None, bool]:
+    """Follow the value of a point to the variable that receives it, through the callers."""
+    at, value = 0, _Value()
+    while site is not None:
+        if not _is_call_of(site, value.returned_by):  # map(step, xs) is not what step returned
+            value = _Value(final=False)
+        found = _climb(site, value)
+        if not isinstance(found, _Value):
+            return found
+        value = found
+        frame = _frame_of(point, at, value.returned_by)
+        if frame is None:
+            break
+        at = frame + 1
+        if at == len(point.chain):
+            return None, value.final and not value.path
+        site = syntax(*point.chain[at])
+    return None, False
+
+
+def _climb(site: Syntax, value: _Value) -> tuple[str | None, bool] | _Value:
+    """Climb from an expression to what takes its value: a variable, a return, or nothing."""
+    source, node = site.source, site.node
+    final, path = value.final, value.path
+    if "JUMP" in site.operation or site.operation in _LOOKS:
+        return None, False
+    if site.operation in _ITERATION:
+        target, into = _loop_target(source, node)
+        return _stored(target, into + path, final)
+    if isinstance(getattr(node, "ctx", None), ast.Store):  # y[0] = v, or the y[0] of y[0] += v
+        name = _variable(node)
+        return name, name is not None and site.operation.startswith("STORE_")
+    if isinstance(node, ast.AugAssign) and site.operation == "BINARY_OP":
+        return _variable(node.target), final
+    while isinstance(node, ast.expr | ast.keyword | ast.comprehension | ast.withitem):
+        parent = source.parents[node]
+        match parent:
+            case ast.NamedExpr():
+                return _stored(parent.target, path, final)
+            case ast.Assign() if node is parent.value:
+                return _stored(parent.targets[0], path, final)
+            case ast.AnnAssign() if node is parent.value:
+                return _stored(parent.target, path, final)
+            case ast.Assign():  # an index in a target
+                return _variable(node), False
+            case ast.AugAssign():
+                return _variable(parent.target), False
+            case ast.Lambda() if node is parent.body:
+                return _Value(final, path, parent)
+            case ast.Return() | ast.Yield():
+                return _Value(final, path, enclosing(source, parent, _SCOPES))
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) if not _has_star(parts):
+                index = next(i for i, part in enumerate(parts) if part is node)
+                path = ((index, len(parts)), *path)
+            case ast.BoolOp() | ast.Await():
+                pass
+            case ast.IfExp() if node is not parent.test:
+                pass
+            case _:
+                final, path = False, ()
+        node = parent
+    return None, False
+
+
+def _stored(target: ast.expr | None, path: _Path, final: bool) -> tuple[str | None, bool]:
+    """Say who gets the value at ``path`` of what is assigned to ``target``."""
+    for index, length in path:
+        if not isinstance(target, ast.Tuple | ast.List):  # h = [x, y]: an inner value of h
+            final = False
+            break
+        target = _part(target.elts, index, length)
+    name = _variable(target)
+    return name, final and name is not None and isinstance(target, ast.Name | ast.Attribute)
+
+
+def _variable(target: ast.AST | None) -> str | None:
+    """Return the name in a target: ``W`` of ``self.W``, ``y`` of ``y[0]``."""
+    match target:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return None if name == "_" else name
+        case ast.Subscript(value=base) | ast.Starred(value=base):
+            return _variable(base)
+    return None
+
+
+def _has_star(parts: list[ast.expr]) -> bool:
+    return any(isinstance(part, ast.Starred) for part in parts)
+
+
+def _part(targets: list[ast.expr], index: int, length: int) -> ast.expr | None:
+    """Return which of ``targets`` takes the value at ``index`` of ``length``."""
+    stars = [place for place, part in enumerate(targets) if isinstance(part, ast.Starred)]
+    if not stars:
+        return targets[index] if len(targets) == length else None
+    after = len(targets) - stars[0] - 1
+    if index >= length - after:
+        return targets[index - length]
+    return targets[min(index, stars[0])]
+
+
+def _loop_target(source: Source, node: ast.AST) -> tuple[ast.expr | None, _Path]:
+    """Return what a loop stores an item in, and where in the item the iterated value lies.
+
+    ``node`` is what the iteration is positioned at.
+    """
+    # From 3.13 that is the iterated expression, before it was the whole loop.
+    loop = node if isinstance(node, ast.For | ast.AsyncFor) else source.parents.get(node)
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        loop = node.generators[0] if len(node.generators) == 1 else None
+    match loop:
+        case ast.For() | ast.AsyncFor() | ast.comprehension():
+            match loop.iter:
+                case ast.Call(func=ast.Name(id="enumerate")):
+                    return loop.target, ((1, 2),)
+            return loop.target, ()
+    return None, ()
+
+
+def _is_call_of(site: Syntax, function: ast.AST | None) -> bool:
+    """Say whether the value at a call site is what ``function`` returned there, as it is."""
+    call = site.node
+    if function is None or not isinstance(call, ast.Call) or site.operation in _ITERATION:
+        return True
+    name = getattr(function, "name", None)
+    if isinstance(call.func, ast.Name) and call.func.id in _BUILTINS and call.func.id != name:
+        return False
+    for argument in (*call.args, *call.keywords):  # handed over: the callee is someone else
+        for node in ast.walk(argument):
+            if node is function:
+                return False
+            if name is not None and _variable(node) == name:
+                parent = site.source.parents[node]
+                if not (isinstance(parent, ast.Call) and parent.func is node):
+                    return False
+    return True
+
+
+def _frame_of(point: Point, at: int, function: ast.AST | None) -> int | None:
+    """Return which frame of the point, from ``at`` outwards, runs the body of ``function``."""
+    for index in range(at, len(point.chain)):
+        code, offset = point.chain[index]
+        if code.co_name not in _COMPREHENSIONS:
+            site = syntax(code, offset)
+            if site is not None and enclosing(site.source, site.node, _SCOPES) is function:
+                return index
+    return None

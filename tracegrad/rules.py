@@ -1,0 +1,148 @@
+"""Calls of tracegrad's ops enter, cheaper calls with the same bits leave: the optimizer's rules
+that traits cannot say.
+
+Every rule is exact: it gives the same bits for every input, NaN, infinities and the sign of zero
+included. They are handed to ``codegen.optimize``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+
+from codegen import sizes as sz
+from codegen.ir import Call, Op, Value, dims_of
+from codegen.rewrite import Rewriter, Rule
+from tracegrad.ops import creation, elementwise, reductions, shape
+from tracegrad.ops.rules import axes_of
+
+
+def on(*ops: Op) -> Callable[[Rule], Rule]:
+    """The rule, offered only calls of these ops."""
+
+    def restrict(rule: Rule) -> Rule:
+        @wraps(rule)
+        def restricted(r: Rewriter, call: Call) -> Value | tuple[Value, ...] | None:
+            return rule(r, call) if call.op in ops else None
+
+        return restricted
+
+    return restrict
+
+
+@on(reductions.mean_over)
+def mean_to_sum(r: Rewriter, call: Call) -> Value | None:
+    """mean(x) -> sum(x) / n: half the cost on small arrays, and what NumPy computes."""
+    x = call.operands[0]
+    if x.type.dtype not in ("float32", "float64"):
+        return None
+    axis, keepdims = call.attribute("axis"), call.attribute("keepdims")
+    total = r.emit(reductions.sum_over, x, axis=axis, keepdims=keepdims)
+    dims = dims_of(r.sizes, x.type)
+    size = sz.mul([dims[i] for i in axes_of(axis, len(dims))])
+    n = r.emit(creation.extent, size=size, dtype=x.type.dtype)
+    return r.emit(elementwise.divide, total, n)
+
+
+def _power_of_two(number: object) -> bool:
+    return isinstance(number, int | float) and abs(number) in (0.25, 0.5, 1, 2, 4, 8)
+
+
+@on(elementwise.multiply)
+def scale_after_divide(r: Rewriter, call: Call) -> Value | None:
+    """(1 / n) * 2 -> 2 / n: scaling by a power of two commutes with rounding."""
+    for position in (0, 1):
+        scale, inner = call.operands[position], r.node(call.operands[1 - position])
+        if inner is None or inner.op is not elementwise.divide:
+            continue
+        top = r.number(inner.operands[0])
+        factor = r.number(scale)
+        bottom = r.node(inner.operands[1])
+        if top is None or factor is None or bottom is None or bottom.op is not creation.extent:
+            continue
+        if not (_power_of_two(top) and _power_of_two(factor)):
+            continue
+        number = r.make_number(float(top) * float(factor), inner.operands[0].type)  # type: ignore[arg-type]
+        return r.emit(elementwise.divide, number, inner.operands[1])
+    return None
+
+
+@on(elementwise.add, elementwise.subtract)
+def negated_sum(r: Rewriter, call: Call) -> Value | None:
+    """a + -b -> a - b, -a + b -> b - a, a - -b -> a + b."""
+    a, b = call.operands
+    right = r.node(b)
+    if right is not None and right.op is elementwise.negative:
+        other = elementwise.subtract if call.op is elementwise.add else elementwise.add
+        return r.emit(other, a, right.operands[0])
+    left = r.node(a)
+    if call.op is elementwise.add and left is not None and left.op is elementwise.negative:
+        return r.emit(elementwise.subtract, b, left.operands[0])
+    return None
+
+
+@on(elementwise.negative, elementwise.multiply)
+def minus_one(r: Rewriter, call: Call) -> Value | None:
+    """x * -1 -> -x; numbers are negated at once."""
+    if call.op is elementwise.negative:
+        number = r.number(call.operands[0])
+        if number is not None and not isinstance(number, bool):
+            return r.make_number(-number, call.operands[0].type)
+        return None
+    for position in (0, 1):
+        number, other = r.number(call.operands[position]), call.operands[1 - position]
+        if number == -1 and other.type == call.results[0].type:
+            return r.emit(elementwise.negative, other)
+    return None
+
+
+@on(shape.transpose_axes)
+def transposed_twice(r: Rewriter, call: Call) -> Value | None:
+    """x.T.T -> x."""
+    inner = r.node(call.operands[0])
+    if inner is None or inner.op is not shape.transpose_axes:
+        return None
+    ndim = call.results[0].type.ndim
+    first, second = (
+        c.attribute("axes") or tuple(reversed(range(ndim))) for c in (inner, call)
+    )
+    if tuple(first[i] for i in second) == tuple(range(ndim)):
+        return inner.operands[0]
+    return None
+
+
+@on(shape.reshape_to, shape.expand_axes, shape.squeeze_axes)
+def reshape_of_reshape(r: Rewriter, call: Call) -> Value | None:
+    """x.reshape(a).reshape(b) -> x.reshape(b), and nothing at all when that is the shape of x."""
+    x = call.operands[0]
+    inner = r.node(x)
+    wanted = dims_of(r.sizes, call.results[0].type)
+    if inner is not None and inner.op in (
+        shape.reshape_to,
+        shape.expand_axes,
+        shape.squeeze_axes,
+    ):
+        source = inner.operands[0]
+        if dims_of(r.sizes, source.type) == wanted:
+            return source
+        if call.op is shape.reshape_to and inner.op is shape.reshape_to:
+            return r.emit(shape.reshape_to, source, shape=wanted)
+    return x if dims_of(r.sizes, x.type) == wanted else None
+
+
+@on(elementwise.astype)
+def same_dtype(r: Rewriter, call: Call) -> Value | None:
+    """astype to the dtype that it is -> nothing."""
+    x = call.operands[0]
+    return x if x.type.dtype == call.attribute("dtype") and not x.type.weak else None
+
+
+RULES: tuple[Rule, ...] = (
+    mean_to_sum,
+    scale_after_divide,
+    negated_sum,
+    minus_one,
+    transposed_twice,
+    reshape_of_reshape,
+    same_dtype,
+)

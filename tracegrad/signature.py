@@ -1,0 +1,140 @@
+"""The arguments of one call enter; what a compiled version is keyed on leaves.
+
+Array leaves (arrays, NumPy scalars, Python floats and complex numbers) are traced: only their kind,
+dtype and rank are part of the key. Everything else (ints, strings, flags, hashable objects) is
+static: its value is part of the key.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import ArgumentError
+from tracegrad.tensor import Tensor
+from tracegrad.tree import Path, TreeSpec, flatten, leaf_paths, path_name, path_text
+
+NUMERIC = "biufc"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of the arguments: where it stands, what it is, its part of the key."""
+
+    parameter: int
+    path: Path
+    value: Any
+    kind: tuple[Hashable, ...]
+
+    @property
+    def traced(self) -> bool:
+        return self.kind[0] != "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of one call, bound to the parameters and flattened."""
+
+    parameters: tuple[str, ...]
+    values: tuple[Any, ...]
+    specs: tuple[TreeSpec, ...]
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def key(self) -> Hashable:
+        return (self.specs, tuple(leaf.kind for leaf in self.leaves))
+
+    def text_of(self, leaf: Leaf) -> str:
+        """The leaf as the user would write it: ``params["w"]``."""
+        return path_text(self.parameters[leaf.parameter], leaf.path)
+
+    def name_of(self, leaf: Leaf) -> str:
+        """An identifier for the leaf: ``params_w``."""
+        return path_name(self.parameters[leaf.parameter], leaf.path)
+
+
+def bind(
+    signature: inspect.Signature,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    static: frozenset[str] = frozenset(),
+    traced_ints: frozenset[tuple[int, Path]] = frozenset(),
+) -> Arguments:
+    """Binds and flattens the arguments of a call; raises TypeError as Python would."""
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    parameters = tuple(bound.arguments)
+    values = tuple(bound.arguments.values())
+    specs, leaves = [], []
+    for i, (name, value) in enumerate(zip(parameters, values, strict=True)):
+        if name in static:
+            leaves.append(Leaf(i, (), value, _static(value, name)))
+            specs.append(TreeSpec())
+            continue
+        flat, spec = flatten(value)
+        specs.append(spec)
+        for path, leaf in zip(leaf_paths(spec), flat, strict=True):
+            text = path_text(name, path)
+            kind = kind_of(leaf, text, (i, path) in traced_ints)
+            leaves.append(Leaf(i, path, leaf, kind))
+    return Arguments(parameters, values, tuple(specs), tuple(leaves))
+
+
+def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, ...]:
+    """What a leaf contributes to the key; raises naming the argument for what cannot be one."""
+    match value:
+        case np.ndarray():
+            if type(value) is not np.ndarray:
+                raise ArgumentError(
+                    f"argument {text} is a {type(value).__name__}, a subclass of ndarray with "
+                    "rules of its own: pass np.asarray(...) of it"
+                )
+            _numeric(value.dtype, text)
+            return ("array", value.dtype.name, value.ndim)
+        case np.generic():
+            _numeric(value.dtype, text)
+            return ("scalar", value.dtype.name)
+        case bool():
+            return _static(value, text)
+        case int() if trace_int:
+            return ("number", "int")
+        case float() | complex():
+            return ("number", type(value).__name__)
+        case Tensor():
+            return ("tensor",)
+    if is_jax(value):
+        return ("jax",)
+    return _static(value, text)
+
+
+def is_jax(value: Any) -> bool:
+    """True for arrays of JAX, which need not be installed."""
+    module = type(value).__module__
+    return module.startswith(("jaxlib", "jax")) and hasattr(value, "dtype")
+
+
+def _numeric(dtype: np.dtype, text: str) -> None:
+    if dtype.kind not in NUMERIC or not dtype.isnative or dtype.name in ("longdouble", "float128"):
+        raise ArgumentError(
+            f"argument {text} has dtype {dtype}: arrays must be of numbers or bool in native byte "
+            "order, up to 64 bits a component"
+        )
+
+
+def _static(value: Any, text: str) -> tuple[Hashable, ...]:
+    try:
+        hash(value)
+    except TypeError:
+        raise ArgumentError(
+            f"argument {text} is a {type(value).__name__}, which is neither an array, a number, a "
+            "tuple, list or dict of them, nor hashable: pass its arrays, or give it __hash__ and "
+            "__eq__"
+        ) from None
+    shown = repr(value) if isinstance(value, float) else value
+    return ("static", type(value), shown)
+
+

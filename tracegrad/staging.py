@@ -1,0 +1,83 @@
+"""Staged values enter ops, nodes of a graph under construction leave.
+
+A `Staged` stands for a value of a graph that is being built: derivative rules and rewrites are
+written as mathematics over it (operators and methods come from the op table, as for Tensors), and
+every op appends a node. Nothing is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Builder, Origin, Value
+from codegen.sizes import Dim
+from codegen.types import ArrayType, weak
+from tracegrad.dispatch import HANDLERS, TYPES
+from tracegrad.errors import TraceError
+
+
+class Stage:
+    """A graph under construction and the origin that the next nodes get."""
+
+    def __init__(self, builder: Builder, origin: Origin | None = None) -> None:
+        self.builder = builder
+        self.origin = origin or Origin()
+
+    def lift(self, x: Any) -> Value:
+        """A staged value's own value; a number becomes a constant."""
+        if type(x) is Staged:
+            return x.value
+        if isinstance(x, bool | int | float | complex):
+            return self.builder.constant(x, weak(type(x).__name__), None, self.origin)
+        if isinstance(x, np.generic):
+            type_ = ArrayType(x.dtype.name)
+            return self.builder.constant(x.item(), type_, None, self.origin)
+        raise TraceError(f"a graph takes staged values and numbers, not {type(x).__name__}")
+
+
+class Staged:
+    """A value of a graph under construction."""
+
+    __slots__ = ("stage", "value")
+
+    def __init__(self, stage: Stage, value: Value) -> None:
+        self.stage = stage
+        self.value = value
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return _type(self).shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.value.type.shape)
+
+    @property
+    def dtype(self) -> str:
+        return self.value.type.dtype
+
+    def __repr__(self) -> str:
+        return f"Staged({self.value!r})"
+
+
+def _apply(
+    like: Staged, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
+) -> Any:
+    """One op appended to the graph under construction."""
+    stage = like.stage
+    lifted = tuple(stage.lift(x) for x in operands)
+    results = stage.builder.call(op, lifted, stage.origin, **attributes)
+    several = [Staged(stage, value) for value in results]
+    return several[0] if len(several) == 1 else tuple(several)
+
+
+def _type(x: Staged) -> ArrayType:
+    sizes = x.stage.builder.sizes
+    return x.value.type.with_shape([sizes.resolve(dim) for dim in x.value.type.shape])
+
+
+HANDLERS[Staged] = _apply
+TYPES[Staged] = _type

@@ -1,0 +1,326 @@
+"""Arrays enter, Tensors leave: arrays that remember which ops made them.
+
+A `Tensor` holds a NumPy array or scalar (``_array``), the node of the tape that made it
+(``grad_fn``), and, while a function is being traced, its value in the graph (``_traced``). Its
+operators and methods are made from the op table (`tracegrad.methods`); what stands here is what is
+not an op: conversions, looks at values and shapes, gradient bookkeeping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from codegen.errors import CodegenError
+from codegen.types import ArrayType
+from tracegrad.autograd.tape import Node, record_node
+from tracegrad.dispatch import HANDLERS, TYPES, array_type
+from tracegrad.errors import ConversionError, DTypeError, GradientError, ShapeError
+from tracegrad.state import STATE
+
+
+class Tensor:
+    """An array whose gradients can be asked for.
+
+    Parameters
+    ----------
+    data : array_like
+        Nested numbers or an array; copied, unless it is a fresh array of the library's own.
+    dtype : str or numpy.dtype, optional
+        Default: NumPy's for the data; with `requires_grad` integers become the default float.
+    requires_grad : bool
+        Whether ops on it are recorded and `backward` leaves a gradient in ``grad``.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    __slots__ = ("__weakref__", "_array", "_index", "_traced", "grad", "grad_fn", "requires_grad")
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    _array: Any
+    grad: Tensor | None
+    grad_fn: Node | None
+    requires_grad: bool
+
+    def __init__(
+        self, data: Any, dtype: Any = None, requires_grad: bool = False, *, copy: bool = True
+    ) -> None:
+        if isinstance(data, Tensor):
+            data = data._array
+        array = np.array(data, dtype=dtype) if copy else np.asarray(data, dtype=dtype)
+        if requires_grad and dtype is None and array.dtype.kind in "biu":
+            array = array.astype(np.float64)
+        if requires_grad and array.dtype.kind not in "fc":
+            raise DTypeError(f"only floating and complex Tensors have gradients, not {array.dtype}")
+        if array.dtype.kind not in "biufc":
+            raise DTypeError(f"a Tensor holds numbers, not {array.dtype}")
+        self._array = array
+        self._traced = None
+        self._index = 0
+        self.grad = None
+        self.grad_fn = None
+        self.requires_grad = requires_grad
+
+    # -- shape and dtype ------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape; inside a traced function asking for it fixes the lengths."""
+        if self._traced is not None and self._traced[0] is STATE.trace:
+            shape: tuple[int, ...] = self._traced[0].look_at_shape(self._traced[1])
+            return shape
+        return np.shape(self._array)
+
+    @property
+    def ndim(self) -> int:
+        return np.ndim(self._array)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.asarray(self._array).dtype
+
+    @property
+    def size(self) -> int:
+        """The number of elements; inside a traced function asking for it fixes the lengths."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise ShapeError("a Tensor without axes has no len()")
+        if self._traced is not None and self._traced[0] is STATE.trace:
+            length: int = self._traced[0].look_at_length(self._traced[1], 0)
+            return length
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    # -- values ---------------------------------------------------------------------------------
+
+    def _look(self, kind: str) -> Any:
+        """Python reads the value: recorded while tracing, because it decides what comes next."""
+        if np.size(self._array) != 1:
+            raise ShapeError(
+                f"the truth of an array of shape {np.shape(self._array)} is ambiguous: use .any() or .all()"
+                if kind == "bool"
+                else f"only a Tensor of one element is a number, not one of shape {np.shape(self._array)}"
+            )
+        value = np.asarray(self._array).item()
+        outcome = {"bool": bool, "int": int, "float": float, "complex": complex}.get(kind, lambda v: v)(value)
+        trace = STATE.trace
+        if trace is not None and self._traced is not None and self._traced[0] is trace:
+            trace.look(self._traced[1], kind, outcome)
+        return outcome
+
+    def __bool__(self) -> bool:
+        return bool(self._look("bool"))
+
+    def __int__(self) -> int:
+        return int(self._look("int"))
+
+    def __float__(self) -> float:
+        return float(self._look("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._look("complex"))
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            raise DTypeError(f"only integer Tensors can be used as an index, not {self.dtype}")
+        return int(self._look("int"))
+
+    def item(self) -> Any:
+        """The only element as a Python number."""
+        return self._look("item")
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        if not self.ndim:
+            return self.item()
+        return [row.tolist() for row in self]
+
+    def numpy(self) -> np.ndarray:
+        """The array itself (shared memory); refused where its gradient would be lost."""
+        return np.asarray(self.__array__())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if STATE.trace is not None and self._traced is not None and self._traced[0] is STATE.trace:
+            raise ConversionError(
+                "a traced value cannot become a plain array, its computation would be lost: use "
+                "tg.stack or tg.concat to build arrays of Tensors, x[i] = v on a Tensor "
+                "(tg.zeros, not np.zeros), and tg.stop_gradient where the gradient is to end"
+            )
+        if self.requires_grad:
+            raise ConversionError(
+                "a Tensor that requires grad cannot become a plain array, its gradient would be "
+                "lost: use .detach() first, or tg.stack to build arrays of Tensors"
+            )
+        array = np.asarray(self._array)
+        return np.array(array, dtype=dtype) if dtype is not None or copy else array
+
+    def _count_true(self) -> Any:
+        if self._traced is not None and self._traced[0] is STATE.trace:
+            return self._traced[0].count_true(self._traced[1], self._array)
+        return int(np.count_nonzero(self._array))
+
+    def __repr__(self) -> str:
+        text = np.array2string(np.asarray(self._array), separator=", ", prefix="tensor(")
+        options = []
+        if self.dtype not in (np.float64, np.int64, np.bool_, np.complex128):
+            options.append(f"dtype={self.dtype}")
+        if self.grad_fn is not None:
+            options.append(f"grad_fn=<{self.grad_fn.name()}>")
+        elif self.requires_grad:
+            options.append("requires_grad=True")
+        return f"tensor({', '.join([text, *options])})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
+
+    # -- gradients ------------------------------------------------------------------------------
+
+    @property
+    def is_leaf(self) -> bool:
+        """True when no recorded op made it."""
+        return self.grad_fn is None
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Switches recording for a leaf; returns the Tensor."""
+        if not self.is_leaf:
+            raise GradientError("only leaves can be switched: this Tensor was made by an op")
+        if requires_grad and self.dtype.kind not in "fc":
+            raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
+        self.requires_grad = requires_grad
+        return self
+
+    def detach(self) -> Tensor:
+        """The same values (shared memory) without their history."""
+        return wrap(self._array, self._traced)
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False
+    ) -> None:
+        """Adds the gradient of this Tensor to ``grad`` of every leaf that requires it.
+
+        gradient
+            The cotangent of this Tensor; may be left out when it is a single number.
+        """
+        from tracegrad.autograd.engine import backward
+
+        backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
+
+    def zero_grad(self) -> None:
+        """Forgets the gradient."""
+        self.grad = None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from tracegrad.ops.indexing import setitem
+
+        if self.requires_grad and self.is_leaf and STATE.grad_enabled:
+            raise GradientError(
+                "a leaf Tensor that requires grad is being changed in place: change a copy "
+                "(x = x.clone()), or write under tg.no_grad()"
+            )
+        new = setitem(self, key, value)
+        self._array, self._traced = new._array, new._traced
+        self.grad_fn, self._index, self.requires_grad = new.grad_fn, new._index, new.requires_grad
+
+    def __getitem__(self, key: Any) -> Tensor:
+        from tracegrad.ops.indexing import getitem
+
+        result: Tensor = getitem(self, key)
+        return result
+
+
+def wrap(array: Any, traced: Any = None) -> Tensor:
+    """A Tensor around an array or number, which is not copied."""
+    tensor = Tensor.__new__(Tensor)
+    tensor._array = array
+    tensor._traced = traced
+    tensor._index = 0
+    tensor.grad = None
+    tensor.grad_fn = None
+    tensor.requires_grad = False
+    return tensor
+
+
+def _apply(
+    like: Tensor, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
+) -> Any:
+    """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
+    trace = STATE.trace
+    try:
+        if trace is None:
+            arrays = [x._array if type(x) is Tensor else x for x in operands]
+            result = op.kernel(attributes)(*arrays, **attributes)
+            values: Any = None
+        else:
+            result, values = trace.record(op, operands, attributes)
+    except (CodegenError, ValueError, TypeError, IndexError) as error:
+        raise _explained(op, operands, attributes, error) from error
+    several = result if isinstance(result, tuple | list) else (result,)
+    tensors = [
+        wrap(array, None if values is None else (trace, values[i]))
+        for i, array in enumerate(several)
+    ]
+    if STATE.grad_enabled and op.differentiable:
+        for x in operands:
+            if type(x) is Tensor and x.requires_grad:
+                record_node(op, operands, attributes, tensors)
+                break
+    return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+
+def _explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exception:
+    """The error with the user's line, in tracegrad's own family."""
+    from codegen.sizes import Sizes
+    from tracegrad.errors import TracegradError
+    from tracegrad.points import capture, label
+
+    if isinstance(error, TracegradError):
+        return error
+    message = str(error)
+    if not isinstance(error, CodegenError):
+        try:  # the type rule says it better than NumPy
+            types = [array_type(np.asarray(getattr(x, "_array", x))) for x in operands]
+            op.infer(Sizes(), *types, **attributes)
+        except CodegenError as better:
+            message = str(better)
+        except Exception:
+            pass
+    if not message.startswith(op.name):
+        message = f"{op.name}: {message}"
+    where = label(capture(None))
+    if where.line:
+        message += f"\n  at {where.file}:{where.line}  {where.text}"
+    if isinstance(error, IndexError):
+        return IndexError(message)
+    if isinstance(error, CodegenError | ValueError):
+        return ShapeError(message)
+    return DTypeError(message)
+
+
+def _type(x: Tensor) -> ArrayType:
+    if x._traced is not None and x._traced[0] is STATE.trace:
+        type_: ArrayType = x._traced[1].type
+        sizes = x._traced[0].sizes
+        return type_.with_shape([sizes.resolve(dim) for dim in type_.shape])
+    if isinstance(x._array, bool | int | float | complex):
+        from codegen.types import weak
+
+        return weak(type(x._array).__name__)
+    return array_type(x._array)
+
+
+HANDLERS[Tensor] = _apply
+TYPES[Tensor] = _type
+

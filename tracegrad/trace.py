@@ -1,0 +1,161 @@
+"""A running Python function enters, the graph of what it did leaves.
+
+While a trace is active on a thread, every op on one of its Tensors is run on the real values and
+appended to the graph with the user's variable name, line and program point. What Python reads of a
+value (`look`) or of a shape (`look_at_shape`) is recorded, because the program holds only while
+the answer is the same. Arrays that come from outside become inputs, read by reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os.path import basename
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from codegen import sizes as sz
+from codegen.ir import Builder, Check, Number, Origin, Value
+from codegen.sizes import Size, Sizes
+from codegen.spelling import Subscript
+from codegen.types import ArrayType, weak
+from tracegrad.errors import TraceError
+from tracegrad.points import capture, label
+
+PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
+"""Numbers that stay in the structure of a program; all others are parameters of its graph."""
+
+
+class Trace:
+    """One run of a function: the graph under construction and what it depends on."""
+
+    def __init__(self, code: CodeType | None) -> None:
+        self.sizes = Sizes()
+        self.builder = Builder(self.sizes)
+        self.code = code
+        self.inputs: list[Value] = []
+        self.captured: dict[int, tuple[Any, Value]] = {}
+        self.slots: dict[str, int] = {}
+        self.counts: dict[Value, Size] = {}
+
+    # -- what enters ----------------------------------------------------------------------------
+
+    def input(self, array: Any, name: str) -> Value:
+        """A new input for this array or number; every length is free."""
+        value = Value(self._input_type(array), Origin(name, True))
+        self.inputs.append(value)
+        return value
+
+    def _input_type(self, array: Any) -> ArrayType:
+        if isinstance(array, bool | int | float | complex):
+            return weak(type(array).__name__)
+        return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
+
+    def capture(self, array: np.ndarray) -> Value:
+        """The input for an array from outside; the same array is one input."""
+        found = self.captured.get(id(array))
+        if found is None:
+            value = Value(self._input_type(array), Origin(f"captured_{len(self.captured)}", True))
+            found = self.captured[id(array)] = (array, value)
+        return found[1]
+
+    def number(self, x: Number, type: ArrayType, origin: Origin) -> Value:
+        """A number as a value: part of the structure if it is a plain one, else a parameter."""
+        slot = None
+        if not isinstance(x, bool | complex) and x == x and abs(x) not in PLAIN_NUMBERS:
+            slot = self.slots.setdefault(f"{x!r} {type}", len(self.slots))
+        return self.builder.constant(x, type, slot, origin)
+
+    def lift(self, x: Any, origin: Origin) -> Value:
+        """Any operand as a value of the graph."""
+        traced = getattr(x, "_traced", None)
+        if traced is not None and traced[0] is self:
+            value: Value = traced[1]
+            return value
+        array = getattr(x, "_array", x)
+        if isinstance(array, bool | int | float | complex):
+            return self.number(array, weak(type(array).__name__), origin)
+        if isinstance(array, np.generic):
+            return self.number(array.item(), ArrayType(array.dtype.name), origin)
+        if isinstance(array, np.ndarray):
+            return self.capture(array)
+        raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
+
+    # -- what happens ---------------------------------------------------------------------------
+
+    def origin(self) -> Origin:
+        """The user's line, variable and program point of the op that is running."""
+        point = capture(self.code)
+        of = label(point)
+        return Origin(of.name, of.final, basename(of.file), of.line, of.text, point)
+
+    def record(
+        self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
+    ) -> tuple[Any, tuple[Value, ...]]:
+        """Runs the op on the real values and appends it; the arrays and the graph's values."""
+        origin = self.origin()
+        lifted = tuple(self.lift(x, origin) for x in operands)
+        values = self.builder.call(op, lifted, origin, **attributes)
+        arrays = [getattr(x, "_array", x) for x in operands]
+        concrete = {name: self.concrete(value) for name, value in attributes.items()}
+        result = op.kernel(concrete)(*arrays, **concrete)
+        several = result if len(values) > 1 else (result,)
+        for array, value in zip(several, values, strict=True):
+            self._check_type(op, array, value.type)
+        return result, values
+
+    def _check_type(self, op: Any, array: Any, type: ArrayType) -> None:
+        shape = tuple(self.sizes.value(dim) for dim in type.shape)
+        if isinstance(array, np.ndarray | np.generic):
+            if array.shape == shape and array.dtype.name == type.dtype and not type.weak:
+                return
+        elif type.weak or (type.dtype == "bool" and isinstance(array, bool)):
+            return
+        shown = getattr(array, "dtype", array.__class__.__name__), getattr(array, "shape", ())
+        raise TraceError(f"{op.name}: the type rule says {type} {shape}, the value is {shown}")
+
+    def concrete(self, attribute: Any) -> Any:
+        """An attribute with every length as it is in this run."""
+        match attribute:
+            case Size():
+                return self.sizes.value(attribute)
+            case Subscript():
+                return attribute
+            case tuple():
+                return tuple(map(self.concrete, attribute))
+        return attribute
+
+    # -- what Python looks at -------------------------------------------------------------------
+
+    def look(self, value: Value, kind: str, outcome: Number) -> None:
+        """Python read the value: the program holds while reading gives `outcome`."""
+        self.builder.append(Check(value, kind, outcome, self.origin()))
+
+    def look_at_shape(self, value: Value) -> tuple[int, ...]:
+        """Python read the shape: its lengths are constants from here on."""
+        return tuple(self.sizes.fix(self.sizes.resolve(dim)) for dim in value.type.shape)
+
+    def look_at_length(self, value: Value, axis: int) -> int:
+        """Python read one length."""
+        return self.sizes.fix(self.sizes.resolve(value.type.shape[axis]))
+
+    def count_true(self, mask: Value, array: Any) -> Size:
+        """The number of True in a mask: a length that only the data tell."""
+        known = self.counts.get(mask)
+        if known is None:
+
+            def look(count: int) -> None:
+                raise TraceError("the number of elements that a mask selects decides a shape")
+
+            known = self.counts[mask] = self.sizes.new(int(np.count_nonzero(array)), look)
+        return known
+
+    def input_symbols(self) -> dict[str, tuple[Value, int]]:
+        """Where each free length can be read: an input and its axis."""
+        found: dict[str, tuple[Value, int]] = {}
+        for value in (*self.inputs, *(v for _, v in self.captured.values())):
+            for axis, dim in enumerate(value.type.shape):
+                for name in sz.symbols(dim):
+                    found.setdefault(name, (value, axis))
+        return found

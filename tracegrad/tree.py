@@ -1,0 +1,440 @@
+"""Nested containers enter; a flat list of leaves and a hashable description of the nesting leave.
+
+A container is a tuple, list, dict, OrderedDict, named tuple, dataclass instance, None (which has no
+leaves) or a type given to `register_node`; everything else, strings included, is a leaf. The
+description (`TreeSpec`) also gives Python text, from which the entry function of a compiled program
+is written: the expression that reads a leaf (`path_text`), a name that suits it (`path_name`), and
+the conditions that an object of this structure meets (`check_text`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "Attr",
+    "Child",
+    "Item",
+    "Path",
+    "TreeSpec",
+    "check_text",
+    "flatten",
+    "is_leaf",
+    "leaf_paths",
+    "map_tree",
+    "path_name",
+    "path_text",
+    "register_node",
+    "unflatten",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The step ``[key]``: an index of a sequence or a key of a dict."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """The step ``.name``: a field of a named tuple or dataclass."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """The step to a child of a registered type, which only its own ``flatten`` can read."""
+
+    type: type
+    index: int
+
+
+Step = Item | Attr | Child
+Path = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TreeSpec:
+    """The structure of a tree without its leaves; equal for equal structures, hashable.
+
+    ``type`` is the container's (None for a leaf), ``steps`` how each child is read from it, ``aux``
+    what a registered type needs besides its children.
+
+    ```python
+    >>> leaves, spec = flatten({"w": 1.0, "b": [2.0, None]})
+    >>> leaves, spec
+    ([2.0, 1.0], TreeSpec({'b': [*, None], 'w': *}))
+    >>> spec == flatten({"b": [0.0, None], "w": 0.0})[1]
+    True
+
+    ```
+    """
+
+    type: type | None = None
+    steps: tuple[Step, ...] = ()
+    children: tuple[TreeSpec, ...] = ()
+    aux: Hashable = None
+
+    def __repr__(self) -> str:
+        return f"TreeSpec({_show(self)})"
+
+
+LEAF = TreeSpec()
+
+
+def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+    """Return the leaves of ``tree`` from left to right (dicts in the order of their sorted keys).
+
+    ```python
+    >>> flatten((1, {"b": 2, "a": [3]}))
+    ([1, 3, 2], TreeSpec((*, {'a': [*], 'b': *})))
+
+    ```
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(tree, leaves)
+
+
+def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
+    kind: Any = type(tree)
+    node = _node(kind)
+    if node is None:
+        leaves.append(tree)
+        return LEAF
+    steps, children, aux = node.split(tree)
+    return TreeSpec(kind, steps, tuple([_flatten(c, leaves) for c in children]), aux)
+
+
+def unflatten(spec: TreeSpec, leaves: Iterable[Any]) -> Any:
+    """Return the tree of structure ``spec`` with these leaves.
+
+    Dataclasses are filled field by field: neither ``__init__`` nor ``__post_init__`` runs. Raises
+    ValueError when the number of leaves is wrong.
+
+    ```python
+    >>> leaves, spec = flatten({"w": 1, "b": [2]})
+    >>> unflatten(spec, [leaf * 10 for leaf in leaves])
+    {'b': [20], 'w': 10}
+
+    ```
+    """
+    leaves = list(leaves)
+    if len(leaves) != (wanted := len(leaf_paths(spec))):
+        raise ValueError(f"unflatten: {spec} has {wanted} leaves, but {len(leaves)} were given")
+    return _unflatten(spec, iter(leaves))
+
+
+def _unflatten(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
+    node = None if spec.type is None else _node(spec.type)
+    if node is None:
+        return next(leaves)
+    return node.join(spec, [_unflatten(child, leaves) for child in spec.children])
+
+
+def map_tree(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """Return ``tree`` with each leaf replaced by ``f(leaf, ...)``, ``...`` from trees like it.
+
+    Raises ValueError when the trees differ in structure.
+
+    ```python
+    >>> map_tree(lambda p, g: p - g, {"w": 3, "b": 5}, {"w": 1, "b": 1})
+    {'b': 4, 'w': 2}
+
+    ```
+    """
+    leaves, spec = flatten(tree)
+    columns = [leaves]
+    for other in rest:
+        others, other_spec = flatten(other)
+        if other_spec != spec:
+            raise ValueError(f"map_tree: the trees differ: {spec} and {other_spec}")
+        columns.append(others)
+    return unflatten(spec, [f(*row) for row in zip(*columns)])
+
+
+def is_leaf(value: Any) -> bool:
+    """Say whether ``value`` is a leaf, that is, not a container.
+
+    ```python
+    >>> is_leaf("text"), is_leaf([]), is_leaf(None)
+    (True, False, False)
+
+    ```
+    """
+    kind: Any = type(value)
+    return _node(kind) is None
+
+
+# ------------------------------------------------------------------------------------ node types
+
+_Split = tuple[tuple[Step, ...], Iterable[Any], Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """How one type is taken apart (steps, children, aux) and put together again."""
+
+    split: Callable[[Any], _Split]
+    join: Callable[[TreeSpec, list[Any]], Any]
+    flatten: Callable[[Any], tuple[Sequence[Any], Hashable]] | None = None  # of registered types
+
+
+@functools.lru_cache(maxsize=256)
+def _indices(length: int) -> tuple[Step, ...]:
+    return tuple(Item(index) for index in range(length))
+
+
+def _sorted(keys: Iterable[Any]) -> list[Any] | None:
+    try:
+        return sorted(keys)
+    except TypeError:
+        return None
+
+
+def _split_sequence(tree: Sequence[Any]) -> _Split:
+    return _indices(len(tree)), tree, None
+
+
+def _split_dict(tree: dict[Any, Any]) -> _Split:
+    keys = _sorted(tree) if type(tree) is dict else None  # the order of an OrderedDict is its own
+    keys = list(tree) if keys is None else keys
+    return tuple([Item(key) for key in keys]), [tree[key] for key in keys], None
+
+
+def _join_dict(spec: TreeSpec, children: list[Any]) -> Any:
+    keys = [step.key for step in spec.steps if isinstance(step, Item)]
+    return (spec.type or dict)(zip(keys, children))
+
+
+_NODES: dict[type, _Node] = {
+    type(None): _Node(lambda tree: ((), (), None), lambda spec, children: None),
+    tuple: _Node(_split_sequence, lambda spec, c: tuple(c)),
+    list: _Node(_split_sequence, lambda spec, c: c),
+    dict: _Node(_split_dict, _join_dict),
+    OrderedDict: _Node(_split_dict, _join_dict),
+}
+
+
+@functools.lru_cache(maxsize=4096)
+def _node(type: Any) -> _Node | None:
+    """Return how ``type`` is taken apart, None for the type of a leaf."""
+    if type in _NODES:
+        return _NODES[type]
+    if issubclass(type, tuple) and hasattr(type, "_fields"):  # a named tuple
+        return _fields_node(type._fields, lambda spec, children: type._make(children))
+    if dataclasses.is_dataclass(type):
+        return _fields_node([field.name for field in dataclasses.fields(type)], _join_dataclass)
+    return None
+
+
+def _fields_node(names: Iterable[str], join: Callable[[TreeSpec, list[Any]], Any]) -> _Node:
+    steps = tuple(Attr(name) for name in names)
+
+    def split(tree: Any) -> _Split:
+        return steps, [getattr(tree, step.name) for step in steps], None
+
+    return _Node(split, join)
+
+
+def _join_dataclass(spec: TreeSpec, children: list[Any]) -> Any:
+    tree: Any = object.__new__(spec.type or object)
+    for step, child in zip(spec.steps, children):
+        if isinstance(step, Attr):
+            object.__setattr__(tree, step.name, child)  # a frozen dataclass refuses setattr
+    return tree
+
+
+def register_node(
+    type: type,
+    flatten: Callable[[Any], tuple[Sequence[Any], Hashable]],
+    unflatten: Callable[[Hashable, list[Any]], Any],
+) -> None:
+    """Make ``type`` (itself, not its subclasses) a container.
+
+    ``flatten(tree)`` returns ``(children, aux)``, where aux is hashable and says what else the
+    structure depends on; ``unflatten(aux, children)`` makes the tree again.
+
+    ```python
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> register_node(Pair, lambda pair: ((pair.a, pair.b), None), lambda aux, c: Pair(*c))
+    >>> map_tree(lambda leaf: -leaf, Pair(1, 2)).b
+    -2
+
+    ```
+    """
+
+    def split(tree: Any) -> _Split:
+        children, aux = flatten(tree)
+        return tuple(Child(type, index) for index in range(len(children))), children, aux
+
+    _NODES[type] = _Node(split, lambda spec, children: unflatten(spec.aux, children), flatten)
+    _node.cache_clear()
+
+
+# ---------------------------------------------------------------------------------- Python text
+
+
+def leaf_paths(spec: TreeSpec) -> tuple[Path, ...]:
+    """Return the steps from the root to each leaf, in the order of `flatten`.
+
+    ```python
+    >>> [path_text("params", path) for path in leaf_paths(flatten({"w": [1, 2], "b": 3})[1])]
+    ["params['b']", "params['w'][0]", "params['w'][1]"]
+
+    ```
+    """
+    if spec.type is None:
+        return ((),)
+    below = zip(spec.steps, map(leaf_paths, spec.children))
+    return tuple((step, *path) for step, paths in below for path in paths)
+
+
+def path_name(root_name: str, path: Path) -> str:
+    """Return an identifier for the leaf at ``path``; different paths may share one.
+
+    ```python
+    >>> path_name("layers", (Item(0), Attr("b"))), path_name("p", (Item("my-key"),))
+    ('layers_0_b', 'p_my_key')
+
+    ```
+    """
+    parts = [root_name]
+    for step in path:
+        match step:
+            case Attr(name=part) | Item(key=part) | Child(index=part):
+                parts.append(str(part))
+    return _identifier("_".join(parts))
+
+
+def path_text(root_name: str, path: Path, names: dict[str, Any] | None = None) -> str:
+    """Return the Python expression that reads the leaf at ``path`` from ``root_name``.
+
+    What has no literal (a key that is an enum member, say) is written as a name, which is added to
+    ``names`` with its object.
+
+    ```python
+    >>> path_text("layers", (Item(0), Attr("b"))), path_text("params", (Item("w"),))
+    ('layers[0].b', "params['w']")
+
+    ```
+    """
+    text = root_name
+    for step in path:
+        text = _read(text, step, {} if names is None else names)
+    return text
+
+
+def check_text(
+    spec: TreeSpec, expr: str, names: dict[str, Any] | None = None, *, leaves: bool = True
+) -> tuple[list[str], dict[str, Any]]:
+    """Return conditions, all true exactly when ``expr`` has this structure, and their names.
+
+    Conditions are Python expressions, to be joined by ``and`` in this order. The names, with their
+    objects, are what they refer to besides builtins; they are added to ``names`` where that is
+    given. ``expr`` is a name or binds as tightly. ``leaves=False`` leaves out that a leaf is no
+    container, for callers who test the types of leaves themselves.
+
+    ```python
+    >>> spec = flatten({"w": 1.0, "b": ()})[1]
+    >>> check_text(spec, "p", leaves=False)  # doctest: +NORMALIZE_WHITESPACE
+    (['type(p) is dict', 'len(p) == 2', "'b' in p", "'w' in p", "type(p['b']) is tuple",
+      "len(p['b']) == 0"], {})
+
+    ```
+    """
+    names = {} if names is None else names
+    if spec.type is None:
+        return ([f"{_refer('is_leaf', is_leaf, names)}({expr})"] if leaves else []), names
+    if spec.type is type(None):
+        return [f"{expr} is None"], names
+    name = spec.type.__name__
+    if spec.type not in (tuple, list, dict):
+        name = _refer(f"type_{name}", spec.type, names)
+    conditions = [f"type({expr}) is {name}", *_check_steps(spec, expr, names)]
+    for step, child in zip(spec.steps, spec.children):
+        conditions += check_text(child, _read(expr, step, names), names, leaves=leaves)[0]
+    return conditions, names
+
+
+def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any]) -> list[str]:
+    """Return what an object of the right type must meet for its children to be the spec's."""
+    length = len(spec.steps)
+    if spec.type in (tuple, list):
+        return [f"len({expr}) == {length}"]
+    if spec.type in (dict, OrderedDict):
+        keys = [step.key for step in spec.steps if isinstance(step, Item)]
+        texts = [_key(key, names) for key in keys]
+        if spec.type is OrderedDict or _sorted(keys) is None:  # the order is part of the structure
+            return [f"list({expr}) == [{', '.join(texts)}]"]
+        return [f"len({expr}) == {length}", *(f"{text} in {expr}" for text in texts)]
+    if spec.type is not None and (node := _node(spec.type)) is not None and node.flatten:
+        flat = f"{_refer(f'flatten_{spec.type.__name__}', node.flatten, names)}({expr})"
+        return [f"len({flat}[0]) == {length}", f"{flat}[1] == {_key(spec.aux, names)}"]
+    return []  # the fields of a type are always there
+
+
+def _read(expr: str, step: Step, names: dict[str, Any]) -> str:
+    match step:
+        case Attr(name):
+            return f"{expr}.{name}"
+        case Item(key):
+            return f"{expr}[{_key(key, names)}]"
+        case Child(type, index):
+            flat = _refer(f"flatten_{type.__name__}", _NODES[type].flatten, names)
+            return f"{flat}({expr})[0][{index}]"
+
+
+def _key(key: Hashable, names: dict[str, Any]) -> str:
+    return repr(key) if _is_literal(key) else _refer("key", key, names)
+
+
+def _is_literal(key: Hashable) -> bool:
+    """Say whether ``repr(key)`` is Python text for an object equal to ``key``."""
+    if type(key) is tuple:
+        return all(_is_literal(part) for part in key)
+    if type(key) is float:
+        return math.isfinite(key)
+    return type(key) in (str, int, bytes, bool, type(None))
+
+
+def _refer(stem: str, value: Any, names: dict[str, Any]) -> str:
+    """Return the name of ``value`` in ``names``, where it is added if it is new."""
+    for name, known in names.items():
+        if known is value:
+            return name
+    stem = name = _identifier(stem)
+    while name in names:
+        name = f"{stem}_{len(names)}"
+    names[name] = value
+    return name
+
+
+def _identifier(text: str) -> str:
+    return "".join(c if f"_{c}".isidentifier() else "_" for c in text)
+
+
+def _show(spec: TreeSpec) -> str:
+    if spec.type is None or spec.type is type(None):
+        return "None" if spec.type else "*"
+    texts = []
+    for step, child in zip(spec.steps, spec.children):
+        label = f"{step.name}=" if isinstance(step, Attr) else ""
+        if isinstance(step, Item) and issubclass(spec.type, dict):
+            label = f"{step.key!r}: "
+        texts.append(label + _show(child))
+    if spec.type is tuple and len(texts) == 1:
+        texts.append("")
+    brackets = {"list": ("[", "]"), "tuple": ("(", ")"), "dict": ("{", "}")}
+    name = spec.type.__name__
+    opening, closing = brackets.get(name, (f"{name}(", ")"))
+    return opening + ", ".join(texts).rstrip(" ") + closing
