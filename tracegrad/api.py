@@ -16,6 +16,7 @@ from tracegrad import config
 from tracegrad.autograd import engine
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.guards import MISS, entry
+from tracegrad.ops.elementwise import alias
 from tracegrad.partition import backward_graph
 from tracegrad.pipeline import compile_graph
 from tracegrad.signature import Arguments, bind, is_jax
@@ -63,6 +64,7 @@ class Compiled:
             for run in self._entries.get(self._target(), ()):
                 result = run(args)
                 if result is not MISS:
+                    self._hits += 1
                     return result
         return self._call(args, kwargs)
 
@@ -87,7 +89,9 @@ class Compiled:
             return self._eager(arguments)
         found = self._lookup(arguments, target)
         if found is not None:
+            self._hits += 1
             return found[1]
+        self._misses += 1
         version = self._make(arguments, target, args if not kwargs else None)
         if version is None:
             return self._eager(arguments)
@@ -333,7 +337,7 @@ def derivative_on_tensors(
 
     def leaf_tensor(leaf: Any) -> Any:
         if isinstance(leaf, Tensor):
-            tensor = wrap(leaf._array, leaf._traced)
+            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
         elif isinstance(leaf, np.ndarray | np.generic | float | complex):
             tensor = wrap(leaf if not isinstance(leaf, float | complex) else np.asarray(leaf))
         else:
@@ -521,7 +525,10 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
 
     def boxed(leaf: Any) -> Any:
         traced = leaf._traced if isinstance(leaf, Tensor) else None
-        tensor = wrap(np.asarray(getattr(leaf, "_array", leaf)), traced)
+        if isinstance(leaf, Tensor) and leaf.requires_grad:
+            tensor = alias(leaf)
+        else:
+            tensor = wrap(np.asarray(getattr(leaf, "_array", leaf)), traced)
         if tensor.dtype.kind not in "fc":
             raise ArgumentError(f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point")
         tensor.requires_grad = True
@@ -553,7 +560,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         found = engine.gradients(
             [out for out, _ in pairs], [ct for _, ct in pairs], tensors, wants_tensors
         )
-        cts = iter([found.get(t, None) for t in tensors])
+        cts = iter([found.get(engine.key_of(t)) for t in tensors])
         boxes = iter(tensors)
 
         def gradient(_: Any) -> Any:

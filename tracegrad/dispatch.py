@@ -40,6 +40,11 @@ def apply_in(like: Any, op: Any, attributes: Mapping[str, Any], *operands: Any) 
     return op.kernel(attributes)(*operands, **attributes)
 
 
+def is_number(x: Any) -> bool:
+    """True for Python numbers (np.float64 is a subclass of float, but has a dtype of its own)."""
+    return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
+
+
 def type_of(x: Any) -> ArrayType:
     """The type of any operand: Tensor, staged value, array, NumPy scalar or Python number."""
     rule = TYPES.get(type(x))
@@ -47,7 +52,7 @@ def type_of(x: Any) -> ArrayType:
         return rule(x)
     if isinstance(x, np.ndarray | np.generic):
         return array_type(x)
-    if isinstance(x, bool | int | float | complex):
+    if is_number(x):
         return weak(type(x).__name__)
     return array_type(np.asarray(x))
 

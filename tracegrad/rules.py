@@ -137,6 +137,12 @@ def same_dtype(r: Rewriter, call: Call) -> Value | None:
     return x if x.type.dtype == call.attribute("dtype") and not x.type.weak else None
 
 
+@on(elementwise.alias, elementwise.stop_gradient)
+def same_value(r: Rewriter, call: Call) -> Value | None:
+    """Marks for the differentiator are nothing to a program."""
+    return call.operands[0]
+
+
 RULES: tuple[Rule, ...] = (
     mean_to_sum,
     scale_after_divide,
@@ -145,4 +151,5 @@ RULES: tuple[Rule, ...] = (
     transposed_twice,
     reshape_of_reshape,
     same_dtype,
+    same_value,
 )

@@ -15,7 +15,7 @@ import numpy as np
 from codegen.ir import Builder, Origin, Value
 from codegen.sizes import Dim
 from codegen.types import ArrayType, weak
-from tracegrad.dispatch import HANDLERS, TYPES
+from tracegrad.dispatch import HANDLERS, TYPES, is_number
 from tracegrad.errors import TraceError
 
 
@@ -30,7 +30,7 @@ class Stage:
         """A staged value's own value; a number becomes a constant."""
         if type(x) is Staged:
             return x.value
-        if isinstance(x, bool | int | float | complex):
+        if is_number(x):
             return self.builder.constant(x, weak(type(x).__name__), None, self.origin)
         if isinstance(x, np.generic):
             type_ = ArrayType(x.dtype.name)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from codegen.errors import CodegenError
-from codegen.types import ArrayType
+from codegen.types import ArrayType, weak
 from tracegrad.autograd.tape import Node, record_node
-from tracegrad.dispatch import HANDLERS, TYPES, array_type
+from tracegrad.dispatch import HANDLERS, TYPES, array_type, is_number
 from tracegrad.errors import ConversionError, DTypeError, GradientError, ShapeError
 from tracegrad.state import STATE
 
@@ -314,9 +314,7 @@ def _type(x: Tensor) -> ArrayType:
         type_: ArrayType = x._traced[1].type
         sizes = x._traced[0].sizes
         return type_.with_shape([sizes.resolve(dim) for dim in type_.shape])
-    if isinstance(x._array, bool | int | float | complex):
-        from codegen.types import weak
-
+    if is_number(x._array):
         return weak(type(x._array).__name__)
     return array_type(x._array)
 

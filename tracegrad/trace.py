@@ -20,6 +20,7 @@ from codegen.ir import Builder, Check, Number, Origin, Value
 from codegen.sizes import Size, Sizes
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak
+from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
 from tracegrad.points import capture, label
 
@@ -48,7 +49,7 @@ class Trace:
         return value
 
     def _input_type(self, array: Any) -> ArrayType:
-        if isinstance(array, bool | int | float | complex):
+        if is_number(array):
             return weak(type(array).__name__)
         return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
 
@@ -74,7 +75,7 @@ class Trace:
             value: Value = traced[1]
             return value
         array = getattr(x, "_array", x)
-        if isinstance(array, bool | int | float | complex):
+        if is_number(array):
             return self.number(array, weak(type(array).__name__), origin)
         if isinstance(array, np.generic):
             return self.number(array.item(), ArrayType(array.dtype.name), origin)

@@ -85,6 +85,7 @@ class _Emitter:
         self.uses = dict(self.left)
         self.wish = self._output_names()
         self.python_numbers: set[Value] = set()
+        self.anchors = self._find_anchors()
         self.checks: list[str] = []
         self.group: tuple[object, ...] = ()
         self.section = ""
@@ -125,6 +126,21 @@ class _Emitter:
         for output in self.graph.outputs:
             left[output] = left.get(output, 0) + 1
         return left
+
+    def _find_anchors(self) -> set[Value]:
+        """Values that alone tell a length that the program needs: they keep a variable."""
+        needed = {name for node in self.graph.nodes for name in _symbols_in(node, self.sizes)}
+        for value in self.graph.inputs:
+            for dim in dims_of(self.sizes, value.type):
+                needed -= {dim.symbol()} if isinstance(dim, Size) else set()
+        anchors: set[Value] = set()
+        for node in self.graph.nodes:
+            for result in node.results:
+                for dim in dims_of(self.sizes, result.type):
+                    if isinstance(dim, Size) and dim.symbol() in needed:
+                        needed.discard(dim.symbol())
+                        anchors.add(result)
+        return anchors
 
     def _output_names(self) -> dict[Value, str]:
         wish: dict[Value, str] = {}
@@ -179,7 +195,7 @@ class _Emitter:
             self._statement([f"{name} = {condition}"], check.origin)
             self.checks.append(name)
             return
-        message = f"{where}: not the outcome that was traced ({check.outcome!r})"
+        message = f"{where}  gave {check.outcome!r} when it was traced, and does not now"
         negated = condition[4:] if condition.startswith("not ") else f"not {condition}"
         self._statement([f"if {negated}:", f"    raise LookupError({quote(message)})"], check.origin)
 
@@ -203,7 +219,7 @@ class _Emitter:
             self.python_numbers.add(value)
         if self.uses.get(value, 0) != 1:
             return False
-        if value in self.wish or (value.origin.final and value.origin.name):
+        if value in self.anchors or value in self.wish or (value.origin.final and value.origin.name):
             return False
         user = self.graph.users.get(value, ())
         if not user:
@@ -229,7 +245,8 @@ class _Emitter:
 
     def _write(self, call: Call, spelling: Spelling) -> None:
         reused = self._overwrites(call)
-        if reused is not None and self._write_over(call, spelling, reused):
+        if reused is not None:
+            self._write_over(call, spelling, reused)
             return
         if spelling.expression is not None:
             shown = self._expression(call, spelling)
@@ -244,9 +261,14 @@ class _Emitter:
         """The variable whose memory this call takes over, if it may and reads well."""
         if not self.target.inplace or call.reuse is None:
             return None
+        spelling = self._spelling(call)
+        if spelling.infix is None and spelling.call is None and spelling.inplace is None:
+            return None
         operand = call.operands[call.reuse]
         shown = self.shown.get(operand)
         if shown is None or not shown.bound or operand in self.pending:
+            return None
+        if operand in self.anchors:
             return None
         name = shown.fragment.text
         if self.owner.get(name) is not operand or self.left[operand] != self._reads_of(call, operand):
@@ -270,12 +292,10 @@ class _Emitter:
             if value is operand
         )
 
-    def _write_over(self, call: Call, spelling: Spelling, name: str) -> bool:
+    def _write_over(self, call: Call, spelling: Spelling, name: str) -> None:
         assert call.reuse is not None
         position = call.reuse
         if Trait.UPDATE in call.op.traits:
-            if spelling.inplace is None:
-                return False
             holes, _ = self._holes(call, spelling)
             lines = spelling.render_inplace(holes)
         elif spelling.infix is not None:
@@ -295,7 +315,6 @@ class _Emitter:
             lines = [f"{shown.fragment.text[:-1]}, out={name})"]
         self._statement(lines, call.results[0].origin)
         self._own(call.results[0], name)
-        return True
 
     # -- text of values -------------------------------------------------------------------------
 
@@ -343,6 +362,8 @@ class _Emitter:
         else:
             arrays = ()
         for name, attribute in call.attributes:
+            if name not in spelling.uses and f"{name}_tuple" not in spelling.uses:
+                continue
             if isinstance(attribute, Subscript):
                 holes[name] = attribute.render(arrays)
                 holes[f"{name}_tuple"] = attribute.render_tuple(arrays)
@@ -464,7 +485,11 @@ class _Emitter:
     def _bind(self, call: Call, lines: list[str], reads: frozenset[str]) -> None:
         """Writes statements whose ``{}`` are the names of the call's results."""
         keep = reads if len(lines) > 1 else frozenset()
-        names = [self._name(result, call.op, keep) for result in call.results]
+        spelled = self._spelling(call)
+        names = [self._name(result, call.op, spelled, keep) for result in call.results]
+        for result, name in zip(call.results, names, strict=True):
+            if result in self.anchors:
+                self.names.reserved.add(name)
         self._statement([_fill(line, names) for line in lines], call.results[0].origin)
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
@@ -475,7 +500,7 @@ class _Emitter:
         self.owner[name] = value
         self.shown[value] = _Shown(Fragment(name), shares | {name}, True)
 
-    def _name(self, value: Value, op: Op, keep: frozenset[str]) -> str:
+    def _name(self, value: Value, op: Op, spelled: Spelling, keep: frozenset[str]) -> str:
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
             stem = self.wish[value]
@@ -487,7 +512,7 @@ class _Emitter:
         elif Trait.EXTENT in op.traits:
             stem = "n"
         else:
-            stem = op.name
+            stem = op.name if spelled.infix is None else "t"
         return self.names.wish(stem, self._free_names() - keep)
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
@@ -514,7 +539,8 @@ class _Emitter:
         group = (origin.section, origin.file, origin.line)
         if origin.section != self.section:
             self.section = origin.section
-            self.writer.line()
+            if not self.writer.lines[-1].endswith(":"):
+                self.writer.line()
             self.writer.comment(origin.section)
             self.group = ()
         if origin.line and group != self.group:
@@ -522,6 +548,21 @@ class _Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line)
+
+
+def _symbols_in(node: Node, sizes: sz.Sizes) -> set[str]:
+    """The symbols in the attributes that a call prints."""
+    if not isinstance(node, Call) or not node.attributes:
+        return set()
+    used = node.op.spelled("numpy", dict(node.attributes)).uses
+    shown = [v for name, v in node.attributes if name in used or Trait.EXTENT in node.op.traits]
+    return {name for value in shown for dim in _dims_in(value) for name in sz.symbols(sizes.resolve(dim))}
+
+
+def _dims_in(value: Any) -> list[Dim]:
+    if isinstance(value, tuple):
+        return [dim for item in value for dim in _dims_in(item)]
+    return [value] if isinstance(value, Size) else []
 
 
 def _fill(line: str, names: list[str]) -> str:
@@ -551,7 +592,7 @@ def literal(value: Number, target: Target) -> Fragment:
 def _condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
     """The test that is true while the outcome is the traced one, and where the look stands."""
     origin, outcome = check.origin, check.outcome
-    where = f"{origin.file}:{origin.line}: {origin.text}" if origin.line else "a look at a value"
+    where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a look at a value"
     if check.look == "bool":
         text = shown.text if not target.checks_returned else f"({shown.text})"
         if target.checks_returned:

@@ -32,8 +32,8 @@ PIPELINE: tuple[Pass, ...] = (
     Pass(fold, "numbers meet numbers: the rules of simplify then see literals"),
     Pass(simplify, "identities, involutions and the client's own rules"),
     Pass(cse, "after simplify, which makes equal what was written in two ways"),
-    Pass(dce, "what simplify and cse left without a reader"),
     Pass(own, "once it is clear what the outputs are, and before memory is given away"),
+    Pass(dce, "what simplify, cse and own left without a reader"),
     Pass(lifetime, "last: it looks at who reads what last"),
 )
 

@@ -34,7 +34,7 @@ _EXACT: dict[str, Callable[[Any, Any], Any]] = {
 
 def fold(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Computes what depends on numbers alone."""
-    return rewrite(graph, (_fold_extent, _fold_arithmetic))
+    return rewrite(graph, FOLD_RULES)
 
 
 def _fold_extent(r: Rewriter, call: Call) -> Value | None:
@@ -63,3 +63,6 @@ def _fold_arithmetic(r: Rewriter, call: Call) -> Value | None:
     except ArithmeticError:
         return None  # left to run time, where it is a NumPy scalar and gives inf or nan
     return r.make_number(value, type)
+
+
+FOLD_RULES = (_fold_extent, _fold_arithmetic)

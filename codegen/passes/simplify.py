@@ -21,12 +21,13 @@ from __future__ import annotations
 
 from codegen.ir import Call, Graph, Number, Trait, Value, dims_of
 from codegen.passes.client import NO_CLIENT, Client
+from codegen.passes.fold import FOLD_RULES
 from codegen.rewrite import Rewriter, rewrite
 
 
 def simplify(graph: Graph, client: Client = NO_CLIENT) -> Graph:
-    """Applies the rules below, then the client's."""
-    return rewrite(graph, (_identity, _cancel, _splat_of_same, _splat_into, *client.rules))
+    """Applies the rules below, then the client's; numbers that meet on the way are folded."""
+    return rewrite(graph, (*FOLD_RULES, _identity, _cancel, _splat_of_same, _splat_into, *client.rules))
 
 
 def same_type(r: Rewriter, a: Value, b: Value) -> bool:

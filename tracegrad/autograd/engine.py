@@ -119,7 +119,8 @@ def gradients(
         seeds[key] = ct if key not in seeds else seeds[key] + ct
     steps = steps_of(nodes)
     if create_graph or STATE.trace is not None:
-        return pullback(steps, tensor_of, seeds, wanted)
+        boxed = {key: ct if type(ct) is Tensor else wrap(ct) for key, ct in seeds.items()}
+        return pullback(steps, tensor_of, boxed, wanted)
     plain = {key: ct._array if type(ct) is Tensor else ct for key, ct in seeds.items()}
     return compiled.run(steps, array_of, plain, wanted)
 
@@ -127,7 +128,7 @@ def gradients(
 def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
     """The cotangent given by the user, checked, or 1 for a single number."""
     if gradient is None:
-        if tensor._array.size != 1:
+        if np.size(tensor._array) != 1:
             raise NonScalarError(
                 f"backward() of a Tensor of shape {np.shape(tensor._array)} needs its cotangent: "
                 "pass gradient=..., or reduce it to one number with .sum() or .mean()"
