@@ -9,6 +9,7 @@ array([2., 4.])
 
 from tracegrad import config, errors, interop
 from tracegrad.api import compile, grad, value_and_grad, vjp
+from tracegrad.autograd.engine import backward_source
 from tracegrad.namespace import *  # noqa: F403
 from tracegrad.tensor import Tensor
 

@@ -29,6 +29,8 @@ def apply(op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> An
         handler = HANDLERS.get(type(operand))
         if handler is not None:
             return handler(operand, op, operands, attributes)
+    if not op.takes_numbers:
+        operands = [np.asarray(x) if is_number(x) else x for x in operands]
     return op.kernel(attributes)(*operands, **attributes)
 
 

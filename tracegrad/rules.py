@@ -81,6 +81,18 @@ def negated_sum(r: Rewriter, call: Call) -> Value | None:
     return None
 
 
+@on(elementwise.multiply, elementwise.divide)
+def negation_last(r: Rewriter, call: Call) -> Value | None:
+    """-a * b -> -(a * b), -a / b -> -(a / b): negations move on until a sum absorbs them."""
+    for position in (0, 1):
+        node = r.node(call.operands[position])
+        if node is not None and node.op is elementwise.negative:
+            operands = list(call.operands)
+            operands[position] = node.operands[0]
+            return r.emit(elementwise.negative, r.emit(call.op, *operands))
+    return None
+
+
 @on(elementwise.negative, elementwise.multiply)
 def minus_one(r: Rewriter, call: Call) -> Value | None:
     """x * -1 -> -x; numbers are negated at once."""
@@ -143,13 +155,24 @@ def same_value(r: Rewriter, call: Call) -> Value | None:
     return call.operands[0]
 
 
+@on(creation.full_of)
+def full_of_nothing(r: Rewriter, call: Call) -> Value | None:
+    """full((), 0.0) -> 0.0."""
+    number = r.number(call.operands[0])
+    if call.attribute("shape") == () and number is not None and not isinstance(number, bool):
+        return r.make_number(float(number) if call.results[0].type.dtype == "float64" else number, call.results[0].type)  # type: ignore[arg-type]
+    return None
+
+
 RULES: tuple[Rule, ...] = (
     mean_to_sum,
     scale_after_divide,
     negated_sum,
+    negation_last,
     minus_one,
     transposed_twice,
     reshape_of_reshape,
     same_dtype,
     same_value,
+    full_of_nothing,
 )

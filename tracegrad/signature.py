@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class Leaf:
         return self.kind[0] != "static"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Arguments:
     """The arguments of one call, bound to the parameters and flattened."""
 
@@ -53,8 +54,27 @@ class Arguments:
         return path_text(self.parameters[leaf.parameter], leaf.path)
 
     def name_of(self, leaf: Leaf) -> str:
-        """An identifier for the leaf: ``params_w``."""
-        return path_name(self.parameters[leaf.parameter], leaf.path)
+        """An identifier for the leaf: ``w`` of ``params["w"]``, ``params_w`` where that is taken."""
+        return self._names[id(leaf)]
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        whole = [path_name(self.parameters[leaf.parameter], leaf.path) for leaf in self.leaves]
+        short = [
+            _last(leaf.path) or name for leaf, name in zip(self.leaves, whole, strict=True)
+        ]
+        taken = [*short, *self.parameters]
+        return {
+            id(leaf): s if not leaf.path or taken.count(s) == 1 else w
+            for leaf, s, w in zip(self.leaves, short, whole, strict=True)
+        }
+
+
+def _last(path: Path) -> str | None:
+    """The last step of a path when it is a name of its own."""
+    step = path[-1] if path else None
+    name = getattr(step, "name", None) or getattr(step, "key", None)
+    return name if isinstance(name, str) and name.isidentifier() else None
 
 
 def bind(

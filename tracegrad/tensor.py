@@ -18,6 +18,7 @@ from codegen.types import ArrayType, weak
 from tracegrad.autograd.tape import Node, record_node
 from tracegrad.dispatch import HANDLERS, TYPES, array_type, is_number
 from tracegrad.errors import ConversionError, DTypeError, GradientError, ShapeError
+from tracegrad.ops.record import TABLE
 from tracegrad.state import STATE
 
 
@@ -257,6 +258,10 @@ def _apply(
     like: Tensor, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
 ) -> Any:
     """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
+    if not op.takes_numbers:
+        operands = [
+            strengthen(x) if type(x) is Tensor and is_number(x._array) else x for x in operands
+        ]
     trace = STATE.trace
     try:
         if trace is None:
@@ -317,6 +322,12 @@ def _type(x: Tensor) -> ArrayType:
     if is_number(x._array):
         return weak(type(x._array).__name__)
     return array_type(x._array)
+
+
+def strengthen(number: Tensor) -> Tensor:
+    """A Tensor that holds a Python number as one that holds an array."""
+    result: Tensor = TABLE["strengthen"](number)
+    return result
 
 
 HANDLERS[Tensor] = _apply

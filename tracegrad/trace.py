@@ -39,6 +39,7 @@ class Trace:
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.slots: dict[str, int] = {}
         self.counts: dict[Value, Size] = {}
+        self.standing: Origin | None = None  # set while derivative rules run, instead of frames
 
     # -- what enters ----------------------------------------------------------------------------
 
@@ -87,6 +88,8 @@ class Trace:
 
     def origin(self) -> Origin:
         """The user's line, variable and program point of the op that is running."""
+        if self.standing is not None:
+            return self.standing
         point = capture(self.code)
         of = label(point)
         return Origin(of.name, of.final, basename(of.file), of.line, of.text, point)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import cmath
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from codegen import sizes as sz
-from codegen.emit.writer import Names, Writer, quote
+from codegen.emit.writer import WIDTH, Names, Writer, quote
 from codegen.ir import Call, Check, Constant, Graph, Node, Number, Op, Origin, Trait, Value, dims_of
 from codegen.sizes import Dim, Quotient, Size, SliceLength
 from codegen.spelling import (
@@ -95,7 +96,9 @@ class _Emitter:
     def run(self) -> Source:
         graph, writer, frame = self.graph, self.writer, self.graph.frame
         for line in graph.about.splitlines():
-            writer.comment(line) if line else writer.line("#")
+            indent = " " * (len(line) - len(line.lstrip()) + 4)
+            for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
+                writer.comment(part)
         for line in self.target.imports:
             writer.line(line)
         writer.line()
@@ -165,7 +168,12 @@ class _Emitter:
             self.python_numbers.add(value)
 
     def _returns(self) -> str:
-        texts = [self._take(output).fragment.text for output in self.graph.outputs]
+        texts = []
+        for output in self.graph.outputs:
+            fragment = self._take(output).fragment
+            if output in self.python_numbers and not output.type.weak:
+                fragment = self._typed(output.type, fragment)
+            texts.append(fragment.text)
         template = self.graph.frame.returns
         if template is None:
             shown = ", ".join(texts) + ("," if len(texts) == 1 else "")
@@ -273,13 +281,10 @@ class _Emitter:
         name = shown.fragment.text
         if self.owner.get(name) is not operand or self.left[operand] != self._reads_of(call, operand):
             return None
-        mine = self.wish.get(call.results[0]) or call.results[0].origin.name
-        result = call.results[0].origin
-        kept = operand.origin.name if operand.origin.final else None
-        if (result.final or call.results[0] in self.wish) and mine != operand.origin.name:
-            return None
-        if kept is not None and kept != mine:
-            return None
+        result = call.results[0]
+        mine = self.wish.get(result) or result.origin.name
+        if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
+            return None  # a variable that changes its meaning reads badly
         if any(name in p.reads for v, p in self.pending.items() if v not in call.operands):
             return None
         return name

@@ -9,6 +9,7 @@ plain arrays; met again, its backward is compiled (`tracegrad.autograd.compiled`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,11 +107,7 @@ def gradients(
     """
     nodes = gather(outputs)
     if inputs is None:
-        leaves: dict[Any, None] = {}
-        for tensor in (*outputs, *(x for node in nodes for x in node.operands)):
-            if type(tensor) is Tensor and tensor.requires_grad and tensor.grad_fn is None:
-                leaves[tensor] = None
-        wanted = list(leaves)
+        wanted = list(_leaves(outputs, nodes))
     else:
         wanted = [key_of(t) for t in inputs]
     seeds: dict[Any, Any] = {}
@@ -120,9 +117,40 @@ def gradients(
     steps = steps_of(nodes)
     if create_graph or STATE.trace is not None:
         boxed = {key: ct if type(ct) is Tensor else wrap(ct) for key, ct in seeds.items()}
-        return pullback(steps, tensor_of, boxed, wanted)
+        return _recorded_pullback(steps, boxed, wanted)
     plain = {key: ct._array if type(ct) is Tensor else ct for key, ct in seeds.items()}
     return compiled.run(steps, array_of, plain, wanted)
+
+
+def _leaves(outputs: Sequence[Tensor], nodes: Sequence[Node]) -> dict[Tensor, None]:
+    """The leaves that require grad, in the order in which they are met."""
+    leaves: dict[Tensor, None] = {}
+    for tensor in (*outputs, *(x for node in nodes for x in node.operands)):
+        if type(tensor) is Tensor and tensor.requires_grad and tensor.grad_fn is None:
+            leaves[tensor] = None
+    return leaves
+
+
+def _recorded_pullback(
+    steps: Sequence[Step], seeds: dict[Any, Any], wanted: Sequence[Any]
+) -> dict[Any, Any]:
+    """The walker over Tensors; in a trace its ops stand at the lines of the ops they derive."""
+    trace = STATE.trace
+    if trace is None:
+        return pullback(steps, tensor_of, seeds, wanted)
+
+    def enter(step: Step) -> None:
+        node, index = step.results[0]  # type: ignore[misc]
+        traced = node.traced[index]
+        if traced is not None:
+            name = traced[1].origin.name
+            trace.standing = replace(traced[1].origin, name=name and f"{name}_bar", final=False)
+
+    before = trace.standing
+    try:
+        return pullback(steps, tensor_of, seeds, wanted, enter)
+    finally:
+        trace.standing = before
 
 
 def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
@@ -174,3 +202,22 @@ def _owned(array: Any) -> Any:
     if isinstance(array, np.ndarray) and (array.base is not None or not array.flags.writeable):
         return np.array(array)
     return array
+
+
+def backward_source(tensor: Tensor) -> str:
+    """The source that ``tensor.backward()`` runs, formatted by black.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> print(tg.backward_source((x * x).sum()).splitlines()[-1].strip())
+    return x_bar
+    """
+    import black
+
+    nodes = gather([tensor])
+    key = key_of(tensor)
+    wanted = list(_leaves([tensor], nodes))
+    text = compiled.source_of(steps_of(nodes), array_of, {key: array_of(key)}, wanted)
+    return black.format_str(text, mode=black.Mode())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ class OpRecord(Op):
             found = kernel(spelling, self.operands, tuple(self.attributes), KERNEL_NAMES)
             self._kernels[spelling] = found
         return found
+
+    @cached_property
+    def takes_numbers(self) -> bool:
+        """True when the NumPy spelling works on bare Python numbers (it calls no methods)."""
+        text = self.spelled("numpy", {n: d for n, d in self.attributes.items()}).text
+        return Trait.ELEMENTWISE in self.traits and not re.search(r"\b[a-z]\.", text)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         return apply(self, operands, attributes)
