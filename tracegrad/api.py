@@ -103,7 +103,7 @@ class Compiled:
     def _lookup(self, arguments: Arguments, target: str) -> tuple[Version, Any] | None:
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         for version in reversed(self._versions.get((arguments.key, target), [])):
-            if not version.holds([*traced, *version.captured]):
+            if not version.holds([*traced, *version.captured_arrays()]):
                 continue
             try:
                 return version, version.call(arguments)

@@ -14,6 +14,7 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import Dim, Size
+from tracegrad.tensor import Tensor
 from tracegrad.tree import check_text
 from tracegrad.version import Version
 
@@ -44,9 +45,10 @@ def entry_source(version: Version, given: int) -> tuple[str, dict[str, Any]] | N
     conditions = _conditions(version, given, names)
     lines.append(f"    if not ({' and '.join(conditions) or 'True'}):")
     lines.append("        return MISS")
-    passed = [f"{name}={name}" for name in version.program.graph.frame.captures]
-    for name, array in zip(version.program.graph.frame.captures, version.captured, strict=True):
-        names[name] = array
+    captures = dict(zip(version.program.graph.frame.captures, version.captured, strict=True))
+    names |= captures
+    held = {n: f"{n}._array" if isinstance(h, Tensor) else n for n, h in captures.items()}
+    passed = [f"{name}={text}" for name, text in held.items()]
     if version.target == "jax":
         plain = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
     else:
@@ -104,14 +106,28 @@ def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str
                 same = "is" if leaf.value is None or isinstance(leaf.value, bool) else "=="
                 conditions.append(f"type({text}) is {key}_type")
                 conditions.append(f"{text} {same} {key}")
+    conditions += _captured_conditions(version, names)
     return [*conditions, *_length_conditions(version)]
+
+
+def _captured_conditions(version: Version, names: dict[str, Any]) -> list[str]:
+    """A captured Tensor may hold another array by now; an array stays what it is."""
+    conditions = []
+    for name, holder in zip(version.program.graph.frame.captures, version.captured, strict=True):
+        if isinstance(holder, Tensor):
+            dtype = holder.dtype.name
+            names[dtype] = np.dtype(dtype)
+            conditions.append(f"{name}._array.dtype is {dtype}")
+            conditions.append(f"{name}._array.ndim == {holder.ndim}")
+    return conditions
 
 
 def _length_conditions(version: Version) -> list[str]:
     arguments = version.arguments
     texts: dict[str, str] = {}
     reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
-    reads += list(version.program.graph.frame.captures)
+    for name, holder in zip(version.program.graph.frame.captures, version.captured, strict=True):
+        reads.append(f"{name}._array" if isinstance(holder, Tensor) else name)
     for name, (index, axis) in version.symbols.items():
         texts[name] = f"{reads[index]}.shape[{axis}]"
     return [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in version.guards]

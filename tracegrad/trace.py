@@ -54,12 +54,16 @@ class Trace:
             return weak(type(array).__name__)
         return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
 
-    def capture(self, array: np.ndarray) -> Value:
-        """The input for an array from outside; the same array is one input."""
-        found = self.captured.get(id(array))
+    def capture(self, holder: Any) -> Value:
+        """The input for an array or Tensor from outside; the same one is one input.
+
+        It is kept by reference: calls see what it holds then.
+        """
+        found = self.captured.get(id(holder))
         if found is None:
+            array = getattr(holder, "_array", holder)
             value = Value(self._input_type(array), Origin(f"captured_{len(self.captured)}", True))
-            found = self.captured[id(array)] = (array, value)
+            found = self.captured[id(holder)] = (holder, value)
         return found[1]
 
     def number(self, x: Number, type: ArrayType, origin: Origin) -> Value:
@@ -81,7 +85,7 @@ class Trace:
         if isinstance(array, np.generic):
             return self.number(array.item(), ArrayType(array.dtype.name), origin)
         if isinstance(array, np.ndarray):
-            return self.capture(array)
+            return self.capture(x)
         raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
 
     # -- what happens ---------------------------------------------------------------------------

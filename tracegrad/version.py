@@ -18,7 +18,7 @@ import numpy as np
 
 from codegen.ir import Check, Frame, Graph, Origin, Value
 from codegen.sizes import Sizes, substitute
-from codegen.types import is_inexact
+from codegen.types import is_inexact, kind
 from tracegrad.differentiate import differentiate
 from tracegrad.errors import ArgumentError, NonScalarError
 from tracegrad.pipeline import Program, compile_graph
@@ -70,7 +70,7 @@ class Version:
     traced: Graph
     differentiated: Graph
     program: Program
-    captured: tuple[Any, ...]
+    captured: tuple[Any, ...]  # arrays, and Tensors that are read at every call
     result: Result
     flat: bool  # the program returns a flat tuple, which `result` builds into what is returned
     target: str
@@ -88,9 +88,14 @@ class Version:
         known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
 
+    def captured_arrays(self) -> list[Any]:
+        """What the captured arrays and Tensors hold now."""
+        return [getattr(holder, "_array", holder) for holder in self.captured]
+
     def call(self, arguments: Arguments) -> Any:
         """Runs the program on arguments of this version's key."""
-        keywords = dict(zip(self.program.graph.frame.captures, self.captured, strict=True))
+        captures = self.program.graph.frame.captures
+        keywords = dict(zip(captures, self.captured_arrays(), strict=True))
         if self.target == "jax":
             traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
             outputs = self.program.run(*traced, **keywords)
@@ -302,7 +307,7 @@ def _forward_graph(
         outputs=outputs,
         frame=Frame(parameters, (*reads, *captures), captures),
         sizes=trace.sizes,
-        about=_about(function, transform, arguments, trace),
+        about=_about(function, transform, arguments, trace, captures),
     )
 
 
@@ -335,13 +340,22 @@ def _capture_names(trace: Trace, function: Any, parameters: Sequence[str]) -> tu
         known = {id(scope[n]): n for n in reversed(code.co_names) if n in scope}
         cells = getattr(inner, "__closure__", None) or ()
         for n, cell in zip(code.co_freevars, cells, strict=False):
-            known[id(cell.cell_contents)] = n
-    stems = [known.get(id(array), "captured") for array, _ in trace.captured.values()]
+            try:
+                known[id(cell.cell_contents)] = n
+            except ValueError:  # a cell that is still empty
+                continue
+    stems = [known.get(id(holder), "captured") for holder, _ in trace.captured.values()]
     return tuple(_unique([*parameters, *stems])[len(parameters) :])
 
 
-def _about(function: Any, transform: Transform, arguments: Arguments, trace: Trace) -> str:
-    """The header: what the code is and for which arguments it is valid."""
+def _about(
+    function: Any,
+    transform: Transform,
+    arguments: Arguments,
+    trace: Trace,
+    captures: Sequence[str],
+) -> str:
+    """The header: what the code is, for which arguments it is valid and what else it reads."""
     code = code_of(function)
     where = f" ({basename(code.co_filename)}:{code.co_firstlineno})" if code is not None else ""
     name = getattr(function, "__name__", "function")
@@ -355,17 +369,22 @@ def _about(function: Any, transform: Transform, arguments: Arguments, trace: Tra
     lines.append("Valid for")
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
     for leaf, value in zip(traced, trace.inputs, strict=True):
-        shape = ", ".join(str(trace.sizes.resolve(dim)) for dim in value.type.shape)
-        comma = "," if len(value.type.shape) == 1 else ""
-        if value.type.weak:
-            shown = f"a Python {leaf.kind[1]}"
-        else:
-            shown = f"{value.type.dtype} ({shape}{comma})"
-        lines.append(f"    {_double_quoted(arguments, leaf)}: {shown}")
+        lines.append(f"    {_double_quoted(arguments, leaf)}: {_shown_type(trace, value)}")
     for leaf in arguments.leaves:
         if not leaf.traced:
             lines.append(f"    {_double_quoted(arguments, leaf)} = {leaf.value!r}")
+    if captures:
+        lines.append("Reads from outside, by reference")
+        for name, (_, value) in zip(captures, trace.captured.values(), strict=True):
+            lines.append(f"    {name}: {_shown_type(trace, value)}")
     return "\n".join(lines)
+
+
+def _shown_type(trace: Trace, value: Value) -> str:
+    if value.type.weak:
+        return f"a Python {kind(value.type.dtype)}"
+    shape = ", ".join(str(trace.sizes.resolve(dim)) for dim in value.type.shape)
+    return f"{value.type.dtype} ({shape}{',' if len(value.type.shape) == 1 else ''})"
 
 
 # -- what is returned ---------------------------------------------------------------------------
