@@ -85,8 +85,16 @@ class Version:
 
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether the lengths of these arrays are what the trace assumed."""
+        for array, (_, value) in zip(reversed(leaves), self._held(), strict=False):
+            if array.dtype.name != value.type.dtype or array.ndim != value.type.ndim:
+                return False
         known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
+
+    def _held(self) -> list[tuple[Any, Value]]:
+        """Captured holders and the inputs that they feed, last first."""
+        inputs = self.traced.inputs[len(self.traced.inputs) - len(self.captured) :]
+        return list(zip(reversed(self.captured), reversed(inputs), strict=True))
 
     def captured_arrays(self) -> list[Any]:
         """What the captured arrays and Tensors hold now."""

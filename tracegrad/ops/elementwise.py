@@ -156,7 +156,7 @@ def _power_vjp(ct: Any, y: Any, x: Any, exponent: float) -> tuple[Any]:
 
 
 def _power_type(sizes: Any, x: Any, exponent: Any) -> Any:
-    return strong(sizes, x, weak(type(exponent).__name__))
+    return arithmetic(sizes, x, weak(type(exponent).__name__))
 
 
 number_power = define(
@@ -381,6 +381,22 @@ copy = define(
     infer=same,
     vjp=lambda ct, y, x: (ct,),
     traits=(Trait.ELEMENTWISE, Trait.COPY),
+)
+strengthen = define(
+    "strengthen",
+    "np.asarray(x)",
+    infer=same,
+    vjp=lambda ct, y, x: (ct,),
+    traits=(Trait.ELEMENTWISE,),
+    doc="A Python number as an array, for ops that call methods of their operand.",
+)
+alias = define(
+    "alias",
+    "x",
+    infer=lambda sizes, x: x,
+    vjp=lambda ct, y, x: (ct,),
+    traits=(Trait.ELEMENTWISE, Trait.VIEW),
+    doc="x under another name: what an inner derivative is taken in.",
 )
 stop_gradient = define(
     "stop_gradient",
