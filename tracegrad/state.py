@@ -1,16 +1,37 @@
-"""What each thread believes at the moment: whether gradients are recorded, and into which trace."""
+"""What each thread believes at the moment: the trace in progress, and whether ops are recorded."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
 class State(threading.local):
-    """One instance a thread; the class attributes are what a new thread starts with."""
+    """One instance a thread; the class attributes are what a new thread starts with.
+
+    `special` is True while anything but plain recording goes on (a trace, no_grad, a profiler):
+    fast paths look at it alone.
+    """
 
     grad_enabled: bool = True
     trace: Any = None  # the tracegrad.trace.Trace in progress
+    observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
+    anomaly: bool = False
+    special: bool = False
+
+    def update(self, **changes: Any) -> dict[str, Any]:
+        """Changes settings; returns what they were, to be given back to `update`."""
+        before = {name: getattr(self, name) for name in changes}
+        for name, value in changes.items():
+            setattr(self, name, value)
+        self.special = (
+            self.trace is not None
+            or not self.grad_enabled
+            or self.observer is not None
+            or self.anomaly
+        )
+        return before
 
 
 STATE = State()

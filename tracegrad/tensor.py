@@ -1,25 +1,42 @@
 """Arrays enter, Tensors leave: arrays that remember which ops made them.
 
-A `Tensor` holds a NumPy array or scalar (``_array``), the node of the tape that made it
-(``grad_fn``), and, while a function is being traced, its value in the graph (``_traced``). Its
-operators and methods are made from the op table (`tracegrad.methods`); what stands here is what is
-not an op: conversions, looks at values and shapes, gradient bookkeeping.
+A `Tensor` holds a NumPy array or scalar (``_array``), what made it (``_node``: None, `LEAF`, a tape
+node or one of its outputs), and, while a function is being traced, its value in the graph
+(``_traced``). Its operators and methods are made from the op table (`tracegrad.methods`); what
+stands here is what is not an op: conversions, looks at values and shapes, gradient bookkeeping.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from codegen.errors import CodegenError
+from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak
-from tracegrad.autograd.tape import Node, record_node
+from tracegrad.autograd.tape import LEAF, Node, Output, record
 from tracegrad.dispatch import HANDLERS, TYPES, array_type, is_number
-from tracegrad.errors import ConversionError, DTypeError, GradientError, ShapeError
+from tracegrad.errors import (
+    ConversionError,
+    DTypeError,
+    GradientError,
+    ShapeError,
+    TracegradError,
+)
 from tracegrad.ops.record import TABLE
+from tracegrad.points import capture, label
 from tracegrad.state import STATE
+
+DEFAULT = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_), np.dtype(np.complex128)}
+READ: dict[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "complex": complex,
+    "item": lambda value: value,
+}
 
 
 class Tensor:
@@ -28,7 +45,7 @@ class Tensor:
     Parameters
     ----------
     data : array_like
-        Nested numbers or an array; copied, unless it is a fresh array of the library's own.
+        Nested numbers or an array; copied.
     dtype : str or numpy.dtype, optional
         Default: NumPy's for the data; with `requires_grad` integers become the default float.
     requires_grad : bool
@@ -43,14 +60,14 @@ class Tensor:
     tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_array", "_index", "_traced", "grad", "grad_fn", "requires_grad")
+    __slots__ = ("__weakref__", "_array", "_node", "_traced", "grad")
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
     _array: Any
+    _node: Any
+    _traced: Any
     grad: Tensor | None
-    grad_fn: Node | None
-    requires_grad: bool
 
     def __init__(
         self, data: Any, dtype: Any = None, requires_grad: bool = False, *, copy: bool = True
@@ -60,23 +77,25 @@ class Tensor:
         array = np.array(data, dtype=dtype) if copy else np.asarray(data, dtype=dtype)
         if requires_grad and dtype is None and array.dtype.kind in "biu":
             array = array.astype(np.float64)
-        if requires_grad and array.dtype.kind not in "fc":
-            raise DTypeError(f"only floating and complex Tensors have gradients, not {array.dtype}")
         if array.dtype.kind not in "biufc":
             raise DTypeError(f"a Tensor holds numbers, not {array.dtype}")
         self._array = array
+        self._node = None
         self._traced = None
-        self._index = 0
         self.grad = None
-        self.grad_fn = None
-        self.requires_grad = requires_grad
+        if requires_grad:
+            self.requires_grad = True
 
     # -- shape and dtype ------------------------------------------------------------------------
 
     @property
+    def _is_traced(self) -> bool:
+        return self._traced is not None and self._traced[0] is STATE.trace
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape; inside a traced function asking for it fixes the lengths."""
-        if self._traced is not None and self._traced[0] is STATE.trace:
+        if self._is_traced:
             shape: tuple[int, ...] = self._traced[0].look_at_shape(self._traced[1])
             return shape
         return np.shape(self._array)
@@ -97,7 +116,7 @@ class Tensor:
     def __len__(self) -> int:
         if not self.ndim:
             raise ShapeError("a Tensor without axes has no len()")
-        if self._traced is not None and self._traced[0] is STATE.trace:
+        if self._is_traced:
             length: int = self._traced[0].look_at_length(self._traced[1], 0)
             return length
         return len(self._array)
@@ -110,16 +129,15 @@ class Tensor:
     def _look(self, kind: str) -> Any:
         """Python reads the value: recorded while tracing, because it decides what comes next."""
         if np.size(self._array) != 1:
-            raise ShapeError(
-                f"the truth of an array of shape {np.shape(self._array)} is ambiguous: use .any() or .all()"
-                if kind == "bool"
-                else f"only a Tensor of one element is a number, not one of shape {np.shape(self._array)}"
-            )
-        value = np.asarray(self._array).item()
-        outcome = {"bool": bool, "int": int, "float": float, "complex": complex}.get(kind, lambda v: v)(value)
-        trace = STATE.trace
-        if trace is not None and self._traced is not None and self._traced[0] is trace:
-            trace.look(self._traced[1], kind, outcome)
+            shape = np.shape(self._array)
+            if kind == "bool":
+                raise ShapeError(
+                    f"the truth of an array of shape {shape} is ambiguous: use .any() or .all()"
+                )
+            raise ShapeError(f"only a Tensor of one element is a number, not one of shape {shape}")
+        outcome = READ[kind](np.asarray(self._array).item())
+        if self._is_traced:
+            self._traced[0].look(self._traced[1], kind, outcome)
         return outcome
 
     def __bool__(self) -> bool:
@@ -145,16 +163,14 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        if not self.ndim:
-            return self.item()
-        return [row.tolist() for row in self]
+        return self.item() if not self.ndim else [row.tolist() for row in self]
 
     def numpy(self) -> np.ndarray:
         """The array itself (shared memory); refused where its gradient would be lost."""
         return np.asarray(self.__array__())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if STATE.trace is not None and self._traced is not None and self._traced[0] is STATE.trace:
+        if self._is_traced:
             raise ConversionError(
                 "a traced value cannot become a plain array, its computation would be lost: use "
                 "tg.stack or tg.concat to build arrays of Tensors, x[i] = v on a Tensor "
@@ -169,14 +185,14 @@ class Tensor:
         return np.array(array, dtype=dtype) if dtype is not None or copy else array
 
     def _count_true(self) -> Any:
-        if self._traced is not None and self._traced[0] is STATE.trace:
+        if self._is_traced:
             return self._traced[0].count_true(self._traced[1], self._array)
         return int(np.count_nonzero(self._array))
 
     def __repr__(self) -> str:
         text = np.array2string(np.asarray(self._array), separator=", ", prefix="tensor(")
         options = []
-        if self.dtype not in (np.float64, np.int64, np.bool_, np.complex128):
+        if self.dtype not in DEFAULT:
             options.append(f"dtype={self.dtype}")
         if self.grad_fn is not None:
             options.append(f"grad_fn=<{self.grad_fn.name()}>")
@@ -190,16 +206,33 @@ class Tensor:
     # -- gradients ------------------------------------------------------------------------------
 
     @property
+    def requires_grad(self) -> bool:
+        """Whether ops on it are recorded."""
+        return self._node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not self.is_leaf:
+            raise GradientError("only leaves can be switched: this Tensor was made by an op")
+        if value and self.dtype.kind not in "fc":
+            raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
+        self._node = LEAF if value else None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the op that made it; None for a leaf."""
+        node = self._node
+        if node is None or node is LEAF:
+            return None
+        return node.node if type(node) is Output else node
+
+    @property
     def is_leaf(self) -> bool:
         """True when no recorded op made it."""
-        return self.grad_fn is None
+        return self._node is None or self._node is LEAF
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Switches recording for a leaf; returns the Tensor."""
-        if not self.is_leaf:
-            raise GradientError("only leaves can be switched: this Tensor was made by an op")
-        if requires_grad and self.dtype.kind not in "fc":
-            raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
         self.requires_grad = requires_grad
         return self
 
@@ -215,25 +248,20 @@ class Tensor:
         gradient
             The cotangent of this Tensor; may be left out when it is a single number.
         """
-        from tracegrad.autograd.engine import backward
+        from tracegrad.autograd.engine import backward  # the engine works on Tensors
 
         backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
 
-    def zero_grad(self) -> None:
-        """Forgets the gradient."""
-        self.grad = None
-
     def __setitem__(self, key: Any, value: Any) -> None:
-        from tracegrad.ops.indexing import setitem
+        from tracegrad.ops.indexing import setitem  # ops work on Tensors
 
-        if self.requires_grad and self.is_leaf and STATE.grad_enabled:
+        if self._node is LEAF and STATE.grad_enabled:
             raise GradientError(
                 "a leaf Tensor that requires grad is being changed in place: change a copy "
                 "(x = x.clone()), or write under tg.no_grad()"
             )
         new = setitem(self, key, value)
-        self._array, self._traced = new._array, new._traced
-        self.grad_fn, self._index, self.requires_grad = new.grad_fn, new._index, new.requires_grad
+        self._array, self._traced, self._node = new._array, new._traced, new._node
 
     def __getitem__(self, key: Any) -> Tensor:
         from tracegrad.ops.indexing import getitem
@@ -244,53 +272,70 @@ class Tensor:
 
 def wrap(array: Any, traced: Any = None) -> Tensor:
     """A Tensor around an array or number, which is not copied."""
-    tensor = Tensor.__new__(Tensor)
+    tensor: Tensor = Tensor.__new__(Tensor)
     tensor._array = array
+    tensor._node = None
     tensor._traced = traced
-    tensor._index = 0
     tensor.grad = None
-    tensor.grad_fn = None
-    tensor.requires_grad = False
     return tensor
 
 
-def _apply(
+def apply_to_tensors(
     like: Tensor, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
 ) -> Any:
     """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
     if not op.takes_numbers:
         operands = [
-            strengthen(x) if type(x) is Tensor and is_number(x._array) else x for x in operands
+            TABLE["strengthen"](x) if type(x) is Tensor and is_number(x._array) else x
+            for x in operands
         ]
     trace = STATE.trace
+    values: Any = None
     try:
-        if trace is None:
-            arrays = [x._array if type(x) is Tensor else x for x in operands]
-            result = op.kernel(attributes)(*arrays, **attributes)
-            values: Any = None
-        else:
+        if trace is not None:
             result, values = trace.record(op, operands, attributes)
+        else:
+            arrays = [x._array if type(x) is Tensor else x for x in operands]
+            kernel = op.kernel(attributes)
+            if STATE.observer is not None:
+                result = STATE.observer(op, kernel, arrays, attributes)
+            else:
+                result = kernel(*arrays, **attributes)
     except (CodegenError, ValueError, TypeError, IndexError) as error:
-        raise _explained(op, operands, attributes, error) from error
+        raise explained(op, operands, attributes, error) from error
     several = result if isinstance(result, tuple | list) else (result,)
-    tensors = [
-        wrap(array, None if values is None else (trace, values[i]))
-        for i, array in enumerate(several)
-    ]
+    traced = [None if values is None else (trace, value) for value in values or several]
+    tensors = [wrap(array, of) for array, of in zip(several, traced, strict=True)]
     if STATE.grad_enabled and op.differentiable:
         for x in operands:
-            if type(x) is Tensor and x.requires_grad:
-                record_node(op, operands, attributes, tensors)
+            if type(x) is Tensor and x._node is not None:
+                _record(op, operands, attributes, tensors)
                 break
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
 
-def _explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exception:
-    """The error with the user's line, in tracegrad's own family."""
-    from codegen.sizes import Sizes
-    from tracegrad.errors import TracegradError
-    from tracegrad.points import capture, label
+def _record(
+    op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], tensors: list[Tensor]
+) -> None:
+    """Puts the op on the tape; results that can carry gradients know their node."""
+    arrays = tuple([t._array for t in tensors])
+    traced: Any = None
+    if tensors[0]._traced is not None:
+        traced = (
+            tuple([x._traced if type(x) is Tensor else None for x in operands]),
+            tuple([t._traced for t in tensors]),
+        )
+    node = record(op, operands, attributes, arrays if len(arrays) > 1 else arrays[0], traced)
+    if STATE.anomaly:
+        node.more = {"where": label(capture(None))}
+    for index, tensor in enumerate(tensors):
+        array = tensor._array
+        if is_number(array) or array.dtype.kind in "fc":
+            tensor._node = node if len(tensors) == 1 else Output(node, index)
 
+
+def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exception:
+    """The error in tracegrad's own family, with the user's line."""
     if isinstance(error, TracegradError):
         return error
     message = str(error)
@@ -301,7 +346,7 @@ def _explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exc
         except CodegenError as better:
             message = str(better)
         except Exception:
-            pass
+            pass  # the type rule is no wiser: NumPy's words stand
     if not message.startswith(op.name):
         message = f"{op.name}: {message}"
     where = label(capture(None))
@@ -315,7 +360,7 @@ def _explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exc
 
 
 def _type(x: Tensor) -> ArrayType:
-    if x._traced is not None and x._traced[0] is STATE.trace:
+    if x._is_traced:
         type_: ArrayType = x._traced[1].type
         sizes = x._traced[0].sizes
         return type_.with_shape([sizes.resolve(dim) for dim in type_.shape])
@@ -324,12 +369,5 @@ def _type(x: Tensor) -> ArrayType:
     return array_type(x._array)
 
 
-def strengthen(number: Tensor) -> Tensor:
-    """A Tensor that holds a Python number as one that holds an array."""
-    result: Tensor = TABLE["strengthen"](number)
-    return result
-
-
-HANDLERS[Tensor] = _apply
+HANDLERS[Tensor] = apply_to_tensors
 TYPES[Tensor] = _type
-

@@ -1,5 +1,11 @@
-"""The steps of a tape enter, gradients as arrays leave: interpreted at first, compiled when the
-same shape of tape comes again."""
+"""A tape enters, gradients as arrays leave: interpreted at first, compiled when its like comes again.
+
+While recording, no key is computed. A compiled backward is a generated function that walks from the
+root node by the shape of tape that it expects, comparing ops, attributes, sharing, types and
+lengths, and gives `None` at the first difference; programs are tried most recent first, by the
+root's op. Only a tape that no program matches is given a structural key: at first sight of a key the
+walker computes over arrays, at the second a program is compiled.
+"""
 
 from __future__ import annotations
 
@@ -10,66 +16,94 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Frame, Graph, Origin, Value, attribute_key
+from codegen.load import load
 from codegen.sizes import Sizes
+from tracegrad.autograd.tape import EMPTY, Node, Output
 from tracegrad.differentiate import Step, differentiate, pullback
+from tracegrad.dispatch import is_number
+from tracegrad.guards import dim_text
 from tracegrad.partition import backward_graph
 from tracegrad.pipeline import Program, compile_graph
+from tracegrad.tensor import Tensor
 from tracegrad.trace import Trace
 
 
 @dataclass(frozen=True)
-class _Backward:
-    """A compiled backward and which positions of the tape feed it."""
+class Backward:
+    """A compiled backward and the keys of the tape that feed it, in order."""
 
     program: Program
-    residuals: tuple[int, ...]
-    reached: tuple[int, ...]  # which of the wanted keys get a gradient
+    residuals: tuple[Any, ...]
+    inputs: dict[Any, Value]  # keys that are inputs of the forward, and their values in its graph
+    guards: tuple[tuple[Any, Any], ...]
 
 
-_SEEN: dict[Hashable, _Backward | None] = {}
+_SEEN: dict[Hashable, int] = {}
+_MATCHERS: dict[Any, tuple[Callable[..., Any], ...]] = {}
 _LIMIT = 1024
+_TRIED = 8  # programs tried a root op before the tape is given a key
+
+
+def run_matching(root: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
+    """Leaves and their gradients by a compiled backward that matches the tape, or None."""
+    for matcher in _MATCHERS.get(root.op, ()):
+        found: list[tuple[Tensor, Any]] | None = matcher(root, ct, free)
+        if found is not None:
+            return found
+    return None
 
 
 def run(
+    nodes: Sequence[Node],
     steps: Sequence[Step],
     value_of: Callable[[Any], Any],
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
 ) -> dict[Any, Any]:
-    """Gradients of the wanted keys, as arrays."""
-    number, shape = _shape_of_tape(steps, value_of, seeds, wanted)
-    if shape not in _SEEN:
-        while len(_SEEN) >= _LIMIT:
-            _SEEN.pop(next(iter(_SEEN)), None)
-        _SEEN[shape] = None
-        return {
-            key: np.array(value) if isinstance(value, np.ndarray) else value
-            for key, value in pullback(steps, value_of, seeds, wanted).items()
-        }
-    compiled = _SEEN[shape]
-    if compiled is None:
-        compiled = _SEEN[shape] = compile_backward(steps, value_of, seeds, wanted, number)
-    keys = list(number)
-    arguments = [value_of(keys[i]) for i in compiled.residuals]
-    results = compiled.program.run(*arguments, *seeds.values())
-    return {wanted[i]: result for i, result in zip(compiled.reached, results, strict=True)}
+    """Gradients of the wanted keys, as arrays that nobody else holds."""
+    if any(step.op.opaque for step in steps):
+        return _interpreted(steps, value_of, seeds, wanted)
+    key = structure(steps, value_of, seeds, wanted)
+    while len(_SEEN) >= _LIMIT:
+        _SEEN.pop(next(iter(_SEEN)))
+    _SEEN[key] = _SEEN.get(key, 0) + 1
+    if _SEEN[key] < 2:
+        return _interpreted(steps, value_of, seeds, wanted)
+    backward = compile_backward(steps, value_of, seeds, wanted)
+    if len(seeds) == 1 and type(next(iter(seeds))) is Node and all(type(k) is Tensor for k in wanted):
+        root = next(iter(seeds))
+        matcher = matcher_of(nodes, root, wanted, backward)
+        if matcher is not None:
+            tried = _MATCHERS.get(root.op, ())
+            _MATCHERS[root.op] = (matcher, *tried[: _TRIED - 1])
+    results = backward.program.run(*map(value_of, backward.residuals), *seeds.values())
+    return dict(zip(wanted, results, strict=True))
 
 
-def _shape_of_tape(
+def _interpreted(
     steps: Sequence[Step],
     value_of: Callable[[Any], Any],
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
-) -> tuple[dict[Any, int], Hashable]:
-    """Keys in order of first use, and a record of everything that the backward depends on."""
+) -> dict[Any, Any]:
+    found = pullback(steps, value_of, seeds, wanted)
+    return {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in found.items()}
+
+
+def structure(
+    steps: Sequence[Step],
+    value_of: Callable[[Any], Any],
+    seeds: Mapping[Any, Any],
+    wanted: Sequence[Any],
+) -> Hashable:
+    """A record of everything that a backward depends on but the values."""
     number: dict[Any, int] = {}
     inputs: list[Hashable] = []
 
     def of(key: Any) -> int:
         if key not in number:
             number[key] = len(number)
-            value = value_of(key)
-            inputs.append(_kind(value))
+            inputs.append(_kind(value_of(key)))
         return number[key]
 
     for key in wanted:
@@ -77,19 +111,19 @@ def _shape_of_tape(
     sizes = Sizes()
     parts: list[Hashable] = []
     for step in steps:
-        operands = tuple(of(key) for key in step.operands)
+        operands = tuple(map(of, step.operands))
         attributes = tuple((k, attribute_key(sizes, v)) for k, v in step.attributes.items())
         parts.append((step.op.name, attributes, operands))
         for key in step.results:
             number.setdefault(key, len(number))
     ends = (tuple(number[key] for key in seeds), tuple(number[key] for key in wanted))
-    return number, (tuple(inputs), tuple(parts), ends)
+    return (tuple(inputs), tuple(parts), ends)
 
 
 def _kind(value: Any) -> Hashable:
-    if isinstance(value, np.ndarray | np.generic):
-        return (type(value).__name__, value.dtype.name, value.shape)
-    return type(value).__name__
+    if is_number(value):
+        return type(value).__name__
+    return (type(value).__name__, value.dtype.name, tuple(value.shape))
 
 
 def compile_backward(
@@ -97,22 +131,23 @@ def compile_backward(
     value_of: Callable[[Any], Any],
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
-    number: Mapping[Any, int],
-) -> _Backward:
+) -> Backward:
     """The tape as a graph, differentiated, cut down to its backward part and compiled."""
     trace = Trace(None)
     values: dict[Any, Value] = {}
+    inputs: dict[Any, Value] = {}
 
     def value(key: Any) -> Value:
         found = values.get(key)
         if found is None:
-            found = values[key] = trace.input(value_of(key), f"x{len(trace.inputs)}")
+            found = trace.input(value_of(key), f"x{len(trace.inputs)}")
+            values[key] = inputs[key] = found
         return found
 
     for key in wanted:
         value(key)
     for step in steps:
-        operands = tuple(value(key) for key in step.operands)
+        operands = tuple(map(value, step.operands))
         results = trace.builder.call(step.op, operands, **step.attributes)
         values.update(zip(step.results, results, strict=True))
     targets = [values[key] for key in wanted]
@@ -125,25 +160,160 @@ def compile_backward(
         trace.sizes,
     )
     cotangents = {
-        values[key]: Value(values[key].type.with_dtype(values[key].type.dtype), Origin(f"ct{i}", True))
+        values[key]: Value(values[key].type, Origin("ct" if len(seeds) == 1 else f"ct{i}", True))
         for i, key in enumerate(seeds)
     }
     joint = differentiate(forward, targets, cotangents, keep=())
-    reached = tuple(range(len(wanted)))
-    cut, residuals = backward_graph(
-        joint, forward, joint.outputs[-len(targets) :], tuple(cotangents.values())
-    )
-    position = {values[key]: index for key, index in number.items() if key in values}
+    cut, residuals = backward_graph(joint, forward, joint.outputs, tuple(cotangents.values()))
     program = compile_graph(cut, "numpy")
-    return _Backward(program, tuple(position[v] for v in residuals), reached)
+    key_of = {value: key for key, value in values.items()}
+    guards = dict.fromkeys((*trace.sizes.guards, *program.graph.sizes.guards))
+    return Backward(program, tuple(key_of[v] for v in residuals), inputs, tuple(guards))
 
 
-def source_of(
-    steps: Sequence[Step],
-    value_of: Callable[[Any], Any],
-    seeds: Mapping[Any, Any],
-    wanted: Sequence[Any],
-) -> str:
-    """The text of the backward of a tape."""
-    number, _ = _shape_of_tape(steps, value_of, seeds, wanted)
-    return compile_backward(steps, value_of, seeds, wanted, number).program.source.text
+# -- matching -----------------------------------------------------------------------------------
+
+
+def matcher_of(
+    nodes: Sequence[Node], root: Node, wanted: Sequence[Any], backward: Backward
+) -> Callable[..., Any] | None:
+    """The function that recognises a tape like this one and runs its backward."""
+    text, names = matcher_source(nodes, root, wanted, backward)
+    return load(text, "match", names)
+
+
+def matcher_source(
+    nodes: Sequence[Node], root: Node, wanted: Sequence[Any], backward: Backward
+) -> tuple[str, dict[str, Any]]:
+    """The matcher's text: newest node first, so that every node is known before it is read."""
+    writer = _Matcher(nodes, root)
+    for node in reversed(nodes):
+        writer.node(node)
+    writer.inputs(backward)
+    writer.finish(wanted, backward)
+    return "\n".join(writer.lines) + "\n", writer.names
+
+
+class _Matcher:
+    """Writes a matcher; `place` is where each key of the tape is found by then."""
+
+    def __init__(self, nodes: Sequence[Node], root: Node) -> None:
+        self.number = {node: f"n{i}" for i, node in enumerate(reversed(nodes))}
+        self.lines = ["def match(n0, ct, free):"]
+        self.names: dict[str, Any] = {
+            "EMPTY": EMPTY,
+            "Node": Node,
+            "Output": Output,
+            "Tensor": Tensor,
+            "ndarray": np.ndarray,
+        }
+        self.known: set[Any] = {root}
+        self.place: dict[Any, str] = {}
+        self.leaves: dict[Tensor, str] = {}
+
+    def require(self, condition: str) -> None:
+        self.lines.append(f"    if not ({condition}):")
+        self.lines.append("        return None")
+
+    def refer(self, stem: str, value: Any) -> str:
+        name = f"{stem}_{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def node(self, node: Node) -> None:
+        """Compares one node and finds its parents."""
+        me = self.number[node]
+        tests = [f"{me}.op is {self.refer('op', node.op)}", f"{me}.more is None"]
+        if node.attributes is EMPTY or not node.attributes:
+            tests.append(f"not {me}.attributes")
+        else:
+            tests.append(f"{me}.attributes == {self.refer('attributes', node.attributes)}")
+        self.require(" and ".join(tests))
+        parents = [f"{me}p{i}" for i in range(len(node.parents))]
+        if parents:
+            comma = "," if len(parents) == 1 else ""
+            if node.op.operands and node.op.operands[-1].startswith("*"):
+                self.require(f"len({me}.parents) == {len(parents)}")
+            self.lines.append(f"    {', '.join(parents)}{comma} = {me}.parents")
+        for i, (name, parent) in enumerate(zip(parents, node.parents, strict=True)):
+            self.parent(name, parent, f"{me}.values[{i}]")
+        if type(node.result) is tuple:
+            for i in range(len(node.result)):
+                self.place.setdefault((node, i), f"{me}.result[{i}]")
+        else:
+            self.place.setdefault(node, f"{me}.result")
+
+    def parent(self, name: str, parent: Any, value: str) -> None:
+        if parent is None:
+            self.require(f"{name} is None")
+            return
+        if type(parent) is Tensor:
+            if parent in self.leaves:
+                self.require(f"{name} is {self.leaves[parent]}")
+            else:
+                self.require(f"type({name}) is Tensor")
+                self.leaves[parent] = name
+                self.place[parent] = f"{name}._array"
+            return
+        above = parent
+        if type(parent) is Output:
+            self.require(f"type({name}) is Output and {name}.index == {parent.index}")
+            self.lines.append(f"    {name} = {name}.node")
+            above = parent.node
+            self.place[(above, parent.index)] = value
+        else:
+            self.place[above] = value
+        if above in self.known:
+            self.require(f"{name} is {self.number[above]}")
+            return
+        self.known.add(above)
+        self.require(f"type({name}) is Node")
+        self.lines.append(f"    {self.number[above]} = {name}")
+
+    def inputs(self, backward: Backward) -> None:
+        """Order of nodes, types of what the tape started from, and the lengths assumed."""
+        order = list(self.number.values())
+        if len(order) > 1:  # the same order in time, and nothing shared that is not expected to be
+            self.require(" > ".join(f"{name}.stamp" for name in order))
+        names = list(self.leaves.values())
+        pairs = [f"{a} is not {b}" for i, a in enumerate(names) for b in names[:i]]
+        if pairs:
+            self.require(
+                " and ".join(pairs)
+                if len(names) <= 6
+                else f"len({{{', '.join(f'id({n})' for n in names)}}}) == {len(names)}"
+            )
+        texts: dict[str, str] = {}
+        for key, value in backward.inputs.items():
+            text = self.place.get(key) or self.given(key)
+            if value.type.weak:
+                self.require(f"type({text}) is {type(key.value).__name__}")
+                continue
+            dtype = self.refer("dtype", np.dtype(value.type.dtype))
+            shape = f"shape{len(self.lines)}"
+            self.lines.append(f"    {shape} = {text}.shape")
+            self.require(f"{text}.dtype is {dtype} and len({shape}) == {value.type.ndim}")
+            for axis, dim in enumerate(value.type.shape):
+                name = None if isinstance(dim, int) else dim.symbol()
+                if name is not None:
+                    texts.setdefault(name, f"{shape}[{axis}]")
+        for a, b in backward.guards:
+            self.require(f"{dim_text(a, texts)} == {dim_text(b, texts)}")
+
+    def given(self, key: Any) -> str:
+        for node, me in self.number.items():
+            for i, parent in enumerate(node.parents):
+                if parent is None and node.values[i] is key.value:
+                    return f"{me}.values[{i}]"
+        raise KeyError(key)
+
+    def finish(self, wanted: Sequence[Any], backward: Backward) -> None:
+        self.names["program"] = backward.program.run
+        arguments = [self.place.get(key) or self.given(key) for key in backward.residuals]
+        self.lines.append(f"    found = program({', '.join([*arguments, 'ct'])})")
+        self.lines.append("    if free:")
+        for name in self.number.values():
+            self.lines.append(f"        {name}.op = {name}.result = {name}.traced = None")
+            self.lines.append(f"        {name}.parents = {name}.values = ()")
+        pairs = ", ".join(f"({self.leaves[leaf]}, found[{i}])" for i, leaf in enumerate(wanted))
+        self.lines.append(f"    return [{pairs}]")

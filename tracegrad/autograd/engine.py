@@ -1,4 +1,4 @@
-"""A Tensor with history and a cotangent enter, gradients of leaves leave: the eager backward.
+"""Tensors with history and cotangents enter, gradients leave: the eager backward.
 
 The recorded nodes are gathered in the order of time and handed to the one walker
 (`tracegrad.differentiate.pullback`). A tape shape met for the first time is computed at once over
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import compiled
-from tracegrad.autograd.tape import Node
+from tracegrad.autograd.tape import LEAF, Node, Output
 from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
@@ -24,8 +24,19 @@ from tracegrad.tensor import Tensor, wrap
 
 
 def key_of(tensor: Tensor) -> Any:
-    """What names a Tensor on the tape: the node that made it and its place, or the leaf itself."""
-    return tensor if tensor.grad_fn is None else (tensor.grad_fn, tensor._index)
+    """What names a Tensor on the tape: the leaf itself, or the node (and output) that made it."""
+    return key_of_parent(tensor if tensor._node is LEAF or tensor._node is None else tensor._node)
+
+
+def key_of_parent(parent: Any) -> Any:
+    return (parent.node, parent.index) if type(parent) is Output else parent
+
+
+def node_of(parent: Any) -> Node | None:
+    """The node behind a node's parent; None for leaves and constants."""
+    if type(parent) is Node:
+        return parent
+    return parent.node if type(parent) is Output else None
 
 
 def gather(roots: Sequence[Tensor]) -> list[Node]:
@@ -37,62 +48,93 @@ def gather(roots: Sequence[Tensor]) -> list[Node]:
         if node in seen:
             continue
         seen.add(node)
-        for x in node.operands:
-            if type(x) is Tensor and x.grad_fn is not None and x.grad_fn not in seen:
-                todo.append(x.grad_fn)
+        if node.op is None:
+            raise GradientError(
+                "this graph was freed by an earlier backward: keep it with retain_graph=True"
+            )
+        for parent in node.parents:
+            above = node_of(parent)
+            if above is not None and above not in seen:
+                todo.append(above)
     return sorted(seen, key=lambda node: node.stamp)
 
 
-class _Given:
-    """The key of an operand that is no Tensor with history."""
+class Given:
+    """The key of an operand that needs no gradient: its value and its place in a trace."""
 
-    __slots__ = ("value",)
+    __slots__ = ("traced", "value")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, traced: Any) -> None:
         self.value = value
+        self.traced = traced
 
 
 def steps_of(nodes: Sequence[Node]) -> list[Step]:
     """The tape as the walker's steps."""
     steps = []
     for node in nodes:
-        if node.op is None:
-            raise GradientError(
-                "this graph was freed by an earlier backward: keep it with retain_graph=True"
-            )
+        traced = node.traced[0] if node.traced else (None,) * len(node.values)
         operands = tuple(
-            key_of(x) if type(x) is Tensor and x.requires_grad else _Given(x)
-            for x in node.operands
+            [
+                Given(value, of) if parent is None else key_of_parent(parent)
+                for parent, value, of in zip(node.parents, node.values, traced, strict=True)
+            ]
         )
-        results = tuple((node, i) for i in range(len(node.arrays)))
-        steps.append(Step(node.op, node.attributes, operands, results))
+        steps.append(Step(node.op, node.attributes, operands, results_of(node)))
     return steps
 
 
-def array_of(key: Any) -> Any:
-    """The array that a key of the tape names."""
-    match key:
-        case Tensor():
+def results_of(node: Node) -> tuple[Any, ...]:
+    """The keys of a node's results."""
+    if type(node.result) is tuple:
+        return tuple((node, i) for i in range(len(node.result)))
+    return (node,)
+
+
+class Tape:
+    """Values of keys, as arrays or as Tensors with history.
+
+    An operand's array may be kept by the op that reads it though the op that made it has let go.
+    """
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.kept: dict[Any, Any] = {}
+        for node in nodes:
+            for parent, value in zip(node.parents, node.values, strict=True):
+                if parent is not None and isinstance(value, np.ndarray | np.generic):
+                    self.kept[key_of_parent(parent)] = value
+
+    def array(self, key: Any) -> Any:
+        """The array (or, where only that was kept, the shape) that a key names."""
+        if type(key) is Given:
+            return key.value
+        if type(key) is Tensor:
             return key._array
-        case _Given(value=value):
-            return value._array if type(value) is Tensor else value
-        case (node, index):
-            return node.arrays[index]
-    raise TypeError(key)
+        found = self.kept.get(key)
+        if found is not None:
+            return found
+        return key.result if type(key) is Node else key[0].result[key[1]]
 
-
-def tensor_of(key: Any) -> Any:
-    """The Tensor, with its history, that a key of the tape names."""
-    match key:
-        case Tensor():
+    def tensor(self, key: Any) -> Any:
+        """The Tensor, with its history, that a key names."""
+        if type(key) is Tensor:
             return key
-        case _Given(value=value):
-            return value
-        case (node, index):
-            tensor = wrap(node.arrays[index], node.traced[index])
-            tensor.grad_fn, tensor._index, tensor.requires_grad = node, index, True
-            return tensor
-    raise TypeError(key)
+        array = self.array(key)
+        if type(key) is Given:
+            return wrap(array, key.traced) if key.traced is not None else array
+        if not isinstance(array, np.ndarray | np.generic) and not isinstance(array, float):
+            return array  # a shape
+        node, index = (key, 0) if type(key) is Node else key
+        tensor = wrap(array, node.traced[1][index] if node.traced else None)
+        tensor._node = node if type(key) is Node else Output(node, index)
+        return tensor
+
+
+def leaves_of(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> list[Tensor]:
+    """The leaves that require grad, in the order in which they are met."""
+    found = {t: None for t in outputs if t._node is LEAF}
+    found |= {p: None for node in nodes for p in node.parents if type(p) is Tensor}
+    return list(found)
 
 
 def gradients(
@@ -106,70 +148,59 @@ def gradients(
     With `create_graph`, or while tracing, they are Tensors, else arrays.
     """
     nodes = gather(outputs)
-    if inputs is None:
-        wanted = list(_leaves(outputs, nodes))
-    else:
-        wanted = [key_of(t) for t in inputs]
+    wanted = leaves_of(nodes, outputs) if inputs is None else [key_of(t) for t in inputs]
     seeds: dict[Any, Any] = {}
     for tensor, ct in zip(outputs, cotangents, strict=True):
         key = key_of(tensor)
         seeds[key] = ct if key not in seeds else seeds[key] + ct
-    steps = steps_of(nodes)
+    steps, tape = steps_of(nodes), Tape(nodes)
     if create_graph or STATE.trace is not None:
         boxed = {key: ct if type(ct) is Tensor else wrap(ct) for key, ct in seeds.items()}
-        return _recorded_pullback(steps, boxed, wanted)
+        return _recorded_pullback(steps, tape, boxed, wanted)
     plain = {key: ct._array if type(ct) is Tensor else ct for key, ct in seeds.items()}
-    return compiled.run(steps, array_of, plain, wanted)
-
-
-def _leaves(outputs: Sequence[Tensor], nodes: Sequence[Node]) -> dict[Tensor, None]:
-    """The leaves that require grad, in the order in which they are met."""
-    leaves: dict[Tensor, None] = {}
-    for tensor in (*outputs, *(x for node in nodes for x in node.operands)):
-        if type(tensor) is Tensor and tensor.requires_grad and tensor.grad_fn is None:
-            leaves[tensor] = None
-    return leaves
+    return compiled.run(nodes, steps, tape.array, plain, wanted)
 
 
 def _recorded_pullback(
-    steps: Sequence[Step], seeds: dict[Any, Any], wanted: Sequence[Any]
+    steps: Sequence[Step], tape: Tape, seeds: dict[Any, Any], wanted: Sequence[Any]
 ) -> dict[Any, Any]:
     """The walker over Tensors; in a trace its ops stand at the lines of the ops they derive."""
     trace = STATE.trace
     if trace is None:
-        return pullback(steps, tensor_of, seeds, wanted)
+        return pullback(steps, tape.tensor, seeds, wanted)
 
     def enter(step: Step) -> None:
-        node, index = step.results[0]  # type: ignore[misc]
-        traced = node.traced[index]
-        if traced is not None:
-            name = traced[1].origin.name
-            trace.standing = replace(traced[1].origin, name=name and f"{name}_bar", final=False)
+        key: Any = step.results[0]
+        node, index = (key, 0) if type(key) is Node else key
+        if node.traced:
+            origin = node.traced[1][index][1].origin
+            name = origin.name and f"{origin.name}_bar"
+            trace.standing = replace(origin, name=name, final=False)
 
     before = trace.standing
     try:
-        return pullback(steps, tensor_of, seeds, wanted, enter)
+        return pullback(steps, tape.tensor, seeds, wanted, enter)
     finally:
         trace.standing = before
 
 
 def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
     """The cotangent given by the user, checked, or 1 for a single number."""
+    array = tensor._array
     if gradient is None:
-        if np.size(tensor._array) != 1:
+        if np.size(array) != 1:
             raise NonScalarError(
-                f"backward() of a Tensor of shape {np.shape(tensor._array)} needs its cotangent: "
+                f"backward() of a Tensor of shape {np.shape(array)} needs its cotangent: "
                 "pass gradient=..., or reduce it to one number with .sum() or .mean()"
             )
-        if tensor.ndim:
-            return np.ones(np.shape(tensor._array), dtype=tensor.dtype)
-        return tensor.dtype.type(1.0)
+        one = tensor.dtype.type(1.0)
+        return np.full(np.shape(array), one) if np.ndim(array) else one
     if not isinstance(gradient, Tensor):
         gradient = np.asarray(gradient, dtype=tensor.dtype)
     if shape_of(gradient) != shape_of(tensor):
         raise ShapeError(
             f"gradient has shape {np.shape(getattr(gradient, '_array', gradient))}, the Tensor "
-            f"has shape {np.shape(tensor._array)}"
+            f"has shape {np.shape(array)}"
         )
     return gradient
 
@@ -178,30 +209,32 @@ def backward(
     tensor: Tensor, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False
 ) -> None:
     """`Tensor.backward`."""
-    if not tensor.requires_grad:
+    node = tensor._node
+    if node is None:
         raise GradientError(
             "this Tensor has no history: no input of its computation requires grad "
             "(tg.tensor(..., requires_grad=True)), or it was computed under no_grad"
         )
     ct = cotangent_for(tensor, gradient)
-    found = gradients([tensor], [ct], None, create_graph)
-    for leaf, value in found.items():
-        new = value if type(value) is Tensor else wrap(_owned(value))
-        if not create_graph:
-            new = new if new._traced is not None else wrap(_owned(new._array))
+    if type(node) is Node and not create_graph and STATE.trace is None and type(ct) is not Tensor:
+        done = compiled.run_matching(node, ct, free=not retain_graph)
+        if done is not None:
+            for leaf, array in done:
+                leaf.grad = wrap(array) if leaf.grad is None else leaf.grad + wrap(array)
+            return
+    for leaf, value in gradients([tensor], [ct], None, create_graph).items():
+        new = value if type(value) is Tensor else wrap(value)
         leaf.grad = new if leaf.grad is None else leaf.grad + new
     if not (retain_graph or create_graph):
-        for node in gather([tensor]):
-            node.op = None
-            node.operands = ()
-            node.arrays = ()
+        for recorded in gather([tensor]):
+            free(recorded)
 
 
-def _owned(array: Any) -> Any:
-    """An array that nobody else can see or that is not a read-only view."""
-    if isinstance(array, np.ndarray) and (array.base is not None or not array.flags.writeable):
-        return np.array(array)
-    return array
+def free(node: Node) -> None:
+    """Lets go of everything that a node keeps."""
+    node.op = None
+    node.parents = node.values = ()
+    node.result = node.traced = None
 
 
 def backward_source(tensor: Tensor) -> str:
@@ -212,12 +245,13 @@ def backward_source(tensor: Tensor) -> str:
     >>> import tracegrad as tg
     >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
     >>> print(tg.backward_source((x * x).sum()).splitlines()[-1].strip())
-    return x_bar
+    return (x0_bar,)
     """
-    import black
+    import black  # slow to import and not needed to run
 
     nodes = gather([tensor])
-    key = key_of(tensor)
-    wanted = list(_leaves([tensor], nodes))
-    text = compiled.source_of(steps_of(nodes), array_of, {key: array_of(key)}, wanted)
-    return black.format_str(text, mode=black.Mode())
+    steps, tape = steps_of(nodes), Tape(nodes)
+    seeds = {key_of(tensor): tensor._array}
+    wanted = leaves_of(nodes, [tensor])
+    program = compiled.compile_backward(steps, tape.array, seeds, wanted).program
+    return black.format_str(program.source.text, mode=black.Mode())

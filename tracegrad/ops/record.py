@@ -35,6 +35,7 @@ class OpRecord(Op):
     vjp: Vjp | None = None
     differentiable: bool = True
     doc: str = ""
+    opaque: bool = False  # runs the user's own Python: never staged
     domain: str = "real"  # where random samples for tests come from
     _kernels: dict[Spelling, Callable[..., Any]] = field(default_factory=dict)
 

@@ -1,0 +1,133 @@
+"""An op record enters, a function that runs it on Tensors as fast as Python can leaves.
+
+These are the plain case, written out: no trace, gradients on, one result. Anything else goes to the
+general way (`tracegrad.dispatch.apply`), which does the same; a test holds the two against each
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracegrad.autograd.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
+from tracegrad.dispatch import apply
+from tracegrad.state import STATE
+from tracegrad.tensor import Tensor, explained
+
+NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, bool, complex, np.int64})
+_new_tensor = Tensor.__new__
+_new_node = Node.__new__
+
+
+def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``f(tensor, other)`` for an op of two operands without attributes."""
+    kernel = op.kernel(EMPTY)
+
+    def method(self: Any, other: Any) -> Any:
+        kind = type(other)
+        if kind is Tensor:
+            b, nb = other._array, other._node
+        elif kind in NUMBERS:
+            b, nb = other, None
+        else:
+            return NotImplemented if not isinstance(other, OTHERS) else apply(op, (self, other), EMPTY)
+        if STATE.special:
+            return apply(op, (self, other), EMPTY)
+        a = self._array
+        try:
+            array = kernel(a, b)
+        except (ValueError, TypeError) as error:
+            raise explained(op, (self, other), EMPTY, error) from error
+        tensor: Any = _new_tensor(Tensor)
+        tensor._array = array
+        tensor._traced = tensor.grad = None
+        na = self._node
+        if na is None and nb is None:
+            tensor._node = None
+            return tensor
+        node: Any = _new_node(Node)
+        node.op = op
+        node.attributes = EMPTY
+        node.parents = (self if na is LEAF else na, other if nb is LEAF else nb)
+        node.values = (a, b)
+        node.result = array
+        node.stamp = next_stamp()
+        node.traced = node.more = None
+        if array.nbytes > SMALL:
+            slim(node)
+        tensor._node = node
+        return tensor
+
+    def reflected_method(self: Any, other: Any) -> Any:
+        kind = type(other)
+        if kind not in NUMBERS:
+            return NotImplemented if not isinstance(other, OTHERS) else apply(op, (other, self), EMPTY)
+        if STATE.special:
+            return apply(op, (other, self), EMPTY)
+        a = self._array
+        try:
+            array = kernel(other, a)
+        except (ValueError, TypeError) as error:
+            raise explained(op, (other, self), EMPTY, error) from error
+        tensor: Any = _new_tensor(Tensor)
+        tensor._array = array
+        tensor._traced = tensor.grad = None
+        na = self._node
+        if na is None:
+            tensor._node = None
+            return tensor
+        node: Any = _new_node(Node)
+        node.op = op
+        node.attributes = EMPTY
+        node.parents = (None, self if na is LEAF else na)
+        node.values = (other, a)
+        node.result = array
+        node.stamp = next_stamp()
+        node.traced = node.more = None
+        if array.nbytes > SMALL:
+            slim(node)
+        tensor._node = node
+        return tensor
+
+    return reflected_method if reflected else method
+
+
+def unary(op: Any) -> Callable[[Any], Any]:
+    """``f(tensor)`` for an op of one operand without attributes."""
+    kernel = op.kernel(EMPTY)
+
+    def method(self: Any) -> Any:
+        if STATE.special:
+            return apply(op, (self,), EMPTY)
+        a = self._array
+        try:
+            array = kernel(a)
+        except (ValueError, TypeError) as error:
+            raise explained(op, (self,), EMPTY, error) from error
+        tensor: Any = _new_tensor(Tensor)
+        tensor._array = array
+        tensor._traced = tensor.grad = None
+        na = self._node
+        if na is None:
+            tensor._node = None
+            return tensor
+        node: Any = _new_node(Node)
+        node.op = op
+        node.attributes = EMPTY
+        node.parents = (self if na is LEAF else na,)
+        node.values = (a,)
+        node.result = array
+        node.stamp = next_stamp()
+        node.traced = node.more = None
+        if array.nbytes > SMALL:
+            slim(node)
+        tensor._node = node
+        return tensor
+
+    return method
+
+
+OTHERS = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
