@@ -13,7 +13,7 @@ its mask to the end of the chain of elementwise rules (`Masked`), where it becom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from tracegrad.ops.shape import reshape_to
 from tracegrad.staging import Stage, Staged
 
 Key = Hashable
+Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,15 @@ def pullback(
     wanted: Iterable[Key],
     enter: Callable[[Step], None] = lambda step: None,
     done: Callable[[Key, Any], Any] = lambda key, value: value,
+    watched: Container[Key] = (),
+    around: Around | None = None,
 ) -> dict[Key, Any]:
     """Cotangents of the `wanted` keys that depend on them; the others are absent.
 
-    `seeds` are cotangents of results. `enter` is told of every step before its rule runs, `done`
-    is given every finished cotangent and returns it (or what replaces it).
+    `seeds` are cotangents of results. `enter` is told of every step before its rule runs. `done` is
+    given every finished cotangent and returns it or what replaces it; of `watched` keys it gets
+    the exact one, with the masks of `where` applied. `around` runs the rules: ``around(step, cts,
+    compute)`` returns ``compute()`` or what replaces it (profilers, checks, hooks of nodes).
     """
     asked = list(dict.fromkeys(wanted))
     wanted = set(asked)
@@ -75,33 +80,38 @@ def pullback(
     for key, ct in seeds.items():
         if key in active:
             found[key] = _Cotangent(ct)
-    finished: dict[Key, Any] = {}
+    finished: set[Key] = set()
     for step in reversed(steps):
         if not any(key in found for key in step.results) or not _flows(step, active):
             continue
         enter(step)
-        cts = [_take(key, found, finished, wanted, done) for key in step.results]
-        _apply_rule(step, cts, value_of, active, found)
+        cts = [_take(key, found, finished, done, watched) for key in step.results]
+        _apply_rule(step, cts, value_of, active, found, around)
+    gradients: dict[Key, Any] = {}
     for key in asked:
         if key in found:
-            finished[key] = done(key, found[key].settled())
-    return finished
+            value = found[key].settled()
+            gradients[key] = value if key in finished else done(key, value)
+    return gradients
 
 
 def _take(
     key: Key,
     found: dict[Key, _Cotangent],
-    finished: dict[Key, Any],
-    wanted: set[Key],
+    finished: set[Key],
     done: Callable[[Key, Any], Any],
+    watched: Container[Key],
 ) -> _Cotangent | None:
+    """The finished cotangent of a step's result."""
     ct = found.get(key)
     if ct is None:
         return None
-    if key in wanted:
-        return ct
+    if key in watched:
+        ct = _Cotangent(ct.settled())
     value = done(key, ct.value)
-    return ct if value is ct.value else replace(ct, value=value)
+    found[key] = ct if value is ct.value else replace(ct, value=value)
+    finished.add(key)
+    return found[key]
 
 
 def _active(steps: Sequence[Step], wanted: set[Key]) -> set[Key]:
@@ -127,23 +137,28 @@ def _apply_rule(
     value_of: Callable[[Key], Any],
     active: set[Key],
     found: dict[Key, _Cotangent],
+    around: Around | None,
 ) -> None:
     op = step.op
-    results = [value_of(key) for key in step.results]
+    results: Any = tuple([value_of(key) for key in step.results])
     operands = [value_of(key) for key in step.operands]
     masks: tuple[tuple[Any, bool], ...] = ()
+    ct: Any
     if len(cts) == 1:
         assert cts[0] is not None
-        carries = Trait.ELEMENTWISE in op.traits and cts[0].masks
+        carries = Trait.ELEMENTWISE in op.traits and around is None and cts[0].masks
         ct = cts[0].value if carries else cts[0].settled()
         masks = cts[0].masks if carries else ()
-        given = op.vjp(ct, results[0], *operands, **step.attributes)
+        results = results[0]
     else:
-        whole = tuple(
+        ct = tuple(
             zeros_of(y) if ct is None else ct.settled()
             for ct, y in zip(cts, results, strict=True)
         )
-        given = op.vjp(whole, tuple(results), *operands, **step.attributes)
+    if around is None:
+        given = op.vjp(ct, results, *operands, **step.attributes)
+    else:
+        given = around(step, ct, lambda: op.vjp(ct, results, *operands, **step.attributes))
     for key, operand, contribution in zip(step.operands, operands, given, strict=True):
         if contribution is None or key not in active:
             continue

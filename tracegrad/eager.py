@@ -43,7 +43,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             raise explained(op, (self, other), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor.grad = None
+        tensor._traced = tensor._hooks = tensor.grad = None
         na = self._node
         if na is None and nb is None:
             tensor._node = None
@@ -74,7 +74,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             raise explained(op, (other, self), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor.grad = None
+        tensor._traced = tensor._hooks = tensor.grad = None
         na = self._node
         if na is None:
             tensor._node = None
@@ -109,7 +109,7 @@ def unary(op: Any) -> Callable[[Any], Any]:
             raise explained(op, (self,), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor.grad = None
+        tensor._traced = tensor._hooks = tensor.grad = None
         na = self._node
         if na is None:
             tensor._node = None

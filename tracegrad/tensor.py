@@ -8,6 +8,7 @@ stands here is what is not an op: conversions, looks at values and shapes, gradi
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from codegen.errors import CodegenError
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak
+from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.tape import LEAF, Node, Output, record
 from tracegrad.dispatch import HANDLERS, TYPES, array_type, is_number
 from tracegrad.errors import (
@@ -60,11 +62,12 @@ class Tensor:
     tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_array", "_node", "_traced", "grad")
+    __slots__ = ("__weakref__", "_array", "_hooks", "_node", "_traced", "grad")
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
     _array: Any
+    _hooks: dict[int, Callable[[Tensor], Any]] | None  # of a leaf; those of others: in the node
     _node: Any
     _traced: Any
     grad: Tensor | None
@@ -81,6 +84,7 @@ class Tensor:
             raise DTypeError(f"a Tensor holds numbers, not {array.dtype}")
         self._array = array
         self._node = None
+        self._hooks = None
         self._traced = None
         self.grad = None
         if requires_grad:
@@ -236,6 +240,25 @@ class Tensor:
         self.requires_grad = requires_grad
         return self
 
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+        """Calls `hook` with the gradient whenever it is computed; what it returns replaces it.
+
+        Hooks run in the order in which they were registered; the handle's ``remove()`` ends one.
+        """
+        return register_hook(self, hook)
+
+    def retain_grad(self) -> None:
+        """Keeps the gradient of a Tensor that an op made in its ``grad``."""
+        if self._node is None:
+            raise GradientError("retain_grad: this Tensor does not require grad")
+        if not self.is_leaf:
+            extras_of(self)["retain"] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """True for a Tensor made by an op whose gradient is kept."""
+        return not self.is_leaf and "retain" in extras_of(self)
+
     def detach(self) -> Tensor:
         """The same values (shared memory) without their history."""
         return wrap(self._array, self._traced)
@@ -275,6 +298,7 @@ def wrap(array: Any, traced: Any = None) -> Tensor:
     tensor: Tensor = Tensor.__new__(Tensor)
     tensor._array = array
     tensor._node = None
+    tensor._hooks = None
     tensor._traced = traced
     tensor.grad = None
     return tensor

@@ -62,13 +62,13 @@ def run(
 ) -> dict[Any, Any]:
     """Gradients of the wanted keys, as arrays that nobody else holds."""
     if any(step.op.opaque for step in steps):
-        return _interpreted(steps, value_of, seeds, wanted)
+        return owned(pullback(steps, value_of, seeds, wanted))
     key = structure(steps, value_of, seeds, wanted)
     while len(_SEEN) >= _LIMIT:
         _SEEN.pop(next(iter(_SEEN)))
     _SEEN[key] = _SEEN.get(key, 0) + 1
     if _SEEN[key] < 2:
-        return _interpreted(steps, value_of, seeds, wanted)
+        return owned(pullback(steps, value_of, seeds, wanted))
     backward = compile_backward(steps, value_of, seeds, wanted)
     if len(seeds) == 1 and type(next(iter(seeds))) is Node and all(type(k) is Tensor for k in wanted):
         root = next(iter(seeds))
@@ -80,13 +80,8 @@ def run(
     return dict(zip(wanted, results, strict=True))
 
 
-def _interpreted(
-    steps: Sequence[Step],
-    value_of: Callable[[Any], Any],
-    seeds: Mapping[Any, Any],
-    wanted: Sequence[Any],
-) -> dict[Any, Any]:
-    found = pullback(steps, value_of, seeds, wanted)
+def owned(found: dict[Any, Any]) -> dict[Any, Any]:
+    """Gradients in memory of their own: rules may hand on an operand or one array twice."""
     return {k: np.array(v) if isinstance(v, np.ndarray) else v for k, v in found.items()}
 
 
@@ -276,6 +271,8 @@ class _Matcher:
         if len(order) > 1:  # the same order in time, and nothing shared that is not expected to be
             self.require(" > ".join(f"{name}.stamp" for name in order))
         names = list(self.leaves.values())
+        if names:
+            self.require(" and ".join(f"{name}._hooks is None" for name in names))
         pairs = [f"{a} is not {b}" for i, a in enumerate(names) for b in names[:i]]
         if pairs:
             self.require(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tracegrad.autograd.tape import LEAF, Node, Output
 from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
+from tracegrad.ops.elementwise import Masked
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 
@@ -158,7 +160,104 @@ def gradients(
         boxed = {key: ct if type(ct) is Tensor else wrap(ct) for key, ct in seeds.items()}
         return _recorded_pullback(steps, tape, boxed, wanted)
     plain = {key: ct._array if type(ct) is Tensor else ct for key, ct in seeds.items()}
+    watchers = Watchers(nodes, wanted)
+    if watchers.any():
+        before = STATE.update(grad_enabled=False)
+        try:
+            return compiled.owned(
+                pullback(steps, tape.array, plain, wanted, **watchers.arguments(as_arrays=True))
+            )
+        finally:
+            STATE.update(**before)
     return compiled.run(nodes, steps, tape.array, plain, wanted)
+
+
+class Watchers:
+    """The hooks along a tape, as what the walker takes."""
+
+    def __init__(self, nodes: Sequence[Node], wanted: Sequence[Any]) -> None:
+        self.extras: dict[Any, dict[str, Any]] = {}
+        self.node_hooks = {}
+        for node in nodes:
+            for index, extras in (node.more or {}).items():
+                if index == "node":
+                    self.node_hooks[node] = extras
+                elif isinstance(index, int):
+                    key = (node, index) if type(node.result) is tuple else node
+                    self.extras[key] = extras
+        for key in wanted:
+            if type(key) is Tensor and key._hooks:
+                self.extras[key] = {"hooks": key._hooks}
+
+    def any(self) -> bool:
+        """Whether anything beside the plain backward is to be done."""
+        return bool(self.extras or self.node_hooks or STATE.anomaly or STATE.observer)
+
+    def arguments(self, as_arrays: bool) -> dict[str, Any]:
+        """Keyword arguments for `pullback`."""
+        arguments: dict[str, Any] = {"done": partial(self.done, as_arrays), "watched": self.extras}
+        if self.node_hooks or STATE.anomaly or STATE.observer:
+            arguments["around"] = partial(self.around, as_arrays)
+        return arguments
+
+    def done(self, as_arrays: bool, key: Any, value: Any) -> Any:
+        """Shows a finished cotangent to its Tensor's hooks."""
+        extras = self.extras.get(key)
+        if extras is None:
+            return value
+        shown = wrap(value) if as_arrays else value
+        for hook in list(extras.get("hooks", {}).values()):
+            replaced = hook(shown)
+            if replaced is not None:
+                shown = replaced if type(replaced) is Tensor else wrap(np.asarray(replaced))
+                if shape_of(shown) != shape_of(value):
+                    raise GradientError(
+                        f"a hook returned a gradient of shape {np.shape(shown._array)} for one of "
+                        f"shape {np.shape(getattr(value, '_array', value))}"
+                    )
+        kept = extras["retain"]() if "retain" in extras else None
+        if kept is not None:
+            kept.grad = shown if kept.grad is None else kept.grad + shown
+        return shown._array if as_arrays else shown
+
+    def around(self, as_arrays: bool, step: Step, ct: Any, compute: Any) -> tuple[Any, ...]:
+        """Runs a rule for profilers and anomaly detection, then shows it to the node's hooks."""
+        key: Any = step.results[0]
+        node = key if type(key) is Node else key[0]
+        if STATE.observer is not None:
+            given = STATE.observer(node, compute, (), {})
+        else:
+            given = compute()
+        if STATE.anomaly:
+            given = _checked(node, given)
+        hooks = self.node_hooks.get(node)
+        if not hooks:
+            return tuple(given)
+
+        def boxed(values: Any) -> tuple[Any, ...]:
+            several = values if isinstance(values, tuple) else (values,)
+            return tuple(wrap(v) if as_arrays and v is not None else v for v in several)
+
+        plain = tuple(v.ct if isinstance(v, Masked) else v for v in given)
+        for hook in list(hooks.values()):
+            replaced = hook(boxed(plain), boxed(ct))
+            if replaced is not None:
+                several = replaced if isinstance(replaced, tuple) else (replaced,)
+                plain = tuple(r._array if as_arrays and type(r) is Tensor else r for r in several)
+                given = plain
+        return tuple(given)
+
+
+def _checked(node: Node, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The contributions of a rule; raises at the user's forward line when one is NaN."""
+    for value in given:
+        plain = getattr(value, "ct", value)
+        array = getattr(plain, "_array", plain)
+        if array is not None and np.isnan(np.sum(array)):
+            where = (node.more or {}).get("where")
+            at = f"\n  at {where.file}:{where.line}  {where.text}" if where and where.line else ""
+            raise GradientError(f"{node.name()} returned nan in its gradient{at}")
+    return given
 
 
 def _recorded_pullback(
@@ -166,8 +265,11 @@ def _recorded_pullback(
 ) -> dict[Any, Any]:
     """The walker over Tensors; in a trace its ops stand at the lines of the ops they derive."""
     trace = STATE.trace
+    nodes = [key if type(key) is Node else key[0] for step in steps for key in step.results[:1]]
+    watchers = Watchers(nodes, wanted)
+    watching = watchers.arguments(as_arrays=False) if watchers.any() else {}
     if trace is None:
-        return pullback(steps, tape.tensor, seeds, wanted)
+        return pullback(steps, tape.tensor, seeds, wanted, **watching)
 
     def enter(step: Step) -> None:
         key: Any = step.results[0]
@@ -179,7 +281,7 @@ def _recorded_pullback(
 
     before = trace.standing
     try:
-        return pullback(steps, tape.tensor, seeds, wanted, enter)
+        return pullback(steps, tape.tensor, seeds, wanted, enter, **watching)
     finally:
         trace.standing = before
 

@@ -1,0 +1,110 @@
+"""Whether ops are recorded: contexts, decorators and calls that change it for this thread."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tracegrad.state import STATE
+
+
+class _Mode:
+    """A context manager that is a decorator as well; each use remembers what was before."""
+
+    def __init__(self, enabled: bool) -> None:
+        self._enabled = enabled
+        self._before: list[dict[str, Any]] = []
+
+    def __enter__(self) -> None:
+        self._before.append(STATE.update(grad_enabled=self._enabled))
+
+    def __exit__(self, *error: object) -> None:
+        STATE.update(**self._before.pop())
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        enabled = self._enabled
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generator(*args: Any, **kwargs: Any) -> Any:
+                source, sent = function(*args, **kwargs), None
+                while True:
+                    with _Mode(enabled):
+                        try:
+                            item = source.send(sent)
+                        except StopIteration as stop:
+                            return stop.value
+                    sent = yield item
+
+            return generator
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with _Mode(enabled):
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+def _mode(enabled: bool, function: Callable[..., Any] | None) -> Any:
+    return _Mode(enabled) if function is None else _Mode(enabled)(function)
+
+
+def no_grad(function: Callable[..., Any] | None = None) -> Any:
+    """Nothing is recorded: ``with tg.no_grad():``, ``@tg.no_grad()`` or ``@tg.no_grad``.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0], requires_grad=True)
+    >>> with tg.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+    return _mode(False, function)
+
+
+def enable_grad(function: Callable[..., Any] | None = None) -> Any:
+    """Ops are recorded again inside a `no_grad`."""
+    return _mode(True, function)
+
+
+def inference_mode(function: Callable[..., Any] | bool | None = None) -> Any:
+    """Nothing is recorded, as in `no_grad`; ``inference_mode(False)`` changes nothing."""
+    if isinstance(function, bool):
+        return _Mode(STATE.grad_enabled and not function)
+    return _mode(False, function)
+
+
+class set_grad_enabled:  # noqa: N801  (a call that can be a context, named as PyTorch names it)
+    """Switches recording, at once; as a context it is switched back on leaving.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> with tg.set_grad_enabled(False):
+    ...     tg.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self._mode = bool(mode)
+        self._before = STATE.update(grad_enabled=self._mode)
+
+    def __enter__(self) -> None:
+        STATE.update(grad_enabled=self._mode)
+
+    def __exit__(self, *error: object) -> None:
+        STATE.update(**self._before)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        STATE.update(**self._before)  # as a decorator it switches only while the function runs
+        wrapped: Callable[..., Any] = _Mode(self._mode)(function)
+        return wrapped
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops are recorded on this thread."""
+    return STATE.grad_enabled
