@@ -18,7 +18,7 @@ import numpy as np
 from codegen.ir import Frame, Graph, Origin, Value, attribute_key
 from codegen.load import load
 from codegen.sizes import Sizes
-from tracegrad.autograd.tape import EMPTY, Node, Output
+from tracegrad.autograd.tape import EMPTY, FREED, Node, Output
 from tracegrad.differentiate import Step, differentiate, pullback
 from tracegrad.dispatch import is_number
 from tracegrad.guards import dim_text
@@ -196,7 +196,7 @@ class _Matcher:
         self.number = {node: f"n{i}" for i, node in enumerate(reversed(nodes))}
         self.lines = ["def match(n0, ct, free):"]
         self.names: dict[str, Any] = {
-            "EMPTY": EMPTY,
+            "FREED": FREED,
             "Node": Node,
             "Output": Output,
             "Tensor": Tensor,
@@ -310,7 +310,8 @@ class _Matcher:
         self.lines.append(f"    found = program({', '.join([*arguments, 'ct'])})")
         self.lines.append("    if free:")
         for name in self.number.values():
-            self.lines.append(f"        {name}.op = {name}.result = {name}.traced = None")
             self.lines.append(f"        {name}.parents = {name}.values = ()")
+            self.lines.append(f"        {name}.result = None")
+            self.lines.append(f"        {name}.more = FREED")
         pairs = ", ".join(f"({self.leaves[leaf]}, found[{i}])" for i, leaf in enumerate(wanted))
         self.lines.append(f"    return [{pairs}]")

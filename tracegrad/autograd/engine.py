@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import compiled
-from tracegrad.autograd.tape import LEAF, Node, Output
+from tracegrad.autograd.tape import FREED, LEAF, Node, Output
 from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
@@ -50,7 +50,7 @@ def gather(roots: Sequence[Tensor]) -> list[Node]:
         if node in seen:
             continue
         seen.add(node)
-        if node.op is None:
+        if node.more is FREED:
             raise GradientError(
                 "this graph was freed by an earlier backward: keep it with retain_graph=True"
             )
@@ -334,9 +334,9 @@ def backward(
 
 def free(node: Node) -> None:
     """Lets go of everything that a node keeps."""
-    node.op = None
     node.parents = node.values = ()
     node.result = node.traced = None
+    node.more = FREED
 
 
 def backward_source(tensor: Tensor) -> str:

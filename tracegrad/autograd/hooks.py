@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from tracegrad.autograd.tape import LEAF, Node, Output
+from tracegrad.autograd.tape import FREED, LEAF, Node, Output
 from tracegrad.errors import GradientError
 
 _next_id = count().__next__
@@ -38,6 +38,8 @@ def extras_of(tensor: Any) -> dict[str, Any]:
     """What few nodes have, of the output that `tensor` is: hooks and the wish to keep its grad."""
     made = tensor._node
     node, index = (made.node, made.index) if type(made) is Output else (made, 0)
+    if node.more is FREED:
+        raise GradientError("the graph of this Tensor was freed by its backward")
     if node.more is None:
         node.more = {}
     extras: dict[str, Any] = node.more.setdefault(index, {})

@@ -36,6 +36,10 @@ class _Leaf:
 LEAF: Any = _Leaf()
 
 
+FREED: Any = {"freed": {}}
+"""The `more` of a node whose backward has run and let go of what it kept."""
+
+
 class Node:
     """One recorded op; what ``tensor.grad_fn`` shows."""
 
