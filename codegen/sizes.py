@@ -121,11 +121,15 @@ def mul(dims: Iterable[Dim]) -> Dim:
 
 
 def quotient(of: Dim, by: Dim) -> Dim:
-    """``of // by`` for a `by` that divides `of`; exact where the polynomials show it."""
-    if of == by:
-        return 1
+    """``of // by`` for a `by` that divides `of`; exact where the polynomials show it.
+
+    A factor that cancels is taken for non-zero: ``n0*n1 // n0`` is ``n1``. What is divided by a
+    literal 0 can only be 0 elements, and so is the result.
+    """
+    if by == 0:
+        return 0
     if isinstance(of, int) and isinstance(by, int):
-        return of // by if by else 0
+        return of // by
     divisor = _terms(by)
     if len(divisor) == 1:
         (atoms, factor) = next(iter(divisor.items()))
@@ -147,19 +151,19 @@ def quotient(of: Dim, by: Dim) -> Dim:
 
 def slice_length(of: Dim, item: slice) -> Dim:
     """The length of ``x[item]`` along an axis of length `of`."""
-    if item == slice(None) or (item.start in (None, 0) and item.stop is None and item.step == 1):
-        return of
     if isinstance(of, int):
         return len(range(*item.indices(of)))
-    if item.start is None and item.stop is None and item.step == -1:
+    step = 1 if item.step is None else item.step
+    if step == 0:
+        raise SizeError("slice step cannot be zero")
+    start = None if item.start == (0 if step > 0 else -1) else item.start
+    if start is None and item.stop is None and step in (1, -1):
         return of
-    atom = SliceLength(of, item.start or (None if _forward(item) else item.start), item.stop,
-                       None if item.step == 1 else item.step)
+    stop = item.stop
+    if step == 1 and (start or 0) >= 0 and (stop is None or stop < 0):
+        start, stop = (start or 0) - (stop or 0), None  # x[1:], x[:-1]: as many are dropped
+    atom = SliceLength(of, start, stop, None if step == 1 else step)
     return Size((((atom,), 1),))
-
-
-def _forward(item: slice) -> bool:
-    return item.step is None or item.step > 0
 
 
 def symbols(dim: Dim) -> set[str]:
@@ -181,7 +185,7 @@ def symbols(dim: Dim) -> set[str]:
 
 def substitute(dim: Dim, known: Mapping[str, Dim]) -> Dim:
     """The length with symbols replaced."""
-    if isinstance(dim, int) or not known:
+    if isinstance(dim, int) or not (known and any(name in known for name in symbols(dim))):
         return dim
     return add(
         *(
@@ -214,6 +218,8 @@ class Sizes:
         self.known: dict[str, Dim] = {}
         self.guards: list[tuple[Dim, Dim]] = []
         self._equal: set[tuple[Dim, Dim]] = set()
+        self._next = max(map(_age, self.seen), default=-1) + 1
+        self._readers: dict[str, set[str]] = {}  # symbol: those whose known length reads it
         self.data: dict[str, Callable[[int], None]] = {}
 
     def new(self, value: int, look: Callable[[int], None] | None = None) -> Size:
@@ -222,7 +228,8 @@ class Sizes:
         A length that depends on data (the number of True in a mask) cannot be a guard before the
         program runs: `look` is called with the value when something is assumed about it.
         """
-        name = f"n{len(self.seen)}"
+        name = f"n{self._next}"
+        self._next += 1
         self.seen[name] = value
         if look is not None:
             self.data[name] = look
@@ -263,6 +270,11 @@ class Sizes:
         self._assume(a, b)
         return True
 
+    def equal(self, a: Dim, b: Dim) -> bool:
+        """True when the lengths are known to be equal; assumes nothing."""
+        a, b = self.resolve(a), self.resolve(b)
+        return a == b or (a, b) in self._equal
+
     def is_one(self, dim: Dim) -> bool:
         """True when the length was seen as 1."""
         dim = self.resolve(dim)
@@ -275,8 +287,7 @@ class Sizes:
         for name in sorted((symbols(a) | symbols(b)) & self.data.keys()):
             value = self.seen[name]
             self.data.pop(name)(value)
-            self.known = {k: substitute(v, {name: value}) for k, v in self.known.items()}
-            self.known[name] = value
+            self._learn(name, value)
         a, b = self.resolve(a), self.resolve(b)
         if a == b:
             return
@@ -284,8 +295,48 @@ class Sizes:
         self._equal |= {(a, b), (b, a)}
         bare = [d.symbol() if isinstance(d, Size) else None for d in (a, b)]
         later_first = sorted(((bare[0], b), (bare[1], a)), key=lambda pair: -_age(pair[0]))
-        for name, other in later_first:
-            if name is not None and name not in symbols(other):
-                self.known = {k: substitute(v, {name: other}) for k, v in self.known.items()}
-                self.known[name] = other
+        for bare_name, other in later_first:
+            if bare_name is not None and bare_name not in symbols(other):
+                self._learn(bare_name, other)
                 return
+
+    def _learn(self, name: str, dim: Dim) -> None:
+        """From here on the symbol is `dim`, also in what is known of other symbols."""
+        learned = {name: dim}
+        for reader in self._readers.pop(name, ()):
+            learned[reader] = substitute(self.known[reader], {name: dim})
+        self.known.update(learned)
+        for reader, length in learned.items():
+            for read in symbols(length):
+                self._readers.setdefault(read, set()).add(reader)
+
+
+class Settled(Sizes):
+    """Lengths of which nothing more may be assumed: they are equal where algebra, or what was
+    assumed before, shows it. For graphs that are read from text or verified."""
+
+    def __init__(self, assumed: Sizes, names: Iterable[str] = ()) -> None:
+        super().__init__()
+        self.known = assumed.known
+        self._equal = assumed._equal
+        self._next = max((_age(name) + 1 for name in names), default=assumed._next)
+
+    def value(self, dim: Dim) -> int:
+        return super().value(self.resolve(dim))
+
+    def fix(self, dim: Dim) -> int:
+        return self.value(dim)
+
+    def same(self, a: Dim, b: Dim) -> bool:
+        if a == b:
+            return True
+        a, b = self.resolve(a), self.resolve(b)
+        return a == b or (a, b) in self._equal
+
+    def equal(self, a: Dim, b: Dim) -> bool:
+        """True when the lengths are known to be equal; assumes nothing."""
+        a, b = self.resolve(a), self.resolve(b)
+        return a == b or (a, b) in self._equal
+
+    def is_one(self, dim: Dim) -> bool:
+        return self.resolve(dim) == 1

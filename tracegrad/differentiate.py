@@ -19,7 +19,7 @@ from typing import Any
 
 from codegen.ir import Builder, Call, Check, Constant, Graph, Node, Origin, Trait, Value
 from codegen.types import is_inexact
-from tracegrad.dispatch import dtype_of, shape_of
+from tracegrad.dispatch import dtype_of, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import Masked, add, astype, real, where
@@ -177,8 +177,23 @@ def _accumulate(key: Key, new: _Cotangent, found: dict[Key, _Cotangent]) -> None
         found[key] = new
     elif _same_masks(old.masks, new.masks):
         found[key] = _Cotangent(add(old.value, new.value), old.masks)
+    elif (merged := _both_branches(old, new)) is not None:
+        found[key] = merged
     else:
         found[key] = _Cotangent(add(old.settled(), new.settled()))
+
+
+def _both_branches(old: _Cotangent, new: _Cotangent) -> _Cotangent | None:
+    """The two branches of one `where` make one choice instead of a sum of masked values."""
+    if not old.masks or len(old.masks) != len(new.masks):
+        return None
+    (condition, keep), (other, kept) = old.masks[-1], new.masks[-1]
+    if keep == kept or not _same_value(condition, other):
+        return None
+    if not _same_masks(old.masks[:-1], new.masks[:-1]):
+        return None
+    taken, rest = (old, new) if keep else (new, old)
+    return _Cotangent(where(condition, taken.value, rest.value), old.masks[:-1])
 
 
 def _same_masks(a: tuple[tuple[Any, bool], ...], b: tuple[tuple[Any, bool], ...]) -> bool:
@@ -196,8 +211,8 @@ def _same_value(a: Any, b: Any) -> bool:
 
 def _fit(ct: _Cotangent, operand: Any) -> _Cotangent:
     """The cotangent in the operand's own shape and dtype."""
-    shape, wanted = shape_of(ct.value), shape_of(operand)
-    if shape != wanted or any(_narrower(wanted, c) for c, _ in ct.masks):
+    wanted = shape_of(operand)
+    if not same_shape(ct.value, operand) or any(_narrower(wanted, c) for c, _ in ct.masks):
         ct = _Cotangent(unbroadcast(ct.settled(), operand))
     dtype, own = dtype_of(ct.value), dtype_of(operand)
     if dtype != own and is_inexact(own):
@@ -224,16 +239,17 @@ def unbroadcast(ct: Any, operand: Any) -> Any:
     extra = len(wide) - len(narrow)
     if extra < 0:
         return full_like_of(ct, narrow)
-    axes = tuple(range(extra))
-    axes += tuple(
+    stretched = tuple(
         i + extra for i, dim in enumerate(narrow) if dim == 1 and wide[i + extra] != 1
     )
-    if axes:
-        every = len(axes) == len(wide) and len(narrow) == 0
-        axis = None if every else axes[0] if len(axes) == 1 else axes
-        ct = sum_over(ct, axis=axis, keepdims=False)
-    kept = tuple(d for i, d in enumerate(wide) if i not in axes)
-    return ct if kept == narrow else reshape_to(ct, shape=narrow)
+    if stretched:
+        axis: Any = stretched[0] if len(stretched) == 1 else stretched
+        ct = sum_over(ct, axis=axis, keepdims=True)
+    if extra:
+        axes = tuple(range(extra))
+        every = len(axes) == len(wide)
+        ct = sum_over(ct, axis=None if every else axes[0] if extra == 1 else axes, keepdims=False)
+    return ct if same_shape(ct, operand) else reshape_to(ct, shape=narrow)
 
 
 def full_like_of(ct: Any, shape: tuple[Any, ...]) -> Any:

@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from codegen.sizes import Dim
+from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType, weak
 
 Handler = Callable[[Any, Any, Sequence[Any], Mapping[str, Any]], Any]
 """``handler(like, op, operands, attributes)``: `like` is the operand that chose the handler."""
 
 HANDLERS: dict[type, Handler] = {}
+SIZES: dict[type, Callable[[Any], Sizes | None]] = {}
+"""What is known about lengths in the graph that an operand belongs to."""
 TYPES: dict[type, Callable[[Any], ArrayType]] = {}
 
 
@@ -67,6 +69,20 @@ def array_type(x: Any) -> ArrayType:
 def shape_of(x: Any) -> tuple[Dim, ...]:
     """The shape, symbolic where a graph is being made (so asking is not a look)."""
     return type_of(x).shape
+
+
+def same_shape(a: Any, b: Any) -> bool:
+    """True when the shapes are known to be equal (in a graph: by algebra, or assumed so)."""
+    one, other = shape_of(a), shape_of(b)
+    if one == other:
+        return True
+    sizes = SIZES.get(type(a), SIZES.get(type(b)))
+    known = sizes(a if type(a) in SIZES else b) if sizes is not None else None
+    return (
+        known is not None
+        and len(one) == len(other)
+        and all(known.equal(x, y) for x, y in zip(one, other, strict=True))
+    )
 
 
 def ndim_of(x: Any) -> int:

@@ -194,6 +194,37 @@ def _line(code: CodeType, offset: int) -> int:
     return code.co_firstlineno if where is None else where[0]
 
 
+def constant_index() -> int | None:
+    """Return i where the caller's user frame is at the attribute of ``x.attribute[i]``, else None.
+
+    Asking a shape for one length is then a look at that length alone.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not _is_users.get(id(frame.f_code), None):
+        if _is_users.get(id(frame.f_code)) is None and _learn(frame):
+            break
+        frame = frame.f_back
+    if frame is None:
+        return None
+    code = frame.f_code
+    return _constant_index(Point(((code, owner(code, frame.f_lasti)),)))
+
+
+@functools.lru_cache(maxsize=_CAPTURED_LIMIT)
+def _constant_index(point: Point) -> int | None:
+    site = syntax(*point.chain[0])
+    if site is None or not isinstance(site.node, ast.Attribute):
+        return None
+    match site.source.parents.get(site.node):
+        case ast.Subscript(value=value, slice=ast.Constant(value=int(index))) if value is site.node:
+            return index
+        case ast.Subscript(
+            value=value, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(index)))
+        ) if value is site.node:
+            return -index
+    return None
+
+
 # ------------------------------------------------------------------ which variable gets the value
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)

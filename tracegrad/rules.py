@@ -142,11 +142,33 @@ def reshape_of_reshape(r: Rewriter, call: Call) -> Value | None:
     return x if dims_of(r.sizes, x.type) == wanted else None
 
 
+@on(shape.reshape_to, shape.expand_axes, shape.squeeze_axes, shape.transpose_axes)
+def reshaped_splat(r: Rewriter, call: Call) -> Value | None:
+    """A repeated number in another shape is the number repeated to that shape."""
+    splat = r.node(call.operands[0])
+    if splat is None or splat.op is not shape.broadcast_to_shape or splat.operands[0].type.shape:
+        return None
+    return r.emit(shape.broadcast_to_shape, splat.operands[0], shape=call.results[0].type.shape)
+
+
 @on(elementwise.astype)
 def same_dtype(r: Rewriter, call: Call) -> Value | None:
     """astype to the dtype that it is -> nothing."""
     x = call.operands[0]
     return x if x.type.dtype == call.attribute("dtype") and not x.type.weak else None
+
+
+@on(elementwise.multiply)
+def number_times_one(r: Rewriter, call: Call) -> Value | None:
+    """1 * c -> c in the result's dtype, for a number c that is a parameter."""
+    for position in (0, 1):
+        constant = r.constant_of(call.operands[1 - position])
+        if constant is None or constant.slot is None or r.number(call.operands[position]) != 1:
+            continue
+        type_ = call.results[0].type
+        if type_.dtype == "float64":
+            return r.constant(constant.value, type_, constant.slot, r.origin)
+    return None
 
 
 @on(elementwise.alias, elementwise.stop_gradient)
@@ -172,7 +194,9 @@ RULES: tuple[Rule, ...] = (
     minus_one,
     transposed_twice,
     reshape_of_reshape,
+    reshaped_splat,
     same_dtype,
+    number_times_one,
     same_value,
     full_of_nothing,
 )

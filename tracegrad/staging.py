@@ -15,7 +15,7 @@ import numpy as np
 from codegen.ir import Builder, Origin, Value
 from codegen.sizes import Dim
 from codegen.types import ArrayType, weak
-from tracegrad.dispatch import HANDLERS, TYPES, is_number
+from tracegrad.dispatch import HANDLERS, SIZES, TYPES, is_number
 from tracegrad.errors import TraceError
 
 
@@ -81,3 +81,4 @@ def _type(x: Staged) -> ArrayType:
 
 HANDLERS[Staged] = _apply
 TYPES[Staged] = _type
+SIZES[Staged] = lambda x: x.stage.builder.sizes

@@ -22,7 +22,7 @@ from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
-from tracegrad.points import capture, label
+from tracegrad.points import capture, constant_index, label
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
@@ -141,7 +141,15 @@ class Trace:
         self.builder.append(Check(value, kind, outcome, self.origin()))
 
     def look_at_shape(self, value: Value) -> tuple[int, ...]:
-        """Python read the shape: its lengths are constants from here on."""
+        """Python read the shape: its lengths are constants from here on.
+
+        ``x.shape[0]`` reads one length, and only that one is fixed.
+        """
+        index = constant_index()
+        dims = value.type.shape
+        if index is not None and -len(dims) <= index < len(dims):
+            self.look_at_length(value, index)
+            return tuple(map(self.sizes.value, dims))
         return tuple(self.sizes.fix(self.sizes.resolve(dim)) for dim in value.type.shape)
 
     def look_at_length(self, value: Value, axis: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from codegen.emit.jax import JAX
 from codegen.emit.numpy import NUMPY
 from codegen.emit.python import Source, Target, write
+from codegen.errors import CodegenError
 from codegen.ir import Graph
 
 TARGETS: dict[str, Target] = {
@@ -15,6 +16,8 @@ TARGETS: dict[str, Target] = {
 
 def emit(graph: Graph, target: str) -> Source:
     """The graph as source in `target`, one of `TARGETS`."""
+    if target not in TARGETS:
+        raise CodegenError(f"no target named {target!r}; there are {', '.join(TARGETS)}")
     return write(graph, TARGETS[target])
 
 

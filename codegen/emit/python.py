@@ -7,6 +7,7 @@ reused when their old value is dead; memory of dying operands overwritten where 
 
 from __future__ import annotations
 
+import ast
 import cmath
 import re
 import textwrap
@@ -16,6 +17,7 @@ from typing import Any
 
 from codegen import sizes as sz
 from codegen.emit.writer import WIDTH, Names, Writer, quote
+from codegen.passes.fold import EXACT
 from codegen.ir import Call, Check, Constant, Graph, Node, Number, Op, Origin, Trait, Value, dims_of
 from codegen.sizes import Dim, Quotient, Size, SliceLength
 from codegen.spelling import (
@@ -86,6 +88,7 @@ class _Emitter:
         self.uses = dict(self.left)
         self.wish = self._output_names()
         self.python_numbers: set[Value] = set()
+        self.literals: dict[Value, Number] = {}
         self.anchors = self._find_anchors()
         self.checks: list[str] = []
         self.group: tuple[object, ...] = ()
@@ -190,6 +193,7 @@ class _Emitter:
             case Constant(value, result):
                 self.shown[result] = _Shown(literal(value, self.target), frozenset(), True)
                 self.python_numbers.add(result)
+                self.literals[result] = value
             case Check():
                 self._check(node)
             case Call():
@@ -209,6 +213,8 @@ class _Emitter:
 
     def _call(self, call: Call) -> None:
         spelling = self._spelling(call)
+        if self._fold(call, spelling):
+            return
         if len(call.results) == 1 and self._may_nest(call, spelling):
             value = call.results[0]
             shown = self._expression(call, spelling)
@@ -219,12 +225,33 @@ class _Emitter:
             return
         self._write(call, spelling)
 
+    def _fold(self, call: Call, spelling: Spelling) -> bool:
+        """Arithmetic on parameters of the program is done here, where their values are known."""
+        value, compute = call.results[0], EXACT.get(spelling.infix or "")
+        numbers = [self.literals[v] for v in call.operands if v in self.literals]
+        if compute is None or len(numbers) != len(call.operands) or value.type.shape:
+            return False
+        if not value.type.weak and value.type.dtype != "float64":
+            return False
+        try:
+            number = compute(*numbers)
+        except ArithmeticError:
+            return False
+        for operand in call.operands:
+            self._take(operand)
+        self.literals[value] = number
+        self.python_numbers.add(value)
+        self.shown[value] = _Shown(literal(number, self.target), frozenset(), True)
+        return True
+
     def _may_nest(self, call: Call, spelling: Spelling) -> bool:
         value = call.results[0]
         if spelling.expression is None:
             return False
         if Trait.EXTENT in call.op.traits:
             self.python_numbers.add(value)
+        if self._is_face_of_an_input(call, spelling):
+            return True
         if self.uses.get(value, 0) != 1:
             return False
         if value in self.anchors or value in self.wish or (value.origin.final and value.origin.name):
@@ -250,6 +277,17 @@ class _Emitter:
         if takes_over and Trait.ELEMENTWISE not in call.op.traits:
             return False
         return self._overwrites(call) is None
+
+    def _is_face_of_an_input(self, call: Call, spelling: Spelling) -> bool:
+        """``w.T`` of an argument is written wherever it is read: it costs nothing."""
+        return (
+            Trait.VIEW in call.op.traits
+            and isinstance(spelling.expression, ast.Attribute)
+            and call.operands[0] in self.graph.inputs
+            and not (call.results[0].origin.final and call.results[0].origin.name)
+            and call.results[0] not in self.anchors
+            and call.results[0] not in self.wish
+        )
 
     def _write(self, call: Call, spelling: Spelling) -> None:
         reused = self._overwrites(call)
@@ -390,7 +428,7 @@ class _Emitter:
         if not strong:
             return set()
         if len(bare) == len(call.operands):
-            literals = [i for i in strong if self.graph.constant(call.operands[i]) is not None]
+            literals = [i for i in strong if call.operands[i] in self.literals]
             return {(literals or strong)[0]} if not call.results[0].type.weak else set()
         types = [
             weak(kind(v.type.dtype)) if i in strong and kind(v.type.dtype) != "bool" else v.type
@@ -513,11 +551,12 @@ class _Emitter:
             stem = origin.name
             inner = not origin.final and not origin.section
             if inner and not self._will_be_overwritten_as(value, stem):
-                stem = f"{stem}_1"
+                return self.names.wish(stem, self._free_names() - keep, numbered=True)
         elif Trait.EXTENT in op.traits:
             stem = "n"
         else:
-            stem = op.name if spelled.infix is None else "t"
+            bare = spelled.infix is not None or Trait.VIEW in op.traits
+            stem = "t" if bare or spelled.text[0] in "-+~" else op.name
         return self.names.wish(stem, self._free_names() - keep)
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:

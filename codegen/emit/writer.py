@@ -18,14 +18,14 @@ class Names:
         self.reserved = set(reserved)
         self.used: set[str] = set()
 
-    def wish(self, stem: str, free: Iterable[str] = ()) -> str:
-        """`stem` itself when nobody has it (or it is in `free`), else numbered."""
+    def wish(self, stem: str, free: Iterable[str] = (), numbered: bool = False) -> str:
+        """`stem` itself when nobody has it (or it is in `free`), else or by wish numbered."""
         stem = re.sub(r"\W", "_", stem).strip("_") or "value"
         if stem[0].isdigit():
             stem = f"v{stem}"
         if stem in _TAKEN:
             stem += "_"
-        name, count = stem, 1
+        name, count = (f"{stem}_1", 1) if numbered else (stem, 1)
         while name in self.reserved or (name in self.used and name not in free):
             count += 1
             name = f"{stem}_{count}"

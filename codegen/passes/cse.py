@@ -16,36 +16,52 @@ Before::                                   After::
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
-from codegen.ir import Call, Constant, Graph, Trait, Value, attribute_key, type_key
+from codegen.ir import Call, Check, Constant, Graph, Node, Trait, Value, attributes_key, type_key
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
 
 
 def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
-    """Merges equal calls, and equal numbers."""
+    """Merges equal numbers, then equal calls."""
+    graph = _merge_numbers(graph)
     seen: dict[Hashable, tuple[Value, ...]] = {}
-    numbers: dict[Value, Value] = {}
-
-    def key_of(call: Call) -> Hashable:
-        operands = [id(numbers.get(value, value)) for value in call.operands]
-        if Trait.COMMUTATIVE in call.op.traits:
-            operands.sort()
-        shown = tuple((name, attribute_key(graph.sizes, v)) for name, v in call.attributes)
-        return (call.op.name, tuple(operands), shown)
+    order: dict[Value, int] = {}  # values by their first mention
 
     def merge(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
-        key = key_of(call)
+        operands = [order.setdefault(value, len(order)) for value in call.operands]
+        if Trait.COMMUTATIVE in call.op.traits:
+            operands.sort()
+        key = (call.op.name, tuple(operands), attributes_key(graph.sizes, call))
         if key in seen:
-            return seen[key]
+            return tuple(map(r.current, seen[key]))
         seen[key] = call.results
         return None
 
-    equal: dict[Hashable, Value] = {}
-    for node in graph.nodes:
-        if isinstance(node, Constant):
-            shown = node.slot if node.slot is not None else repr(node.value)
-            key = (type(node.value), shown, node.slot is None, type_key(graph.sizes, node.result.type))
-            numbers[node.result] = equal.setdefault(key, node.result)
     return sweep(graph, Rewriter(graph, (merge,)))
 
+
+def _merge_numbers(graph: Graph) -> Graph:
+    """The graph with one constant for each number of each type."""
+    first: dict[Hashable, Value] = {}
+    same: dict[Value, Value] = {}
+    nodes: list[Node] = []
+
+    def merged(values: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(same.get(value, value) for value in values)
+
+    for node in graph.nodes:
+        match node:
+            case Constant(value, result, slot):
+                shown = repr(value) if slot is None else slot
+                key = (type(value), slot is None, shown, type_key(graph.sizes, result.type))
+                same[result] = first.setdefault(key, result)
+                if same[result] is result:
+                    nodes.append(node)
+            case Call(operands=operands):
+                mapped = merged(operands)
+                nodes.append(node if mapped == operands else replace(node, operands=mapped))
+            case Check(operand=operand):
+                nodes.append(replace(node, operand=same.get(operand, operand)))
+    return graph.replace(nodes=tuple(nodes), outputs=merged(graph.outputs))

@@ -1,17 +1,18 @@
 """A graph enters; it leaves with arithmetic on numbers done.
 
 Only arithmetic that Python does to the same bits as the target is folded: infix operators on
-float64 and weak numbers. Numbers that are parameters (they have a slot) stay.
+float64 and weak numbers. (The number behind a float32 is not yet rounded to float32, and int64
+divides through float64.) Numbers that are parameters (they have a slot) stay.
 
 Before::                                   After::
 
     graph f(x: float64[n0]) {                  graph f(x: float64[n0]) {
-      %a = constant(2.0)                         %c = constant(6.0)
-      %b = constant(3.0)                         %d = mul(%x, %c)
-      %c = mul(%a, %b)                           return %d
-      %d = mul(%x, %c)                         }
-      return %d
-    }
+      %a = constant(2.0)                         %a = constant(2.0)
+      %b = constant(3.0)                         %b = constant(3.0)
+      %c = mul(%a, %b)                           %c = constant(6.0)
+      %d = mul(%x, %c)                           %d = mul(%x, %c)
+      return %d                                  return %d
+    }                                          }
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from codegen.ir import Call, Graph, Number, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, rewrite
 
-_EXACT: dict[str, Callable[[Any, Any], Any]] = {
+EXACT: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -48,12 +49,20 @@ def _fold_extent(r: Rewriter, call: Call) -> Value | None:
     return r.make_number(float(size) if type.dtype.startswith("float") else size, type)
 
 
+def _operator(call: Call) -> str:
+    """The infix operator that the op is in any target, or nothing."""
+    target = next(iter(call.op.spelling), "")
+    if not target:
+        return ""
+    return call.op.spelled(target, dict(call.attributes)).operator(call.op.operands) or ""
+
+
 def _fold_arithmetic(r: Rewriter, call: Call) -> Value | None:
     type = call.results[0].type
-    compute = _EXACT.get(call.op.spelled("numpy", dict(call.attributes)).infix or "")
-    if compute is None or len(call.operands) != 2 or type.shape:
+    compute = EXACT.get(_operator(call))
+    if compute is None or type.shape:
         return None
-    if not (type.weak or type.dtype == "float64"):
+    if not all(t.weak or t.dtype == "float64" for t in (type, *(v.type for v in call.operands))):
         return None
     numbers = [r.number(operand) for operand in call.operands]
     if any(number is None or isinstance(number, bool) for number in numbers):

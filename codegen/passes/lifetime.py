@@ -7,8 +7,12 @@ had on its own (reductions add in the order of memory, so layout decides bits).
 
 Before::                                   After::
 
-    %a = matmul(%x, %w)                        %a = matmul(%x, %w)
-    %b = add(%a, %v)                           %b = add(%a, %v)  # reuses %a
+    graph f(x: float64[n0], y: float64[]) {    graph f(x: float64[n0], y: float64[]) {
+      %a = exp(%x)                               %a = exp(%x)
+      %b = mul(%y, %a)                           %b = mul(%y, %a, reuse=1)
+      %c = neg(%b)                               %c = neg(%b, reuse=0)
+      return %c                                  return %c
+    }                                          }
 """
 
 from __future__ import annotations
@@ -21,25 +25,12 @@ from codegen.passes.client import NO_CLIENT, Client
 
 def lifetime(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Marks the operand that each elementwise call or update may overwrite."""
-    root: dict[Value, Value] = {}  # the value that owns the memory
-    for node in graph.nodes:
-        for result in node.results:
-            root[result] = result
-        if isinstance(node, Call) and node.op.traits & {Trait.VIEW, Trait.SPLAT}:
-            for result in node.results:
-                root[result] = root.get(node.operands[0], node.operands[0])
-    last: dict[Value, int] = {}
-    for index, node in enumerate(graph.nodes):
-        for operand in node.operands:
-            last[root.get(operand, operand)] = index
-    for output in graph.outputs:
-        last[root.get(output, output)] = len(graph.nodes)
     ordered: set[Value] = set()  # values whose memory is known to be in C order
     nodes: list[Node] = []
     for index, node in enumerate(graph.nodes):
         if isinstance(node, Call):
-            choice = _choose(graph, node, index, root, last, ordered)
-            if choice is not None:
+            choice = _choose(graph, node, index, ordered)
+            if choice != node.reuse:
                 node = replace(node, reuse=choice)
             if _in_c_order(graph, node, ordered):
                 ordered.update(node.results)
@@ -47,14 +38,7 @@ def lifetime(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     return graph.replace(nodes=tuple(nodes))
 
 
-def _choose(
-    graph: Graph,
-    call: Call,
-    index: int,
-    root: dict[Value, Value],
-    last: dict[Value, int],
-    ordered: set[Value],
-) -> int | None:
+def _choose(graph: Graph, call: Call, index: int, ordered: set[Value]) -> int | None:
     elementwise = Trait.ELEMENTWISE in call.op.traits
     if not call.op.traits & {Trait.OUT, Trait.UPDATE} or len(call.results) != 1:
         return None
@@ -66,8 +50,8 @@ def _choose(
         if (
             isinstance(made, Call)
             and shape
-            and root[operand] is operand
-            and last[operand] == index
+            and graph.owner[operand] is operand
+            and graph.last_read[operand] == index
             and operand.type.dtype == result.type.dtype
             and dims_of(graph.sizes, operand.type) == shape
             and Trait.EXTENT not in made.op.traits

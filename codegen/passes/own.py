@@ -1,14 +1,15 @@
 """A graph enters; it leaves with every output in memory of its own.
 
 What is returned belongs to the caller: an output that is an input, a view of one, a repeated
-number or shared with another output becomes a copy (of a repeated number: a full array).
+number or shared with another output becomes a copy (of a repeated number: a full array). A view
+of what the program made itself is returned as it is.
 
 Before::                                   After::
 
     graph f(x: float64[n0, n1]) {              graph f(x: float64[n0, n1]) {
-      %a = transpose(%x, axes=None)              %a = transpose(%x, axes=None)
-      return %a                                  %b = copy(%a)
-    }                                            return %b
+      %a = transpose(%x)                         %a = transpose(%x)
+      return %a                                  %a.1 = copy(%a)
+    }                                            return %a.1
                                                }
 """
 
@@ -24,18 +25,14 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     copy, full = client.copy, client.full
     if copy is None or full is None:
         return graph
-    root: dict[Value, Value] = {}
-    for node in graph.nodes:
-        for result in node.results:
-            shared = isinstance(node, Call) and node.op.traits & {Trait.VIEW, Trait.SPLAT}
-            root[result] = root.get(node.operands[0], node.operands[0]) if shared else result
+    repeated = _repeated(graph)
     taken: set[Value] = set(graph.inputs)
     builder = Rewriter(graph, ())
     for node in graph.nodes:
         builder.append(node)
     outputs = []
     for output in graph.outputs:
-        owner, made = root.get(output, output), graph.producer.get(output)
+        owner, made = graph.owner[output], graph.producer.get(output)
         builder.origin = output.origin
         if not output.type.shape and made is not None and owner not in taken:
             pass  # NumPy scalars are immutable
@@ -46,8 +43,18 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
             else:
                 shape, dtype = output.type.shape, output.type.dtype
                 output = builder.emit(full, number, shape=shape, dtype=dtype)
-        elif owner in taken or owner is not output:
+        elif owner in taken or output in repeated or not isinstance(graph.producer[owner], Call):
             output = builder.emit(copy, output)
         taken.add(owner)
         outputs.append(output)
     return graph.replace(nodes=tuple(builder.nodes), outputs=tuple(outputs))
+
+
+def _repeated(graph: Graph) -> set[Value]:
+    """The values that show some of their memory more than once: splats and views of them."""
+    repeated: set[Value] = set()
+    for node in graph.nodes:
+        traits = node.op.traits if isinstance(node, Call) else frozenset()
+        if Trait.SPLAT in traits or (Trait.VIEW in traits and node.operands[0] in repeated):
+            repeated.update(node.results)
+    return repeated

@@ -8,26 +8,32 @@ elementwise op is left to broadcasting. What needs to know an op by name comes i
 Before::                                   After::
 
     graph f(x: float64[n0]) {                  graph f(x: float64[n0]) {
-      %a = constant(1.0)                         %d = exp(%x)
-      %b = mul(%x, %a)                           return %d
-      %c = neg(%b)                             }
-      %c.1 = neg(%c)
-      %d = exp(%c.1)
-      return %d
+      %a = constant(1.0)                         %a = constant(1.0)
+      %b = mul(%x, %a)                           %c = neg(%x)
+      %c = neg(%b)                               %e = exp(%x)
+      %d = neg(%c)                               return %e
+      %e = exp(%d)                             }
+      return %e
     }
+
+What nobody reads any more is left to `dce`.
 """
 
 from __future__ import annotations
 
-from codegen.ir import Call, Graph, Number, Trait, Value, dims_of
+from math import copysign
+
+from codegen.ir import Call, Graph, Number, Trait, Value, attributes_key, dims_of
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.fold import FOLD_RULES
 from codegen.rewrite import Rewriter, rewrite
+from codegen.types import kind
 
 
 def simplify(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Applies the rules below, then the client's; numbers that meet on the way are folded."""
-    return rewrite(graph, (*FOLD_RULES, _identity, _cancel, _splat_of_same, _splat_into, *client.rules))
+    own = (_identity, _cancel, _splat_of_same, _splat_into)
+    return rewrite(graph, (*FOLD_RULES, *own, *client.rules))
 
 
 def same_type(r: Rewriter, a: Value, b: Value) -> bool:
@@ -39,16 +45,28 @@ def same_type(r: Rewriter, a: Value, b: Value) -> bool:
     )
 
 
-def _is(number: Number | None, wanted: Number) -> bool:
-    """Equal as numbers and in the sign of zero: adding -0.0 is neutral, adding 0.0 is not."""
-    return number is not None and number == wanted and repr(number + 0j) == repr(wanted + 0j)
+def _is(number: Number | None, wanted: Number, integers: bool) -> bool:
+    """Equal as numbers and, but for integers, in the sign of zero.
+
+    Adding -0.0 is neutral, adding 0.0 is not: -0.0 + 0.0 is 0.0.
+    """
+    if isinstance(number, complex | None) or isinstance(wanted, complex) or number != wanted:
+        return False
+    return number != 0 or integers or copysign(1.0, number) == copysign(1.0, wanted)
 
 
 def _identity(r: Rewriter, call: Call) -> Value | None:
-    """x * 1 -> x, x / 1 -> x, x - 0 -> x, x + -0.0 -> x."""
+    """x * 1 -> x, x / 1 -> x, x - 0 -> x, x + -0.0 -> x.
+
+    Not for complex numbers: (inf + 1j) * 1 is inf + nan j.
+    """
+    result = call.results[0]
+    if len(call.operands) != 2 or kind(result.type.dtype) == "complex":
+        return None
+    integers = kind(result.type.dtype) != "float"
     for position, neutral in call.op.identities:
-        other = call.operands[1 - position]
-        if _is(r.number(call.operands[position]), neutral) and same_type(r, other, call.results[0]):
+        number, other = r.number(call.operands[position]), call.operands[1 - position]
+        if _is(number, neutral, integers) and same_type(r, other, result):
             return other
     return None
 
@@ -58,7 +76,9 @@ def _cancel(r: Rewriter, call: Call) -> Value | None:
     if not call.op.traits & {Trait.INVOLUTION, Trait.IDEMPOTENT}:
         return None
     inner = r.node(call.operands[0])
-    if inner is None or inner.op is not call.op or inner.attributes != call.attributes:
+    if inner is None or inner.op is not call.op:
+        return None
+    if attributes_key(r.sizes, inner) != attributes_key(r.sizes, call):
         return None
     if inner.operands[1:] != call.operands[1:]:
         return None
@@ -87,16 +107,17 @@ def _splat_into(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
             bare[i] = node.operands[0]
     if bare == list(call.operands):
         return None
-    wanted = dims_of(r.sizes, call.results[0].type)
-    for i, operand in enumerate(call.operands):
-        if bare[i] is operand and dims_of(r.sizes, operand.type) == wanted:
-            return (r.emit(call.op, *bare, **dict(call.attributes)),)
+    result = call.results[0]
+    small = r.infer(call.op, *bare, **dict(call.attributes))
+    if small is None or small.dtype != result.type.dtype or small.weak:
+        return None  # the splat gave a Python number its dtype
+    wanted = dims_of(r.sizes, result.type)
+    whole = r.emit(call.op, *bare, **dict(call.attributes))
+    if dims_of(r.sizes, small) == wanted:
+        return (whole,)
     splat = next(
         node.op
         for operand in call.operands
         if (node := r.node(operand)) is not None and Trait.SPLAT in node.op.traits
     )
-    small = r.emit(call.op, *bare, **dict(call.attributes))
-    if small.type.dtype != call.results[0].type.dtype or small.type.weak:
-        return None
-    return (r.emit(splat, small, shape=call.results[0].type.shape),)
+    return (r.emit(splat, whole, shape=result.type.shape),)
