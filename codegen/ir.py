@@ -14,6 +14,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from codegen.errors import CodegenError
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, SpellingOf, Subscript
 from codegen.types import ArrayType
@@ -36,6 +37,8 @@ class Trait(Enum):
     OUT = "out"  # elementwise, and can write into one of its operands (infix, or takes out=)
     COPY = "copy"  # same values in fresh memory
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
+    EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
+    # keep what it is given and what it returns
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,8 @@ class Op:
 
     def spelled(self, target: str, attributes: Mapping[str, Any]) -> Spelling:
         """The spelling in `target` for these attributes."""
+        if target not in self.spelling:
+            raise CodegenError(f"{self.name} has no spelling for the target {target!r}")
         spelling = self.spelling[target]
         return spelling if isinstance(spelling, Spelling) else spelling(attributes)
 
@@ -189,6 +194,30 @@ class Graph:
                 table.setdefault(operand, []).append(node)
         return {value: tuple(nodes) for value, nodes in table.items()}
 
+    @cached_property
+    def owner(self) -> Mapping[Value, Value]:
+        """The value whose memory each value shows: a view's or splat's is its first operand's."""
+        table = {value: value for value in self.inputs}
+        for node in self.nodes:
+            shared = isinstance(node, Call) and node.op.traits & {Trait.VIEW, Trait.SPLAT}
+            for result in node.results:
+                table[result] = table[node.operands[0]] if shared else result
+        return table
+
+    @cached_property
+    def last_read(self) -> Mapping[Value, int]:
+        """The index of the last node that reads the memory of each owner; outputs, and what code that
+        nobody can see was given or has returned, are read last."""
+        table: dict[Value, int] = {}
+        for index, node in enumerate(self.nodes):
+            table.update((self.owner[operand], index) for operand in node.operands)
+        for node in self.nodes:
+            if isinstance(node, Call) and Trait.EFFECT in node.op.traits:
+                kept = (*node.operands, *node.results)
+                table.update((self.owner[value], len(self.nodes)) for value in kept)
+        table.update((self.owner[output], len(self.nodes)) for output in self.outputs)
+        return table
+
     def constant(self, value: Value) -> Constant | None:
         """The constant behind a value, or None."""
         node = self.producer.get(value)
@@ -196,9 +225,13 @@ class Graph:
 
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
-        """The parameters: the values of the constants that have a slot, by slot."""
-        slots = {n.slot: n.value for n in self.nodes if isinstance(n, Constant) and n.slot is not None}
-        return tuple(slots[i] for i in sorted(slots))
+        """The parameters: the values of the constants that have a slot, by slot.
+
+        0 stands at the slots whose constants are not in this part of a larger graph.
+        """
+        constants = [node for node in self.nodes if isinstance(node, Constant)]
+        slots = {node.slot: node.value for node in constants if node.slot is not None}
+        return tuple(slots.get(i, 0) for i in range(max(slots, default=-1) + 1))
 
     def replace(self, **changes: Any) -> Graph:
         return replace(self, **changes)
@@ -206,29 +239,29 @@ class Graph:
     @cached_property
     def key(self) -> tuple[Hashable, ...]:
         """The structure without its numbers: equal keys, one program."""
-        number: dict[Value, int] = {}
+        place: dict[Value, int] = {}
         sizes = self.sizes
 
         def of(value: Value) -> int:
-            return number[value]
+            return place[value]
 
         parts: list[Hashable] = []
         for value in self.inputs:
-            number[value] = len(number)
+            place[value] = len(place)
             parts.append(type_key(sizes, value.type))
         for node in self.nodes:
             match node:
-                case Constant(value, result, slot):
-                    shown = (type(value).__name__, repr(value) if slot is None else slot)
+                case Constant(number, result, slot):
+                    shown = (type(number).__name__, repr(number) if slot is None else slot)
                     parts.append(("constant", shown, type_key(sizes, result.type)))
-                case Call(op, operands, attributes, results):
-                    shown = tuple((k, attribute_key(sizes, v)) for k, v in attributes)
+                case Call(op, operands, _, results):
+                    given = attributes_key(sizes, node)
                     types = tuple(type_key(sizes, r.type) for r in results)
-                    parts.append((op.name, tuple(map(of, operands)), shown, types))
+                    parts.append((op.name, tuple(map(of, operands)), given, types))
                 case Check(operand, look, outcome):
                     parts.append(("check", of(operand), look, repr(outcome)))
             for result in node.results:
-                number[result] = len(number)
+                place[result] = len(place)
         parts.append(tuple(map(of, self.outputs)))
         return tuple(parts)
 
@@ -246,7 +279,7 @@ def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:
     return (type.dtype, type.weak, tuple(sizes.resolve(dim) for dim in type.shape))
 
 
-def attribute_key(sizes: Sizes, value: Any) -> Hashable:
+def attribute_key(sizes: Sizes, value: Hashable) -> Hashable:
     """An attribute as part of a key."""
     match value:
         case Size():
@@ -260,6 +293,11 @@ def attribute_key(sizes: Sizes, value: Any) -> Hashable:
         case float() | int() | complex():
             return (type(value).__name__, repr(value))
     return value
+
+
+def attributes_key(sizes: Sizes, call: Call) -> tuple[Hashable, ...]:
+    """The attributes of a call as part of a key: 0.0 and -0.0, 1 and True are different."""
+    return tuple((name, attribute_key(sizes, value)) for name, value in call.attributes)
 
 
 class Builder:
@@ -291,6 +329,11 @@ class Builder:
         self, op: Op, operands: tuple[Value, ...], origin: Origin = NOWHERE, **attributes: Any
     ) -> tuple[Value, ...]:
         """The results of an op; raises what its type rule raises."""
+        if unknown := attributes.keys() - op.attributes.keys():
+            raise CodegenError(f"{op.name} has no attribute {min(unknown)!r}")
+        missing = [n for n, d in op.attributes.items() if d is ... and n not in attributes]
+        if missing:
+            raise CodegenError(f"{op.name} needs the attribute {missing[0]!r}")
         types = op.infer(self.sizes, *(value.type for value in operands), **attributes)
         several = types if isinstance(types, tuple) else (types,)
         results = tuple(Value(type, origin) for type in several)

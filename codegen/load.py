@@ -51,8 +51,9 @@ def kernel(
     namespace: Mapping[str, Any],
 ) -> Callable[..., Any]:
     """The function ``f(*operands, **attributes)`` that an op's spelling says."""
-    if not attributes and spelling.infix is not None:
-        return _OPERATORS[spelling.infix]
+    symbol = spelling.operator(operands)
+    if not attributes and symbol is not None:
+        return _OPERATORS[symbol]
     if not attributes and spelling.call is not None:
         module, _, function = spelling.call.partition(".")
         plain: Any = namespace[module]
@@ -69,5 +70,6 @@ def kernel(
     else:
         lines = "".join(f"    {line}\n" for line in spelling.text.splitlines())
         body = f"{lines}    return out\n"
-    body = re.sub(r"\bindex(_tuple)?\b", "index.resolve(arrays)", body)
+    if "index" in attributes and operands[-1:] == ("*arrays",):  # a `Subscript` and its arrays
+        body = re.sub(r"\bindex(_tuple)?\b", "index.resolve(arrays)", body)
     return load(f"def kernel({head}):\n{body}", "kernel", namespace)

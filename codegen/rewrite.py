@@ -8,9 +8,12 @@ fixpoint of local rules; `rewrite` sweeps again only while something fired.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
+from codegen.errors import CodegenError
 from codegen.ir import Builder, Call, Check, Constant, Graph, Number, Op, Origin, Value
+from codegen.sizes import Settled
 from codegen.types import ArrayType
 
 Rule: TypeAlias = "Callable[[Rewriter, Call], Value | tuple[Value, ...] | None]"
@@ -26,6 +29,7 @@ class Rewriter(Builder):
         self.rules = tuple(rules)
         self.fired = 0
         self.origin = Origin()
+        self._renamed: dict[Value, Value] = {}
 
     def node(self, value: Value) -> Call | None:
         """The call that makes the value, or None for inputs and numbers."""
@@ -37,15 +41,35 @@ class Rewriter(Builder):
         constant = self.constant_of(value)
         return constant.value if constant is not None and constant.slot is None else None
 
+    def current(self, value: Value) -> Value:
+        """The value under its present name: a rule may have carried a name over to it."""
+        while value in self._renamed:
+            value = self._renamed[value]
+        return value
+
     def emit(self, op: Op, *operands: Value, **attributes: Any) -> Value:
-        """A new call (its first result), at the line of the call that is being replaced."""
+        """A new call (its first result), at the line of the call that is being replaced.
+
+        It is an inner value of that line; the last one takes over the name of what it replaces.
+        """
         return self.emit_all(op, *operands, **attributes)[0]
 
     def emit_all(self, op: Op, *operands: Value, **attributes: Any) -> tuple[Value, ...]:
-        results = self.call(op, operands, self.origin, **attributes)
+        origin = self.origin
+        if origin.final:
+            origin = replace(origin, name=None, final=False)
+        self.call(op, tuple(map(self.current, operands)), origin, **attributes)
         node = self.nodes.pop()
         assert isinstance(node, Call)
         return self.add(node)
+
+    def infer(self, op: Op, *operands: Value, **attributes: Any) -> ArrayType | None:
+        """The type that a call would have, or None where it needs more than is known of lengths."""
+        try:
+            types = op.infer(Settled(self.sizes), *(v.type for v in operands), **attributes)
+        except CodegenError:
+            return None
+        return types[0] if isinstance(types, tuple) else types
 
     def make_number(self, value: Number, type: ArrayType) -> Value:
         return self.constant(value, type, None, self.origin)
@@ -57,24 +81,41 @@ class Rewriter(Builder):
             if replacement is not None:
                 self.fired += 1
                 values = replacement if isinstance(replacement, tuple) else (replacement,)
-                return tuple(map(self._named, values, node.results))
+                self._agree(rule, node, values)
+                return tuple(map(self._named, map(self.current, values), node.results))
         self.append(node)
         return node.results
 
+    def _agree(self, rule: Rule, node: Call, values: tuple[Value, ...]) -> None:
+        """A replacement has the types of what it replaces."""
+        for new, old in zip(values, node.results, strict=True):
+            if new.type.dtype != old.type.dtype or new.type.ndim != old.type.ndim:
+                name = getattr(rule, "__name__", str(rule))
+                raise CodegenError(
+                    f"the rule {name} replaces {node.op.name} of type {old.type} by {new.type}"
+                )
+
     def _named(self, new: Value, old: Value) -> Value:
-        """Carries the user's name over to what replaces a named value, where it has none."""
-        node = self.nodes[-1] if self.nodes else None
-        if (
-            old.origin.final
-            and not new.origin.final
-            and isinstance(node, Call)
-            and node.results == (new,)
-        ):
-            renamed = Value(new.type, old.origin)
-            self.nodes.pop()
-            self.append(Call(node.op, node.operands, node.attributes, (renamed,), node.reuse))
-            return renamed
-        return new
+        """Carries the user's name over to a nameless value of the same line that takes its place.
+
+        Only to the last call so far: its readers, if any, are known to the sweep.
+        """
+        if not old.origin.final or new.origin.final or not _same_line(new.origin, old.origin):
+            return new
+        last = len(self.nodes) - 1
+        while last >= 0 and isinstance(self.nodes[last], Constant):
+            last -= 1
+        node = self.nodes[last] if last >= 0 else None
+        if not isinstance(node, Call) or node.results != (new,):
+            return new
+        renamed = Value(new.type, old.origin)
+        self.nodes[last] = self.producer[renamed] = replace(node, results=(renamed,))
+        self._renamed[new] = renamed
+        return renamed
+
+
+def _same_line(a: Origin, b: Origin) -> bool:
+    return (a.section, a.file, a.line) == (b.section, b.file, b.line)
 
 
 def rewrite(graph: Graph, rules: Sequence[Rule]) -> Graph:
@@ -90,21 +131,25 @@ def rewrite(graph: Graph, rules: Sequence[Rule]) -> Graph:
 def sweep(graph: Graph, rewriter: Rewriter) -> Graph:
     """One topological walk with substitution."""
     new: dict[Value, Value] = {value: value for value in graph.inputs}
+
+    def now(value: Value) -> Value:
+        return rewriter.current(new[value])
+
     for node in graph.nodes:
         match node:
             case Constant():
                 rewriter.append(node)
                 new[node.result] = node.result
             case Check(operand, look, outcome, origin):
-                rewriter.append(Check(new[operand], look, outcome, origin))
+                rewriter.append(Check(now(operand), look, outcome, origin))
             case Call(op, operands, attributes, results, reuse):
-                mapped = tuple(new[operand] for operand in operands)
+                mapped = tuple(map(now, operands))
                 rewriter.origin = results[0].origin
                 values = rewriter.add(
                     node if mapped == operands else Call(op, mapped, attributes, results, reuse)
                 )
                 new.update(zip(results, values, strict=True))
-    outputs = tuple(new[output] for output in graph.outputs)
+    outputs = tuple(map(now, graph.outputs))
     return graph.replace(nodes=tuple(rewriter.nodes), outputs=outputs)
 
 

@@ -218,6 +218,7 @@ class Sizes:
         self.known: dict[str, Dim] = {}
         self.guards: list[tuple[Dim, Dim]] = []
         self._equal: set[tuple[Dim, Dim]] = set()
+        self._whole: dict[Dim, Dim] = {}  # composed lengths that are assumed to be others
         self._next = max(map(_age, self.seen), default=-1) + 1
         self._readers: dict[str, set[str]] = {}  # symbol: those whose known length reads it
         self.data: dict[str, Callable[[int], None]] = {}
@@ -237,7 +238,8 @@ class Sizes:
 
     def resolve(self, dim: Dim) -> Dim:
         """The length in terms of symbols that nothing is known about."""
-        return substitute(dim, self.known)
+        dim = substitute(dim, self.known)
+        return self._whole.get(dim, dim) if self._whole else dim
 
     def value(self, dim: Dim) -> int:
         """The length in this trace."""
@@ -299,6 +301,10 @@ class Sizes:
             if bare_name is not None and bare_name not in symbols(other):
                 self._learn(bare_name, other)
                 return
+        if isinstance(a, int):
+            self._whole[b] = a
+        else:
+            self._whole[a] = b
 
     def _learn(self, name: str, dim: Dim) -> None:
         """From here on the symbol is `dim`, also in what is known of other symbols."""
@@ -318,6 +324,7 @@ class Settled(Sizes):
     def __init__(self, assumed: Sizes, names: Iterable[str] = ()) -> None:
         super().__init__()
         self.known = assumed.known
+        self._whole = assumed._whole
         self._equal = assumed._equal
         self._next = max((_age(name) + 1 for name in names), default=assumed._next)
 

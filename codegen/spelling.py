@@ -5,7 +5,7 @@ operands and attributes::
 
     Spelling("x @ y")
     Spelling("x.sum(axis=axis, keepdims=keepdims)")
-    Spelling("out = np.zeros(shape)\\nnp.add.at(out, index, ct)")     # statements; `out` is the target
+    Spelling("out = np.zeros(shape)\\nnp.add.at(out, index, ct)")  # statements that make `out`
 
 The same text makes the eager kernel (`codegen.load.kernel`) and the emitted code, so the two cannot
 drift apart. Keyword arguments whose attribute has its default value are left out when printed.
@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from codegen.errors import CodegenError
@@ -55,11 +56,16 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.In: "in",
+    ast.NotIn: "not in",
     ast.Is: "is",
     ast.IsNot: "is not",
 }
 
-_SIMPLE = re.compile(r"-?[\w.]+")  # operands around which black closes up ``**``
+_BOOLEAN: dict[type[ast.boolop], tuple[str, int]] = {ast.And: ("and", AND), ast.Or: ("or", OR)}
+
+_NUMBER = r"\d[\d_.]*(?:e[+-]?\d+)?j?"
+_SIMPLE = re.compile(rf"-?(?:{_NUMBER}|[\w.]+)")  # operands around which black closes up ``**``
+_PLAIN = re.compile(rf"[-+~]*(?:{_NUMBER}|\w+)")  # parts of a slice around which it closes up ``:``
 
 
 class Fragment(NamedTuple):
@@ -113,25 +119,42 @@ class Spelling:
 
     @cached_property
     def infix(self) -> str | None:
-        """The operator when the op is spelled ``x + y``."""
+        """The operator when the op is spelled ``x + y``, of two different operands."""
         tree = self.expression
         if (
             isinstance(tree, ast.BinOp)
             and isinstance(tree.left, ast.Name)
             and isinstance(tree.right, ast.Name)
+            and tree.left.id != tree.right.id
         ):
             return _BINARY[type(tree.op)][0]
         return None
 
     @cached_property
+    def droppable(self) -> frozenset[str]:
+        """Names read only as the whole value of a keyword argument, which a default may drop."""
+        calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+        values = [keyword.value for call in calls for keyword in call.keywords]
+        counts = Counter(value.id for value in values if isinstance(value, ast.Name))
+        return frozenset(name for name, count in counts.items() if count == self.uses[name])
+
+    def operator(self, operands: Sequence[str]) -> str | None:
+        """`infix` where it stands between these operands, in this order."""
+        tree = self.expression
+        if self.infix is None or not isinstance(tree, ast.BinOp):
+            return None
+        between = [name.id for name in (tree.left, tree.right) if isinstance(name, ast.Name)]
+        return self.infix if between == list(operands) else None
+
+    @cached_property
     def call(self) -> str | None:
         """The function's dotted name when the op is spelled ``np.f(x, y)``."""
         tree = self.expression
-        if isinstance(tree, ast.Call) and not tree.keywords:
-            if all(isinstance(arg, ast.Name) for arg in tree.args):
-                name = ast.unparse(tree.func)
-                return name if name.startswith("np.") else None
-        return None
+        if not isinstance(tree, ast.Call) or tree.keywords:
+            return None
+        name = ast.unparse(tree.func)
+        plain = all(isinstance(arg, ast.Name) for arg in tree.args)
+        return name if plain and name.startswith("np.") else None
 
     def render(self, holes: Holes) -> Fragment:
         """The expression with its holes filled."""
@@ -154,12 +177,12 @@ SpellingOf = Spelling | Callable[[Mapping[str, object]], Spelling]
 """A spelling, or a choice among spellings by the attributes' values."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parse(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-@lru_cache(maxsize=None)
+@cache
 def spell(text: str, inplace: str | None = None) -> Spelling:
     """The spelling with this text; equal texts give one object."""
     return Spelling(text, inplace)
@@ -188,7 +211,7 @@ def _render(node: ast.expr, holes: Holes) -> Fragment:
             hole = holes.get(name)
             return hole if isinstance(hole, Fragment) else Fragment("None" if hole else name)
         case ast.Constant(value):
-            return Fragment(repr(value))
+            return Fragment(_constant_text(value))
         case ast.BinOp(left, op, right):
             symbol, level = _BINARY[type(op)]
             power = level == POWER
@@ -198,10 +221,16 @@ def _render(node: ast.expr, holes: Holes) -> Fragment:
             return Fragment(f"{a}{symbol}{b}" if tight else f"{a} {symbol} {b}", level)
         case ast.UnaryOp(unary, operand):
             symbol, level = _UNARY[type(unary)]
-            return Fragment(symbol + _render(operand, holes).at(level), level)
+            inner = _render(operand, holes)
+            power = level == UNARY and inner.precedence == POWER  # black writes -(x**2)
+            return Fragment(symbol + inner.at(ATOM if power else level), level)
         case ast.Compare(left, [compare], [right]):
             a, b = _render(left, holes).at(COMPARE + 1), _render(right, holes).at(COMPARE + 1)
             return Fragment(f"{a} {_COMPARE[type(compare)]} {b}", COMPARE)
+        case ast.BoolOp(boolean, values):
+            symbol, level = _BOOLEAN[type(boolean)]
+            parts = [_render(value, holes).at(level + 1) for value in values]
+            return Fragment(f" {symbol} ".join(parts), level)
         case ast.Call(function, args, keywords):
             shown = [_render(arg, holes).text for arg in args]
             for keyword in keywords:
@@ -221,13 +250,34 @@ def _render(node: ast.expr, holes: Holes) -> Fragment:
             return Fragment(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})")
         case ast.List(elements):
             return Fragment(f"[{', '.join(_render(e, holes).text for e in elements)}]")
+        case ast.Starred(value):  # the operands of an op that takes any number
+            return Fragment(_render(value, holes).text[1:-1])
         case ast.IfExp(test, body, orelse):
             parts = [_render(part, holes).at(OR) for part in (body, test, orelse)]
             return Fragment(f"{parts[0]} if {parts[1]} else {parts[2]}", TERNARY)
         case ast.Slice(lower, upper, step):
-            text = ":".join(_render(p, holes).text if p else "" for p in (lower, upper))
-            return Fragment(f"{text}:{_render(step, holes).text}" if step else text)
+            parts = [_render(p, holes).text if p else "" for p in (lower, upper)]
+            parts += [_render(step, holes).text] if step else []
+            return Fragment(_slice_text(parts))
     raise CodegenError(f"not an expression of a spelling: {ast.unparse(node)}")
+
+
+def _constant_text(value: object) -> str:
+    """A literal as black writes it: double quotes, and ``...``."""
+    if value is Ellipsis:
+        return "..."
+    text = repr(value)
+    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
+
+
+def _slice_text(parts: list[str]) -> str:
+    """The parts between colons, which stand apart (as black has them) around longer parts."""
+    if all(part == "" or _PLAIN.fullmatch(part) for part in parts):
+        return ":".join(parts)
+    text = parts[0]
+    for part in parts[1:]:
+        text += (" :" if text and text[-1] != ":" else ":") + (f" {part}" if part else "")
+    return text
 
 
 def _base(node: ast.expr, holes: Holes) -> str:
@@ -285,6 +335,20 @@ class Slot:
     """The place of an array operand in a `Subscript`."""
 
     position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A callable of the client's, an attribute that the text calls by a name like `name`.
+
+    The name that it gets there, and the callable, stand in `Source.names`; the loader binds them.
+    """
+
+    name: str
+    call: Callable[..., object]
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
 
 def index_text(item: object) -> str:

@@ -10,26 +10,31 @@
     }
 
 A value's name is the user's, numbered where it occurs again; ``~`` marks an inner value of the
-statement. Types of results are not printed: parsing infers them again from the inputs'.
+statement. A word and a colon before the file name the section (``# backward: model.py:3 | ...``).
+Types of results are not printed: parsing infers them again from the inputs'.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from codegen import sizes as sz
 from codegen.errors import CodegenError
-from codegen.ir import Builder, Call, Check, Constant, Frame, Graph, Op, Origin, Value
-from codegen.sizes import Dim, Size, Sizes
+from codegen.ir import Builder, Call, Check, Constant, Frame, Graph, Node, Op, Origin, Value
+from codegen.sizes import Settled, Size, Sizes
 from codegen.spelling import Slot, Subscript
-from codegen.types import ArrayType, weak
+from codegen.types import DTYPES, KINDS, ArrayType, weak
 
 
 class ParseError(CodegenError):
     """The text is not a graph."""
+
+
+# -- printing -----------------------------------------------------------------------------------
 
 
 def print_graph(graph: Graph) -> str:
@@ -50,45 +55,50 @@ def print_graph(graph: Graph) -> str:
         names[value] = name
         return f"%{name}"
 
-    def resolved(type: ArrayType) -> ArrayType:
-        return type.with_shape([graph.sizes.resolve(dim) for dim in type.shape])
-
     inputs = ", ".join(
-        f"{define(v, 'input')[1:]}: {resolved(v.type)}" for v in graph.inputs
+        f"{define(v, 'input')[1:]}: {_type_text(graph.sizes, v.type)}" for v in graph.inputs
     )
     lines = [f"graph {graph.name}({inputs}) {{"]
     for node in graph.nodes:
-        origin = node.origin if isinstance(node, Check) else node.results[0].origin
+        origin = Origin()
         match node:
             case Constant(value, result, slot):
-                shown = f"{result.type.dtype if not result.type.weak else ''}"
-                options = [repr(value), *([repr(shown)] if shown else [])]
-                if slot is not None:
-                    options.append(f"slot={slot}")
+                options = [number_text(value)]
+                options += [] if result.type.weak else [repr(result.type.dtype)]
+                options += [] if slot is None else [f"slot={slot}"]
                 line = f"{define(result, 'c')} = constant({', '.join(options)})"
-                origin = Origin()
             case Call(op, operands, attributes, results, reuse):
                 arguments = [f"%{names[v]}" for v in operands]
-                arguments += [
-                    f"{key}={attribute_text(graph.sizes, v)}" for key, v in attributes
-                ]
-                if reuse is not None:
-                    arguments.append(f"reuse={reuse}")
+                arguments += [f"{key}={attribute_text(graph.sizes, v)}" for key, v in attributes]
+                arguments += [] if reuse is None else [f"reuse={reuse}"]
                 targets = ", ".join(define(v, op.name) for v in results)
                 line = f"{targets} = {op.name}({', '.join(arguments)})"
+                origin = results[0].origin
             case Check(operand, look, outcome):
-                line = f"check %{names[operand]} {look} {outcome!r}"
+                line = f"check %{names[operand]} {look} {number_text(outcome)}"
+                origin = node.origin
         lines.append(f"  {line}{_comment(origin)}")
-    lines.append(f"  return {', '.join('%' + names[v] for v in graph.outputs)}")
+    lines.append(f"  return {', '.join('%' + names[v] for v in graph.outputs)}".rstrip())
     lines.append("}")
     return "\n".join(lines)
 
 
+def _type_text(sizes: Sizes, type: ArrayType) -> str:
+    return str(type.with_shape([sizes.resolve(dim) for dim in type.shape]))
+
+
 def _comment(origin: Origin) -> str:
-    if not origin.line:
-        return ""
-    section = f"{origin.section} " if origin.section else ""
-    return f"  # {section}{origin.file}:{origin.line} | {origin.text}"
+    section = f"{origin.section}:" if origin.section else ""
+    line = f"{origin.file}:{origin.line} | {origin.text}" if origin.line else ""
+    shown = " ".join(part for part in (section, line) if part)
+    return f"  # {shown}".rstrip() if shown else ""
+
+
+def number_text(value: Any) -> str:
+    """A number as `parse` reads it back: ``nan`` and ``inf`` by name, complex numbers in parts."""
+    if isinstance(value, complex):
+        return f"complex({number_text(value.real)}, {number_text(value.imag)})"
+    return repr(value)
 
 
 def attribute_text(sizes: Sizes, value: Any) -> str:
@@ -99,111 +109,172 @@ def attribute_text(sizes: Sizes, value: Any) -> str:
         case tuple():
             items = ", ".join(attribute_text(sizes, item) for item in value)
             return f"({items}{',' if len(value) == 1 else ''})"
+        case Slot(position):
+            return f"Slot({position})"
+        case complex():
+            return number_text(value)
     return repr(value)
 
 
+# -- parsing ------------------------------------------------------------------------------------
+
+_STRING = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
 _HEAD = re.compile(r"graph (\w+)\((.*)\) \{$")
+_INPUT = re.compile(r"([\w~.]+): (\w+)(\[[^\]]*\])?(?:, |$)")
+_LINE = re.compile(rf"\s*((?:{_STRING}|[^'\"#])*?)\s*(#.*)?$")
+_ORIGIN = re.compile(r"#(?: (\w+):(?= |$))?(?: (.+?):(\d+) \|(?: (.*))?)?$")
 _NAME = re.compile(r"%([\w~.]+)")
+_NAME_OR_STRING = re.compile(rf"{_STRING}|%([\w~.]+)")
 _CHECK = re.compile(r"check %([\w~.]+) (\w+) (.+)$")
-_ORIGIN = re.compile(r"  # (?:(backward) )?(.*?):(\d+) \| (.*)$")
+_RETURN = re.compile(r"return((?: %[\w~.]+,?)*)$")
 
 
 def parse(text: str, ops: Mapping[str, Op]) -> Graph:
     """The graph that the text says, over these ops."""
-    lines = [line.rstrip() for line in text.strip().splitlines()]
-    head = _HEAD.match(lines[0])
-    if head is None or lines[-1] != "}":
+    lines = text.strip().split("\n")
+    head = _HEAD.match(lines[0].rstrip())
+    if head is None or lines[-1].strip() != "}":
         raise ParseError(f"expected 'graph name(...) {{' and a closing brace: {lines[0]!r}")
+    values = _inputs(head[2])
+    inputs = tuple(values.values())
+    symbols = {s for value in inputs for dim in value.type.shape for s in sz.symbols(dim)}
+    builder = Builder(Settled(Sizes(), symbols))
+    outputs: tuple[Value, ...] | None = None
+    for number, line in enumerate(lines[1:-1], 2):
+        try:
+            if outputs is not None:
+                raise ParseError("nothing may follow the return")
+            outputs = _line(builder, line, values, ops)
+        except (ParseError, SyntaxError, TypeError, ValueError) as error:
+            raise ParseError(f"line {number}: {error}: {line.strip()!r}") from error
+    if outputs is None:
+        raise ParseError("no return before the closing brace")
+    parameters = tuple(re.sub(r"\W", "_", name) for name, v in values.items() if v in inputs)
+    frame = Frame(parameters=parameters, reads=parameters)
+    return Graph(head[1], inputs, tuple(builder.nodes), outputs, frame, builder.sizes)
+
+
+def _inputs(text: str) -> dict[str, Value]:
     values: dict[str, Value] = {}
-    inputs = []
-    for part in re.findall(r"([\w~.]+): (\w+)(\[[^\]]*\])?", head[2]):
-        name, dtype, shape = part
-        type = _type(dtype, shape)
-        values[name] = Value(type, Origin(_stem(name), True))
-        inputs.append(values[name])
-    seen = {s: 0 for v in inputs for d in v.type.shape for s in sz.symbols(d)}
-    builder = Builder(_Strict(seen))
-    outputs: tuple[Value, ...] = ()
-    for line in lines[1:-1]:
-        body, origin = _split_origin(line)
-        if body.startswith("return"):
-            outputs = tuple(values[name] for name in _NAME.findall(body))
-        elif check := _CHECK.match(body):
-            outcome = ast.literal_eval(check[3])
-            builder.append(Check(values[check[1]], check[2], outcome, origin))
-        else:
-            left, _, right = body.partition(" = ")
-            targets = _NAME.findall(left)
-            named = Origin(
-                _stem(targets[0]), "~" not in targets[0], origin.file, origin.line,
-                origin.text, None, origin.section,
-            )
-            results = _call(builder, right, values, ops, named)
-            values.update(zip(targets, results, strict=True))
-    names = tuple(name for name, v in values.items() if v in inputs)
-    frame = Frame(parameters=names, reads=names)
-    return Graph(head[1], tuple(inputs), tuple(builder.nodes), outputs, frame, builder.sizes)
+    at = 0
+    while at < len(text):
+        found = _INPUT.match(text, at)
+        if found is None or found[1] in values:
+            raise ParseError(f"expected 'name: type' of another input: {text[at:]!r}")
+        at = found.end()
+        values[found[1]] = Value(_type(found[2], found[3]), Origin(_stem(found[1]), True))
+    return values
 
 
-class _Strict(Sizes):
-    """Sizes read from a text: symbols have no values, only algebra shows equality."""
+def _line(
+    builder: Builder, line: str, values: dict[str, Value], ops: Mapping[str, Op]
+) -> tuple[Value, ...] | None:
+    """Reads one line into the builder; the outputs when it is the return."""
+    body, origin = _split(line)
 
-    def same(self, a: Dim, b: Dim) -> bool:
-        return a == b or self.resolve(a) == self.resolve(b)
+    def known(name: str) -> Value:
+        if name not in values:
+            raise ParseError(f"%{name} is not made before")
+        return values[name]
 
-    def is_one(self, dim: Dim) -> bool:
-        return dim == 1
+    if found := _RETURN.match(body):
+        return tuple(map(known, _NAME.findall(found[1])))
+    if found := _CHECK.match(body):
+        outcome = _evaluate(ast.parse(found[3], mode="eval").body)
+        builder.append(Check(known(found[1]), found[2], outcome, origin))
+        return None
+    left, equals, right = body.partition(" = ")
+    targets = _NAME.findall(left)
+    if not equals or left != ", ".join(f"%{name}" for name in targets):
+        raise ParseError("expected '%name = op(...)', a check or a return")
+    if taken := values.keys() & set(targets):
+        raise ParseError(f"%{min(taken)} is made twice")
+    node = _node(builder, right, known, ops, origin)
+    if len(node.results) != len(targets):
+        raise ParseError(f"{len(targets)} names for {len(node.results)} results")
+    named = tuple(
+        replace(value, origin=replace(origin, name=_stem(name), final="~" not in name))
+        for name, value in zip(targets, node.results, strict=True)
+    )
+    if isinstance(node, Constant):
+        builder.append(replace(node, result=named[0]))
+    elif isinstance(node, Call):
+        builder.append(replace(node, results=named))
+    values.update(zip(targets, named, strict=True))
+    return None
 
 
 def _stem(name: str) -> str:
     return re.sub(r"[~.].*", "", name)
 
 
-def _split_origin(line: str) -> tuple[str, Origin]:
-    found = _ORIGIN.search(line)
+def _split(line: str) -> tuple[str, Origin]:
+    found = _LINE.match(line)
     if found is None:
-        return line.strip(), Origin()
-    origin = Origin(None, False, found[2], int(found[3]), found[4], None, found[1] or "")
-    return line[: found.start()].strip(), origin
+        raise ParseError("a string without an end")
+    body, comment = found[1], found[2]
+    origin = _ORIGIN.match(comment) if comment else None
+    if origin is None:
+        return body, Origin()
+    file, line_number, text = origin[2] or "", int(origin[3] or 0), origin[4] or ""
+    return body, Origin(None, False, file, line_number, text, None, origin[1] or "")
 
 
-def _type(dtype: str, shape: str) -> ArrayType:
+def _type(dtype: str, shape: str | None) -> ArrayType:
+    if dtype not in (DTYPES if shape else KINDS):
+        raise ParseError(f"no type {dtype}{shape or ''}")
     if not shape:
         return weak(dtype)
     node = ast.parse(f"({shape[1:-1]},)" if shape != "[]" else "()", mode="eval").body
     return ArrayType(dtype, tuple(_evaluate(node)))
 
 
-def _call(
-    builder: Builder, text: str, values: Mapping[str, Value], ops: Mapping[str, Op], origin: Origin
-) -> tuple[Value, ...]:
-    names: list[str] = []
+def _node(
+    builder: Builder,
+    text: str,
+    known: Callable[[str], Value],
+    ops: Mapping[str, Op],
+    origin: Origin,
+) -> Node:
+    """The node that a right-hand side says; it is not in the builder yet."""
+    operands: list[Value] = []
 
     def hole(match: re.Match[str]) -> str:
-        names.append(match[1])
-        return f"value({len(names) - 1})"
+        if match[1] is None:
+            return match[0]
+        operands.append(known(match[1]))
+        return f"value({len(operands) - 1})"
 
-    tree = ast.parse(_NAME.sub(hole, text), mode="eval").body
+    tree = ast.parse(_NAME_OR_STRING.sub(hole, text), mode="eval").body
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-        raise ParseError(f"not a call: {text!r}")
+        raise ParseError("expected a call")
+    name, given = tree.func.id, tree.args
     attributes = {k.arg: _evaluate(k.value) for k in tree.keywords if k.arg}
-    if tree.func.id == "constant":
-        value = _evaluate(tree.args[0])
-        if len(tree.args) == 2:
-            type = ArrayType(_evaluate(tree.args[1]))
-        else:
-            type = weak(value.__class__.__name__)
-        return (builder.constant(value, type, attributes.get("slot"), origin),)
-    if tree.func.id not in ops:
-        raise ParseError(f"no op named {tree.func.id!r}")
-    operands = tuple(values[name] for name in names)
+    if name == "constant":
+        number, *dtype = map(_evaluate, given)
+        type = ArrayType(*dtype) if dtype else weak(number.__class__.__name__)
+        builder.constant(number, type, attributes.get("slot"), origin)
+        return builder.nodes.pop()
+    if name not in ops:
+        raise ParseError(f"no op named {name!r}")
+    places = [f"value({i})" for i in range(len(operands))]
+    if [ast.unparse(argument) for argument in given] != places:
+        raise ParseError("operands are values, and come before the attributes")
     reuse = attributes.pop("reuse", None)
-    results = builder.call(ops[tree.func.id], operands, origin, **attributes)
-    if reuse is not None:
-        node = builder.nodes.pop()
-        assert isinstance(node, Call)
-        builder.append(Call(node.op, node.operands, node.attributes, node.results, reuse))
-    return results
+    builder.call(ops[name], tuple(operands), origin, **attributes)
+    node = builder.nodes.pop()
+    return replace(node, reuse=reuse) if isinstance(node, Call) else node
+
+
+_NAMED = {"nan": float("nan"), "inf": float("inf"), "Ellipsis": ...}
+_CALLED: Mapping[str, Callable[..., Any]] = {
+    "slice": slice,
+    "length": lambda of, *item: sz.slice_length(of, slice(*item)),
+    "quotient": sz.quotient,
+    "Subscript": Subscript,
+    "Slot": Slot,
+    "complex": complex,
+}
 
 
 def _evaluate(node: ast.expr) -> Any:
@@ -211,7 +282,9 @@ def _evaluate(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value):
             return value
-        case ast.Name(name):
+        case ast.Name(name) if name in _NAMED:
+            return _NAMED[name]
+        case ast.Name(name) if re.fullmatch(r"n\d+", name):
             return sz.symbol(name)
         case ast.Tuple(elements):
             return tuple(map(_evaluate, elements))
@@ -221,17 +294,6 @@ def _evaluate(node: ast.expr) -> Any:
             return sz.add(_evaluate(left), _evaluate(right))
         case ast.BinOp(left, ast.Mult(), right):
             return sz.mul([_evaluate(left), _evaluate(right)])
-        case ast.Call(ast.Name(name), args):
-            arguments = list(map(_evaluate, args))
-            match name:
-                case "slice":
-                    return slice(*arguments)
-                case "length":
-                    return sz.slice_length(arguments[0], slice(*arguments[1:]))
-                case "quotient":
-                    return sz.quotient(arguments[0], arguments[1])
-                case "Subscript":
-                    return Subscript(*arguments)
-                case "Slot":
-                    return Slot(*arguments)
+        case ast.Call(ast.Name(name), args, []) if name in _CALLED:
+            return _CALLED[name](*map(_evaluate, args))
     raise ParseError(f"not an attribute: {ast.unparse(node)}")

@@ -108,8 +108,14 @@ def _promote_integers(a: str, b: str) -> str:
 
 
 def promote(types: Sequence[ArrayType]) -> tuple[str, bool]:
-    """``(dtype, weak)`` of an operation on these operands (NumPy's rules, NEP 50)."""
-    strong = [t.dtype for t in types if not t.weak]
+    """``(dtype, weak)`` of an operation on these operands (NumPy's rules, NEP 50).
+
+    The widest kind comes first: int8, uint16 and float32 are float32, although int8 and uint16
+    alone are int32, which with float32 is float64.
+    """
+    strong = sorted(
+        (t.dtype for t in types if not t.weak), key=lambda dtype: -KINDS.index(kind(dtype))
+    )
     weak_kinds = [KINDS.index(kind(t.dtype)) for t in types if t.weak]
     if not strong:
         return _DEFAULT[KINDS[max(weak_kinds)]], True
@@ -155,7 +161,8 @@ def _broadcast_dim(sizes: Sizes, a: Dim, b: Dim, shapes: Sequence[tuple[Dim, ...
         if sizes.is_one(one):
             sizes.fix(one)
             return other
-    raise ShapeError(f"shapes {' and '.join(shape_text(sizes, s) for s in shapes)} do not broadcast")
+    shown = " and ".join(shape_text(sizes, shape) for shape in shapes)
+    raise ShapeError(f"shapes {shown} do not broadcast")
 
 
 def shape_text(sizes: Sizes, shape: Sequence[Dim]) -> str:

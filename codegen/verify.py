@@ -1,9 +1,13 @@
-"""A graph enters; nothing leaves when it is sound, else a `VerifyError` that says what is broken."""
+"""A graph enters and leaves when it is sound; else a `VerifyError` says what is broken."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from codegen.errors import CodegenError
-from codegen.ir import Call, Check, Constant, Graph, Trait, Value, dims_of
+from codegen.ir import Call, Check, Constant, Graph, Node, Op, Trait, Value, dims_of
+from codegen.sizes import Settled
+from codegen.types import ArrayType
 
 
 class VerifyError(CodegenError):
@@ -14,24 +18,30 @@ def verify(graph: Graph) -> Graph:
     """Checks every invariant; returns the graph.
 
     1. Every operand and output is an input or made by an earlier node; every value is made once.
-    2. A call has the attributes that its op declares and as many operands as it names.
-    3. Result types are what the op's type rule gives for the operands (lengths as assumed).
-    4. Constants are scalars, slots are 0, 1, 2, ...
-    5. Reused memory belongs to a call of this graph whose result has the same type.
+    2. A call has the attributes that its op declares, each with a value, and as many operands as
+       the op names.
+    3. Result types are what the op's type rule gives for the operands, with lengths as they are
+       known: verifying assumes nothing.
+    4. Constants are scalars; constants that share a slot are one number.
+    5. Reused memory was made by a call of this graph for a value of the same type, and neither
+       that value nor a view of it is read later.
+    6. A check looks at a single element.
+    7. The frame reads every input.
     """
     made: set[Value] = set()
+    numbers: dict[int, str] = {}
     for value in graph.inputs:
         _once(value, made)
-    for node in graph.nodes:
+    for index, node in enumerate(graph.nodes):
         for operand in node.operands:
             if operand not in made:
                 raise VerifyError(f"{node_text(node)}: operand {operand!r} is not made before it")
         match node:
-            case Constant(result=result):
-                if result.type.shape:
-                    raise VerifyError(f"constant {node.value!r} has a shape: {result.type}")
+            case Constant():
+                _verify_constant(node, numbers)
             case Call():
                 _verify_call(graph, node)
+                _verify_reuse(graph, node, index)
             case Check(operand=operand):
                 if operand.type.shape and any(d != 1 for d in dims_of(graph.sizes, operand.type)):
                     raise VerifyError(f"check on a value that is not a single element: {operand!r}")
@@ -47,7 +57,7 @@ def verify(graph: Graph) -> Graph:
     return graph
 
 
-def node_text(node: object) -> str:
+def node_text(node: Node) -> str:
     """A short name of a node for messages."""
     return node.op.name if isinstance(node, Call) else type(node).__name__.lower()
 
@@ -58,26 +68,63 @@ def _once(value: Value, made: set[Value]) -> None:
     made.add(value)
 
 
+def _verify_constant(node: Constant, numbers: dict[int, str]) -> None:
+    if node.result.type.shape:
+        raise VerifyError(f"constant {node.value!r} has a shape: {node.result.type}")
+    if node.slot is not None:
+        shown = f"{node.value!r}"
+        if numbers.setdefault(node.slot, shown) != shown:
+            raise VerifyError(f"slot {node.slot} is both {numbers[node.slot]} and {shown}")
+
+
 def _verify_call(graph: Graph, call: Call) -> None:
     op = call.op
     names = tuple(name for name, _ in call.attributes)
     if names != tuple(op.attributes):
         raise VerifyError(f"{op.name}: attributes {names}, declared {tuple(op.attributes)}")
+    for name, value in call.attributes:
+        if value is ...:
+            raise VerifyError(f"{op.name}: the attribute {name!r} has no value")
+    _verify_arity(op, call.operands)
+    try:
+        types = op.infer(
+            Settled(graph.sizes), *(v.type for v in call.operands), **dict(call.attributes)
+        )
+    except CodegenError as error:
+        raise VerifyError(f"{op.name}: the type rule refuses the operands: {error}") from error
+    several = types if isinstance(types, tuple) else (types,)
+    count = len(call.results)
+    if len(several) != count:
+        raise VerifyError(f"{op.name}: {count} results, the type rule gives {len(several)}")
+    for expected, result in zip(several, call.results, strict=True):
+        if not _same_type(graph, expected, result.type):
+            raise VerifyError(f"{op.name}: result is {result.type}, the type rule says {expected}")
+
+
+def _verify_arity(op: Op, operands: Sequence[Value]) -> None:
     variadic = bool(op.operands) and op.operands[-1].startswith("*")
     fixed = len(op.operands) - variadic
-    if len(call.operands) < fixed or (not variadic and len(call.operands) != fixed):
-        raise VerifyError(f"{op.name}: {len(call.operands)} operands, declared {op.operands}")
-    types = op.infer(graph.sizes, *(v.type for v in call.operands), **dict(call.attributes))
-    several = types if isinstance(types, tuple) else (types,)
-    for expected, result in zip(several, call.results, strict=True):
-        same_shape = len(expected.shape) == result.type.ndim and all(
-            graph.sizes.same(a, b) for a, b in zip(expected.shape, result.type.shape, strict=True)
-        )
-        if expected.dtype != result.type.dtype or not same_shape:
-            raise VerifyError(f"{op.name}: result is {result.type}, the type rule says {expected}")
-    if call.reuse is not None:
-        operand = call.operands[call.reuse]
-        if not isinstance(graph.producer.get(operand), Call):
-            raise VerifyError(f"{op.name}: reuses memory that the graph does not own: {operand!r}")
-        if Trait.VIEW in op.traits or operand.type.dtype != call.results[0].type.dtype:
-            raise VerifyError(f"{op.name}: cannot reuse {operand!r}")
+    if len(operands) < fixed or (not variadic and len(operands) != fixed):
+        raise VerifyError(f"{op.name}: {len(operands)} operands, declared {op.operands}")
+
+
+def _same_type(graph: Graph, a: ArrayType, b: ArrayType) -> bool:
+    same = Settled(graph.sizes).same
+    if (a.dtype, a.weak, a.ndim) != (b.dtype, b.weak, b.ndim):
+        return False
+    return all(map(same, a.shape, b.shape))
+
+
+def _verify_reuse(graph: Graph, call: Call, index: int) -> None:
+    if call.reuse is None:
+        return
+    name, operand = call.op.name, call.operands[call.reuse]
+    if not isinstance(graph.producer.get(operand), Call):
+        raise VerifyError(f"{name}: reuses memory that the graph does not own: {operand!r}")
+    same = _same_type(graph, operand.type, call.results[0].type)
+    if call.op.traits & {Trait.VIEW, Trait.SPLAT} or not same:
+        raise VerifyError(f"{name}: cannot reuse {operand!r} for {call.results[0].type}")
+    if graph.owner[operand] is not operand:
+        raise VerifyError(f"{name}: cannot reuse {operand!r}, which is a view")
+    if graph.last_read[operand] > index:
+        raise VerifyError(f"{name}: reuses {operand!r}, which is read later")

@@ -14,6 +14,7 @@ import numpy as np
 from codegen.ir import Graph, Value
 from tracegrad import config
 from tracegrad.autograd import engine
+from tracegrad.autograd.tape import LEAF
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
@@ -128,15 +129,31 @@ class Compiled:
                 )
                 return None
             version = self._version(arguments, target)
+            if version.effect:
+                return self._not_kept(version)
             self._versions.setdefault((arguments.key, target), []).append(version)
             if args is not None:
                 entries = self._entries.get(target, ())
                 self._entries[target] = (entry(version, len(args)), *entries[:7])
             return version
 
+    def _not_kept(self, version: Version) -> Version:
+        """A function that changes state of its own: its program serves this one call."""
+        self._strikes += 1
+        if self._strikes >= 2:  # the first may have filled a cache
+            self._given_up = True
+            warnings.warn(
+                f"{self.__name__} does more than compute: {version.effect} changes when it runs. "
+                "It runs eagerly from here on, so that nothing of this is lost; return what is to "
+                "be kept instead",
+                RecompileWarning,
+                stacklevel=5,
+            )
+        return version
+
     def _version(self, arguments: Arguments, target: str) -> Version:
         self._traces += 1
-        call = self._caller(arguments.parameters)
+        call = self._caller(arguments)
         return make_version(self._function, call, self._transform, arguments, target)
 
     def _generalise(self, arguments: Arguments) -> None:
@@ -149,23 +166,13 @@ class Compiled:
                 if len(seen) >= 3:
                     self._traced_ints.add(place)
 
-    def _caller(self, parameters: Sequence[str]) -> Callable[[Sequence[Any]], Any]:
+    def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
         """Calls the function with one value a parameter."""
-        kinds = {n: p.kind for n, p in self._signature.parameters.items()}
 
         def call(values: Sequence[Any]) -> Any:
-            args: list[Any] = []
-            kwargs: dict[str, Any] = {}
-            for name, value in zip(parameters, values, strict=True):
-                match kinds[name]:
-                    case inspect.Parameter.VAR_POSITIONAL:
-                        args += value
-                    case inspect.Parameter.VAR_KEYWORD:
-                        kwargs |= value
-                    case inspect.Parameter.KEYWORD_ONLY:
-                        kwargs[name] = value
-                    case _:
-                        args.append(value)
+            named = list(zip(arguments.parameters, arguments.keywords, values, strict=True))
+            args = [value for _, keyword, value in named if not keyword]
+            kwargs = {name: value for name, keyword, value in named if keyword}
             return self._function(*args, **kwargs)
 
         return call
@@ -190,21 +197,41 @@ class Compiled:
         )
 
     def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from tracegrad.jax_backend import from_numpy, to_numpy
+        """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
+        from tracegrad import jax_backend
 
-        plain_args, plain_kwargs = map_tree(to_numpy, (args, kwargs))
-        return map_tree(from_numpy, self(*plain_args, **plain_kwargs))
+        if self._target() == "jax" and STATE.trace is None and not self._given_up:
+            arguments = jax_backend.described(self._bind(args, kwargs))
+            found = self._lookup(arguments, "jax")
+            if found is not None:
+                self._hits += 1
+                return found[1]
+            self._misses += 1
+            plain = self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
+            version = self._make(plain, "jax", None if kwargs else args)
+            try:
+                if version is not None:
+                    return version.call(arguments)
+            except LookupError as error:  # XLA rounds otherwise than what Python looked at
+                if type(error) is not LookupError:
+                    raise
+            result = self._eager(plain)
+        else:
+            plain_args, plain_kwargs = map_tree(jax_backend.to_numpy, (args, kwargs))
+            result = self(*plain_args, **plain_kwargs)
+        device = jax_backend.device_of(flatten((args, kwargs))[0])
+        return map_tree(lambda leaf: jax_backend.from_numpy(leaf, device), result)
 
     def _inline(self, arguments: Arguments) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
-        call = self._caller(arguments.parameters)
+        call = self._caller(arguments)
         if self._transform.kind == "compile":
             return call(arguments.values)
         return derivative_on_tensors(call, arguments, self._transform, create_graph=True)
 
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
-        call = self._caller(arguments.parameters)
+        call = self._caller(arguments)
 
         def plain(leaf: Any) -> Any:
             return leaf._array if isinstance(leaf, Tensor) else leaf
@@ -281,6 +308,7 @@ class Compiled:
         self._entries: dict[str, tuple[Callable[..., Any], ...]] = {}
         self._hits = self._misses = self._traces = 0
         self._given_up = False
+        self._strikes = 0
         self._ints: dict[Any, set[int]] = {}
         self._traced_ints: set[Any] = set()
 
@@ -350,7 +378,8 @@ def derivative_on_tensors(
                 f"an argument to be differentiated has dtype {tensor.dtype}: gradients need "
                 "floating point"
             )
-        tensor.requires_grad = True
+        if tensor._node is None:
+            tensor._node = LEAF
         inputs.append(tensor)
         return tensor
 
@@ -358,8 +387,7 @@ def derivative_on_tensors(
         map_tree(leaf_tensor if i in positions else _boxed, value)
         for i, value in enumerate(arguments.values)
     ]
-    before = STATE.grad_enabled
-    STATE.grad_enabled = True
+    before = STATE.update(grad_enabled=True)
     try:
         returned = call(values)
         main, aux = returned if transform.has_aux else (returned, None)
@@ -372,7 +400,7 @@ def derivative_on_tensors(
         else:
             cts = [None] * len(inputs)
     finally:
-        STATE.grad_enabled = before
+        STATE.update(**before)
     filled = [
         ct if ct is not None else _zeros(t) for ct, t in zip(cts, inputs, strict=True)
     ]
@@ -531,18 +559,18 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
             tensor = wrap(np.asarray(getattr(leaf, "_array", leaf)), traced)
         if tensor.dtype.kind not in "fc":
             raise ArgumentError(f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point")
-        tensor.requires_grad = True
+        if tensor._node is None:
+            tensor._node = LEAF
         tensors.append(tensor)
         return tensor
 
     values = [map_tree(boxed, primal) for primal in primals]
     wants_tensors = any(isinstance(leaf, Tensor) for leaf in flatten(primals)[0])
-    before = STATE.grad_enabled
-    STATE.grad_enabled = True
+    before = STATE.update(grad_enabled=True)
     try:
         returned = f(*values)
     finally:
-        STATE.grad_enabled = before
+        STATE.update(**before)
     outputs, spec = flatten(returned)
 
     def plain(leaf: Any) -> Any:

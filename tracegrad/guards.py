@@ -33,22 +33,27 @@ def entry_source(version: Version, given: int) -> tuple[str, dict[str, Any]] | N
     arguments = version.arguments
     parameters = arguments.parameters
     names: dict[str, Any] = {
-        "program": version.program.run,
+        "program": version.run,
         "MISS": MISS,
         "ndarray": np.ndarray,
+        "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),
     }
     lines = ["def entry(args):", f"    if len(args) != {given}:", "        return MISS"]
     if given:
         lines.append(f"    {', '.join(parameters[:given])}{',' if given == 1 else ''} = args")
     for name, value in list(zip(parameters, arguments.values, strict=True))[given:]:
         names[name] = value
-    conditions = _conditions(version, given, names)
-    lines.append(f"    if not ({' and '.join(conditions) or 'True'}):")
+    names["unchanged"] = version.unchanged
+    conditions = [*_conditions(version, given, names), "unchanged()"]
+    lines.append(f"    if not ({' and '.join(conditions)}):")
     lines.append("        return MISS")
-    captures = dict(zip(version.program.graph.frame.captures, version.captured, strict=True))
-    names |= captures
-    held = {n: f"{n}._array" if isinstance(h, Tensor) else n for n, h in captures.items()}
-    passed = [f"{name}={text}" for name, text in held.items()]
+    for captured in version.captured:
+        lines.append(f"    {captured.name} = {captured.text(names)}")
+    late = [*_captured_conditions(version, names), *_length_conditions(version)]
+    if late:
+        lines.append(f"    if not ({' and '.join(late)}):")
+        lines.append("        return MISS")
+    passed = [f"{captured.name}={captured.name}" for captured in version.captured]
     if version.target == "jax":
         plain = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
     else:
@@ -91,7 +96,8 @@ def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str
         match leaf.kind:
             case ("array", str(dtype), int(ndim)):
                 names[dtype] = np.dtype(dtype)
-                conditions.append(f"type({text}) is ndarray")
+                one_of = "is ndarray" if version.target == "numpy" else "in arrays"
+                conditions.append(f"type({text}) {one_of}")
                 conditions.append(f"{text}.dtype is {dtype}")
                 conditions.append(f"{text}.ndim == {ndim}")
             case ("scalar", str(dtype)):
@@ -106,19 +112,18 @@ def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str
                 same = "is" if leaf.value is None or isinstance(leaf.value, bool) else "=="
                 conditions.append(f"type({text}) is {key}_type")
                 conditions.append(f"{text} {same} {key}")
-    conditions += _captured_conditions(version, names)
-    return [*conditions, *_length_conditions(version)]
+    return conditions
 
 
 def _captured_conditions(version: Version, names: dict[str, Any]) -> list[str]:
-    """A captured Tensor may hold another array by now; an array stays what it is."""
+    """What is read from outside may be another array by now."""
     conditions = []
-    for name, holder in zip(version.program.graph.frame.captures, version.captured, strict=True):
-        if isinstance(holder, Tensor):
-            dtype = holder.dtype.name
-            names[dtype] = np.dtype(dtype)
-            conditions.append(f"{name}._array.dtype is {dtype}")
-            conditions.append(f"{name}._array.ndim == {holder.ndim}")
+    for captured in version.captured:
+        if captured.source is not None or isinstance(captured.holder, Tensor):
+            names[captured.dtype] = np.dtype(captured.dtype)
+            conditions.append(f"type({captured.name}) is ndarray")
+            conditions.append(f"{captured.name}.dtype is {captured.dtype}")
+            conditions.append(f"{captured.name}.ndim == {captured.ndim}")
     return conditions
 
 
@@ -126,8 +131,7 @@ def _length_conditions(version: Version) -> list[str]:
     arguments = version.arguments
     texts: dict[str, str] = {}
     reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
-    for name, holder in zip(version.program.graph.frame.captures, version.captured, strict=True):
-        reads.append(f"{name}._array" if isinstance(holder, Tensor) else name)
+    reads += [captured.name for captured in version.captured]
     for name, (index, axis) in version.symbols.items():
         texts[name] = f"{reads[index]}.shape[{axis}]"
     return [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in version.guards]

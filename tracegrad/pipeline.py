@@ -95,7 +95,7 @@ def load(source: Source) -> Callable[..., Any]:
         from tracegrad.jax_backend import load_jax
 
         return load_jax(source)
-    return codegen.load(source.text, source.name, {"np": np})
+    return codegen.load(source.text, source.name, {"np": np, **source.names})
 
 
 def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
@@ -109,16 +109,25 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
             case Call(op, operands, attributes, results):
                 concrete = {name: _concrete(v, sizes, graph) for name, v in attributes}
                 out = op.kernel(concrete)(*(values[v] for v in operands), **concrete)  # type: ignore[attr-defined]
-                values.update(zip(results, out if len(results) > 1 else (out,), strict=True))
+                made = out if len(results) > 1 else (out,)
+                values.update(zip(results, made, strict=True))
+                sizes |= _lengths_of(results, made, sizes)  # a mask's count is known only now
     return [values[output] for output in graph.outputs]
 
 
 def _lengths(graph: Graph, inputs: Sequence[Any]) -> dict[str, int]:
+    return _lengths_of(graph.inputs, inputs, {})
+
+
+def _lengths_of(
+    of: Sequence[Value], arrays: Sequence[Any], before: Mapping[str, int]
+) -> dict[str, int]:
+    """The symbols that the shapes of these arrays tell, without those known before."""
     known: dict[str, int] = {}
-    for value, array in zip(graph.inputs, inputs, strict=True):
+    for value, array in zip(of, arrays, strict=True):
         for dim, length in zip(value.type.shape, np.shape(array), strict=True):
             name = None if isinstance(dim, int) else dim.symbol()
-            if name is not None:
+            if name is not None and name not in before:
                 known[name] = length
     return known
 

@@ -41,13 +41,14 @@ class Arguments:
     """The arguments of one call, bound to the parameters and flattened."""
 
     parameters: tuple[str, ...]
+    keywords: tuple[bool, ...]  # which parameters are passed by name
     values: tuple[Any, ...]
     specs: tuple[TreeSpec, ...]
     leaves: tuple[Leaf, ...]
 
     @property
     def key(self) -> Hashable:
-        return (self.specs, tuple(leaf.kind for leaf in self.leaves))
+        return (self.parameters, self.specs, tuple(leaf.kind for leaf in self.leaves))
 
     def text_of(self, leaf: Leaf) -> str:
         """The leaf as the user would write it: ``params["w"]``."""
@@ -84,11 +85,26 @@ def bind(
     static: frozenset[str] = frozenset(),
     traced_ints: frozenset[tuple[int, Path]] = frozenset(),
 ) -> Arguments:
-    """Binds and flattens the arguments of a call; raises TypeError as Python would."""
+    """Binds and flattens the arguments of a call; raises TypeError as Python would.
+
+    What ``*args`` and ``**kwargs`` take become parameters of their own.
+    """
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    parameters = tuple(bound.arguments)
-    values = tuple(bound.arguments.values())
+    given: list[tuple[str, Any, bool]] = []
+    for name, value in bound.arguments.items():
+        match signature.parameters[name].kind:
+            case inspect.Parameter.VAR_POSITIONAL:
+                given += [(f"{name}_{i}", item, False) for i, item in enumerate(value)]
+            case inspect.Parameter.VAR_KEYWORD:
+                given += [(key, value[key], True) for key in sorted(value)]
+            case inspect.Parameter.KEYWORD_ONLY:
+                given.append((name, value, True))
+            case _:
+                given.append((name, value, False))
+    parameters = tuple(name for name, _, _ in given)
+    values = tuple(value for _, value, _ in given)
+    keywords = tuple(keyword for _, _, keyword in given)
     specs, leaves = [], []
     for i, (name, value) in enumerate(zip(parameters, values, strict=True)):
         if name in static:
@@ -101,7 +117,7 @@ def bind(
             text = path_text(name, path)
             kind = kind_of(leaf, text, (i, path) in traced_ints)
             leaves.append(Leaf(i, path, leaf, kind))
-    return Arguments(parameters, values, tuple(specs), tuple(leaves))
+    return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
 
 
 def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, ...]:

@@ -19,7 +19,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.tape import LEAF, Node, Output, record
-from tracegrad.dispatch import HANDLERS, TYPES, array_type, is_number
+from tracegrad.dispatch import HANDLERS, SIZES, TYPES, array_type, is_number
 from tracegrad.errors import (
     ConversionError,
     DTypeError,
@@ -395,3 +395,4 @@ def _type(x: Tensor) -> ArrayType:
 
 HANDLERS[Tensor] = apply_to_tensors
 TYPES[Tensor] = _type
+SIZES[Tensor] = lambda x: x._traced[0].sizes if x._is_traced else None

@@ -7,6 +7,7 @@ guards under which the program stands for the function.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,10 @@ import numpy as np
 from codegen.ir import Check, Frame, Graph, Origin, Value
 from codegen.sizes import Sizes, substitute
 from codegen.types import is_inexact, kind
+from tracegrad.autograd.tape import LEAF
 from tracegrad.differentiate import differentiate
-from tracegrad.errors import ArgumentError, NonScalarError
+from tracegrad.environment import IMMUTABLE, Environment, Guard, random_state
+from tracegrad.errors import ArgumentError, NonScalarError, TraceError
 from tracegrad.pipeline import Program, compile_graph
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
@@ -70,7 +73,10 @@ class Version:
     traced: Graph
     differentiated: Graph
     program: Program
-    captured: tuple[Any, ...]  # arrays, and Tensors that are read at every call
+    captured: tuple[Captured, ...]
+    environment: Environment
+    unchanged: Callable[[], bool]
+    effect: str  # what the function did beside computing; "" for nothing
     result: Result
     flat: bool  # the program returns a flat tuple, which `result` builds into what is returned
     target: str
@@ -83,22 +89,28 @@ class Version:
         """True when Python looked at a value: the program may refuse a call."""
         return any(isinstance(node, Check) for node in self.program.graph.nodes)
 
+    @property
+    def run(self) -> Callable[..., Any]:
+        """The program's function; it raises a plain LookupError where a look ends differently."""
+        run = self.program.run
+        return run.checked if self.target == "jax" and self.checked else run
+
     def holds(self, leaves: Sequence[Any]) -> bool:
-        """Whether the lengths of these arrays are what the trace assumed."""
-        for array, (_, value) in zip(reversed(leaves), self._held(), strict=False):
-            if array.dtype.name != value.type.dtype or array.ndim != value.type.ndim:
-                return False
+        """Whether the state, and the lengths of these arrays, are what the trace assumed.
+
+        `leaves` are the traced arguments and then the captured arrays.
+        """
+        if not self.unchanged():
+            return False
+        start = len(leaves) - len(self.captured)
+        if not all(map(Captured.fits, self.captured, leaves[start:])):
+            return False
         known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
 
-    def _held(self) -> list[tuple[Any, Value]]:
-        """Captured holders and the inputs that they feed, last first."""
-        inputs = self.traced.inputs[len(self.traced.inputs) - len(self.captured) :]
-        return list(zip(reversed(self.captured), reversed(inputs), strict=True))
-
     def captured_arrays(self) -> list[Any]:
         """What the captured arrays and Tensors hold now."""
-        return [getattr(holder, "_array", holder) for holder in self.captured]
+        return [captured.array() for captured in self.captured]
 
     def call(self, arguments: Arguments) -> Any:
         """Runs the program on arguments of this version's key."""
@@ -106,10 +118,43 @@ class Version:
         keywords = dict(zip(captures, self.captured_arrays(), strict=True))
         if self.target == "jax":
             traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-            outputs = self.program.run(*traced, **keywords)
+            outputs = self.run(*traced, **keywords)
         else:
-            outputs = self.program.run(*arguments.values, **keywords)
+            outputs = self.run(*arguments.values, **keywords)
         return self.result.build(outputs) if self.flat else outputs
+
+
+@dataclass(frozen=True)
+class Captured:
+    """An array or Tensor from outside the function, and where it is read from at every call."""
+
+    name: str
+    holder: Any
+    source: Guard | None  # the one place that holds it; without one it stays this object
+    dtype: str
+    ndim: int
+
+    def array(self) -> Any:
+        """What is there now."""
+        holder = self.holder if self.source is None else self.source.now()
+        return getattr(holder, "_array", holder)
+
+    def fits(self, array: Any) -> bool:
+        """Whether the program takes this array."""
+        return (
+            isinstance(array, np.ndarray)
+            and array.dtype.name == self.dtype
+            and array.ndim == self.ndim
+        )
+
+    def text(self, names: dict[str, Any]) -> str:
+        """Python that reads the array, over names that are added to `names`."""
+        if self.source is None:
+            names[self.name] = self.holder
+            read = self.name
+        else:
+            read = self.source.expression(f"_of_{self.name}", names)
+        return f"{read}._array" if isinstance(self.holder, Tensor) else read
 
 
 def run_traced(
@@ -127,18 +172,17 @@ def run_traced(
             continue
         value = trace.input(leaf.value, arguments.name_of(leaf))
         tensor = wrap(leaf.value, (trace, value))
-        tensor.requires_grad = leaf.parameter in wanted
+        tensor._node = LEAF if leaf.parameter in wanted else None
         tensors.append(tensor)
     rebuilt, start = [], 0
     for spec, n in zip(arguments.specs, _counts(arguments), strict=True):
         rebuilt.append(unflatten(spec, tensors[start : start + n]))
         start += n
-    before = STATE.trace, STATE.grad_enabled
-    STATE.trace, STATE.grad_enabled = trace, True
+    before = STATE.update(trace=trace, grad_enabled=True)
     try:
         returned = call(rebuilt)
     finally:
-        STATE.trace, STATE.grad_enabled = before
+        STATE.update(**before)
     return trace, returned
 
 
@@ -196,14 +240,30 @@ def make_version(
     began = time.perf_counter()
     differentiated = transform.kind != "compile"
     wanted = check_wanted(arguments, transform) if differentiated else []
+    objects = [
+        (arguments.text_of(leaf), leaf.value)
+        for leaf in arguments.leaves
+        if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
+    ]
+    environment = Environment(function, objects)
+    random_before = random_state()
     trace, returned = run_traced(
         function, call, arguments, frozenset(leaf.parameter for leaf in wanted)
     )
+    if random_state() != random_before:
+        raise TraceError(
+            f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
+            "which would be frozen in the program: draw before the call and pass the arrays"
+        )
+    change = environment.changed()
+    effects = [change.text, *environment.effects] if change else environment.effects
     traced_leaves = [leaf for leaf in arguments.leaves if leaf.traced]
     inputs = tuple(trace.inputs)
     value_of = dict(zip(map(id, traced_leaves), inputs, strict=True))
     outputs, structure = _outputs(trace, returned, transform, function)
-    forward = _forward_graph(trace, function, transform, arguments, target, outputs)
+    forward = _forward_graph(
+        trace, function, transform, arguments, target, outputs, environment
+    )
     joint = forward
     if differentiated:
         joint = differentiate(forward, [value_of[id(leaf)] for leaf in wanted])
@@ -217,12 +277,21 @@ def make_version(
     program = compile_graph(joint, target)
     sizes = program.graph.sizes
     symbols = _symbols(program.graph)
+    holders = [holder for holder, _ in trace.captured.values()]
+    captured = tuple(
+        Captured(name, holder, environment.sources(holder), value.type.dtype, value.type.ndim)
+        for name, (holder, value) in zip(frame.captures, trace.captured.values(), strict=True)
+    )
+    read_again = [c.source for c in captured if c.source is not None]
     return Version(
         arguments=arguments,
         traced=forward,
         differentiated=joint,
         program=program,
-        captured=tuple(array for array, _ in trace.captured.values()),
+        captured=captured,
+        environment=environment,
+        unchanged=environment.check(read_again, environment.fingerprints(holders)),
+        effect=effects[0] if effects else "",
         result=result,
         flat=template is None,
         target=target,
@@ -296,9 +365,10 @@ def _forward_graph(
     arguments: Arguments,
     target: str,
     outputs: tuple[Value, ...],
+    environment: Environment,
 ) -> Graph:
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    captures = _capture_names(trace, function, arguments.parameters)
+    captures = _capture_names(trace, environment, arguments.parameters)
     if target == "jax":
         names = _unique([arguments.name_of(leaf) for leaf in traced])
         parameters, reads = tuple(names), tuple(names)
@@ -338,21 +408,15 @@ def _identifier(name: str) -> str:
     return name if name.isidentifier() else "function"
 
 
-def _capture_names(trace: Trace, function: Any, parameters: Sequence[str]) -> tuple[str, ...]:
-    """Captured arrays under the names by which the function knows them."""
-    inner = getattr(function, "__func__", function)
-    known: dict[int, str] = {}
-    code = getattr(inner, "__code__", None)
-    if code is not None:
-        scope = getattr(inner, "__globals__", {})
-        known = {id(scope[n]): n for n in reversed(code.co_names) if n in scope}
-        cells = getattr(inner, "__closure__", None) or ()
-        for n, cell in zip(code.co_freevars, cells, strict=False):
-            try:
-                known[id(cell.cell_contents)] = n
-            except ValueError:  # a cell that is still empty
-                continue
-    stems = [known.get(id(holder), "captured") for holder, _ in trace.captured.values()]
+def _capture_names(
+    trace: Trace, environment: Environment, parameters: Sequence[str]
+) -> tuple[str, ...]:
+    """Captured arrays under the names by which the function's code knows them."""
+    stems = []
+    for holder, _ in trace.captured.values():
+        source = environment.sources(holder)
+        words = re.findall(r"\w+", source.text) if source is not None else []
+        stems.append(words[-1] if words and words[-1].isidentifier() else "captured")
     return tuple(_unique([*parameters, *stems])[len(parameters) :])
 
 

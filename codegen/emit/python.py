@@ -11,7 +11,7 @@ import ast
 import cmath
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ from codegen.spelling import (
     SUM,
     UNARY,
     Absent,
+    Foreign,
     Fragment,
     Spelling,
     Subscript,
@@ -51,11 +52,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Source:
-    """Generated text and the name of its function."""
+    """Generated text, the name of its function, and the client's callables that it calls by name."""
 
     text: str
     name: str
     target: str
+    names: Mapping[str, Callable[..., object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class _Emitter:
         frame = graph.frame
         reserved = {graph.name, "np", "jax", "jnp", "len", *frame.parameters, *frame.captures}
         self.names = Names(reserved)
+        self.foreign = self._foreign_names()
         self.writer = Writer()
         self.shown: dict[Value, _Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
@@ -116,7 +119,8 @@ class _Emitter:
         for node in graph.nodes:
             self._node(node)
         writer.line(f"return {self._returns()}")
-        return Source(writer.text(), graph.name, self.target.name)
+        names = {name: foreign.call for foreign, name in self.foreign.items()}
+        return Source(writer.text(), graph.name, self.target.name, names)
 
     def _count_uses(self) -> dict[Value, int]:
         left: dict[Value, int] = {}
@@ -132,6 +136,16 @@ class _Emitter:
         for output in self.graph.outputs:
             left[output] = left.get(output, 0) + 1
         return left
+
+    def _foreign_names(self) -> dict[Foreign, str]:
+        """A name for each callable of the client's, which no variable takes."""
+        found: dict[Foreign, str] = {}
+        for node in self.graph.nodes:
+            for _, attribute in node.attributes if isinstance(node, Call) else ():
+                if isinstance(attribute, Foreign) and attribute not in found:
+                    found[attribute] = self.names.wish(attribute.name)
+                    self.names.reserved.add(found[attribute])
+        return found
 
     def _find_anchors(self) -> set[Value]:
         """Values that alone tell a length that the program needs: they keep a variable."""
@@ -246,7 +260,7 @@ class _Emitter:
 
     def _may_nest(self, call: Call, spelling: Spelling) -> bool:
         value = call.results[0]
-        if spelling.expression is None:
+        if spelling.expression is None or Trait.EFFECT in call.op.traits:
             return False
         if Trait.EXTENT in call.op.traits:
             self.python_numbers.add(value)
@@ -445,6 +459,8 @@ class _Emitter:
             case Size():
                 shown = self._size(value)
                 return shown.fragment, shown.reads
+            case Foreign():
+                return Fragment(self.foreign[value]), frozenset()
             case str() if value in DTYPES:
                 text = value if value == "bool" else f"{self.target.module}.{value}"
                 return Fragment(text), frozenset()
@@ -610,7 +626,10 @@ def _dims_in(value: Any) -> list[Dim]:
 
 
 def _fill(line: str, names: list[str]) -> str:
-    for name in names if line.count("{}") > 1 else names[:1] * line.count("{}"):
+    """A statement with the names of what it makes."""
+    if len(names) == 1:
+        return line.replace("{}", names[0])
+    for name in names:
         line = line.replace("{}", name, 1)
     return line
 

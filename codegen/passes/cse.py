@@ -30,6 +30,8 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     order: dict[Value, int] = {}  # values by their first mention
 
     def merge(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
+        if Trait.EFFECT in call.op.traits:
+            return None
         operands = [order.setdefault(value, len(order)) for value in call.operands]
         if Trait.COMMUTATIVE in call.op.traits:
             operands.sort()

@@ -1,4 +1,4 @@
-"""A graph enters; it leaves without the nodes that no output and no check depends on.
+"""A graph enters; it leaves without the nodes that no output, check or effect depends on.
 
 Before::                                   After::
 
@@ -11,7 +11,7 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from codegen.ir import Check, Graph, Node, Value
+from codegen.ir import Call, Check, Graph, Node, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -20,7 +20,8 @@ def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     live: set[Value] = set(graph.outputs)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if isinstance(node, Check) or any(result in live for result in node.results):
+        needed = isinstance(node, Check) or any(result in live for result in node.results)
+        if needed or (isinstance(node, Call) and Trait.EFFECT in node.op.traits):
             kept.append(node)
             live.update(node.operands)
     if len(kept) == len(graph.nodes):

@@ -15,9 +15,8 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from codegen.ir import Call, Graph, Trait, Value
+from codegen.ir import Builder, Call, Graph, Node, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
-from codegen.rewrite import Rewriter
 
 
 def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -27,27 +26,32 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
         return graph
     repeated = _repeated(graph)
     taken: set[Value] = set(graph.inputs)
-    builder = Rewriter(graph, ())
+    builder = Builder(graph.sizes)
     for node in graph.nodes:
         builder.append(node)
     outputs = []
     for output in graph.outputs:
         owner, made = graph.owner[output], graph.producer.get(output)
-        builder.origin = output.origin
         if not output.type.shape and made is not None and owner not in taken:
             pass  # NumPy scalars are immutable
         elif isinstance(made, Call) and Trait.SPLAT in made.op.traits:
             number = made.operands[0]
             if number.type.shape:
-                output = builder.emit(copy, output)
+                (output,) = builder.call(copy, (output,), output.origin)
             else:
                 shape, dtype = output.type.shape, output.type.dtype
-                output = builder.emit(full, number, shape=shape, dtype=dtype)
-        elif owner in taken or output in repeated or not isinstance(graph.producer[owner], Call):
-            output = builder.emit(copy, output)
+                origin = output.origin
+                (output,) = builder.call(full, (number,), origin, shape=shape, dtype=dtype)
+        elif owner in taken or output in repeated or not _makes_its_own(graph.producer[owner]):
+            (output,) = builder.call(copy, (output,), output.origin)
         taken.add(owner)
         outputs.append(output)
     return graph.replace(nodes=tuple(builder.nodes), outputs=tuple(outputs))
+
+
+def _makes_its_own(node: Node) -> bool:
+    """True when nobody else holds the memory of a node's results."""
+    return isinstance(node, Call) and Trait.EFFECT not in node.op.traits
 
 
 def _repeated(graph: Graph) -> set[Value]:

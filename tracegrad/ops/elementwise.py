@@ -6,25 +6,26 @@ hyperbolic functions, and choice (`where`, `maximum`, `clip`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
-from codegen.types import is_inexact, weak
-from tracegrad.dispatch import dtype_of
+from codegen.types import ArrayType, is_inexact, kind, weak
+from tracegrad.dispatch import dtype_of, is_number, type_of
+from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
-    arithmetic,
-    boolean,
-    inexact,
-    quotient,
+    angular,
+    clipped,
+    float_like,
+    operator,
     real_part,
+    rounded,
     same,
     select,
-    strong,
+    ufunc,
 )
 
 ELEMENTWISE = (Trait.ELEMENTWISE, Trait.OUT)
@@ -49,7 +50,7 @@ def unary(
     name: str,
     vjp: Callable[..., Any] | None,
     *,
-    infer: Callable[..., Any] = inexact,
+    infer: Callable[..., Any] | None = None,
     numpy: str | None = None,
     traits: tuple[Trait, ...] = (),
     **more: Any,
@@ -58,7 +59,7 @@ def unary(
     return define(
         name,
         numpy or f"np.{name}(x)",
-        infer=infer,
+        infer=infer or ufunc(name),
         vjp=vjp and (lambda ct, y, x: (vjp(ct, y, x),)),
         traits=(*ELEMENTWISE, *traits),
         **more,
@@ -67,19 +68,18 @@ def unary(
 
 def binary(
     name: str,
-    spelling: str,
     vjp: Callable[..., Any] | None,
+    symbol: str | None = None,
     *,
-    infer: Callable[..., Any] = arithmetic,
     traits: tuple[Trait, ...] = (),
     **more: Any,
 ) -> OpRecord:
-    """A record of two operands ``a`` and ``b``."""
+    """A record of two operands spelled with an operator, or as a NumPy function of its name."""
     return define(
         name,
-        spelling,
+        f"a {symbol} b" if symbol else f"np.{name}(a, b)",
         operands="a b",
-        infer=infer,
+        infer=operator(name) if symbol else ufunc(name),
         vjp=vjp,
         traits=(*ELEMENTWISE, *traits),
         **more,
@@ -90,16 +90,16 @@ def binary(
 
 add = binary(
     "add",
-    "a + b",
     lambda ct, y, a, b: (ct, ct),
+    "+",
     traits=(Trait.COMMUTATIVE,),
     identities=((0, -0.0), (1, -0.0)),
 )
-subtract = binary("subtract", "a - b", lambda ct, y, a, b: (ct, -ct), identities=((1, 0.0),))
+subtract = binary("subtract", lambda ct, y, a, b: (ct, -ct), "-", identities=((1, 0.0),))
 multiply = binary(
     "multiply",
-    "a * b",
     lambda ct, y, a, b: (ct * b, ct * a),
+    "*",
     traits=(Trait.COMMUTATIVE,),
     identities=((0, 1), (1, 1)),
 )
@@ -110,44 +110,75 @@ def _divide_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return ct_a, -(ct_a * y)
 
 
-divide = binary("divide", "a / b", _divide_vjp, infer=quotient, identities=((1, 1),), domain="nonzero")
-floor_divide = binary("floor_divide", "a // b", None, differentiable=False, domain="nonzero")
+divide = binary("divide", _divide_vjp, "/", identities=((1, 1),), domain="nonzero")
+floor_divide = binary("floor_divide", None, "//", differentiable=False, domain="nonzero")
 remainder = binary(
     "remainder",
-    "a % b",
     lambda ct, y, a, b: (ct, -(ct * floor_divide(a, b))),
+    "%",
     domain="nonzero",
 )
-negative = unary("negative", lambda ct, y, x: -ct, infer=arithmetic, numpy="-x", traits=(Trait.INVOLUTION,))
-positive = unary("positive", lambda ct, y, x: ct, infer=arithmetic, numpy="+x")
-reciprocal = unary("reciprocal", lambda ct, y, x: -(ct * (y * y)), infer=strong, domain="nonzero")
+fmod = binary("fmod", lambda ct, y, a, b: (ct, -(ct * trunc(a / b))), domain="nonzero")
+negative = unary(
+    "negative",
+    lambda ct, y, x: -ct,
+    infer=operator("negative"),
+    numpy="-x",
+    traits=(Trait.INVOLUTION,),
+)
+positive = unary("positive", lambda ct, y, x: ct, infer=operator("positive"), numpy="+x")
+reciprocal = unary("reciprocal", lambda ct, y, x: -(ct * (y * y)), domain="nonzero")
+
+
+def is_complex(x: Any) -> bool:
+    """True for operands of a complex dtype."""
+    return kind(dtype_of(x)) == "complex"
+
+
+def _absolute_vjp(ct: Any, y: Any, x: Any) -> Any:
+    if is_complex(x):
+        return ct * (conj(x) / where(y == 0, 1.0, y))
+    return ct * sign(x)
 
 
 def _sign_vjp(ct: Any, y: Any, x: Any) -> Any:
-    unit = sign(x)
-    return ct * (conj(unit) if dtype_of(x).startswith("complex") else unit)
+    """A real sign is flat; x / |x| of a complex x turns with x."""
+    if not is_complex(x):
+        return None
+    length = absolute(x)
+    across = ct - real(ct * y) * conj(y)
+    return where(length == 0, 0.0, across / where(length == 0, 1.0, length))
 
 
-absolute = unary("absolute", _sign_vjp, numpy="np.abs(x)", infer=real_part, domain="nonzero")
-sign = unary("sign", None, infer=strong, differentiable=False)
-conj = unary("conj", lambda ct, y, x: conj(ct), infer=strong, traits=(Trait.INVOLUTION,), numpy="np.conj(x)")
+absolute = unary("absolute", _absolute_vjp, numpy="np.abs(x)", domain="nonzero")
+fabs = unary("fabs", lambda ct, y, x: ct * sign(x), domain="nonzero")
+sign = unary("sign", _sign_vjp, domain="nonzero")
+conj = unary(
+    "conj",
+    lambda ct, y, x: conj(ct) if is_complex(x) else ct,
+    infer=ufunc("conjugate"),
+    traits=(Trait.INVOLUTION,),
+)
 
+
+def _copysign_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
+    return ct * (sign(a) * copysign(1.0, b)), None  # 0 where a is 0
+
+
+copysign = binary("copysign", _copysign_vjp, domain="nonzero")
+nextafter = binary("nextafter", None, differentiable=False)
 
 # -- powers -------------------------------------------------------------------------------------
 
 
 def _power_text(attributes: Mapping[str, Any]) -> Spelling:
-    match attributes["exponent"]:
-        case 1:
-            return spell("+x")
-        case 2:
-            return spell("x * x")
-    return spell("x ** exponent")
+    exponent = attributes["exponent"]
+    return spell("x * x" if exponent == 2 and isinstance(exponent, int) else "x ** exponent")
 
 
 def _power_vjp(ct: Any, y: Any, x: Any, exponent: float) -> tuple[Any]:
     if exponent == 0:
-        return (ct * 0.0,)
+        return (None,)
     if exponent == 1:
         return (ct,)
     if exponent == 2:
@@ -155,8 +186,12 @@ def _power_vjp(ct: Any, y: Any, x: Any, exponent: float) -> tuple[Any]:
     return (ct * exponent * number_power(x, exponent=exponent - 1),)
 
 
-def _power_type(sizes: Any, x: Any, exponent: Any) -> Any:
-    return arithmetic(sizes, x, weak(type(exponent).__name__))
+def _power_type(sizes: Any, x: ArrayType, exponent: Any) -> ArrayType:
+    if isinstance(exponent, int) and exponent == 2:
+        return operator("multiply")(sizes, x, x)
+    if isinstance(exponent, int) and exponent < 0 and x.weak and kind(x.dtype) == "int":
+        return weak("float")
+    return operator("power")(sizes, x, weak(type(exponent).__name__))
 
 
 number_power = define(
@@ -171,30 +206,79 @@ number_power = define(
 )
 
 
-def _general_power_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    at_zero = where(a == 0, 1.0, a)  # 0 ** b has the derivative 0 in b, not log(0) * 0
-    return ct * b * power(a, b - 1), where(a == 0, 0.0, ct * y * log(at_zero))
+def _base_vjp(ct: Any, y: Any, x: Any, base: float) -> tuple[Any]:
+    if base == 0:  # 0 ** x is 0 wherever it is finite
+        return (None,)
+    return (ct * ((math.log(base) if base > 0 else math.nan) * y),)
 
 
-power = binary("power", "a ** b", _general_power_vjp, domain="positive")
+number_base_power = define(
+    "number_base_power",
+    "base ** x",
+    infer=lambda sizes, x, base: operator("power")(sizes, weak(type(base).__name__), x),
+    vjp=_base_vjp,
+    attributes={"base": ...},
+    traits=(Trait.ELEMENTWISE,),
+    doc="base ** x for a base that is a number and not differentiated.",
+)
+
+
+def _in_dtype(x: Any, y: Any) -> Any:
+    """An integer operand in the dtype of the result, where arithmetic on it cannot overflow."""
+    dtype = dtype_of(y)
+    if is_inexact(dtype_of(x)) or type_of(x).weak or not is_inexact(dtype):
+        return x
+    return astype(x, dtype=dtype)
+
+
+def _general_power_vjp(raised: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """a ** b, with PyTorch's choices at a == 0: 0 ** b (b >= 0) is flat in b, x ** 0 flat in x."""
+
+    def vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        a, b = _in_dtype(a, y), _in_dtype(b, y)
+        exponent = where(logical_and(a == 0, b == 0), 1, b)
+        ct_a = ct * (b * raised(a, exponent - 1))
+        flat = logical_and(a == 0, (real(b) if is_complex(b) else b) >= 0)
+        slope = y * log(where(flat, 1, a))
+        return ct_a, ct * slope
+
+    return vjp
+
+
+power = binary("power", lambda *args: _power_rule(*args), "**", domain="positive")
+float_power = binary("float_power", lambda *args: _float_power_rule(*args), domain="positive")
+_power_rule = _general_power_vjp(power)
+_float_power_rule = _general_power_vjp(float_power)
 sqrt = unary("sqrt", lambda ct, y, x: 0.5 * ct / y, domain="positive")
-square = unary("square", lambda ct, y, x: ct * 2.0 * x, infer=strong, numpy="x * x")
-cbrt = unary("cbrt", lambda ct, y, x: ct / (3.0 * (y * y)), jax="jnp.cbrt(x)", domain="positive")
+square = unary("square", lambda ct, y, x: ct * 2.0 * x)
+cbrt = unary("cbrt", lambda ct, y, x: ct / (3.0 * (y * y)), domain="positive")
 
 # -- exponentials and logarithms ----------------------------------------------------------------
 
+LN2, LN10 = math.log(2.0), math.log(10.0)  # Python floats: they take the dtype of what they meet
+
 exp = unary("exp", lambda ct, y, x: ct * y)
-exp2 = unary("exp2", lambda ct, y, x: ct * (np.log(2.0) * y))
+exp2 = unary("exp2", lambda ct, y, x: ct * (LN2 * y))
 expm1 = unary("expm1", lambda ct, y, x: ct * (y + 1.0))
 log = unary("log", lambda ct, y, x: ct / x, domain="positive")
-log2 = unary("log2", lambda ct, y, x: ct / (x * np.log(2.0)), domain="positive")
-log10 = unary("log10", lambda ct, y, x: ct / (x * np.log(10.0)), domain="positive")
+log2 = unary("log2", lambda ct, y, x: ct / (x * LN2), domain="positive")
+log10 = unary("log10", lambda ct, y, x: ct / (x * LN10), domain="positive")
 log1p = unary("log1p", lambda ct, y, x: ct / (1.0 + x), domain="positive")
+
+
+def _share(x: Any, y: Any, raised: Callable[..., Any]) -> Any:
+    """exp(x - y), and 1 where they are equal, infinite ones included."""
+    return where(x == y, 1.0, raised(x - y))
+
+
 logaddexp = binary(
     "logaddexp",
-    "np.logaddexp(a, b)",
-    lambda ct, y, a, b: (ct * exp(a - y), ct * exp(b - y)),
-    infer=inexact,
+    lambda ct, y, a, b: (ct * _share(a, y, exp), ct * _share(b, y, exp)),
+    traits=(Trait.COMMUTATIVE,),
+)
+logaddexp2 = binary(
+    "logaddexp2",
+    lambda ct, y, a, b: (ct * _share(a, y, exp2), ct * _share(b, y, exp2)),
     traits=(Trait.COMMUTATIVE,),
 )
 
@@ -212,14 +296,17 @@ tanh = unary("tanh", lambda ct, y, x: ct * (1.0 - y * y))
 arcsinh = unary("arcsinh", lambda ct, y, x: ct / sqrt(x * x + 1.0))
 arccosh = unary("arccosh", lambda ct, y, x: ct / sqrt(x * x - 1.0), domain="above_one")
 arctanh = unary("arctanh", lambda ct, y, x: ct / (1.0 - x * x), domain="unit")
+deg2rad = unary("deg2rad", lambda ct, y, x: deg2rad(ct))
+rad2deg = unary("rad2deg", lambda ct, y, x: rad2deg(ct))
 
 
 def _arctan2_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    a, b = _in_dtype(a, y), _in_dtype(b, y)
     scaled = ct / (a * a + b * b)
     return scaled * b, -(scaled * a)
 
 
-arctan2 = binary("arctan2", "np.arctan2(a, b)", _arctan2_vjp, infer=inexact)
+arctan2 = binary("arctan2", _arctan2_vjp)
 
 
 def _hypot_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
@@ -227,7 +314,46 @@ def _hypot_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return scaled * a, scaled * b
 
 
-hypot = binary("hypot", "np.hypot(a, b)", _hypot_vjp, infer=inexact, traits=(Trait.COMMUTATIVE,))
+hypot = binary("hypot", _hypot_vjp, traits=(Trait.COMMUTATIVE,))
+
+
+def _sinc_text(attributes: Mapping[str, Any]) -> Spelling:
+    """The derivatives g1, g2, ... of sinc by x g_k = -(k g_k-1 + pi^2 (x g_k-2 + (k-2) g_k-3))."""
+    order = attributes["order"]
+    if order == 0:
+        return spell("np.sinc(x)")
+
+    def text(k: int) -> str:
+        match k:
+            case 0:
+                return "np.sinc(out)"
+            case 1:
+                return "(np.cos(np.pi * out) - np.sinc(out)) / out"
+            case 2:
+                return f"-(2 * ({text(1)}) + np.pi**2 * out * {text(0)}) / out"
+        inner = f"out * ({text(k - 2)}) + {k - 2} * ({text(k - 3)})"
+        return f"-({k} * ({text(k - 1)}) + np.pi**2 * ({inner})) / out"
+
+    at_zero = 0.0 if order % 2 else (-1) ** (order // 2) * math.pi**order / (order + 1)
+    safe = "out = np.where(x == 0, 1.0, x)"
+    return spell(f"{safe}\nout = np.where(x == 0, {at_zero!r}, {text(order)})")
+
+
+sinc_of = define(
+    "sinc",
+    _sinc_text,
+    infer=lambda sizes, x, order: float_like(sizes, x),
+    vjp=lambda ct, y, x, order: (ct * sinc_of(x, order=order + 1),),
+    attributes={"order": 0},
+    traits=(Trait.ELEMENTWISE,),
+    doc="sin(pi x) / (pi x), or its derivative of some order.",
+)
+
+
+def sinc(x: Any) -> Any:
+    """``sin(pi x) / (pi x)``, and 1 at 0."""
+    return sinc_of(x, order=0)
+
 
 # -- comparison and logic -----------------------------------------------------------------------
 
@@ -237,7 +363,7 @@ def _comparison(name: str, symbol: str, traits: tuple[Trait, ...] = ()) -> OpRec
         name,
         f"a {symbol} b",
         operands="a b",
-        infer=boolean,
+        infer=operator(name),
         traits=(Trait.ELEMENTWISE, *traits),
         differentiable=False,
     )
@@ -257,7 +383,7 @@ def _logical(name: str, operands: str, **more: Any) -> OpRecord:
         name,
         f"np.{name}({arguments})",
         operands=operands,
-        infer=boolean,
+        infer=ufunc(name),
         traits=(Trait.ELEMENTWISE,),
         differentiable=False,
         **more,
@@ -275,9 +401,7 @@ signbit = _logical("signbit", "x")
 
 
 def _bitwise(name: str, symbol: str, traits: tuple[Trait, ...] = ()) -> OpRecord:
-    return binary(
-        name, f"a {symbol} b", None, traits=traits, differentiable=False, domain="integer"
-    )
+    return binary(name, None, symbol, traits=traits, differentiable=False, domain="integer")
 
 
 bitwise_and = _bitwise("bitwise_and", "&", (Trait.COMMUTATIVE,))
@@ -286,16 +410,38 @@ bitwise_xor = _bitwise("bitwise_xor", "^", (Trait.COMMUTATIVE,))
 bitwise_left_shift = _bitwise("bitwise_left_shift", "<<")
 bitwise_right_shift = _bitwise("bitwise_right_shift", ">>")
 bitwise_invert = unary(
-    "bitwise_invert", None, infer=same, numpy="~x", differentiable=False, domain="integer",
+    "bitwise_invert",
+    None,
+    infer=operator("bitwise_invert"),
+    numpy="~x",
+    differentiable=False,
+    domain="integer",
     traits=(Trait.INVOLUTION,),
 )
 
 # -- rounding: the derivative is 0 wherever there is one ----------------------------------------
 
-floor = unary("floor", None, infer=strong, differentiable=False)
-ceil = unary("ceil", None, infer=strong, differentiable=False)
-trunc = unary("trunc", None, infer=strong, differentiable=False)
-rint = unary("rint", None, infer=strong, differentiable=False)
+floor = unary("floor", None, differentiable=False)
+ceil = unary("ceil", None, differentiable=False)
+trunc = unary("trunc", None, differentiable=False)
+rint = unary("rint", None, differentiable=False)
+round_to = define(
+    "round",
+    "np.round(x, decimals=decimals)",
+    infer=rounded,
+    attributes={"decimals": 0},
+    traits=(Trait.ELEMENTWISE,),
+    differentiable=False,
+)
+
+
+def round(x: Any, decimals: int = 0, out: None = None) -> Any:
+    """`x` rounded to so many decimals, halves to the even digit."""
+    refuse_out("round", out)
+    return round_to(x, decimals=int(decimals))
+
+
+heaviside = binary("heaviside", lambda ct, y, a, b: (None, where(a == 0, ct, 0.0)))
 
 # -- choice -------------------------------------------------------------------------------------
 
@@ -315,41 +461,171 @@ where = define(
 
 
 def _larger_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    half = where(a == b, ct * 0.5, 0.0)  # ties are split evenly
-    return where(a > b, ct, half), where(a < b, ct, half)
+    shared = where(a == b, ct * 0.5, ct)  # ties are split evenly
+    return where(a < b, 0.0, shared), where(a > b, 0.0, shared)
 
 
 def _smaller_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    half = where(a == b, ct * 0.5, 0.0)
-    return where(a < b, ct, half), where(a > b, ct, half)
+    shared = where(a == b, ct * 0.5, ct)
+    return where(a > b, 0.0, shared), where(a < b, 0.0, shared)
 
 
-maximum = binary("maximum", "np.maximum(a, b)", _larger_vjp, infer=strong, traits=(Trait.COMMUTATIVE,))
-minimum = binary("minimum", "np.minimum(a, b)", _smaller_vjp, infer=strong, traits=(Trait.COMMUTATIVE,))
-fmax = binary("fmax", "np.fmax(a, b)", _larger_vjp, infer=strong, traits=(Trait.COMMUTATIVE,))
-fmin = binary("fmin", "np.fmin(a, b)", _smaller_vjp, infer=strong, traits=(Trait.COMMUTATIVE,))
+def _ignoring_nan(rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+    """The rule of `fmax` and `fmin`: the operand that is NaN gets nothing."""
+
+    def vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+        ct_a, ct_b = rule(ct, y, a, b)
+        return where(isnan(a), 0.0, ct_a), where(isnan(b), 0.0, ct_b)
+
+    return vjp
+
+
+maximum = binary("maximum", _larger_vjp, traits=(Trait.COMMUTATIVE,))
+minimum = binary("minimum", _smaller_vjp, traits=(Trait.COMMUTATIVE,))
+fmax = binary("fmax", _ignoring_nan(_larger_vjp), traits=(Trait.COMMUTATIVE,))
+fmin = binary("fmin", _ignoring_nan(_smaller_vjp), traits=(Trait.COMMUTATIVE,))
 
 
 def _clip_vjp(ct: Any, y: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
-    inside = logical_and(x >= low, x <= high)
-    return where(inside, ct, 0.0), where(x < low, ct, 0.0), where(x > high, ct, 0.0)
+    """A bound that is met passes the gradient to x, as in PyTorch; `high` wins over `low`."""
+    below, above = x < low, x > high
+    return (
+        where(logical_or(below, above), 0.0, ct),
+        None if is_number(low) else where(logical_and(below, low <= high), ct, 0.0),
+        None if is_number(high) else where(logical_or(above, low > high), ct, 0.0),
+    )
 
 
 clip_between = define(
     "clip_between",
     "np.clip(x, low, high)",
     operands="x low high",
-    infer=strong,
+    infer=clipped,
     vjp=_clip_vjp,
     traits=(Trait.ELEMENTWISE, Trait.OUT),
     domain="ordered",
 )
+clip_below = define(
+    "clip_below",
+    "np.maximum(x, bound)",
+    operands="x bound",
+    infer=ufunc("maximum"),
+    vjp=lambda ct, y, x, bound: (where(x < bound, 0.0, ct), where(x < bound, ct, 0.0)),
+    traits=ELEMENTWISE,
+    doc="The larger of x and a lower bound; a bound that is met passes the gradient to x.",
+)
+clip_above = define(
+    "clip_above",
+    "np.minimum(x, bound)",
+    operands="x bound",
+    infer=ufunc("minimum"),
+    vjp=lambda ct, y, x, bound: (where(x > bound, 0.0, ct), where(x > bound, ct, 0.0)),
+    traits=ELEMENTWISE,
+    doc="The smaller of x and an upper bound; a bound that is met passes the gradient to x.",
+)
+
+
+def clip(
+    x: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: None = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+) -> Any:
+    """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
+    refuse_out("clip", out)
+    low = a_min if min is None else min
+    high = a_max if max is None else max
+    x = as_array(x)
+    if low is None:
+        return positive(x) if high is None else clip_above(x, high)
+    return clip_below(x, low) if high is None else clip_between(x, low, high)
+
+
+# -- NaN and infinity as numbers ----------------------------------------------------------------
+
+replace_nonfinite = define(
+    "nan_to_num",
+    "np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)",
+    infer=same,
+    vjp=lambda ct, y, x, nan, posinf, neginf: (where(isfinite(x), ct, 0.0),),
+    attributes={"nan": 0.0, "posinf": None, "neginf": None},
+    traits=(Trait.ELEMENTWISE,),
+)
+
+
+def nan_to_num(
+    x: Any,
+    copy: bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Any:
+    """`x` with NaN and the infinities replaced by numbers (by default 0 and the largest ones)."""
+    return replace_nonfinite(as_array(x), nan=nan, posinf=posinf, neginf=neginf)
+
+
+# -- the usual activations ----------------------------------------------------------------------
+
+relu_of = define(
+    "relu",
+    "np.maximum(x, 0)",
+    infer=lambda sizes, x: ufunc("maximum")(sizes, x, weak("int")),
+    vjp=lambda ct, y, x: (where(x > 0, ct, 0.0),),
+    traits=(Trait.ELEMENTWISE,),
+    domain="ordered",
+)
+sigmoid_of = define(
+    "sigmoid",
+    "np.exp(np.minimum(x, 0.0)) / (1.0 + np.exp(-np.abs(x)))",
+    infer=lambda sizes, x: ufunc("minimum")(sizes, x, weak("float")),
+    vjp=lambda ct, y, x: (ct * (y * (1.0 - y)),),
+    traits=(Trait.ELEMENTWISE,),
+    domain="ordered",
+    doc="1 / (1 + exp(-x)) of real x: nothing overflows, small values keep their digits.",
+)
+softplus_of = define(
+    "softplus",
+    "np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))",
+    infer=lambda sizes, x: ufunc("maximum")(sizes, x, weak("float")),
+    vjp=lambda ct, y, x: (ct * sigmoid_of(x),),
+    traits=(Trait.ELEMENTWISE,),
+    domain="ordered",
+    doc="log(1 + exp(x)) of real x: nothing overflows, small values keep their digits.",
+)
+
+
+def as_inexact(x: Any) -> Any:
+    """An array of floating or complex dtype: integers become float64."""
+    x = as_array(x)
+    return x if is_inexact(dtype_of(x)) else astype(x, dtype="float64")
+
+
+def relu(x: Any) -> Any:
+    """``max(x, 0)``; the derivative at 0 is 0."""
+    return relu_of(x)
+
+
+def sigmoid(x: Any) -> Any:
+    """``1 / (1 + exp(-x))``, accurate for all x."""
+    x = as_inexact(x)
+    return 1.0 / (1.0 + exp(-x)) if is_complex(x) else sigmoid_of(x)
+
+
+def softplus(x: Any) -> Any:
+    """``log(1 + exp(x))``, accurate for all x."""
+    x = as_inexact(x)
+    return log1p(exp(x)) if is_complex(x) else softplus_of(x)
+
 
 # -- dtype, parts, identity ---------------------------------------------------------------------
 
 
 def _cast_vjp(ct: Any, y: Any, x: Any, dtype: str) -> tuple[Any]:
-    return (ct,)  # the walker casts a cotangent to the dtype of its operand
+    """Integers have no derivative; the walker casts a cotangent to the dtype of its operand."""
+    return (ct if is_inexact(dtype) else None,)
 
 
 astype = define(
@@ -372,9 +648,33 @@ imag = define(
     "imag",
     "x.imag",
     infer=real_part,
-    vjp=lambda ct, y, x: (ct * -1j if dtype_of(x).startswith("complex") else None,),
+    vjp=lambda ct, y, x: (ct * -1j if is_complex(x) else None,),
     traits=(Trait.ELEMENTWISE, Trait.VIEW),
 )
+
+
+def _angle_vjp(ct: Any, y: Any, x: Any, deg: bool) -> tuple[Any]:
+    if not is_complex(x):
+        return (None,)
+    return ((rad2deg(ct) if deg else ct) * (-1j / x),)
+
+
+angle_of = define(
+    "angle",
+    "np.angle(x, deg=deg)",
+    infer=angular,
+    vjp=_angle_vjp,
+    attributes={"deg": False},
+    traits=(Trait.ELEMENTWISE,),
+    domain="nonzero",
+)
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of complex numbers, in (-pi, pi]."""
+    return angle_of(z, deg=bool(deg))
+
+
 copy = define(
     "copy",
     "np.array(x)",
@@ -416,6 +716,7 @@ def differentiable_dtype(dtype: str) -> bool:
 __all__ = [
     "absolute",
     "add",
+    "angle",
     "arccos",
     "arccosh",
     "arcsin",
@@ -423,33 +724,48 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "cbrt",
     "ceil",
+    "clip",
     "conj",
+    "copysign",
     "cos",
     "cosh",
+    "deg2rad",
     "divide",
     "equal",
     "exp",
     "exp2",
     "expm1",
+    "fabs",
+    "float_power",
     "floor",
     "floor_divide",
     "fmax",
     "fmin",
+    "fmod",
     "greater",
     "greater_equal",
+    "heaviside",
     "hypot",
+    "imag",
     "isfinite",
     "isinf",
     "isnan",
     "less",
     "less_equal",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "logaddexp",
+    "logaddexp2",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -457,16 +773,25 @@ __all__ = [
     "maximum",
     "minimum",
     "multiply",
+    "nan_to_num",
     "negative",
+    "nextafter",
     "not_equal",
     "positive",
+    "rad2deg",
+    "real",
     "reciprocal",
+    "relu",
     "remainder",
     "rint",
+    "round",
+    "sigmoid",
     "sign",
     "signbit",
     "sin",
+    "sinc",
     "sinh",
+    "softplus",
     "sqrt",
     "square",
     "stop_gradient",

@@ -51,8 +51,10 @@ class OpRecord(Op):
     @cached_property
     def takes_numbers(self) -> bool:
         """True when the NumPy spelling works on bare Python numbers (it calls no methods)."""
-        text = self.spelled("numpy", {n: d for n, d in self.attributes.items()}).text
-        return Trait.ELEMENTWISE in self.traits and not re.search(r"\b[a-z]\.", text)
+        spelling = self.spelling["numpy"]
+        if Trait.ELEMENTWISE not in self.traits or not isinstance(spelling, Spelling):
+            return False
+        return not re.search(r"\b[a-z]\.", spelling.text)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         return apply(self, operands, attributes)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from codegen import sizes as sz
 from codegen.sizes import Dim, Sizes
@@ -16,6 +20,7 @@ from codegen.types import (
     kind,
     promote,
     shape_text,
+    weak,
 )
 
 Axis = int | tuple[int, ...] | None
@@ -48,7 +53,7 @@ def strong(sizes: Sizes, *types: ArrayType) -> ArrayType:
 def real_part(sizes: Sizes, x: ArrayType) -> ArrayType:
     """The same shape; complex dtypes give their float."""
     dtype = {"complex64": "float32", "complex128": "float64"}.get(x.dtype, x.dtype)
-    return ArrayType(dtype, x.shape)
+    return ArrayType(dtype, x.shape, x.weak)
 
 
 def boolean(sizes: Sizes, *types: ArrayType) -> ArrayType:
@@ -85,9 +90,7 @@ def reduced(shape: tuple[Dim, ...], axis: Axis, keepdims: bool) -> tuple[Dim, ..
 def reduction(dtype_of: Callable[[str], str] = lambda dtype: dtype) -> Callable[..., ArrayType]:
     """A type rule that drops (or keeps as 1) the reduced axes and maps the dtype."""
 
-    def infer(
-        sizes: Sizes, x: ArrayType, axis: Axis = None, keepdims: bool = False
-    ) -> ArrayType:
+    def infer(sizes: Sizes, x: ArrayType, axis: Axis = None, keepdims: bool = False) -> ArrayType:
         return ArrayType(dtype_of(x.dtype), reduced(x.shape, axis, keepdims))
 
     return infer
@@ -158,3 +161,73 @@ def contraction(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
     rows = a.shape[-2:-1] if a.ndim > 1 else ()
     columns = b.shape[-1:] if b.ndim > 1 else ()
     return ArrayType(dtype, (*batch, *rows, *columns))
+
+
+# -- NumPy's own word on dtypes -----------------------------------------------------------------
+
+_PYTHON: dict[str, Any] = {"bool": np.dtype(bool), "int": int, "float": float, "complex": complex}
+
+
+@cache
+def ufunc_dtype(name: str, operands: tuple[tuple[str, bool], ...]) -> str:
+    """The dtype that ``np.<name>`` gives for operands given as ``(dtype, weak)``."""
+    alone = all(weak for _, weak in operands)  # Python numbers among themselves have dtypes
+    dtypes = [
+        _PYTHON[kind(dtype)] if weak and not alone else np.dtype(dtype) for dtype, weak in operands
+    ]
+    try:
+        return str(getattr(np, name).resolve_dtypes((*dtypes, None))[-1].name)
+    except TypeError as error:
+        shown = " and ".join(kind(dtype) if weak else dtype for dtype, weak in operands)
+        raise TypeError(f"{name} is not defined for {shown}") from error
+
+
+def ufunc(name: str) -> Callable[..., ArrayType]:
+    """A type rule: broadcast shape and the dtype that NumPy's ufunc itself says."""
+
+    def infer(sizes: Sizes, *types: ArrayType) -> ArrayType:
+        dtype = ufunc_dtype(name, tuple((t.dtype, t.weak) for t in types))
+        return ArrayType(dtype, broadcast(sizes, [t.shape for t in types]))
+
+    return infer
+
+
+_ON_BOOLS = {"bitwise_and", "bitwise_or", "bitwise_xor"}
+
+
+def operator(name: str) -> Callable[..., ArrayType]:
+    """As `ufunc`, for one that is spelled by an operator: Python numbers stay Python numbers."""
+    whole = ufunc(name)
+    counts_bools = name not in _ON_BOOLS  # True + True is 2 in Python, True in NumPy
+
+    def infer(sizes: Sizes, *types: ArrayType) -> ArrayType:
+        if not all(t.weak for t in types):
+            return whole(sizes, *types)
+        if counts_bools:
+            types = tuple(weak("int") if t.dtype == "bool" else t for t in types)
+        return replace(whole(sizes, *types), weak=True)
+
+    return infer
+
+
+def float_like(sizes: Sizes, x: ArrayType) -> ArrayType:
+    """The same shape and dtype; integers give float64."""
+    return ArrayType(mean_dtype(x.dtype), x.shape)
+
+
+def clipped(sizes: Sizes, x: ArrayType, low: ArrayType, high: ArrayType) -> ArrayType:
+    """What ``np.clip`` gives."""
+    dtype, _ = promote((replace(x, weak=False), low, high))
+    return ArrayType(dtype, broadcast(sizes, [x.shape, low.shape, high.shape]))
+
+
+def rounded(sizes: Sizes, x: ArrayType, decimals: int) -> ArrayType:
+    """What ``np.round`` gives: the operand's own dtype (of bool the float that holds it)."""
+    return ArrayType("float16" if x.dtype == "bool" else x.dtype, x.shape)
+
+
+def angular(sizes: Sizes, x: ArrayType, **_: Any) -> ArrayType:
+    """What ``np.angle`` gives."""
+    if kind(x.dtype) == "complex":
+        return real_part(sizes, replace(x, weak=False))
+    return ufunc("arctan2")(sizes, weak("int"), x)

@@ -1,0 +1,53 @@
+"""Arguments as users write them enter, what records take leaves: arrays, dtypes, axis names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tracegrad.dispatch import dtype_of, type_of
+from tracegrad.ops.creation import full_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SYNONYMS = {"dim": "axis", "keepdim": "keepdims"}
+"""PyTorch's names of arguments, by the ones that functions here have."""
+
+
+def synonyms(function: F) -> F:
+    """The function, which then takes its arguments under the names in `SYNONYMS` too."""
+
+    @wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            for other, name in SYNONYMS.items():
+                if other in kwargs:
+                    if name in kwargs:
+                        raise TypeError(f"{function.__name__}: both {other}= and {name}= are given")
+                    kwargs[name] = kwargs.pop(other)
+        return function(*args, **kwargs)
+
+    return renamed  # type: ignore[return-value]
+
+
+def as_array(x: Any) -> Any:
+    """The operand as something with axes and methods: lists and Python numbers become arrays."""
+    if isinstance(x, list | tuple):
+        return np.asarray(x)
+    if type_of(x).weak:
+        return full_of(x, shape=(), dtype=dtype_of(x))
+    return x
+
+
+def dtype_name(dtype: Any) -> str:
+    """A dtype as users give it (``float``, ``np.float32``, ``"int8"``) as the name records take."""
+    return np.dtype(dtype).name
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raises when ``out=`` is given: a result is a new value, which is what has a gradient."""
+    if out is not None:
+        raise TypeError(f"{name}: out= cannot be written through a gradient; use the result")
