@@ -1,0 +1,50 @@
+"""What all tests share: golden files, verified graphs, and reproducible random examples."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+from tracegrad import config
+
+GOLDEN = Path(__file__).parent / "golden"
+
+hypothesis.settings.register_profile("tests", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("tests")
+
+config.check = True  # every graph is verified after every pass
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write tests/golden anew from what is emitted"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """``golden(name, text)``: the text is that of ``tests/golden/<name>``, byte for byte.
+
+    A name without a suffix is a Python file. With ``--update-golden`` the file is written.
+    """
+    update = request.config.getoption("--update-golden")
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / (name if Path(name).suffix else f"{name}.py")
+        if update:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+            return
+        if not path.exists():
+            pytest.fail(f"no golden file {path.name}; --update-golden writes it:\n{text}")
+        kept = path.read_bytes().decode("utf-8")
+        if kept != text:
+            lines = (kept.splitlines(keepends=True), text.splitlines(keepends=True))
+            difference = "".join(difflib.unified_diff(*lines, f"golden/{path.name}", "emitted"))
+            pytest.fail(f"not the golden text; --update-golden accepts it:\n{difference}")
+
+    return compare

@@ -1,0 +1,478 @@
+"""An op's record enters, operands and attributes to try it on leave.
+
+Elementwise ops get theirs from the record's `domain`; every other op has a generator under its
+name in `GENERATORS`. A new op without samples fails `tests/test_ops.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Trait
+from codegen.spelling import Slot, Subscript
+from tracegrad.ops.record import OpRecord
+
+DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex128")
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One call of an op."""
+
+    operands: tuple[Any, ...]
+    attributes: dict[str, Any]
+
+    def __str__(self) -> str:
+        shapes = [f"{np.asarray(x).dtype}{list(np.shape(x))}" for x in self.operands]
+        attributes = [f"{name}={value!r}" for name, value in self.attributes.items()]
+        return f"({', '.join([*shapes, *attributes])})"
+
+
+class Draw:
+    """Random operands: ``draw(2, 3)`` has that shape, in the dtype and domain at hand."""
+
+    def __init__(self, dtype: str, domain: str = "real", seed: int = 0) -> None:
+        self.dtype = np.dtype(dtype)
+        self.domain = domain
+        self.random = np.random.default_rng(seed)
+
+    def __call__(self, *shape: int) -> np.ndarray:
+        return self.of(self.domain, shape)
+
+    def of(self, domain: str, shape: tuple[int, ...]) -> np.ndarray:
+        return np.asarray(self._of(domain, shape))
+
+    def _of(self, domain: str, shape: tuple[int, ...]) -> Any:
+        match self.dtype.kind:
+            case "b":
+                return self.bools(*shape)
+            case "i" | "u":
+                return self._integers(domain, shape)
+            case "c":
+                return self._reals(domain, shape) + 0.5j * self.random.normal(size=shape)
+        return np.asarray(self._reals(domain, shape), dtype=self.dtype)
+
+    def _integers(self, domain: str, shape: tuple[int, ...]) -> np.ndarray:
+        low, high = {"unit": (-1, 2), "positive": (1, 5), "above_one": (1, 5)}.get(domain, (-4, 5))
+        found = self.random.integers(low, high, size=shape)
+        if domain == "nonzero":
+            found = np.where(found == 0, 3, found)
+        return np.asarray(found, dtype=self.dtype)
+
+    def _reals(self, domain: str, shape: tuple[int, ...]) -> np.ndarray:
+        random = self.random
+        match domain:
+            case "positive":
+                return np.asarray(random.uniform(0.5, 2.0, size=shape))
+            case "unit":
+                return np.asarray(random.uniform(-0.9, 0.9, size=shape))
+            case "above_one":
+                return np.asarray(random.uniform(1.2, 3.0, size=shape))
+            case "nonzero":
+                sign = np.where(random.random(size=shape) < 0.5, -1.0, 1.0)
+                return np.asarray(sign * random.uniform(0.5, 2.0, size=shape))
+        return np.asarray(random.normal(size=shape))
+
+    def bools(self, *shape: int) -> np.ndarray:
+        return np.asarray(self.random.random(size=shape) < 0.5)
+
+    def below(self, high: int, *shape: int) -> np.ndarray:
+        return self.random.integers(high, size=shape)
+
+
+# -- elementwise --------------------------------------------------------------------------------
+
+ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
+    "number_power": [{"exponent": e} for e in (0, 1, 2, 3, 2.0, 0.5, 1.5)],
+    "astype": [{"dtype": d} for d in ("float32", "float64", "int64")],
+    "angle": [{"deg": False}, {"deg": True}],
+    "nan_to_num": [{}, {"nan": 1.0, "posinf": 2.0, "neginf": -2.0}],
+    "round": [{"decimals": d} for d in (0, 1, -1)],
+}
+"""What elementwise ops with attributes are tried with; all others have none."""
+
+ONLY = {
+    "integer": ("bool", "int32", "int64"),
+    "ordered": ("int32", "int64", "float32", "float64"),
+}
+"""Domains that not every dtype has."""
+
+NOT_IN_JAX = {("reciprocal", "int64"): "NumPy divides integers as integers"}
+"""Where JAX means something else on purpose, and why."""
+
+
+def is_elementwise(record: OpRecord) -> bool:
+    return Trait.ELEMENTWISE in record.traits
+
+
+def _operand(draw: Draw, record: OpRecord, position: int, shape: tuple[int, ...]) -> np.ndarray:
+    match record.domain:
+        case "choice" if position == 0:
+            return draw.bools(*shape)
+        case "ordered":
+            wide = draw.of("positive", shape)
+            return draw(*shape) if position == 0 else wide if position == 2 else -wide + 0
+        case "integer" if "shift" in record.name and position == 1:
+            return np.asarray(draw.below(4, *shape), dtype=draw.dtype)
+    return draw(*shape)
+
+
+def elementwise(
+    record: OpRecord, dtype: str, *shapes: tuple[int, ...], seed: int = 0
+) -> Iterator[Sample]:
+    """The op on operands of these shapes, once for each of its attributes."""
+    if dtype not in ONLY.get(record.domain, DTYPES):
+        return
+    draw = Draw(dtype, record.domain, seed)
+    for attributes in ATTRIBUTES.get(record.name, [{}]):
+        operands = [_operand(draw, record, i, shape) for i, shape in enumerate(shapes)]
+        yield Sample(tuple(operands), attributes)
+
+
+BROADCASTS: dict[int, list[tuple[tuple[int, ...], ...]]] = {
+    1: [((3,),), ((2, 3),), ((),), ((0,),), ((2, 0, 3),), ((1, 1),)],
+    2: [
+        ((3,), (2, 3)),
+        ((2, 1), (1, 3)),
+        ((), (3,)),
+        ((2, 3), ()),
+        ((1,), (1, 1)),
+        ((4, 1, 2), (3, 1)),
+        ((0, 3), (3,)),
+        ((1, 3), (0, 1)),
+        ((), ()),
+    ],
+    3: [
+        ((3,), (2, 3), ()),
+        ((2, 1), (1, 3), (3,)),
+        ((2, 3), (), (2, 1)),
+        ((1,), (1,), (1, 1)),
+        ((0, 3), (3,), (1, 3)),
+        ((), (), ()),
+    ],
+}
+"""Shapes of operands that broadcast, by the number of operands."""
+
+
+# -- the other ops ------------------------------------------------------------------------------
+
+Generator = Callable[[Draw], Iterator[Sample]]
+GENERATORS: dict[str, Generator] = {}
+REFERENCES: dict[str, Callable[..., Any]] = {}
+"""What NumPy says, for ops that are not a NumPy function of the same name and arguments."""
+
+CLOSE: dict[str, Callable[..., Any]] = {}
+"""What mathematics says, for ops that NumPy has no function for (or rounds otherwise)."""
+
+TOGETHER = {"cumprod_pullback": "its operands are computed from one another"}
+"""Ops whose derivative holds only where they are used, and why: tested through their users."""
+
+REFERENCES["astype"] = lambda x, dtype: x.astype(dtype)
+REFERENCES["sinc"] = lambda x, order: np.sinc(x)  # its derivatives are of the next orders
+REFERENCES["number_power"] = lambda x, exponent: np.power(x, exponent)
+
+
+def samples_of(*names: str) -> Callable[[Generator], Generator]:
+    """Enters a generator for these ops."""
+
+    def enter(generator: Generator) -> Generator:
+        GENERATORS.update({name: generator for name in names})
+        return generator
+
+    return enter
+
+
+def samples(record: OpRecord, dtype: str = "float64", seed: int = 0) -> list[Sample]:
+    """Everything to try the op on in one dtype; empty where the op does not take the dtype."""
+    if is_elementwise(record):
+        n = len(record.operands)
+        found = [s for shapes in BROADCASTS[n] for s in elementwise(record, dtype, *shapes)]
+    else:
+        found = list(GENERATORS[record.name](Draw(dtype, record.domain, seed)))
+    defaults = {name: value for name, value in record.attributes.items() if value is not ...}
+    return [Sample(s.operands, {**defaults, **s.attributes}) for s in found]
+
+
+def _axes(draw: Draw, *shapes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, Any]]:
+    for shape in shapes:
+        for axis in (None, *range(len(shape))):
+            yield draw(*shape), axis
+
+
+@samples_of("sum", "mean", "prod", "any", "all", "norm")
+def _reductions(draw: Draw) -> Iterator[Sample]:
+    for x, axis in _axes(draw, (4, 3), (3,), (), (0, 3), (2, 1, 3)):
+        for keepdims in (False, True):
+            yield Sample((x,), {"axis": axis, "keepdims": keepdims})
+    yield Sample((draw(2, 3, 4),), {"axis": (0, 2), "keepdims": False})
+    yield Sample((draw(2, 3, 4),), {"axis": (1, 2), "keepdims": True})
+
+
+@samples_of("max", "min", "nanmax", "nanmin", "logsumexp")
+def _reductions_of_something(draw: Draw) -> Iterator[Sample]:
+    for x, axis in _axes(draw, (4, 3), (3,), (), (2, 1, 3)):
+        for keepdims in (False, True):
+            yield Sample((x,), {"axis": axis, "keepdims": keepdims})
+    yield Sample((draw(2, 0),), {"axis": 0, "keepdims": False})
+    yield Sample((draw(2, 3, 4),), {"axis": (0, 2), "keepdims": False})
+
+
+@samples_of("argmax", "argmin")
+def _places(draw: Draw) -> Iterator[Sample]:
+    for x, axis in _axes(draw, (4, 3), (3,), (), (2, 1, 3)):
+        for keepdims in (False, True):
+            yield Sample((x,), {"axis": axis, "keepdims": keepdims})
+
+
+@samples_of("var", "std")
+def _spreads(draw: Draw) -> Iterator[Sample]:
+    for x, axis in _axes(draw, (4, 3), (3,), (2, 2, 3)):
+        for ddof in (0, 1):
+            yield Sample((x,), {"axis": axis, "ddof": ddof, "keepdims": bool(ddof)})
+    yield Sample((draw(2, 3, 4),), {"axis": (0, 2)})
+
+
+@samples_of("cumsum", "cumprod")
+def _running(draw: Draw) -> Iterator[Sample]:
+    for shape in ((4, 3), (5,), (1,), (0, 3), (2, 1, 3)):
+        for axis in range(len(shape)):
+            yield Sample((draw(*shape),), {"axis": axis})
+
+
+@samples_of("softmax", "log_softmax")
+def _softmax(draw: Draw) -> Iterator[Sample]:
+    for x, axis in _axes(draw, (4, 3), (3,), (2, 1, 3)):
+        yield Sample((x,), {"axis": axis})
+    yield Sample((draw(0, 3),), {"axis": 1})
+
+
+@samples_of("exclusive_prod")
+def _exclusive_prod(draw: Draw) -> Iterator[Sample]:
+    for shape in ((4, 3), (5,), (1,), (2,), (0, 3)):
+        yield Sample((draw(*shape),), {})
+
+
+@samples_of("cumprod_pullback")
+def _cumprod_pullback(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3), draw(3), draw.bools(3), draw(3), draw(3)), {"axis": 0})
+
+
+@samples_of("identity_mask")
+def _identity_mask(draw: Draw) -> Iterator[Sample]:
+    for rows, columns, offset in ((3, 3, 0), (2, 4, 1), (4, 2, -1), (0, 2, 0)):
+        yield Sample((), {"rows": rows, "columns": columns, "offset": offset})
+
+
+def _log_sum_exp(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
+
+
+def _soft(x: Any, axis: Any) -> Any:
+    shifted = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return shifted / np.sum(shifted, axis=axis, keepdims=True)
+
+
+def _exclusive(x: Any) -> Any:
+    return np.stack([np.prod(np.delete(x, i, axis=0), axis=0) for i in range(len(x))] or [x[:0]])
+
+
+CLOSE["logsumexp"] = _log_sum_exp
+CLOSE["softmax"] = _soft
+CLOSE["log_softmax"] = lambda x, axis: np.log(_soft(x, axis))
+CLOSE["exclusive_prod"] = lambda x: _exclusive(x) if len(x) else x
+CLOSE["norm"] = lambda x, axis, keepdims: np.sqrt(
+    np.sum(np.abs(x) ** 2, axis=axis, keepdims=keepdims)
+)
+REFERENCES["identity_mask"] = lambda rows, columns, offset: np.eye(
+    rows, columns, offset, dtype=bool
+)
+REFERENCES["cumprod_pullback"] = lambda ct, x, first, at_first, elsewhere, axis: np.where(
+    first, at_first, elsewhere
+)
+for _name in ("max", "min"):
+    REFERENCES[_name] = lambda x, axis, keepdims, initial, _name=_name: getattr(np, _name)(
+        x, axis=axis, keepdims=keepdims, **({} if initial is None else {"initial": initial})
+    )
+
+
+@samples_of("reshape")
+def _reshape(draw: Draw) -> Iterator[Sample]:
+    for old, new in (
+        ((4, 3), (2, 6)),
+        ((4, 3), (12,)),
+        ((3,), (3, 1)),
+        ((), (1, 1)),
+        ((1,), ()),
+        ((0, 3), (3, 0, 2)),
+    ):
+        yield Sample((draw(*old),), {"shape": new})
+
+
+REFERENCES["reshape"] = lambda x, shape: np.reshape(x, shape)
+
+
+@samples_of("broadcast_to")
+def _broadcast_to(draw: Draw) -> Iterator[Sample]:
+    for old, new in (
+        ((3,), (2, 3)),
+        ((2, 1), (2, 4)),
+        ((), (2, 2)),
+        ((1, 3), (0, 3)),
+        ((3,), (3,)),
+        ((2, 1, 3), (4, 2, 5, 3)),
+    ):
+        yield Sample((draw(*old),), {"shape": new})
+
+
+@samples_of("squeeze")
+def _squeeze(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(1, 3),), {"axis": 0})
+    yield Sample((draw(3, 1, 2, 1),), {"axis": (1, 3)})
+    yield Sample((draw(0, 1),), {"axis": 1})
+
+
+@samples_of("expand_dims")
+def _expand_dims(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3),), {"axis": 0})
+    yield Sample((draw(3, 2),), {"axis": (1, 3)})
+    yield Sample((draw(),), {"axis": 0})
+    yield Sample(
+        (
+            draw(
+                0,
+            ),
+        ),
+        {"axis": 1},
+    )
+
+
+@samples_of("transpose")
+def _transpose(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(4, 3),), {"axes": None})
+    yield Sample((draw(2, 3, 4),), {"axes": None})
+    yield Sample((draw(2, 3, 4),), {"axes": (1, 2, 0)})
+    yield Sample((draw(2, 0, 4),), {"axes": (0, 2, 1)})
+
+
+@samples_of("matmul")
+def _matmul(draw: Draw) -> Iterator[Sample]:
+    for a, b in (
+        ((4, 3), (3, 2)),
+        ((3,), (3,)),
+        ((3,), (3, 2)),
+        ((4, 3), (3,)),
+        ((5, 4, 3), (3, 2)),
+        ((5, 4, 3), (3,)),
+        ((3,), (5, 3, 2)),
+        ((4, 3), (5, 3, 2)),
+        ((2, 1, 4, 3), (5, 3, 2)),
+        ((1, 1), (1, 1)),
+        ((0, 3), (3, 2)),
+        ((4, 0), (0, 2)),
+        ((0,), (0,)),
+    ):
+        yield Sample((draw(*a), draw(*b)), {})
+
+
+@samples_of("extent")
+def _extent(draw: Draw) -> Iterator[Sample]:
+    for dtype in ("float32", "float64"):
+        yield Sample((), {"size": 6, "dtype": dtype})
+
+
+REFERENCES["extent"] = lambda size, dtype: np.dtype(dtype).type(size)
+
+
+@samples_of("full")
+def _full(draw: Draw) -> Iterator[Sample]:
+    for shape in ((2, 3), (), (0,)):
+        yield Sample((draw(),), {"shape": shape, "dtype": draw.dtype.name})
+
+
+REFERENCES["full"] = lambda value, shape, dtype: np.full(shape, value, dtype=dtype)
+
+
+def _index(*items: Any) -> dict[str, Any]:
+    return {"index": Subscript(items), "counts": ()}
+
+
+def _indices(draw: Draw) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, ...], dict[str, Any]]]:
+    """An array, index arrays and attributes: NumPy's indexing of every kind."""
+    x, y, z = draw(4, 3), draw(3), draw(2, 3, 4)
+    every = slice(None)
+    yield x, (), _index(1)
+    yield x, (), _index(-1, 2)
+    yield x, (), _index(slice(1, 3))
+    yield x, (), _index(every, slice(None, None, -1))
+    yield x, (), _index(slice(3, 0, -2), 0)
+    yield x, (), _index(slice(10, 20))
+    yield z, (), _index(Ellipsis, 0)
+    yield z, (), _index(None, 1, Ellipsis, None)
+    yield y, (), _index(Ellipsis)
+    yield draw(), (), _index()
+    yield draw(0, 3), (), _index(every, 1)
+    yield x, (np.array([0, 2, 2, -1]),), _index(Slot(0))
+    yield x, (np.array([[0, 1], [1, 1]]),), _index(every, Slot(0))
+    yield x, (np.array([0, 3]), np.array([1, -1])), _index(Slot(0), Slot(1))
+    yield x, (np.array([[0], [3]]), np.array([1, 2])), _index(Slot(0), Slot(1))
+    yield z, (np.array([0, 1, 1]),), _index(Slot(0), every, 2)
+    yield z, (np.array([0, 1]), np.array([3, 3])), _index(Slot(0), every, Slot(1))
+    yield z, (np.array([2, 0]), np.array([3, 3])), _index(every, Slot(0), Slot(1))
+    yield x, (np.array([], dtype=np.int64),), _index(Slot(0))
+    yield x, (np.array(2),), _index(Slot(0))
+    mask = np.array([True, False, True, True])
+    yield x, (mask,), {**_index(Slot(0)), "counts": (3,)}
+    yield x, (mask, np.array([0, 2, 2])), {**_index(Slot(0), Slot(1)), "counts": (3,)}
+    yield x, (np.tile(mask[:, None], 3),), {**_index(Slot(0)), "counts": (9,)}
+    yield x, (np.zeros((4, 3), dtype=bool),), {**_index(Slot(0)), "counts": (0,)}
+
+
+@samples_of("getitem")
+def _getitem(draw: Draw) -> Iterator[Sample]:
+    for x, arrays, attributes in _indices(draw):
+        yield Sample((x, *arrays), attributes)
+
+
+def _taken(x: Any, *arrays: Any, index: Subscript, counts: Any) -> Any:
+    return x[index.resolve(arrays)]
+
+
+REFERENCES["getitem"] = _taken
+
+
+@samples_of("index_set")
+def _index_set(draw: Draw) -> Iterator[Sample]:
+    for x, arrays, attributes in _indices(draw):
+        if any(a.dtype != bool and len(np.unique(a)) < a.size for a in arrays):
+            continue  # which of two values at one place wins is nobody's promise
+        shape = np.shape(_taken(x, *arrays, **attributes))
+        yield Sample((x, draw(*shape), *arrays), attributes)
+        yield Sample((x, draw(), *arrays), attributes)
+
+
+@samples_of("scatter")
+def _scatter(draw: Draw) -> Iterator[Sample]:
+    for x, arrays, attributes in _indices(draw):
+        ct = draw(*np.shape(_taken(x, *arrays, **attributes)))
+        place = {"shape": x.shape, "dtype": draw.dtype.name}
+        yield Sample((ct, *arrays), {**attributes, **place})
+
+
+def _written(x: Any, value: Any, *arrays: Any, index: Subscript, counts: Any) -> Any:
+    out = x.copy()
+    out[index.resolve(arrays)] = value
+    return out
+
+
+def _added(ct: Any, *arrays: Any, index: Subscript, counts: Any, shape: Any, dtype: Any) -> Any:
+    out = np.zeros(shape, dtype)
+    np.add.at(out, index.resolve(arrays), ct)
+    return out
+
+
+REFERENCES["index_set"] = _written
+REFERENCES["scatter"] = _added

@@ -1,0 +1,1401 @@
+"""Numeric programs that people write enter the tests here: functions, arguments, what to expect.
+
+Every program is written once, over a namespace ``np`` that is NumPy (on arrays and on Tensors) or
+``jax.numpy``, and is a factory: ``make(np)`` gives a new function object each time. `PROGRAMS`
+lists them all; `tests/test_programs.py` runs each in every mode.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+import tracegrad as tg
+
+Make = Callable[[Any], Callable[..., Any]]
+
+
+class Draw:
+    """Random arguments from a seed: ``draw(3, 2)`` is a (3, 2) array of normal numbers."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = numpy.random.default_rng(seed)
+
+    def __call__(self, *shape: int) -> numpy.ndarray:
+        return self.random.normal(size=shape)
+
+    def positive(self, *shape: int) -> numpy.ndarray:
+        return self.random.uniform(0.5, 2.0, size=shape)
+
+    def unit(self, *shape: int) -> numpy.ndarray:
+        return self.random.uniform(-0.9, 0.9, size=shape)
+
+    def below(self, high: int, *shape: int) -> numpy.ndarray:
+        return self.random.integers(high, size=shape)
+
+    def mask(self, *shape: int) -> numpy.ndarray:
+        return self.random.random(shape) < 0.5
+
+    def number(self) -> float:
+        return float(self.random.normal())
+
+
+@dataclass(frozen=True)
+class Program:
+    """One entry of the corpus.
+
+    `sizes` are keyword arguments of `draw` that change lengths; `order` is the highest derivative
+    that differences can confirm (0 where float32 hides it); `reference` is the text for JAX where
+    the program itself uses what JAX has not (in-place writing).
+    """
+
+    name: str
+    make: Make
+    draw: Callable[..., tuple[Any, ...]]
+    sizes: tuple[Mapping[str, int], ...]
+    argnums: int | tuple[int, ...]
+    has_aux: bool
+    order: int
+    reference: Make
+    static_argnames: tuple[str, ...]
+
+    def new(self) -> Callable[..., Any]:
+        """The program as a function that nobody has called yet."""
+        return self.make(numpy)
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        return self.new()
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """Fresh arguments, the same on every call."""
+        return self.draw(Draw(0))
+
+    @property
+    def other_args(self) -> list[tuple[Any, ...]]:
+        """Other values, then other lengths."""
+        other_values = [self.draw(Draw(seed)) for seed in (1, 2)]
+        return other_values + [self.draw(Draw(3 + i), **s) for i, s in enumerate(self.sizes)]
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        return (self.argnums,) if isinstance(self.argnums, int) else self.argnums
+
+    def __repr__(self) -> str:
+        return f"<program {self.name}>"
+
+
+PROGRAMS: list[Program] = []
+
+
+def program(
+    draw: Callable[..., tuple[Any, ...]],
+    *sizes: Mapping[str, int],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    order: int = 2,
+    reference: Make | None = None,
+    static_argnames: tuple[str, ...] = (),
+) -> Callable[[Make], Make]:
+    """Enters the decorated factory in `PROGRAMS`."""
+
+    def enter(make: Make) -> Make:
+        made = Program(
+            make.__name__,
+            make,
+            draw,
+            sizes,
+            argnums,
+            has_aux,
+            order,
+            reference or make,
+            static_argnames,
+        )
+        PROGRAMS.append(made)
+        return make
+
+    return enter
+
+
+# -- models -------------------------------------------------------------------------------------
+
+
+@program(
+    lambda draw, n=5, k=3, m=2: (draw(k, m), draw(m), draw(n, k), draw(n, m)),
+    dict(n=8),
+    dict(n=1, k=2),
+    dict(n=3, m=1),
+    argnums=(0, 1),
+    order=3,
+)
+def linear_regression(np):
+    def loss(w, b, x, y):
+        prediction = x @ w + b
+        error = prediction - y
+        return np.mean(error**2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=6, k=3: (draw(k), draw(), draw(n, k), 2.0 * draw.mask(n) - 1.0),
+    dict(n=1),
+    dict(n=9, k=1),
+    argnums=(0, 1),
+    order=3,
+)
+def logistic_regression(np):
+    def loss(w, b, x, y):
+        margin = y * (x @ w + b)
+        return np.mean(np.log1p(np.exp(-margin))) + 0.01 * np.sum(w * w)
+
+    return loss
+
+
+@program(
+    lambda draw, n=5, k=4, c=3: (draw(k, c), draw(c), draw(n, k), draw.below(c, n)),
+    dict(n=2),
+    dict(n=7, k=2, c=5),
+    argnums=(0, 1),
+    order=3,
+)
+def softmax_regression(np):
+    def loss(w, b, x, labels):
+        logits = x @ w + b
+        shifted = logits - np.max(logits, axis=1, keepdims=True)
+        log_normaliser = np.log(np.sum(np.exp(shifted), axis=1))
+        chosen = shifted[np.arange(x.shape[0]), labels]
+        return np.mean(log_normaliser - chosen)
+
+    return loss
+
+
+@program(
+    lambda draw, n=5: (
+        [(draw(3, 4), draw(4)), (draw(4, 4), draw(4)), (draw(4, 1), draw(1))],
+        draw(n, 3),
+        draw(n, 1),
+    ),
+    dict(n=1),
+    dict(n=11),
+)
+def mlp(np):
+    def loss(layers, x, y):
+        h = x
+        for w, b in layers[:-1]:
+            h = np.tanh(h @ w + b)
+        w, b = layers[-1]
+        return np.mean((h @ w + b - y) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=6: (draw(4, 8), draw(8), draw(8, 2), draw(n, 4), draw(n, 2)),
+    dict(n=2),
+    argnums=(0, 1, 2),
+)
+def relu_network(np):
+    def loss(w1, b1, w2, x, y):
+        hidden = np.maximum(x @ w1 + b1, 0.0)
+        out = hidden @ w2
+        return np.sum((out - y) ** 2) / x.shape[0]
+
+    return loss
+
+
+@program(
+    lambda draw, t=4, k=3, h=5: (
+        {"w": draw(h, h), "u": draw(k, h), "b": draw(h), "v": draw(h)},
+        draw(t, k),
+        draw(t),
+    ),
+    dict(t=1),
+    dict(t=6, k=1, h=2),
+)
+def rnn(np):
+    def loss(parameters, xs, ys):
+        state = 0.0 * parameters["b"]
+        total = 0.0
+        for t in range(len(xs)):
+            state = np.tanh(state @ parameters["w"] + xs[t] @ parameters["u"] + parameters["b"])
+            total = total + (state @ parameters["v"] - ys[t]) ** 2
+        return total / len(xs)
+
+    return loss
+
+
+@program(
+    lambda draw, n=5, d=4: (draw(d, d), draw(d, d), draw(d, d), draw(n, d)),
+    dict(n=1),
+    dict(n=3, d=2),
+    argnums=(0, 1, 2, 3),
+)
+def attention(np):
+    def loss(wq, wk, wv, x):
+        q, k, v = x @ wq, x @ wk, x @ wv
+        scores = q @ k.T / np.sqrt(float(q.shape[1]))
+        scores = scores - np.max(scores, axis=-1, keepdims=True)
+        weights = np.exp(scores)
+        weights = weights / np.sum(weights, axis=-1, keepdims=True)
+        return np.sum((weights @ v) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw, b=2, h=2, n=3, d=4: (draw(b, h, n, d), draw(b, h, n, d), draw(b, h, n, d)),
+    dict(b=1),
+    dict(n=5, h=1),
+    argnums=(0, 1, 2),
+)
+def multi_head_attention(np):
+    def loss(q, k, v):
+        scores = np.einsum("bhid,bhjd->bhij", q, k) * 0.5
+        weights = np.exp(scores - np.max(scores, axis=3, keepdims=True))
+        weights = weights / np.sum(weights, axis=3, keepdims=True)
+        mixed = np.einsum("bhij,bhjd->bhid", weights, v)
+        merged = np.reshape(np.swapaxes(mixed, 1, 2), (q.shape[0], q.shape[2], -1))
+        return np.mean(np.tanh(merged))
+
+    return loss
+
+
+@program(
+    lambda draw, n=3, k=6: (draw(n, k), draw(k), draw(k)),
+    dict(n=1),
+    dict(n=5, k=2),
+    argnums=(0, 1, 2),
+)
+def layer_norm(np):
+    def loss(x, gain, bias):
+        mean = np.mean(x, axis=-1, keepdims=True)
+        variance = np.mean((x - mean) ** 2, axis=-1, keepdims=True)
+        normal = (x - mean) / np.sqrt(variance + 1e-5)
+        return np.sum(np.sin(gain * normal + bias))
+
+    return loss
+
+
+@program(
+    lambda draw, n=6, k=3: (draw(n, k), draw.positive(k), draw(k), draw(n, k)),
+    dict(n=2),
+    dict(n=4, k=1),
+    argnums=(0, 1, 2),
+)
+def batch_norm(np):
+    def loss(x, gain, bias, target):
+        mean = np.mean(x, axis=0)
+        std = np.sqrt(np.var(x, axis=0) + 1e-5)
+        out = gain * (x - mean) / std + bias
+        return np.mean((out - target) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=7, k=3: (draw(k), draw(n)),
+    dict(n=5),
+    dict(n=9, k=2),
+    argnums=(0, 1),
+)
+def convolution_by_slices(np):
+    def loss(kernel, signal):
+        width = signal.shape[0] - kernel.shape[0] + 1
+        out = sum(kernel[i] * signal[i : i + width] for i in range(kernel.shape[0]))
+        return np.sum(np.tanh(out) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw, h=5, w=6: (draw(3, 3), draw(2, h, w)),
+    dict(h=4, w=4),
+    argnums=(0, 1),
+)
+def convolution_2d(np):
+    def loss(kernel, images):
+        rows, columns = images.shape[1] - 2, images.shape[2] - 2
+        out = 0.0
+        for i in range(3):
+            for j in range(3):
+                out = out + kernel[i, j] * images[:, i : i + rows, j : j + columns]
+        return np.mean(np.maximum(out, 0.1 * out))
+
+    return loss
+
+
+@program(
+    lambda draw, v=6, n=4, d=3: (draw(v, d), draw(d, v), draw.below(v, n), draw.below(v, n)),
+    dict(n=7),
+    dict(v=3, n=2, d=2),
+    argnums=(0, 1),
+)
+def embedding_lookup(np):
+    def loss(table, decoder, tokens, targets):
+        logits = table[tokens] @ decoder
+        shifted = logits - np.max(logits, axis=1, keepdims=True)
+        log_p = shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+        return -np.mean(log_p[np.arange(len(targets)), targets])
+
+    return loss
+
+
+# -- science and finance ------------------------------------------------------------------------
+
+
+@program(lambda draw, n=5: (draw(n),), dict(n=2), dict(n=10), order=3)
+def rosenbrock(np):
+    def loss(x):
+        return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=4: (
+        100.0 * draw.positive(n),
+        100.0 * draw.positive(n),
+        0.02,
+        0.3,
+        draw.positive(n),
+    ),
+    dict(n=1),
+    argnums=(0, 2, 3),
+)
+def black_scholes(np):
+    def normal_cdf(z):
+        return 0.5 * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (z + 0.044715 * z**3)))
+
+    def price(spot, strike, rate, volatility, time):
+        spread = volatility * np.sqrt(time)
+        d1 = (np.log(spot / strike) + (rate + 0.5 * volatility**2) * time) / spread
+        d2 = d1 - spread
+        discounted = strike * np.exp(-rate * time)
+        return np.sum(spot * normal_cdf(d1) - discounted * normal_cdf(d2))
+
+    return price
+
+
+@program(
+    lambda draw, n=4: (draw(n, 3), draw(n, 3), draw.positive(n)),
+    dict(n=2),
+    dict(n=6),
+    argnums=(0, 1),
+)
+def n_body_energy(np):
+    def energy(position, velocity, mass):
+        kinetic = 0.5 * np.sum(mass * np.sum(velocity**2, axis=1))
+        potential = 0.0
+        for i in range(len(mass)):
+            for j in range(i):
+                distance = np.sqrt(np.sum((position[i] - position[j]) ** 2) + 1e-2)
+                potential = potential - mass[i] * mass[j] / distance
+        return kinetic + potential
+
+    return energy
+
+
+@program(
+    lambda draw, n=6, k=3, d=2: (draw(k), draw(k, d), draw(k, d), draw(n, d)),
+    dict(n=1),
+    dict(n=4, k=2, d=3),
+    argnums=(0, 1, 2),
+)
+def gaussian_mixture(np):
+    def log_sum_exp(x, axis):
+        top = np.max(x, axis=axis, keepdims=True)
+        return np.squeeze(top + np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)), axis)
+
+    def negative_log_likelihood(logits, means, log_scales, x):
+        log_weights = logits - log_sum_exp(logits, 0)
+        z = (x[:, None, :] - means) / np.exp(log_scales)
+        log_density = -0.5 * np.sum(z**2, axis=2) - np.sum(log_scales, axis=1)
+        return -np.mean(log_sum_exp(log_weights + log_density, 1))
+
+    return negative_log_likelihood
+
+
+@program(
+    lambda draw, k=3: (draw(k), draw(k, k), draw(k, k), draw(k), draw(), 0.5),
+    dict(k=2),
+    argnums=(0, 1, 2),
+)
+def kalman_step(np):
+    def step(mean, root, dynamics, sensor, reading, noise):
+        covariance = root @ root.T
+        mean = dynamics @ mean
+        covariance = dynamics @ covariance @ dynamics.T + 0.1 * np.eye(len(mean))
+        innovation = reading - sensor @ mean
+        variance = sensor @ covariance @ sensor + noise**2
+        gain = covariance @ sensor / variance
+        mean = mean + gain * innovation
+        covariance = covariance - np.outer(gain, sensor) @ covariance
+        return np.sum(mean**2) + np.trace(covariance) + np.log(variance)
+
+    return step
+
+
+@program(lambda draw, n=5: (draw(n), draw.number()), dict(n=1), argnums=(0, 1), order=3)
+def polynomial_by_horner(np):
+    def value(coefficients, x):
+        total = 0.0
+        for c in coefficients[::-1]:
+            total = total * x + c
+        return np.sin(total)
+
+    return value
+
+
+@program(lambda draw, n=7: (draw(n), draw(n)), dict(n=1), dict(n=0), argnums=(0, 1))
+def huber(np):
+    def loss(prediction, target, delta=1.0):
+        error = np.abs(prediction - target)
+        quadratic = 0.5 * error**2
+        linear = delta * (error - 0.5 * delta)
+        return np.sum(np.where(error < delta, quadratic, linear))
+
+    return loss
+
+
+@program(lambda draw, n=6: (draw(n, 3), 4.0 * draw.positive(n)), dict(n=2))
+def spring_network(np):
+    def energy(x, lengths):
+        edges = np.roll(x, -1, axis=0) - x
+        stretch = np.sqrt(np.sum(edges * edges, axis=1) + 1e-3) - lengths
+        return 0.5 * np.sum(stretch**2)
+
+    return energy
+
+
+@program(lambda draw, n=8: (draw(n), 0.1), dict(n=3), dict(n=12), argnums=(0, 1))
+def heat_equation(np):
+    def misfit(u, rate):
+        for _ in range(5):
+            u = u + rate * (np.roll(u, 1) - 2.0 * u + np.roll(u, -1))
+        return np.sum(u**4)
+
+    return misfit
+
+
+@program(lambda draw: (draw(2), 0.05), argnums=(0, 1))
+def runge_kutta(np):
+    def slope(state):
+        position, velocity = state[0], state[1]
+        return np.stack([velocity, -np.sin(position) - 0.1 * velocity])
+
+    def final_energy(state, dt):
+        for _ in range(3):
+            k1 = slope(state)
+            k2 = slope(state + 0.5 * dt * k1)
+            k3 = slope(state + 0.5 * dt * k2)
+            k4 = slope(state + dt * k3)
+            state = state + dt / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        return 0.5 * state[1] ** 2 - np.cos(state[0])
+
+    return final_energy
+
+
+@program(lambda draw, n=4: (draw(n, n), draw(n)), dict(n=2), argnums=(0, 1))
+def power_iteration(np):
+    def rayleigh(a, v):
+        symmetric = a + a.T
+        for _ in range(4):
+            v = symmetric @ v
+            v = v / np.sqrt(v @ v)
+        return v @ symmetric @ v
+
+    return rayleigh
+
+
+# -- where, masks, branches ---------------------------------------------------------------------
+
+
+def _where_untaken_sqrt_in_jax(np):
+    def loss(x):
+        below = np.where(x >= 0.0, -1.0, x)
+        return np.sum(np.where(x >= 0.0, x, np.sqrt(-below) * np.exp(-below)))
+
+    return loss
+
+
+@program(lambda draw, n=6: (draw(n),), dict(n=1), dict(n=0), reference=_where_untaken_sqrt_in_jax)
+def where_untaken_sqrt(np):
+    def loss(x):
+        return np.sum(np.where(x >= 0.0, x, np.sqrt(-x) * np.exp(-x)))
+
+    return loss
+
+
+def _where_untaken_log_in_jax(np):
+    def loss(x, scale):
+        above = np.where(x > 0.1, x, 1.0)
+        safe = np.where(x > 0.1, np.log(above) / above, scale * x)
+        return np.sum(safe**2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=6: (numpy.append(draw(n), 0.0), draw.number()),
+    dict(n=2),
+    reference=_where_untaken_log_in_jax,
+)
+def where_untaken_log(np):
+    def loss(x, scale):
+        safe = np.where(x > 0.1, np.log(x) / x, scale * x)
+        return np.sum(safe**2)
+
+    return loss
+
+
+def _where_of_where_in_jax(np):
+    def loss(x, b):
+        high = np.log(np.where(x > 0.5, x, 1.0))
+        low = np.sqrt(-np.where(x > -0.5, -1.0, x)) + b
+        y = np.where(x > 0.5, high, np.where(x > -0.5, x * b, low))
+        return np.mean(y * y)
+
+    return loss
+
+
+@program(
+    lambda draw, n=5: (draw(n, 3), draw(3)),
+    dict(n=1),
+    argnums=(0, 1),
+    reference=_where_of_where_in_jax,
+)
+def where_of_where(np):
+    def loss(x, b):
+        y = np.where(x > 0.5, np.log(x), np.where(x > -0.5, x * b, np.sqrt(-x) + b))
+        return np.mean(y * y)
+
+    return loss
+
+
+@program(lambda draw, n=6: (draw(n), draw.mask(n)), dict(n=3))
+def boolean_mask_given(np):
+    def loss(x, mask):
+        return np.sum(np.exp(x[mask])) + np.sum(x[~mask] ** 2)
+
+    return loss
+
+
+@program(lambda draw, n=6: (draw(n),), dict(n=9))
+def boolean_mask_of_values(np):
+    def loss(x):
+        positive = x[x > 0.0]
+        return np.sum(positive**3) - np.sum(x)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n),), dict(n=2))
+def branch_on_value(np):
+    def loss(x):
+        if x[0] > 0:
+            y = np.exp(x)
+        else:
+            y = x**2
+        return np.sum(y * x)
+
+    return loss
+
+
+@program(lambda draw: (draw(3),))
+def while_on_value(np):
+    def steps(x):
+        y = x
+        while np.sum(y * y) < 100.0:
+            y = y * 2.0 + x
+        return np.sum(y)
+
+    return steps
+
+
+@program(lambda draw, n=4: (draw(n), 0.5), dict(n=1), order=2, argnums=(0, 1))
+def early_return(np):
+    def loss(x, threshold):
+        total = np.sum(x)
+        if total > 1.0:
+            return total * threshold
+        total = total + np.sum(x**2)
+        if total > 1.0:
+            return np.sqrt(total) * threshold
+        return np.exp(total) * threshold
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n),), dict(n=3))
+def early_break(np):
+    def loss(x):
+        total = 0.0 * x[0]
+        for item in x:
+            if item < -0.5:
+                break
+            total = total + item**2
+        return np.cos(total)
+
+    return loss
+
+
+@program(lambda draw: (draw(), draw()), argnums=(0, 1))
+def larger_of_two(np):
+    def larger(a, b):
+        return max(a, b) * min(a * a, b * b)
+
+    return larger
+
+
+@program(lambda draw, n=5: (draw(n),), dict(n=3))
+def index_of_largest(np):
+    def loss(x):
+        i = np.argmax(x)
+        return x[i] ** 2 + np.sum(x) * x[0]
+
+    return loss
+
+
+@program(lambda draw: (draw.positive(), 6))
+def recursion(np):
+    def power(x, n):
+        if n == 0:
+            return 1.0
+        half = power(x, n // 2)
+        return half * half * x if n % 2 else half * half
+
+    def loss(x, n):
+        return np.log(power(x, n) + 1.0)
+
+    return loss
+
+
+# -- broadcasting and shapes --------------------------------------------------------------------
+
+
+@program(
+    lambda draw, n=3, m=4: (draw(n, 1), draw(1, m), draw(m), draw()),
+    dict(n=1),
+    dict(n=5, m=1),
+    dict(n=0),
+    argnums=(0, 1, 2, 3),
+    order=3,
+)
+def broadcasting_rows_and_columns(np):
+    def loss(column, row, vector, scalar):
+        table = column * row + vector / (2.0 + scalar**2)
+        return np.sum(np.sin(table)) + np.sum(scalar - column)
+
+    return loss
+
+
+@program(
+    lambda draw, b=2, n=3: (draw(n), draw(b, 1, n), draw(4, 1)),
+    dict(b=1),
+    dict(n=2, b=5),
+    argnums=(0, 1, 2),
+    order=3,
+)
+def broadcasting_ranks(np):
+    def loss(a, b, c):
+        return np.sum(np.tanh(a + b * c) * c - a)
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n, n),), dict(n=1), dict(n=5), order=3)
+def broadcasting_against_itself(np):
+    def loss(x):
+        return np.sum((x - np.mean(x, axis=0)) * x[:, :1] / (1.0 + np.sum(x**2, axis=1)[:, None]))
+
+    return loss
+
+
+@program(lambda draw: (draw(1, 3, 1), draw(1), draw(1, 1)), argnums=(0, 1, 2), order=3)
+def axes_of_length_one(np):
+    def loss(a, b, c):
+        return np.sum(np.squeeze(a * b, axis=0) @ c) + np.mean(np.exp(b) * c)
+
+    return loss
+
+
+@program(lambda draw, n=0: (draw(n, 3), draw(3)), dict(n=2), argnums=(0, 1))
+def empty_batch(np):
+    def loss(x, w):
+        h = np.tanh(x * w)
+        return np.sum(h) + np.sum(w**2) + np.sum(h @ w)
+
+    return loss
+
+
+@program(lambda draw, n=0: (draw(n),), dict(n=3), order=0)
+def mean_of_empty(np):
+    def loss(x):
+        return np.mean(x * x)
+
+    return loss
+
+
+@program(lambda draw: (draw(), draw(), draw()), argnums=(0, 1, 2), order=3)
+def zero_dimensional_arrays(np):
+    def loss(a, b, c):
+        return a * np.sin(b) + np.exp(c * a) / (1.0 + b**2)
+
+    return loss
+
+
+@program(lambda draw: (0.7, 1.3, -0.4), argnums=(0, 1, 2), order=3)
+def python_floats(np):
+    def loss(a, b, c):
+        return a**2 * b - np.sin(c) / b + a * 3
+
+    return loss
+
+
+@program(lambda draw: (numpy.float64(0.7), numpy.float64(-0.4)), argnums=(0, 1), order=3)
+def numpy_scalars(np):
+    def loss(a, b):
+        return np.hypot(a, b) * np.exp(a - b)
+
+    return loss
+
+
+@program(lambda draw, n=4, m=3: (draw(n, m),), dict(n=2), dict(m=5))
+def slices_of_every_kind(np):
+    def loss(x):
+        return (
+            np.sum(x[1:] * x[:-1])
+            + np.sum(x[::-1] * x)
+            + np.sum(x[..., 0] ** 3)
+            + np.sum(x[::2, -1])
+            + np.sum(x[:, None, :] * x[None])
+            + x[0, 1] * x[-1, -1]
+            + np.sum(np.sin(x[0]) * x[:, 1:2])
+        )
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n, 3), draw.below(4, 5), draw.below(3, 5)))
+def integer_indexing(np):
+    def loss(x, rows, columns):
+        return np.sum(x[rows] ** 2) + np.sum(x[rows, columns] * x[0, 0]) + np.sum(x[:, columns])
+
+    return loss
+
+
+@program(lambda draw, n=6: (draw(n), draw.below(6, 8)), dict(n=7))
+def repeated_indices(np):
+    def loss(x, i):
+        twice = x[i] * x[i[::-1]]
+        return np.sum(twice) + np.sum(x[np.array([0, 0, 1, 0])] ** 3)
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n, 4), draw.below(4, n)), dict(n=5))
+def take_along(np):
+    def loss(x, columns):
+        picked = np.take_along_axis(x, columns[:, None], axis=1)
+        return np.sum(np.exp(picked)) + np.sum(np.take(x, columns, axis=1) ** 2)
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n, 4),), dict(n=1), dict(n=6), order=3)
+def reshapes(np):
+    def loss(x):
+        flat = np.reshape(x, (-1,))
+        pairs = flat.reshape(-1, 2)
+        cube = np.transpose(np.reshape(x, (-1, 2, 2)), (2, 0, 1))
+        moved = np.moveaxis(cube, 0, -1)
+        return np.sum(pairs[:, 0] * pairs[:, 1]) + np.sum(moved**3) + np.sum(np.ravel(x.T) ** 2)
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n), draw(n)), dict(n=1), dict(n=5), argnums=(0, 1))
+def joining(np):
+    def loss(a, b):
+        joined = np.concatenate([a, b * b, a])
+        stacked = np.stack([a, b, a * b], axis=1)
+        tall = np.vstack([a, b])
+        return (
+            np.sum(np.sin(joined))
+            + np.sum(stacked**2)
+            + np.sum(np.hstack([a, b]) ** 3)
+            + (np.sum(tall[0] * tall[1]))
+        )
+
+    return loss
+
+
+@program(lambda draw, n=6: (draw(n, 2),), dict(n=9))
+def splitting(np):
+    def loss(x):
+        first, second, third = np.split(x, 3)
+        left, right = np.split(x, [1], axis=1)
+        return np.sum(first * second * third) + np.sum(left * right)
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n, 2),), dict(n=1), dict(n=4))
+def repeating_and_flipping(np):
+    def loss(x):
+        tiled = np.tile(x, (2, 3))
+        repeated = np.repeat(x, 2, axis=0)
+        flipped = np.flip(x, axis=1)
+        padded = np.pad(x, ((1, 2), (0, 1)))
+        return (
+            np.sum(tiled**2)
+            + np.sum(np.sin(repeated))
+            + np.sum(flipped * x)
+            + np.sum(np.roll(x, 1, axis=0) * x)
+            + np.sum((padded + 1.0) ** 3)
+            + np.sum(np.broadcast_to(x[0], (4, 2)) ** 3)
+        )
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n, n), draw(n)), dict(n=1), dict(n=4), argnums=(0, 1))
+def matrix_functions(np):
+    def loss(a, v):
+        return (
+            np.trace(a @ a)
+            + np.sum(np.tril(a) * np.triu(a.T) ** 2)
+            + np.sum(np.diagonal(a) * v)
+            + np.sum(np.outer(v, v) * a)
+            + np.tensordot(a, a, axes=2)
+            + np.dot(v, a @ v)
+        )
+
+    return loss
+
+
+@program(
+    lambda draw, b=2, n=3, k=2: (draw(b, n, k), draw(k, n), draw(b, k)),
+    dict(b=1),
+    dict(n=1, k=4),
+    argnums=(0, 1, 2),
+)
+def batched_products(np):
+    def loss(a, b, c):
+        whole = a @ b
+        rows = np.matmul(a, c[:, :, None])
+        return np.sum(whole**2) + np.sum(np.sin(rows)) + np.sum(np.einsum("bnk,kn->b", a, b) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=3, m=2: (draw(n, m), draw(m, n), draw(n)),
+    dict(n=2, m=4),
+    argnums=(0, 1, 2),
+)
+def einsum_of_every_kind(np):
+    def loss(a, b, v):
+        return (
+            np.einsum("ij,ji->", a, b)
+            + np.sum(np.einsum("ij,jk->ik", a, b) ** 2)
+            + np.einsum("i,ij,ji->", v, a, b)
+            + np.sum(np.einsum("i,j->ij", v, v) ** 3)
+            + np.sum(np.einsum("ij->j", a) ** 2)
+            + np.einsum("ii->", a @ b)
+        )
+
+    return loss
+
+
+# -- reductions ---------------------------------------------------------------------------------
+
+
+@program(lambda draw, n=4, m=3: (draw(n, m),), dict(n=1), dict(m=5))
+def reductions_along_axes(np):
+    def loss(x):
+        return (
+            np.sum(np.sum(x, axis=0) ** 2)
+            + np.sum(np.mean(x, axis=1) ** 3)
+            + np.sum(np.sum(x**2, axis=(0, 1), keepdims=True) * x)
+            + np.sum(x.sum(axis=-1, keepdims=True) * x.mean(0))
+        )
+
+    return loss
+
+
+@program(lambda draw, n=4, m=3: (draw(n, m),), dict(n=2), dict(m=1))
+def extremes(np):
+    def loss(x):
+        spread = np.max(x, axis=0) - np.min(x, axis=0)
+        return np.sum(spread**2) + np.max(x) * np.min(x) + np.sum(x * np.max(x, axis=1)[:, None])
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n, 2),), dict(n=3))
+def spreads(np):
+    def loss(x):
+        scaled = (x - np.mean(x, axis=0)) / np.std(x, axis=0)
+        return np.sum(scaled**3) + np.var(x) + np.linalg.norm(x)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw.positive(n), draw(n, 3)), dict(n=1), argnums=(0, 1))
+def products(np):
+    def loss(x, y):
+        return np.prod(x) + np.sum(np.prod(y, axis=1) ** 2) + np.prod(1.0 + y**2)
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n), draw(3, n)), dict(n=1), dict(n=8), argnums=(0, 1))
+def running_sums(np):
+    def loss(x, y):
+        walk = np.cumsum(x)
+        return np.sum(np.sin(walk) * x) + np.sum(np.cumsum(y, axis=1) ** 2 * np.cumsum(y, axis=0))
+
+    return loss
+
+
+# -- elementwise --------------------------------------------------------------------------------
+
+
+@program(lambda draw, n=6: (draw(n), draw.positive(n)), dict(n=1), argnums=(0, 1), order=3)
+def elementwise_chain(np):
+    def loss(x, y):
+        a = np.sin(x) * np.cos(y)
+        b = np.exp(-(a**2)) + np.log(y)
+        c = np.tanh(b) / (1.0 + np.abs(x))
+        return np.sum(np.sqrt(y) * c - np.arctan(a * b))
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw.unit(n), draw.positive(n)), dict(n=2), argnums=(0, 1))
+def function_zoo(np):
+    def loss(u, p):
+        return np.sum(
+            np.arcsin(u)
+            + np.arccos(u) * u
+            + np.arctanh(u)
+            + np.arcsinh(u) * np.sinh(u)
+            + np.cosh(u)
+            + np.tan(u)
+            + np.arccosh(p + 1.0)
+            + np.log2(p) * np.log10(p)
+            + np.expm1(u) * np.log1p(p)
+            + np.cbrt(p)
+            + np.exp2(u)
+            + np.arctan2(u, p)
+            + np.logaddexp(u, p)
+            + np.square(u) / np.hypot(u, p)
+        )
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw.positive(n), draw(n)), dict(n=1), argnums=(0, 1))
+def powers(np):
+    def loss(x, y):
+        return np.sum(
+            x**2 + x**3 - x**0.5 + x**-1 + x**-1.5 + 2.0**y + x**y + np.power(x, 1) + y**2 + x**0
+        )
+
+    return loss
+
+
+@program(lambda draw, n=8: (2.0 * draw(n), draw(n)), dict(n=1), argnums=(0, 1))
+def clipping(np):
+    def loss(x, y):
+        clipped = np.clip(x, -1.0, 1.0)
+        return np.sum(clipped * y + np.maximum(x, y) ** 2 - np.minimum(x, 0.3) + np.sign(x) * x)
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n), draw.positive(n)), dict(n=2), argnums=(0, 1))
+def rounding(np):
+    def loss(x, y):
+        return np.sum(x % y + x * np.floor(3.0 * x) - np.ceil(x) * y + (x // y) * y)
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n), draw.number()), dict(n=1), argnums=(0, 1))
+def complex_phase(np):
+    def loss(x, shift):
+        wave = np.exp(1j * (x + shift))
+        total = np.sum(wave * x)
+        return np.abs(total) + np.sum(np.real(wave) * np.imag(wave))
+
+    return loss
+
+
+# -- filling arrays -----------------------------------------------------------------------------
+
+
+def _fill_recurrence_in_jax(np):
+    def loss(x, a):
+        y = [x[0]]
+        for i in range(1, 4):
+            y.append(np.sin(y[-1]) * a + x[i])
+        return np.sum(np.stack(y) ** 2)
+
+    return loss
+
+
+@program(
+    lambda draw: (draw(4), draw.number()),
+    argnums=(0, 1),
+    reference=_fill_recurrence_in_jax,
+)
+def fill_by_recurrence(np):
+    def loss(x, a):
+        y = tg.zeros(4)
+        y[0] = x[0]
+        for i in range(1, 4):
+            y[i] = np.sin(y[i - 1]) * a + x[i]
+        return np.sum(y**2)
+
+    return loss
+
+
+def _fill_slices_in_jax(np):
+    def loss(x):
+        first = np.stack([x * 2.0, np.exp(x), 0.0 * x])
+        first = first.at[:, 1].set(x[0])
+        return np.sum(first**2) + np.sum(first[1:] * x)
+
+    return loss
+
+
+@program(lambda draw: (draw(3),), order=2, reference=_fill_slices_in_jax)
+def fill_slices(np):
+    def loss(x):
+        y = tg.zeros((3, 3))
+        y[0] = x * 2.0
+        y[1, :] = np.exp(x)
+        y[:, 1] = x[0]
+        return np.sum(y**2) + np.sum(y[1:] * x)
+
+    return loss
+
+
+def _fill_masked_in_jax(np):
+    def loss(x):
+        y = x * x
+        z = np.where(x > 0.0, 0.0, y)
+        return np.sum(z * x) + np.sum(y)
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n),), dict(n=2), order=2, reference=_fill_masked_in_jax)
+def fill_masked(np):
+    def loss(x):
+        y = x * x
+        before = np.sum(y)
+        y[x > 0.0] = 0.0
+        return np.sum(y * x) + before
+
+    return loss
+
+
+def _augmented_in_jax(np):
+    def loss(x, y):
+        z = (x * 1.0 + y) * x - 0.5
+        z = z / 2.0
+        z = z.at[0].add(y[1] ** 2)
+        return np.sum(z**3)
+
+    return loss
+
+
+@program(
+    lambda draw, n=4: (draw(n), draw(n)),
+    dict(n=2),
+    argnums=(0, 1),
+    reference=_augmented_in_jax,
+)
+def augmented_assignment(np):
+    def loss(x, y):
+        z = x * 1.0
+        z += y
+        z *= x
+        z -= 0.5
+        z /= 2.0
+        z[0] += y[1] ** 2
+        return np.sum(z**3)
+
+    return loss
+
+
+def _write_after_use_in_jax(np):
+    def loss(x):
+        y = np.exp(x)
+        z = np.sin(y)
+        y = y.at[0].set(z[1])
+        return np.sum(y * z)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n),), dict(n=3), order=2, reference=_write_after_use_in_jax)
+def write_after_use(np):
+    def loss(x):
+        y = np.exp(x)  # its derivative needs y as it was
+        z = np.sin(y)
+        y[0] = z[1]
+        return np.sum(y * z)
+
+    return loss
+
+
+# -- structure of arguments and results ---------------------------------------------------------
+
+
+@program(lambda draw, n=4: ({"w": draw(3), "b": draw(), "unused": draw(2)}, draw(n, 3)), dict(n=1))
+def dict_of_parameters(np):
+    def loss(parameters, x):
+        return np.sum(np.tanh(x @ parameters["w"] + parameters["b"]))
+
+    return loss
+
+
+@program(lambda draw: ([draw(2), [draw(2), draw(3)]], (draw(2), {"c": draw(3)})), argnums=(0, 1))
+def nested_lists_and_tuples(np):
+    def loss(a, b):
+        first, (second, third) = a
+        d, rest = b
+        return np.sum(first * second * d) + np.sum(third * np.exp(rest["c"]))
+
+    return loss
+
+
+Affine = namedtuple("Affine", ["weight", "bias"])
+
+
+@program(lambda draw, n=3: (Affine(draw(2, 2), draw(2)), draw(n, 2)), dict(n=1))
+def named_tuple(np):
+    def loss(layer, x):
+        return np.sum((x @ layer.weight + layer.bias) ** 2)
+
+    return loss
+
+
+@dataclass
+class Ellipse:
+    """Parameters as a dataclass."""
+
+    center: Any
+    radii: Any
+
+
+@program(lambda draw, n=3: (Ellipse(draw(2), draw.positive(2)), draw(n, 2)), dict(n=5))
+def data_class(np):
+    def loss(ellipse, points):
+        z = (points - ellipse.center) / ellipse.radii
+        return np.sum((np.sum(z**2, axis=1) - 1.0) ** 2)
+
+    return loss
+
+
+@program(lambda draw: (draw(3), {"scale": 2.0, "shift": -0.5}), argnums=(0, 1))
+def floats_in_a_dict(np):
+    def loss(x, options):
+        return np.sum(np.sin(options["scale"] * x + options["shift"]))
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n), draw(n)), dict(n=2), has_aux=True, argnums=(0, 1))
+def auxiliary_output(np):
+    def loss(x, y):
+        prediction = np.tanh(x)
+        error = prediction - y
+        return np.sum(error**2), {"prediction": prediction, "largest": np.max(np.abs(error))}
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n),), dict(n=1), has_aux=True)
+def auxiliary_argument(np):
+    def loss(x):
+        return np.sum(x**2), (x, 7, "seven")
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n), 3), dict(n=1))
+def integer_exponent(np):
+    def loss(x, n):
+        return np.sum(x**n) / n
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n), draw.below(5, n), draw.mask(n)), dict(n=4))
+def integers_and_flags_as_data(np):
+    def loss(x, counts, flags):
+        return np.sum(x**2 * counts) + np.sum(np.sin(x) * flags) + np.sum(counts)
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n), "cubic", True), dict(n=2))
+def words_and_switches(np):
+    def loss(x, kind, halve):
+        power = {"square": 2, "cubic": 3}[kind]
+        y = np.sum(x**power)
+        return y / 2 if halve else y
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n), 2), dict(n=2), order=2, static_argnames=("repeats",))
+def static_repeats(np):
+    def loss(x, repeats):
+        for _ in range(repeats):
+            x = np.sin(x) + x
+        return np.sum(x)
+
+    return loss
+
+
+@program(lambda draw, n=3: (draw(n),), dict(n=2))
+def defaults_and_keywords(np):
+    def scaled(x, *, scale=2.0, power=2):
+        return scale * x**power
+
+    def loss(x, offset=0.5, weights=(1.0, 3.0)):
+        return np.sum(weights[0] * scaled(x) + weights[1] * scaled(x, power=3, scale=offset))
+
+    return loss
+
+
+# -- Python around arrays -----------------------------------------------------------------------
+
+
+@program(lambda draw, n=3: (draw(3), draw(n, 3)), dict(n=1))
+def closure_over_arrays(np):
+    target = np.asarray([0.5, -1.0, 2.0])
+    weights = np.asarray([[1.0, 2.0, 0.5]])
+
+    def loss(w, x):
+        return np.sum(weights * (x * w - target) ** 2)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n), draw(n)), dict(n=1), argnums=(0, 1))
+def helper_functions(np):
+    def normalise(v):
+        shifted = v - np.mean(v)
+        return shifted / np.sqrt(np.mean(shifted**2) + 0.1)
+
+    def correlation(a, b):
+        return np.mean(normalise(a) * normalise(b))
+
+    return correlation
+
+
+@program(lambda draw, n=3: (draw(n, 2),), dict(n=1))
+def comprehension(np):
+    def loss(x):
+        rows = [np.sin(row) * i for i, row in enumerate(x, start=1)]
+        return np.sum(np.stack(rows) ** 2) + sum(row[0] * row[1] for row in x)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n),), dict(n=2))
+def value_used_many_times(np):
+    def loss(x):
+        y = np.exp(0.1 * x)
+        z = y * y + y
+        return np.sum(z * y) + np.sum(z) + np.sum(y)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n), draw(n)), dict(n=2), argnums=(0, 1))
+def dead_code_and_unused_arguments(np):
+    def loss(x, unused):
+        forgotten = np.exp(unused) * 3.0
+        forgotten = forgotten + x
+        return np.sum(x * x)
+
+    return loss
+
+
+@program(lambda draw: (draw(),))
+def returns_its_argument(np):
+    def identity(x):
+        return x
+
+    return identity
+
+
+@program(lambda draw, n=3: (draw(n),), dict(n=2))
+def constant_result(np):
+    def constant(x):
+        return np.sum(np.floor(x)) * 2.0
+
+    return constant
+
+
+@program(lambda draw, n=3: (draw(n),), dict(n=2))
+def one_array_twice(np):
+    def product(a, b):
+        return np.sum(a * np.sin(b))
+
+    def loss(x):
+        return product(x, x) + product(x, 2.0 * x)
+
+    return loss
+
+
+# -- precision ----------------------------------------------------------------------------------
+
+
+@program(
+    lambda draw, n=4: (
+        draw(3).astype("float32"),
+        draw(n, 3).astype("float32"),
+        draw(n).astype("float32"),
+    ),
+    dict(n=1),
+    order=0,
+)
+def single_precision(np):
+    def loss(w, x, y):
+        error = np.tanh(x @ w) - y
+        return np.mean(error**2) + 0.1 * np.sum(w**2)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n).astype("float32"), draw(n)), dict(n=1), argnums=(0, 1), order=0)
+def mixed_precision(np):
+    def loss(x, y):
+        return np.sum(x * y + np.sin(x)) + np.sum(x**2 * 0.5)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n).astype("float32"), 0.5, 3), dict(n=2), order=0)
+def numbers_keep_single_precision(np):
+    def loss(x, scale, n):
+        return np.sum(x * scale / n + np.sqrt(x * x + 1.0) * 2)
+
+    return loss

@@ -1,0 +1,476 @@
+"""Every op of the table is tried because it is in the table.
+
+Values against NumPy, types against type rules, derivatives against differences and against JAX,
+second derivatives, dtypes, broadcasting, empty and non-contiguous operands, both targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from checks import (
+    assert_close,
+    assert_same_bits,
+    direction_like,
+    dot,
+    leaves,
+    slope,
+    wide_jax,
+)
+from op_samples import (
+    CLOSE,
+    DTYPES,
+    GENERATORS,
+    NOT_IN_JAX,
+    REFERENCES,
+    TOGETHER,
+    Draw,
+    Sample,
+    elementwise,
+    is_elementwise,
+    samples,
+)
+
+import tracegrad as tg
+from codegen.load import kernel
+from codegen.sizes import Sizes
+from tracegrad import config
+from tracegrad.dispatch import type_of
+from tracegrad.ops.record import TABLE, OpRecord
+
+every_op = pytest.mark.parametrize("op", TABLE.values(), ids=lambda op: op.name)
+differentiable = pytest.mark.parametrize(
+    "op",
+    [op for op in TABLE.values() if op.vjp is not None and op.name not in TOGETHER],
+    ids=lambda op: op.name,
+)
+with_operands = pytest.mark.parametrize(
+    "op", [op for op in TABLE.values() if op.operands], ids=lambda op: op.name
+)
+
+
+@pytest.fixture(autouse=True)
+def verified_graphs(monkeypatch):
+    """Every graph is verified between passes."""
+    monkeypatch.setattr(config, "check", True)
+
+
+@pytest.fixture(autouse=True)
+def quiet_arithmetic():
+    with np.errstate(all="ignore"):
+        yield
+
+
+# -- calling an op ------------------------------------------------------------------------------
+
+
+def on_numpy(op: OpRecord, sample: Sample) -> Any:
+    """The op's kernel on the operands."""
+    return op.kernel(sample.attributes)(*sample.operands, **sample.attributes)
+
+
+def boxed(operands: Sequence[Any]) -> list[Any]:
+    """Tensors around the operands themselves, whatever their layout in memory is."""
+    return [x if isinstance(x, bool | int | float) else tg.Tensor(x, copy=False) for x in operands]
+
+
+def takes(op: OpRecord, sample: Sample) -> bool:
+    """Whether NumPy has the op for these dtypes."""
+    try:
+        on_numpy(op, sample)
+    except TypeError:
+        return False
+    return True
+
+
+def floating(operands: Sequence[Any]) -> list[int]:
+    """The places of the operands that may be differentiated."""
+    return [i for i, x in enumerate(operands) if np.asarray(x).dtype.kind in "fc"]
+
+
+def as_function(op: OpRecord, sample: Sample) -> Callable[..., Any]:
+    """``f(xs, rest)``: the op on floating operands `xs` and all others, as one would call it."""
+    places = floating(sample.operands)
+
+    def f(xs, rest):
+        xs, rest = iter(xs), iter(rest)
+        operands = [next(xs if i in places else rest) for i in range(len(sample.operands))]
+        return op(*operands, **sample.attributes)
+
+    return f
+
+
+def separated(sample: Sample) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    places = floating(sample.operands)
+    xs = tuple(x for i, x in enumerate(sample.operands) if i in places)
+    rest = tuple(x for i, x in enumerate(sample.operands) if i not in places)
+    return xs, rest
+
+
+def compiled_value(op: OpRecord, sample: Sample) -> Any:
+    return tg.compile(as_function(op, sample))(*separated(sample))
+
+
+# -- values and types ---------------------------------------------------------------------------
+
+
+@every_op
+def test_has_samples(op):
+    assert is_elementwise(op) or op.name in GENERATORS, f"write a generator for {op.name}"
+    tried = [sample for dtype in DTYPES for sample in samples(op, dtype)]
+    assert any(takes(op, sample) for sample in tried), f"write samples for {op.name}"
+    for name, default in op.attributes.items():
+        assert all(default is not ... or name in sample.attributes for sample in tried), (
+            f"write samples for {op.name} with the attribute {name}"
+        )
+
+
+@every_op
+def test_values(op):
+    """Eager and compiled give NumPy's bits."""
+    reference = REFERENCES.get(op.name)
+    if op.name not in CLOSE and reference is None:
+        reference = getattr(np, op.name, None)
+    for sample in samples(op, "int64" if op.domain == "integer" else "float64"):
+        expected = on_numpy(op, sample)
+        if reference is not None:
+            by_name = reference(*sample.operands, **sample.attributes)
+            assert_same_bits(by_name, expected, str(sample))
+        if op.name in CLOSE:
+            by_definition = CLOSE[op.name](*sample.operands, **sample.attributes)
+            assert_close(expected, by_definition, 1e-12, what=str(sample))
+        assert_same_bits(op(*boxed(sample.operands), **sample.attributes), expected, str(sample))
+        assert_same_bits(compiled_value(op, sample), expected, f"compiled {sample}")
+
+
+@every_op
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(op, dtype):
+    """The type rule says what NumPy gives; a dtype that NumPy refuses is refused."""
+    for sample in samples(op, dtype):
+        if not takes(op, sample):
+            with pytest.raises(TypeError):
+                op(*boxed(sample.operands), **sample.attributes)
+            with pytest.raises(TypeError):
+                compiled_value(op, sample)
+            return
+        expected = on_numpy(op, sample)
+        types = [type_of(x) for x in sample.operands]
+        inferred = op.infer(Sizes(), *types, **sample.attributes)
+        several = inferred if isinstance(inferred, tuple) else (inferred,)
+        results = expected if isinstance(inferred, tuple) else (expected,)
+        for rule, result in zip(several, results, strict=True):
+            assert (rule.dtype, rule.shape) == (result.dtype.name, result.shape), str(sample)
+        assert_same_bits(op(*boxed(sample.operands), **sample.attributes), expected, str(sample))
+        assert_same_bits(compiled_value(op, sample), expected, f"compiled {sample}")
+
+
+MIXED = [
+    ("bool", "int32"),
+    ("int32", "int64"),
+    ("int32", "float32"),
+    ("int64", "float32"),
+    ("bool", "float32"),
+    ("float32", "float64"),
+    ("float32", "complex128"),
+    ("int64", "complex128"),
+]
+PYTHON_NUMBERS = {"bool": 3, "int32": 2, "int64": 1.5, "float32": 1.5, "float64": 2}
+
+
+@pytest.mark.parametrize(
+    "op",
+    [op for op in TABLE.values() if is_elementwise(op) and len(op.operands) == 2],
+    ids=lambda op: op.name,
+)
+def test_mixed_dtypes_and_python_numbers(op):
+    pairs = []
+    for a, b in (*MIXED, *((b, a) for a, b in MIXED)):
+        for left in elementwise(op, a, (2,), (2,)):
+            for right in elementwise(op, b, (2,), (2,)):
+                pairs.append((left.operands[0], right.operands[1]))
+    for dtype, number in PYTHON_NUMBERS.items():
+        for sample in elementwise(op, dtype, (2,), (2,)):
+            pairs += [(sample.operands[0], number), (number, sample.operands[1])]
+            pairs.append((sample.operands[0], sample.operands[1][0]))
+    for operands in pairs:
+        sample = Sample(operands, {})
+        if takes(op, sample):
+            expected = on_numpy(op, sample)
+            assert_same_bits(op(*boxed(operands)), expected, str(sample))
+            assert_same_bits(compiled_value(op, sample), expected, f"compiled {sample}")
+
+
+def layouts(operands: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    """The same values in other memory orders."""
+
+    def strided(x: np.ndarray) -> np.ndarray:
+        return np.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x
+
+    def reverse(x: np.ndarray) -> np.ndarray:
+        return np.flip(np.flip(x).copy()) if x.ndim else x
+
+    return [
+        ("Fortran", [np.asfortranarray(x) if np.ndim(x) > 1 else x for x in operands]),
+        ("strided", [strided(x) for x in operands]),
+        ("reversed", [reverse(x) for x in operands]),
+    ]
+
+
+@with_operands
+def test_memory_layouts(op):
+    """Compiled equals eager on operands in any memory order, and neither changes them."""
+    for sample in samples(op, "int64" if op.domain == "integer" else "float64"):
+        expected = on_numpy(op, sample)
+        for name, operands in layouts(sample.operands):
+            other = Sample(tuple(operands), sample.attributes)
+            what = f"{name} {sample}"
+            assert_close(on_numpy(op, other), expected, 1e-14, what=what)
+            assert_same_bits(op(*boxed(operands), **sample.attributes), on_numpy(op, other), what)
+            assert_same_bits(compiled_value(op, other), on_numpy(op, other), f"compiled {what}")
+            assert_same_bits(operands, list(sample.operands), what)
+
+
+# -- derivatives --------------------------------------------------------------------------------
+
+
+def weights_for(op: OpRecord, sample: Sample) -> list[np.ndarray]:
+    result = on_numpy(op, sample)
+    results = result if isinstance(result, tuple) else (result,)
+    return direction_like([np.asarray(r) for r in results], 11)
+
+
+def loss_of(op: OpRecord, sample: Sample, curved: bool = False) -> Callable[..., Any]:
+    """A number made of the op's result; `curved` makes its cotangent depend on the result."""
+    f = as_function(op, sample)
+    weights = weights_for(op, sample)
+
+    def loss(xs, rest):
+        y = f(xs, rest)
+        several = y if isinstance(y, tuple) else (y,)
+        total = 0.0
+        for w, r in zip(weights, several, strict=True):
+            if np.asarray(w).dtype.kind == "c":
+                total = total + np.real(np.sum(w * r))
+            else:
+                total = total + (np.sum(w * r * r) if curved else np.sum(w * r))
+        return total
+
+    return loss
+
+
+def precise(sample: Sample) -> bool:
+    """Whether the attributes keep 64 bits, which differences need."""
+    return sample.attributes.get("dtype") != "float32"
+
+
+def flows(op: OpRecord, sample: Sample) -> bool:
+    """Whether the sample has something to differentiate, and a result that depends on it."""
+    xs, _ = separated(sample)
+    result = on_numpy(op, sample)
+    results = result if isinstance(result, tuple) else (result,)
+    return bool(xs) and any(np.asarray(r).dtype.kind in "fc" for r in results)
+
+
+def real_dot(gradient: Any, direction: Any) -> float:
+    """The change along a direction: for complex numbers the real part of the product."""
+    return float(np.real(dot(gradient, direction)))
+
+
+@differentiable
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_derivatives_against_differences(op, dtype):
+    for sample in samples(op, dtype):
+        if not takes(op, sample) or not flows(op, sample) or not precise(sample):
+            continue
+        xs, rest = separated(sample)
+        loss = loss_of(op, sample)
+        gradient = tg.grad(loss)(xs, rest)
+        for x, g in zip(xs, gradient, strict=True):
+            assert np.asarray(g).dtype == np.asarray(x).dtype, str(sample)
+            assert np.shape(g) == np.shape(x), str(sample)
+        v = direction_like(xs, 5)
+
+        def along(h: float, xs=xs, v=v, loss=loss, rest=rest) -> float:
+            return float(loss(tuple(x + h * d for x, d in zip(xs, v, strict=True)), rest))
+
+        found = real_dot(gradient, v)
+        expected = slope(along)
+        if np.isfinite(expected):  # the mean of nothing is nan, its empty gradient is not
+            assert found == pytest.approx(expected, rel=1e-6, abs=1e-7), str(sample)
+
+
+@differentiable
+def test_second_derivatives_against_differences(op):
+    for sample in samples(op, "float64"):
+        if not flows(op, sample) or not precise(sample):
+            continue
+        xs, rest = separated(sample)
+        gradient = tg.grad(loss_of(op, sample, curved=True))
+        v = direction_like(xs, 6)
+        second = tg.grad(lambda xs, rest, g=gradient, v=v: dot(g(xs, rest), v))
+
+        def along(h: float, xs=xs, v=v, g=gradient, rest=rest) -> np.ndarray:
+            moved = tuple(x + h * d for x, d in zip(xs, v, strict=True))
+            return np.concatenate([np.ravel(part) for part in g(moved, rest)])
+
+        found = np.concatenate([np.ravel(part) for part in second(xs, rest)])
+        assert_close(found, slope(along), rtol=1e-6, atol=1e-6, what=str(sample))
+
+
+@differentiable
+def test_eager_and_compiled_derivatives_have_the_same_bits(op):
+    for sample in samples(op, "float64"):
+        if not flows(op, sample):
+            continue
+        xs, rest = separated(sample)
+        loss = loss_of(op, sample)
+        expected = tg.grad(loss)(xs, rest)
+        for _ in range(2):
+            tensors = tuple(tg.tensor(x, requires_grad=True) for x in xs)
+            value = loss(tensors, rest)
+            if value.requires_grad:
+                value.backward()
+            found = [np.zeros(t.shape) if t.grad is None else t.grad for t in tensors]
+            assert_same_bits(found, list(expected), str(sample))
+
+
+@differentiable
+def test_derivatives_keep_the_dtype_of_their_operand(op):
+    """float32 operands have float32 gradients that agree with those of float64."""
+    for sample in samples(op, "float32"):
+        if not flows(op, sample) or "dtype" in sample.attributes:
+            continue
+        xs, rest = separated(sample)
+        found = tg.grad(loss_of(op, sample))(xs, rest)
+        wide_xs = tuple(np.asarray(x, dtype=np.float64) for x in xs)
+        wide = Sample(
+            tuple(
+                np.asarray(x, dtype=np.float64) if i in floating(sample.operands) else x
+                for i, x in enumerate(sample.operands)
+            ),
+            sample.attributes,
+        )
+        expected = tg.grad(loss_of(op, wide))(wide_xs, rest)
+        assert all(np.asarray(g).dtype == np.asarray(x).dtype for g, x in zip(found, xs))
+        assert_close(found, expected, rtol=1e-4, atol=1e-5, what=str(sample))
+
+
+@differentiable
+def test_derivatives_in_other_memory_layouts(op):
+    for sample in samples(op, "float64"):
+        if not flows(op, sample):
+            continue
+        xs, rest = separated(sample)
+        gradient = tg.grad(loss_of(op, sample))
+        expected = gradient(xs, rest)
+        for name, others in layouts(xs):
+            assert_close(gradient(tuple(others), rest), expected, 1e-12, what=f"{name} {sample}")
+
+
+# -- JAX ----------------------------------------------------------------------------------------
+
+
+def jax_kernel(op: OpRecord, attributes: dict[str, Any]) -> Callable[..., Any]:
+    """The op's JAX spelling as a function."""
+    import jax
+    import jax.numpy as jnp
+
+    scope = {"jnp": jnp, "jax": jax, "lax": jax.lax}
+    return kernel(op.spelled("jax", attributes), op.operands, tuple(op.attributes), scope)
+
+
+def jax_of(op: OpRecord, tried: Sequence[Sample]) -> list[tuple[list[Any], list[Any]]]:
+    """For each sample the value by the JAX spelling, and JAX's gradients of the weighted sum of it.
+
+    One program for all samples: XLA is slow to start.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    def compute(all_operands):
+        found = []
+        for operands, sample in zip(all_operands, tried, strict=True):
+            attributes = sample.attributes
+            run = jax_kernel(op, attributes)
+            places = floating(sample.operands)
+
+            def value(xs, run=run, operands=operands, places=places, attributes=attributes):
+                xs = iter(xs)
+                given = [next(xs) if i in places else x for i, x in enumerate(operands)]
+                y = run(*given, **attributes)
+                return list(y) if isinstance(y, tuple | list) else [y]
+
+            weights = weights_for(op, sample)
+
+            def loss(xs, value=value, weights=weights):
+                pairs = zip(weights, value(xs), strict=True)
+                return sum(jnp.real(jnp.sum(w * r)) for w, r in pairs)
+
+            xs = [operands[i] for i in places]
+            wanted = op.differentiable and flows(op, sample) and op.name not in TOGETHER
+            found.append((value(xs), jax.grad(loss)(xs) if wanted else []))
+        return found
+
+    concrete = [  # masks decide shapes: JAX must know them
+        [x if np.asarray(x).dtype == bool and not is_elementwise(op) else None for x in s.operands]
+        for s in tried
+    ]
+
+    def whole(traced):
+        return compute(
+            [
+                [t if c is None else c for t, c in zip(ts, cs, strict=True)]
+                for ts, cs in zip(traced, concrete, strict=True)
+            ]
+        )
+
+    with wide_jax():
+        return jax.jit(whole)([[jnp.asarray(x) for x in s.operands] for s in tried])
+
+
+@every_op
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int64"])
+def test_against_jax(op, dtype):
+    """The JAX spelling gives NumPy's values, and JAX's derivative of it is ours."""
+    pytest.importorskip("jax")
+    tried = [s for s in samples(op, dtype) if takes(op, s)]
+    if (op.name, dtype) in NOT_IN_JAX:
+        return
+    if is_elementwise(op):
+        tried = tried[:: max(1, len(tried) // 3)]
+    for sample, (values, gradients) in zip(tried, jax_of(op, tried), strict=True):
+        expected = on_numpy(op, sample)
+        several = list(expected) if isinstance(expected, tuple | list) else [expected]
+        assert_close(list(map(np.asarray, values)), several, 1e-10, atol=1e-12, what=str(sample))
+        if gradients:
+            xs, rest = separated(sample)
+            found = list(tg.grad(loss_of(op, sample))(xs, rest))
+            wanted = list(map(np.asarray, gradients))
+            assert_close(found, wanted, 1e-10, atol=1e-12, what=f"gradient {sample}")
+
+
+@every_op
+def test_the_jax_backend_has_numpys_dtypes(op):
+    pytest.importorskip("jax")
+    tried = [s for dtype in DTYPES for s in samples(op, dtype)[:1] if takes(op, s)]
+    tried = [s for s in tried if np.asarray(on_numpy(op, s)).dtype != np.float16]
+
+    def f(xs, rests):
+        pairs = zip(tried, xs, rests, strict=True)
+        return [as_function(op, sample)(x, rest) for sample, x, rest in pairs]
+
+    xs, rests = zip(*map(separated, tried), strict=True)
+    for sample, found in zip(tried, tg.compile(f, backend="jax")(xs, rests), strict=True):
+        expected = np.asarray(on_numpy(op, sample))
+        found = np.asarray(found)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape), str(sample)
+        assert_close(found, expected, 1e-5, atol=1e-6, what=str(sample))
+
+
+def test_draws_are_deterministic():
+    assert np.array_equal(Draw("float64", seed=3)(5), Draw("float64", seed=3)(5))
+    assert leaves([s.operands for s in samples(TABLE["add"])])

@@ -1,0 +1,251 @@
+"""A client of codegen that is not tracegrad: a dozen ops, and a way to run graphs of them.
+
+The ops are enough for every pass and every part of the emitters. Nothing here imports tracegrad or
+NumPy: who runs a graph brings the namespace of the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from codegen import ArrayType, Client, Graph, Op, ShapeError, Spelling, Subscript, Trait, parse, spell
+from codegen import sizes as sz
+from codegen.ir import Call, Constant
+from codegen.load import kernel
+from codegen.sizes import Dim, Sizes
+from codegen.spelling import SpellingOf
+from codegen.types import broadcast, inexact_of, promote
+
+OPS: dict[str, Op] = {}
+
+
+def op(
+    name: str,
+    operands: str,
+    text: str | Callable[[Mapping[str, Any]], Spelling],
+    infer: Callable[..., Any],
+    *traits: Trait,
+    inplace: str | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    identities: tuple[tuple[int, float], ...] = (),
+) -> Op:
+    """Makes an op and enters it in `OPS`; JAX spells it with ``jnp`` for ``np``."""
+    spelling: Mapping[str, SpellingOf]
+    if isinstance(text, str):
+        spelling = {"numpy": spell(text, inplace), "jax": spell(text.replace("np.", "jnp."))}
+    else:
+        spelling = {"numpy": text, "jax": text}
+    made = Op(
+        name,
+        tuple(operands.split()),
+        infer,
+        spelling,
+        dict(attributes or {}),
+        frozenset(traits),
+        identities,
+    )
+    OPS[name] = made
+    return made
+
+
+# -- type rules ---------------------------------------------------------------------------------
+
+
+def arithmetic(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    dtype, weak = promote(types)
+    return ArrayType(dtype, broadcast(sizes, [t.shape for t in types]), weak)
+
+
+def strong(sizes: Sizes, *types: ArrayType, **_: Any) -> ArrayType:
+    result = arithmetic(sizes, *types)
+    return ArrayType(result.dtype, result.shape)
+
+
+def inexact(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    result = arithmetic(sizes, *types)
+    return ArrayType(inexact_of(result.dtype), result.shape)
+
+
+def boolean(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    return ArrayType("bool", broadcast(sizes, [t.shape for t in types]))
+
+
+def choice(sizes: Sizes, condition: ArrayType, *types: ArrayType) -> ArrayType:
+    shape = broadcast(sizes, [condition.shape, *(t.shape for t in types)])
+    return ArrayType(promote(types)[0], shape)
+
+
+def two(sizes: Sizes, x: ArrayType, y: ArrayType) -> tuple[ArrayType, ArrayType]:
+    both = strong(sizes, x, y)
+    return both, both
+
+
+def reduced(
+    sizes: Sizes, x: ArrayType, axis: int | None = None, keepdims: bool = False
+) -> ArrayType:
+    axes = range(x.ndim) if axis is None else (axis,)
+    if keepdims:
+        return x.with_shape([1 if i in axes else d for i, d in enumerate(x.shape)])
+    return x.with_shape([d for i, d in enumerate(x.shape) if i not in axes])
+
+
+def contracted(sizes: Sizes, x: ArrayType, y: ArrayType) -> ArrayType:
+    if x.ndim != 2 or y.ndim != 2 or not sizes.same(x.shape[1], y.shape[0]):
+        raise ShapeError(f"matmul: cannot contract {x} with {y}")
+    return ArrayType(promote([x, y])[0], (x.shape[0], y.shape[1]))
+
+
+def reversed_axes(sizes: Sizes, x: ArrayType) -> ArrayType:
+    return x.with_shape(x.shape[::-1])
+
+
+def same(sizes: Sizes, x: ArrayType) -> ArrayType:
+    return ArrayType(x.dtype, x.shape)
+
+
+def repeated(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> ArrayType:
+    if len(broadcast(sizes, [x.shape, shape])) != len(shape):
+        raise ShapeError(f"splat: cannot repeat {x} to {shape}")
+    return ArrayType(x.dtype, tuple(shape))
+
+
+def filled(sizes: Sizes, value: ArrayType, shape: tuple[Dim, ...], dtype: str) -> ArrayType:
+    return ArrayType(dtype, tuple(shape))
+
+
+def number_of(sizes: Sizes, size: Dim, dtype: str) -> ArrayType:
+    return ArrayType(dtype)
+
+
+def joined(sizes: Sizes, *types: ArrayType, axis: int) -> ArrayType:
+    shape = list(types[0].shape)
+    shape[axis] = sz.add(*(t.shape[axis] for t in types))
+    return ArrayType(promote(types)[0], tuple(shape))
+
+
+def row(sizes: Sizes, x: ArrayType, *arrays: ArrayType, index: Subscript) -> ArrayType:
+    """For subscripts of ints and slices, and of one integer array on the first axis."""
+    if arrays:
+        return x.with_shape([*arrays[0].shape, *x.shape[1:]])
+    shape: list[Dim] = []
+    for item, dim in zip(index.items, x.shape, strict=False):
+        shape += [sz.slice_length(dim, item)] if isinstance(item, slice) else []
+    return x.with_shape([*shape, *x.shape[len(index.items) :]])
+
+
+def updated(
+    sizes: Sizes, x: ArrayType, value: ArrayType, *arrays: ArrayType, index: Subscript
+) -> ArrayType:
+    return x
+
+
+def power_text(attributes: Mapping[str, Any]) -> Spelling:
+    return spell("x * x") if attributes["exponent"] == 2 else spell("x ** exponent")
+
+
+# -- ops ----------------------------------------------------------------------------------------
+
+ELEMENTWISE = (Trait.ELEMENTWISE, Trait.OUT)
+COMMUTATIVE = (*ELEMENTWISE, Trait.COMMUTATIVE)
+
+op("add", "x y", "x + y", arithmetic, *COMMUTATIVE, identities=((0, -0.0), (1, -0.0)))
+op("sub", "x y", "x - y", arithmetic, *ELEMENTWISE, identities=((1, 0.0),))
+op("mul", "x y", "x * y", arithmetic, *COMMUTATIVE, identities=((0, 1), (1, 1)))
+op("div", "x y", "x / y", arithmetic, *ELEMENTWISE, identities=((1, 1),))
+op("rsub", "x y", "y - x", arithmetic, *ELEMENTWISE)
+op("neg", "x", "-x", arithmetic, *ELEMENTWISE, Trait.INVOLUTION)
+op("abs", "x", "np.abs(x)", strong, *ELEMENTWISE, Trait.IDEMPOTENT)
+op("exp", "x", "np.exp(x)", inexact, *ELEMENTWISE)
+op("sin", "x", "np.sin(x)", inexact, *ELEMENTWISE)
+op("square", "x", "x * x", strong, Trait.ELEMENTWISE)
+op("pow", "x", power_text, strong, Trait.ELEMENTWISE, attributes={"exponent": ...})
+op(
+    "clip",
+    "x",
+    "np.clip(x, low, high)",
+    strong,
+    Trait.ELEMENTWISE,
+    Trait.IDEMPOTENT,
+    attributes={"low": ..., "high": ...},
+)
+op("greater", "x y", "x > y", boolean, Trait.ELEMENTWISE)
+op("where", "condition x y", "np.where(condition, x, y)", choice, Trait.ELEMENTWISE)
+op("divmod", "x y", "np.divmod(x, y)", two, Trait.ELEMENTWISE)
+op(
+    "sum",
+    "x",
+    "x.sum(axis=axis, keepdims=keepdims)",
+    reduced,
+    attributes={"axis": None, "keepdims": False},
+)
+op("matmul", "x y", "x @ y", contracted, Trait.C_ORDER)
+op("transpose", "x", "x.T", reversed_axes, Trait.VIEW)
+op("copy", "x", "x.copy()", same, Trait.COPY)
+op("splat", "x", "np.broadcast_to(x, shape)", repeated, Trait.SPLAT, attributes={"shape": ...})
+op(
+    "full",
+    "value",
+    "np.full(shape, value, dtype=dtype)",
+    filled,
+    Trait.C_ORDER,
+    attributes={"shape": ..., "dtype": ...},
+)
+op(
+    "extent",
+    "",
+    "np.dtype(dtype).type(size)",
+    number_of,
+    Trait.EXTENT,
+    attributes={"size": ..., "dtype": ...},
+)
+op("concat", "*arrays", "np.concatenate(arrays, axis=axis)", joined, attributes={"axis": 0})
+op("getitem", "x *arrays", "x[index]", row, Trait.VIEW, attributes={"index": ...})
+op(
+    "setitem",
+    "x value *arrays",
+    "out = x.copy()\nout[index] = value",
+    updated,
+    Trait.UPDATE,
+    inplace="x[index] = value",
+    attributes={"index": ...},
+)
+
+CLIENT = Client(copy=OPS["copy"], full=OPS["full"])
+
+
+# -- running ------------------------------------------------------------------------------------
+
+
+def graph(text: str) -> Graph:
+    """The graph of toy ops that the text says."""
+    return parse(text, OPS)
+
+
+def run(graph: Graph, inputs: Sequence[Any], namespace: Mapping[str, Any]) -> list[Any]:
+    """The outputs, op by op: what emitted code must give."""
+    values = dict(zip(graph.inputs, inputs, strict=True))
+    known: dict[str, Dim] = {}
+    for value, array in zip(graph.inputs, inputs, strict=True):
+        for dim, length in zip(value.type.shape, getattr(array, "shape", ()), strict=True):
+            for name in sz.symbols(dim):
+                known[name] = length
+
+    def concrete(attribute: Any) -> Any:
+        if isinstance(attribute, tuple):
+            return tuple(map(concrete, attribute))
+        return sz.substitute(attribute, known) if isinstance(attribute, sz.Size) else attribute
+
+    for node in graph.nodes:
+        match node:
+            case Constant(number, result):
+                dtype = result.type.dtype
+                weak = result.type.weak
+                values[result] = number if weak else namespace["np"].dtype(dtype).type(number)
+            case Call(called, operands, attributes, results):
+                given = {name: concrete(value) for name, value in attributes}
+                spelling = called.spelled("numpy", given)
+                function = kernel(spelling, called.operands, tuple(called.attributes), namespace)
+                out = function(*(values[operand] for operand in operands), **given)
+                values.update(zip(results, out if len(results) > 1 else (out,), strict=True))
+    return [values[output] for output in graph.outputs]
