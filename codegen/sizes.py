@@ -210,6 +210,13 @@ def _age(name: str | None) -> int:
     return int(name[1:]) if name is not None and name[1:].isdigit() else -1
 
 
+def _complexity(dim: Dim) -> tuple[bool, bool, int, str]:
+    """Numbers before symbols before what is composed."""
+    symbolic = isinstance(dim, Size)
+    text = str(dim)
+    return symbolic, symbolic and dim.symbol() is None, len(text), text
+
+
 class Sizes:
     """What one trace believes about its lengths; see the module's first lines."""
 
@@ -217,8 +224,7 @@ class Sizes:
         self.seen: dict[str, int] = dict(seen or {})
         self.known: dict[str, Dim] = {}
         self.guards: list[tuple[Dim, Dim]] = []
-        self._equal: set[tuple[Dim, Dim]] = set()
-        self._whole: dict[Dim, Dim] = {}  # composed lengths that are assumed to be others
+        self.unsolved: dict[Dim, Dim] = {}  # composed lengths that are assumed to be others
         self._next = max(map(_age, self.seen), default=-1) + 1
         self._readers: dict[str, set[str]] = {}  # symbol: those whose known length reads it
         self.data: dict[str, Callable[[int], None]] = {}
@@ -239,7 +245,9 @@ class Sizes:
     def resolve(self, dim: Dim) -> Dim:
         """The length in terms of symbols that nothing is known about."""
         dim = substitute(dim, self.known)
-        return self._whole.get(dim, dim) if self._whole else dim
+        while self.unsolved and dim in self.unsolved:
+            dim = self.unsolved[dim]
+        return dim
 
     def value(self, dim: Dim) -> int:
         """The length in this trace."""
@@ -261,7 +269,7 @@ class Sizes:
         if a is b or a == b:
             return True
         a, b = self.resolve(a), self.resolve(b)
-        if a == b or (a, b) in self._equal:
+        if a == b:
             return True
         if isinstance(a, int) and isinstance(b, int):
             return False
@@ -274,8 +282,7 @@ class Sizes:
 
     def equal(self, a: Dim, b: Dim) -> bool:
         """True when the lengths are known to be equal; assumes nothing."""
-        a, b = self.resolve(a), self.resolve(b)
-        return a == b or (a, b) in self._equal
+        return self.resolve(a) == self.resolve(b)
 
     def is_one(self, dim: Dim) -> bool:
         """True when the length was seen as 1."""
@@ -294,17 +301,18 @@ class Sizes:
         if a == b:
             return
         self.guards.append((a, b))
-        self._equal |= {(a, b), (b, a)}
         bare = [d.symbol() if isinstance(d, Size) else None for d in (a, b)]
         later_first = sorted(((bare[0], b), (bare[1], a)), key=lambda pair: -_age(pair[0]))
         for bare_name, other in later_first:
             if bare_name is not None and bare_name not in symbols(other):
                 self._learn(bare_name, other)
                 return
-        if isinstance(a, int):
-            self._whole[b] = a
-        else:
-            self._whole[a] = b
+        self._keep(a, b)
+
+    def _keep(self, a: Dim, b: Dim) -> None:
+        """Of two lengths that no symbol's value makes equal, the simpler stands for the other."""
+        simple, composed = sorted((a, b), key=_complexity)
+        self.unsolved[composed] = simple
 
     def _learn(self, name: str, dim: Dim) -> None:
         """From here on the symbol is `dim`, also in what is known of other symbols."""
@@ -315,6 +323,12 @@ class Sizes:
         for reader, length in learned.items():
             for read in symbols(length):
                 self._readers.setdefault(read, set()).add(reader)
+        pairs = list(self.unsolved.items())
+        self.unsolved.clear()
+        for composed, simple in pairs:
+            a, b = self.resolve(composed), self.resolve(simple)
+            if a != b:
+                self._keep(a, b)
 
 
 class Settled(Sizes):
@@ -324,8 +338,7 @@ class Settled(Sizes):
     def __init__(self, assumed: Sizes, names: Iterable[str] = ()) -> None:
         super().__init__()
         self.known = assumed.known
-        self._whole = assumed._whole
-        self._equal = assumed._equal
+        self.unsolved = assumed.unsolved
         self._next = max((_age(name) + 1 for name in names), default=assumed._next)
 
     def value(self, dim: Dim) -> int:
@@ -335,15 +348,7 @@ class Settled(Sizes):
         return self.value(dim)
 
     def same(self, a: Dim, b: Dim) -> bool:
-        if a == b:
-            return True
-        a, b = self.resolve(a), self.resolve(b)
-        return a == b or (a, b) in self._equal
-
-    def equal(self, a: Dim, b: Dim) -> bool:
-        """True when the lengths are known to be equal; assumes nothing."""
-        a, b = self.resolve(a), self.resolve(b)
-        return a == b or (a, b) in self._equal
+        return a == b or self.equal(a, b)
 
     def is_one(self, dim: Dim) -> bool:
         return self.resolve(dim) == 1

@@ -11,7 +11,8 @@
 
 A value's name is the user's, numbered where it occurs again; ``~`` marks an inner value of the
 statement. A word and a colon before the file name the section (``# backward: model.py:3 | ...``).
-Types of results are not printed: parsing infers them again from the inputs'.
+Types of results are not printed: parsing infers them again from the inputs', and from equalities of
+lengths that no symbol can express: ``where 2*quotient(n0, 2) == n0``.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def print_graph(graph: Graph) -> str:
         f"{define(v, 'input')[1:]}: {_type_text(graph.sizes, v.type)}" for v in graph.inputs
     )
     lines = [f"graph {graph.name}({inputs}) {{"]
+    lines += [f"  where {a} == {b}" for a, b in graph.sizes.unsolved.items()]
     for node in graph.nodes:
         origin = Origin()
         match node:
@@ -126,6 +128,7 @@ _ORIGIN = re.compile(r"#(?: (\w+):(?= |$))?(?: (.+?):(\d+) \|(?: (.*))?)?$")
 _NAME = re.compile(r"%([\w~.]+)")
 _NAME_OR_STRING = re.compile(rf"{_STRING}|%([\w~.]+)")
 _CHECK = re.compile(r"check %([\w~.]+) (\w+) (.+)$")
+_WHERE = re.compile(r"where (.+) == (.+)$")
 _RETURN = re.compile(r"return((?: %[\w~.]+,?)*)$")
 
 
@@ -182,6 +185,10 @@ def _line(
     if found := _CHECK.match(body):
         outcome = _evaluate(ast.parse(found[3], mode="eval").body)
         builder.append(Check(known(found[1]), found[2], outcome, origin))
+        return None
+    if found := _WHERE.match(body):
+        a, b = (_evaluate(ast.parse(text, mode="eval").body) for text in found.groups())
+        builder.sizes.unsolved[a] = b
         return None
     left, equals, right = body.partition(" = ")
     targets = _NAME.findall(left)
@@ -246,9 +253,12 @@ def _node(
         return f"value({len(operands) - 1})"
 
     tree = ast.parse(_NAME_OR_STRING.sub(hole, text), mode="eval").body
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or text[0] == "%":
         raise ParseError("expected a call")
     name, given = tree.func.id, tree.args
+    places = [f"value({i})" for i in range(len(operands))]
+    if operands and [ast.unparse(argument) for argument in given] != places:
+        raise ParseError("operands are values, and come before the attributes")
     attributes = {k.arg: _evaluate(k.value) for k in tree.keywords if k.arg}
     if name == "constant":
         number, *dtype = map(_evaluate, given)
@@ -257,8 +267,7 @@ def _node(
         return builder.nodes.pop()
     if name not in ops:
         raise ParseError(f"no op named {name!r}")
-    places = [f"value({i})" for i in range(len(operands))]
-    if [ast.unparse(argument) for argument in given] != places:
+    if len(given) != len(operands):
         raise ParseError("operands are values, and come before the attributes")
     reuse = attributes.pop("reuse", None)
     builder.call(ops[name], tuple(operands), origin, **attributes)

@@ -32,7 +32,7 @@ def verify(graph: Graph) -> Graph:
     numbers: dict[int, str] = {}
     for value in graph.inputs:
         _once(value, made)
-    for index, node in enumerate(graph.nodes):
+    for node in graph.nodes:
         for operand in node.operands:
             if operand not in made:
                 raise VerifyError(f"{node_text(node)}: operand {operand!r} is not made before it")
@@ -41,7 +41,6 @@ def verify(graph: Graph) -> Graph:
                 _verify_constant(node, numbers)
             case Call():
                 _verify_call(graph, node)
-                _verify_reuse(graph, node, index)
             case Check(operand=operand):
                 if operand.type.shape and any(d != 1 for d in dims_of(graph.sizes, operand.type)):
                     raise VerifyError(f"check on a value that is not a single element: {operand!r}")
@@ -54,6 +53,9 @@ def verify(graph: Graph) -> Graph:
         raise VerifyError(
             f"{len(graph.inputs)} inputs but the frame reads {len(graph.frame.reads)}"
         )
+    for index, node in enumerate(graph.nodes):
+        if isinstance(node, Call) and node.reuse is not None:
+            _verify_reuse(graph, node, index, node.reuse)
     return graph
 
 
@@ -115,10 +117,8 @@ def _same_type(graph: Graph, a: ArrayType, b: ArrayType) -> bool:
     return all(map(same, a.shape, b.shape))
 
 
-def _verify_reuse(graph: Graph, call: Call, index: int) -> None:
-    if call.reuse is None:
-        return
-    name, operand = call.op.name, call.operands[call.reuse]
+def _verify_reuse(graph: Graph, call: Call, index: int, position: int) -> None:
+    name, operand = call.op.name, call.operands[position]
     if not isinstance(graph.producer.get(operand), Call):
         raise VerifyError(f"{name}: reuses memory that the graph does not own: {operand!r}")
     same = _same_type(graph, operand.type, call.results[0].type)

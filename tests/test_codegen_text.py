@@ -99,8 +99,8 @@ TEXTS = {
     """,
     "equalities": """
         graph f(x: float64[n0], y: float64[n1, n2]) {
-          where n0 == 2*quotient(n0, 2)
-          where n1*n2 == n1 + n2
+          where 2*quotient(n0, 2) == n0
+          where n1 + n2 == n1*n2
           %a = add(%x, %x)
           return %a, %y
         }

@@ -150,8 +150,8 @@ class Captured:
     def text(self, names: dict[str, Any]) -> str:
         """Python that reads the array, over names that are added to `names`."""
         if self.source is None:
-            names[self.name] = self.holder
-            read = self.name
+            read = f"held_{self.name}"
+            names[read] = self.holder
         else:
             read = self.source.expression(f"_of_{self.name}", names)
         return f"{read}._array" if isinstance(self.holder, Tensor) else read
