@@ -263,10 +263,12 @@ def _render(node: ast.expr, holes: Holes) -> Fragment:
 
 
 def _constant_text(value: object) -> str:
-    """A literal as black writes it: double quotes, and ``...``."""
+    """A literal as black writes it: double quotes, no plus in an exponent, and ``...``."""
     if value is Ellipsis:
         return "..."
     text = repr(value)
+    if isinstance(value, float | complex):
+        return text.replace("e+", "e")
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
 
 
@@ -346,6 +348,9 @@ class Foreign:
 
     name: str
     call: Callable[..., object]
+
+    def __call__(self, *arrays: object) -> object:
+        return self.call(*arrays)
 
     def __repr__(self) -> str:
         return f"<{self.name}>"

@@ -212,6 +212,17 @@ def _reductions(draw: Draw) -> Iterator[Sample]:
     yield Sample((draw(2, 3, 4),), {"axis": (1, 2), "keepdims": True})
 
 
+@samples_of("places")
+def _places(draw: Draw) -> Iterator[Sample]:
+    for shape in ((5,), (2, 3), (0,)):
+        mask = draw.bools(*shape)
+        for axis in range(len(shape)):
+            yield Sample((mask,), {"axis": axis, "size": int(mask.sum())})
+
+
+REFERENCES["places"] = lambda x, axis, size: np.nonzero(x)[axis]
+
+
 @samples_of("max", "min", "nanmax", "nanmin", "logsumexp")
 def _reductions_of_something(draw: Draw) -> Iterator[Sample]:
     for x, axis in _axes(draw, (4, 3), (3,), (), (2, 1, 3)):

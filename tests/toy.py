@@ -27,13 +27,14 @@ def op(
     infer: Callable[..., Any],
     *traits: Trait,
     inplace: str | None = None,
+    jax: str | None = None,
     attributes: Mapping[str, Any] | None = None,
     identities: tuple[tuple[int, float], ...] = (),
 ) -> Op:
     """Makes an op and enters it in `OPS`; JAX spells it with ``jnp`` for ``np``."""
     spelling: Mapping[str, SpellingOf]
     if isinstance(text, str):
-        spelling = {"numpy": spell(text, inplace), "jax": spell(text.replace("np.", "jnp."))}
+        spelling = {"numpy": spell(text, inplace), "jax": spell(jax or text.replace("np.", "jnp."))}
     else:
         spelling = {"numpy": text, "jax": text}
     made = Op(
@@ -208,6 +209,7 @@ op(
     updated,
     Trait.UPDATE,
     inplace="x[index] = value",
+    jax="x.at[index].set(value)",
     attributes={"index": ...},
 )
 

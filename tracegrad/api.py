@@ -20,11 +20,11 @@ from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
 from tracegrad.partition import backward_graph
 from tracegrad.pipeline import compile_graph
-from tracegrad.signature import Arguments, bind, is_jax
+from tracegrad.signature import Arguments, bind, is_jax, signature_of
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree, unflatten
-from tracegrad.version import Transform, Version, make_version
+from tracegrad.version import Transform, Version, check_wanted, make_version
 
 
 class CacheInfo(NamedTuple):
@@ -54,7 +54,7 @@ class Compiled:
         self._backend = backend
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
         self._static = frozenset(names)
-        self._signature = inspect.signature(function)
+        self._signature = signature_of(function)
         self._lock = threading.RLock()
         self.clear_cache()
 
@@ -70,7 +70,7 @@ class Compiled:
         return self._call(args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else Bound(self, instance)
 
     def _target(self) -> str:
         return self._backend or config.backend
@@ -82,24 +82,38 @@ class Compiled:
             return self._call_on_tensors(args, kwargs, leaves)
         if any(map(is_jax, leaves)):
             return self._call_on_jax(args, kwargs)
-        if STATE.trace is not None and self._transform.kind == "compile":
-            return self._function(*args, **kwargs)
         arguments = self._bind(args, kwargs)
+        if STATE.trace is not None:  # what it closes over may be part of that trace
+            return self._inline(arguments)
         target = self._target()
         if self._given_up:
             return self._eager(arguments)
         found = self._lookup(arguments, target)
-        if found is not None:
-            self._hits += 1
-            return found[1]
-        self._misses += 1
-        version = self._make(arguments, target, args if not kwargs else None)
-        if version is None:
-            return self._eager(arguments)
-        return version.call(arguments)
+        if found is None:
+            with self._lock:
+                if self._generalise(arguments):
+                    arguments = self._bind(args, kwargs)
+                found = self._lookup(arguments, target)  # another thread may have been here
+                if found is None:
+                    self._misses += 1
+                    version = self._make(arguments, target, args if not kwargs else None)
+                    return self._first(version, arguments)
+        self._hits += 1
+        return found[1]
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         return bind(self._signature, args, kwargs, self._static, frozenset(self._traced_ints))
+
+    def _first(self, version: Version | None, arguments: Arguments) -> Any:
+        """The result of the call that a version was made for."""
+        if version is None:
+            return self._eager(arguments)
+        try:
+            return version.call(arguments)
+        except LookupError as error:  # XLA rounds otherwise than what Python looked at
+            if type(error) is not LookupError:
+                raise
+            return self._eager(arguments)
 
     def _lookup(self, arguments: Arguments, target: str) -> tuple[Version, Any] | None:
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
@@ -117,7 +131,6 @@ class Compiled:
         self, arguments: Arguments, target: str, args: tuple[Any, ...] | None
     ) -> Version | None:
         with self._lock:
-            self._generalise(arguments)
             if self.cache_info().versions >= config.versions:
                 self._given_up = True
                 warnings.warn(
@@ -156,8 +169,12 @@ class Compiled:
         call = self._caller(arguments)
         return make_version(self._function, call, self._transform, arguments, target)
 
-    def _generalise(self, arguments: Arguments) -> None:
-        """An int that differs from call to call is traced like a float from the third value on."""
+    def _generalise(self, arguments: Arguments) -> bool:
+        """An int that differs from call to call is traced like a float from the third value on.
+
+        True when these arguments have such an int: they are to be bound again.
+        """
+        before = len(self._traced_ints)
         for leaf in arguments.leaves:
             if leaf.kind[0] == "static" and leaf.kind[1] is int:
                 place = (leaf.parameter, leaf.path)
@@ -165,6 +182,7 @@ class Compiled:
                 seen.add(leaf.value)
                 if len(seen) >= 3:
                     self._traced_ints.add(place)
+        return len(self._traced_ints) > before
 
     def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
         """Calls the function with one value a parameter."""
@@ -266,7 +284,7 @@ class Compiled:
             case "forward":
                 return compile_graph(_named(forward, "", "result"), version.target).source.text
             case "backward" if self._transform.kind != "compile":
-                return compile_graph(_backward_part(version), version.target).source.text
+                return compile_graph(_backward_part(version, self._transform), version.target).source.text
             case "backward":
                 raise ArgumentError(f"{self.__name__} is compiled without a gradient")
         raise ArgumentError(f'part={part!r}: must be "all", "forward" or "backward"')
@@ -287,6 +305,8 @@ class Compiled:
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         def plain(leaf: Any) -> Any:
+            if is_jax(leaf):
+                return np.asarray(leaf)
             return leaf._array if isinstance(leaf, Tensor) else leaf
 
         args, kwargs = map_tree(plain, (args, kwargs))
@@ -316,6 +336,37 @@ class Compiled:
         return f"<tracegrad.{self._transform.kind} of {self.__name__}>"
 
 
+class Bound:
+    """A `Compiled` looked up on an instance, which becomes the first argument of every call."""
+
+    def __init__(self, compiled: Compiled, instance: Any) -> None:
+        functools.update_wrapper(self, compiled, updated=())
+        self._compiled = compiled
+        self._instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(self._instance, *args, **kwargs)
+
+    def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
+        """As `Compiled.source`."""
+        return self._compiled.source(self._instance, *args, part=part, **kwargs)
+
+    def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
+        """As `Compiled.graph`."""
+        return self._compiled.graph(self._instance, *args, stage=stage, **kwargs)
+
+    def cache_info(self) -> CacheInfo:
+        """As `Compiled.cache_info`; versions of all instances are counted together."""
+        return self._compiled.cache_info()
+
+    def clear_cache(self) -> None:
+        """As `Compiled.clear_cache`."""
+        self._compiled.clear_cache()
+
+    def __repr__(self) -> str:
+        return f"<bound {self._compiled!r}>"
+
+
 def _boxed(leaf: Any) -> Any:
     return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
@@ -330,23 +381,22 @@ def _named(graph: Graph, suffix: str, *names: str) -> Graph:
     return graph.replace(name=stem + suffix, frame=face)
 
 
-def _backward_part(version: Version) -> Graph:
+def _backward_part(version: Version, transform: Transform) -> Graph:
     """From saved values and the cotangent of the result to the gradients."""
     from codegen.ir import Origin
     from tracegrad.differentiate import differentiate
 
     forward = version.traced
     output = forward.outputs[0]
-    wanted = len(version.differentiated.outputs) - (
-        len(forward.outputs) if version.program.source.name.endswith("value_and_grad") else len(forward.outputs) - 1
-    )
     ct = Value(output.type.with_dtype(output.type.dtype), Origin("value_bar", True))
-    targets = forward.inputs[:wanted]
+    arguments = version.arguments
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    targets = [forward.inputs[traced.index(leaf)] for leaf in check_wanted(arguments, transform)]
     joint = differentiate(forward, targets, {output: ct}, keep=())
     cut, _ = backward_graph(joint, forward, joint.outputs, (ct,))
     frame = cut.frame
     names = tuple(f"{value.origin.name}_bar" for value in targets)
-    returns = "{0}" if wanted == 1 else None
+    returns = "{0}" if len(targets) == 1 else None
     face = type(frame)(frame.parameters, frame.reads, frame.captures, returns, names)
     stem = forward.name.removesuffix("_value_and_grad").removesuffix("_grad")
     return cut.replace(name=f"{stem}_backward", frame=face, about="")
@@ -359,6 +409,7 @@ def derivative_on_tensors(
     create_graph: bool,
 ) -> Any:
     """Value and gradient by running the function on Tensors and walking their tape."""
+    check_wanted(arguments, transform)
     count = len(arguments.values)
     positions = [p % count for p in transform.positions]
     inputs: list[Tensor] = []
@@ -366,18 +417,10 @@ def derivative_on_tensors(
     def leaf_tensor(leaf: Any) -> Any:
         if isinstance(leaf, Tensor):
             tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
-        elif isinstance(leaf, np.ndarray | np.generic | float | complex):
-            tensor = wrap(leaf if not isinstance(leaf, float | complex) else np.asarray(leaf))
+        elif isinstance(leaf, np.ndarray | np.generic) or STATE.trace is not None:
+            tensor = wrap(leaf)
         else:
-            raise ArgumentError(
-                f"an argument to be differentiated holds a {type(leaf).__name__}: pass floats or "
-                "arrays of floats"
-            )
-        if tensor.dtype.kind not in "fc":
-            raise ArgumentError(
-                f"an argument to be differentiated has dtype {tensor.dtype}: gradients need "
-                "floating point"
-            )
+            tensor = wrap(np.asarray(leaf)[()])
         if tensor._node is None:
             tensor._node = LEAF
         inputs.append(tensor)
@@ -565,7 +608,9 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         return tensor
 
     values = [map_tree(boxed, primal) for primal in primals]
-    wants_tensors = any(isinstance(leaf, Tensor) for leaf in flatten(primals)[0])
+    wants_tensors = STATE.trace is not None or any(
+        isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
+    )
     before = STATE.update(grad_enabled=True)
     try:
         returned = f(*values)

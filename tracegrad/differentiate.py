@@ -19,6 +19,7 @@ from typing import Any
 
 from codegen.ir import Builder, Call, Check, Constant, Graph, Node, Origin, Trait, Value
 from codegen.types import is_inexact
+from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.creation import full_of, zeros_of
@@ -152,7 +153,7 @@ def _apply_rule(
         results = results[0]
     else:
         ct = tuple(
-            zeros_of(y) if ct is None else ct.settled()
+            ct.settled() if ct is not None else None if op.opaque else zeros_of(y)
             for ct, y in zip(cts, results, strict=True)
         )
     if around is None:
@@ -296,6 +297,7 @@ def differentiate(
         one = builder.constant(1.0, replace(output.type, weak=False, shape=()), None, stage.origin)
         seeds = {output: one}
     names: dict[Value, Origin] = {}
+    hooks = _hooks_of(graph)
 
     def enter(step: Step) -> None:
         forward = step.results[0].origin  # type: ignore[attr-defined]
@@ -305,6 +307,8 @@ def differentiate(
 
     def done(key: Any, value: Any) -> Any:
         origin = key.origin
+        for mark in hooks.get(key, ()):
+            value = _call_hook(stage, mark, value)
         made = builder.producer.get(value.value)
         if origin.name and isinstance(made, Call) and value.value not in names:
             names[value.value] = replace(
@@ -321,6 +325,7 @@ def differentiate(
         wanted,
         enter,
         done,
+        hooks,
     )
     gradients = []
     for value in wanted:
@@ -338,6 +343,27 @@ def differentiate(
         inputs=(*graph.inputs, *new_inputs),
     )
     return relabel(whole, names)
+
+
+def _hooks_of(graph: Graph) -> dict[Key, list[Call]]:
+    """Where hooks were registered on each value, in order, without those removed since."""
+    found: dict[Key, list[Call]] = {}
+    for node in graph.nodes:
+        if isinstance(node, Call) and node.op is hooked:
+            if node.attribute("function").call.alive():
+                found.setdefault(node.operands[0], []).append(node)
+    return found
+
+
+def _call_hook(stage: Stage, mark: Call, ct: Any) -> Any:
+    """The cotangent that a hook was shown, or what it gave instead."""
+    name, origin = mark.operands[0].origin.name, mark.results[0].origin
+    stage.origin = replace(
+        origin, name=name and f"{name}_bar", final=False, section="backward"
+    )
+    function, closure = mark.attribute("function").call.resolved(dtype_of(ct))
+    read = [Staged(stage, tensor._traced[1]) for tensor in closure]
+    return call_python(ct, *read, function=function)
 
 
 def relabel(graph: Graph, origins: Mapping[Value, Origin]) -> Graph:

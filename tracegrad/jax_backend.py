@@ -113,17 +113,22 @@ def _described(arguments: Arguments, leaf: Leaf) -> Leaf:
     value = leaf.value
     if not isinstance(value, jax.Array):
         return leaf
+    _refuse_tracer(value, f"argument {arguments.text_of(leaf)}")
+    return replace(leaf, kind=("array", value.dtype.name, value.ndim))
+
+
+def _refuse_tracer(value: Any, what: str) -> None:
     if isinstance(value, jax.core.Tracer):
         raise ArgumentError(
-            f"argument {arguments.text_of(leaf)} is a JAX tracer: a compiled function cannot be "
-            "called inside jax.jit, jax.grad or jax.vmap, because its own trace needs values; "
-            "call it outside, or paste the text of .source(...) into the JAX function"
+            f"{what} is a JAX tracer: a compiled function cannot be called inside jax.jit, "
+            "jax.grad or jax.vmap, because its own trace needs values; call it outside, or paste "
+            "the text of .source(...) into the JAX function"
         )
-    return replace(leaf, kind=("array", value.dtype.name, value.ndim))
 
 
 def to_numpy(leaf: Any) -> Any:
     """A JAX array as a (read-only) NumPy array; anything else as it is."""
+    _refuse_tracer(leaf, "an argument")
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
 
 

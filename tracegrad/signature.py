@@ -78,6 +78,19 @@ def _last(path: Path) -> str | None:
     return name if isinstance(name, str) and name.isidentifier() else None
 
 
+def signature_of(function: Any) -> inspect.Signature:
+    """The parameters of a call whose defaults are passed on.
+
+    NumPy's functions are not given what they take for "not given".
+    """
+    if isinstance(function, np.ufunc):
+        only = inspect.Parameter.POSITIONAL_ONLY
+        return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(function.nin)])
+    signature = inspect.signature(function)
+    given = [p for p in signature.parameters.values() if p.default is not np._NoValue]
+    return signature.replace(parameters=given)
+
+
 def bind(
     signature: inspect.Signature,
     args: Sequence[Any],
@@ -141,7 +154,7 @@ def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, .
         case float() | complex():
             return ("number", type(value).__name__)
         case Tensor():
-            return ("tensor",)
+            return ("tensor", value.dtype.name)
     if is_jax(value):
         return ("jax",)
     return _static(value, text)

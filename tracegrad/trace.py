@@ -17,11 +17,12 @@ import numpy as np
 
 from codegen import sizes as sz
 from codegen.ir import Builder, Check, Number, Origin, Value
-from codegen.sizes import Size, Sizes
+from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
+from tracegrad.ops.reductions import sum_over
 from tracegrad.points import capture, constant_index, label
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
@@ -31,14 +32,15 @@ PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 class Trace:
     """One run of a function: the graph under construction and what it depends on."""
 
-    def __init__(self, code: CodeType | None) -> None:
+    def __init__(self, code: CodeType | None, static_lengths: bool = False) -> None:
+        self.static_lengths = static_lengths  # the target must know every length beforehand
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         self.code = code
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.slots: dict[str, int] = {}
-        self.counts: dict[Value, Size] = {}
+        self.counts: dict[Value, Dim] = {}
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
 
     # -- what enters ----------------------------------------------------------------------------
@@ -156,8 +158,13 @@ class Trace:
         """Python read one length."""
         return self.sizes.fix(self.sizes.resolve(value.type.shape[axis]))
 
-    def count_true(self, mask: Value, array: Any) -> Size:
-        """The number of True in a mask: a length that only the data tell."""
+    def count_true(self, mask: Value, array: Any) -> Dim:
+        """The number of True in a mask: a length that only the data tell, or a look at it."""
+        if self.static_lengths and mask not in self.counts:
+            count = self.counts[mask] = int(np.count_nonzero(array))
+            origin = self.origin()
+            (total,) = self.builder.call(sum_over, (mask,), origin, axis=None, keepdims=False)
+            self.look(total, "int", count)
         known = self.counts.get(mask)
         if known is None:
 

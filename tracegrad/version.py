@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Check, Frame, Graph, Origin, Value
-from codegen.sizes import Sizes, substitute
+from codegen.ir import Call, Check, Frame, Graph, Origin, Value
+from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from codegen.types import is_inexact, kind
 from tracegrad.autograd.tape import LEAF
 from tracegrad.differentiate import differentiate
 from tracegrad.environment import IMMUTABLE, Environment, Guard, random_state
 from tracegrad.errors import ArgumentError, NonScalarError, TraceError
+from tracegrad.ops.indexing import constant_items, getitem_at, index_set
 from tracegrad.pipeline import Program, compile_graph
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
@@ -162,9 +163,10 @@ def run_traced(
     call: Callable[[Sequence[Any]], Any],
     arguments: Arguments,
     wanted: frozenset[int],
+    target: str = "numpy",
 ) -> tuple[Trace, Any]:
     """Runs the function on Tensors that record into a new trace; the trace and what it returned."""
-    trace = Trace(code_of(function))
+    trace = Trace(code_of(function), static_lengths=target == "jax")
     tensors = []
     for leaf in arguments.leaves:
         if not leaf.traced:
@@ -248,7 +250,7 @@ def make_version(
     environment = Environment(function, objects)
     random_before = random_state()
     trace, returned = run_traced(
-        function, call, arguments, frozenset(leaf.parameter for leaf in wanted)
+        function, call, arguments, frozenset(leaf.parameter for leaf in wanted), target
     )
     if random_state() != random_before:
         raise TraceError(
@@ -270,7 +272,7 @@ def make_version(
         if transform.kind == "grad":
             joint = joint.replace(outputs=joint.outputs[1:])
     result, names = _result(transform, arguments, wanted, structure, len(outputs))
-    template = _template(result)
+    template = _template(result, target)
     frame = joint.frame
     frame = Frame(frame.parameters, frame.reads, frame.captures, template, tuple(names))
     joint = joint.replace(frame=frame)
@@ -296,13 +298,31 @@ def make_version(
         flat=template is None,
         target=target,
         symbols=symbols,
-        guards=_guards(sizes, trace.sizes),
+        guards=(*_guards(sizes, trace.sizes), *(_bounds(forward) if target == "jax" else ())),
         seconds=time.perf_counter() - began,
     )
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:
     found = dict.fromkeys(pair for sizes in all_sizes for pair in sizes.guards)
+    return tuple(found)
+
+
+def _bounds(graph: Graph) -> tuple[tuple[Dim, Dim], ...]:
+    """Guards that constant indices are within their axes: NumPy raises, JAX would clamp them.
+
+    ``x[5]`` needs ``len(x[5:6]) == 1``, and ``x[-5]`` that ``len(x[4:5]) == 1``.
+    """
+    found: dict[tuple[Dim, Dim], None] = {}
+    for node in graph.nodes:
+        if isinstance(node, Call) and node.op in (getitem_at, index_set):
+            x, *others = (value.type for value in node.operands)
+            arrays = others[len(node.op.operands) - 2 :]
+            for axis, item in constant_items(x, arrays, node.attribute("index")):
+                length = graph.sizes.resolve(x.shape[axis])
+                least = item if item >= 0 else -item - 1
+                if isinstance(length, Size):
+                    found[slice_length(length, slice(least, least + 1)), 1] = None
     return tuple(found)
 
 
@@ -506,8 +526,13 @@ def s_leaves(spec: TreeSpec) -> int:
     return 1 if spec.type is None else sum(s_leaves(child) for child in spec.children)
 
 
-def _template(result: Result) -> str | None:
-    """The structure as Python over ``{0}``, ``{1}``...; None when it needs other types."""
+def _template(result: Result, target: str) -> str | None:
+    """The structure as Python over ``{0}``, ``{1}``...; None when it needs other types.
+
+    Under ``jax.jit`` nothing but arrays can be returned.
+    """
+    if target == "jax" and any(isinstance(leaf, Static) for leaf in result.leaves):
+        return None
     rest = iter(result.leaves)
 
     def text(spec: TreeSpec, top: bool = False) -> str:

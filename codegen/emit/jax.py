@@ -1,8 +1,77 @@
-"""The JAX target: pure functions under one ``jax.jit``; outcomes of looks are returned beside."""
+"""The JAX target: pure functions under one ``jax.jit``; outcomes of looks are returned beside.
+
+Dtypes are NumPy's, exactly. Where JAX would promote otherwise (an integer never widens a float
+there, and a Python number stays weak through arithmetic), an operand is cast in the text: `casts`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from codegen.emit.python import Target
+from codegen.ir import Call, Trait
+from codegen.types import KINDS, ArrayType, bits, is_inexact, kind, promote
+
+
+def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
+    """The operands that must be cast for the result to have its dtype, and to which dtype.
+
+    `printed` are the operands' types as JAX will see them: a number that is printed as a literal is
+    weak whatever its type. One cast decides the promotion, so at most one is asked for::
+
+        float32[n] * int32[n]    x * k.astype(jnp.float64)
+        int8[n] * 0.5            k * jnp.float64(0.5)
+        exp(int8[n])             jnp.exp(k.astype(jnp.float16))
+    """
+    result = call.results[0].type
+    if not printed or any(name == "dtype" for name, _ in call.attributes):
+        return {}
+    wanted = _computed_in(call)
+    if wanted is None:
+        return {}
+    found, is_weak = _promoted(printed)
+    if is_inexact(wanted) and not is_inexact(found):
+        found = "float64" if bits(found) == 64 else "float32"
+    if found == wanted and (not is_weak or result.weak or result.dtype == "bool"):
+        return {}
+    numbers = [i for i, type in enumerate(printed) if type.weak and kind(type.dtype) == kind(found)]
+    integers = [i for i, type in enumerate(printed) if kind(type.dtype) == "int"]
+    chosen = [*(numbers if is_weak else ()), *integers, 0][0]
+    if kind(wanted) == "complex" and kind(printed[chosen].dtype) != "complex":
+        wanted = f"float{bits(wanted)}"
+    return {chosen: wanted}
+
+
+def _computed_in(call: Call) -> str | None:
+    """The dtype that NumPy brings the operands to; None for an op that promotes nothing."""
+    result, shape = call.results[0].type.dtype, call.results[0].type.shape
+    common, _ = promote([value.type for value in call.operands])
+    if result == common:
+        return common
+    if is_inexact(result) and not is_inexact(common):  # functions of integers, quotients, means
+        return f"float{bits(result)}"
+    if Trait.ELEMENTWISE not in call.op.traits:
+        # Sums widen by themselves, running sums do not; an operand of indexing only says where.
+        running = kind(result) == kind(common) == "int" and shape == call.operands[0].type.shape
+        return result if running and len(call.operands) == 1 else None
+    if result == "bool":
+        return common  # comparisons
+    return result if KINDS.index(kind(result)) >= KINDS.index(kind(common)) else None
+
+
+def _promoted(types: Sequence[ArrayType]) -> tuple[str, bool]:
+    """``(dtype, weak)`` that JAX gives operands of these types."""
+    strong = [type.dtype for type in types if not type.weak]
+    numbers = [type for type in types if type.weak]
+    if not strong:
+        return promote(numbers)[0], True
+    inexact = [dtype for dtype in strong if is_inexact(dtype)]
+    dtype, _ = promote([ArrayType(dtype) for dtype in inexact or strong])
+    if is_inexact(dtype) and not inexact:
+        return dtype, True  # uint64 with a signed integer
+    merged, _ = promote([ArrayType(dtype), *numbers])
+    return merged, merged != dtype and not is_inexact(dtype)
+
 
 JAX = Target(
     name="jax",
@@ -10,4 +79,5 @@ JAX = Target(
     imports=("import jax", "import jax.numpy as jnp"),
     decorator="@jax.jit",
     checks_returned=True,
+    casts=casts,
 )

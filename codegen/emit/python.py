@@ -11,14 +11,14 @@ import ast
 import cmath
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from codegen import sizes as sz
 from codegen.emit.writer import WIDTH, Names, Writer, quote
-from codegen.passes.fold import EXACT
 from codegen.ir import Call, Check, Constant, Graph, Node, Number, Op, Origin, Trait, Value, dims_of
+from codegen.passes.fold import EXACT
 from codegen.sizes import Dim, Quotient, Size, SliceLength
 from codegen.spelling import (
     ABSENT,
@@ -48,6 +48,7 @@ class Target:
     inplace: bool = False
     checks_returned: bool = False
     ufuncs: Mapping[str, str] = field(default_factory=dict)
+    casts: Callable[[Call, Sequence[ArrayType]], Mapping[int, str]] = lambda call, printed: {}
 
 
 @dataclass(frozen=True)
@@ -399,14 +400,19 @@ class _Emitter:
         reads: frozenset[str] = frozenset()
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
+        casts = self.target.casts(call, self._printed_types(call, strong))
         for i, (name, value) in enumerate(zip(_operand_names(call), call.operands, strict=True)):
             shown = self.shown[value]
             count = 1 if name.startswith("*") else spelling.uses.get(name, 0)
             self.left[value] = self.left.get(value, 0) - count
             self.pending.pop(value, None)
             fragment = shown.fragment
-            if i in strong:
-                fragment = self._typed(value.type, fragment)
+            if i in strong or (i in casts and value in self.python_numbers):
+                dtype = casts.get(i, value.type.dtype)
+                fragment = self._typed(ArrayType(dtype), fragment)
+            elif i in casts:
+                dtype_text, _ = self._attribute(casts[i])
+                fragment = Fragment(f"{fragment.at(ATOM)}.astype({dtype_text.text})")
             fragments.append(fragment)
             reads |= shown.reads
             if not name.startswith("*"):
@@ -450,6 +456,13 @@ class _Emitter:
         ]
         exact = [v.type for v in call.operands]
         return set(strong) if promote(types)[0] != promote(exact)[0] else set()
+
+    def _printed_types(self, call: Call, strong: set[int]) -> list[ArrayType]:
+        """The operands' types as their text says them: a bare literal is a Python number."""
+        return [
+            weak(kind(v.type.dtype)) if v in self.python_numbers and i not in strong else v.type
+            for i, v in enumerate(call.operands)
+        ]
 
     def _typed(self, type: ArrayType, fragment: Fragment) -> Fragment:
         return Fragment(f"{self.target.module}.{type.dtype}({fragment.text})")
@@ -656,17 +669,18 @@ def _condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]
     """The test that is true while the outcome is the traced one, and where the look stands."""
     origin, outcome = check.origin, check.outcome
     where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a look at a value"
+    if check.look == "bool" and target.checks_returned:
+        if check.operand.type.dtype == "bool":
+            return (shown.text if outcome else f"~{shown.at(UNARY)}"), where
+        return f"{shown.at(6)} {'!=' if outcome else '=='} 0", where
     if check.look == "bool":
-        text = shown.text if not target.checks_returned else f"({shown.text})"
-        if target.checks_returned:
-            return f"{shown.text} != 0" if outcome else f"{shown.at(UNARY)} == 0", where
-        return (text if outcome else f"not {shown.at(6)}"), where
+        return (shown.text if outcome else f"not {shown.at(6)}"), where
     if outcome != outcome:
         return f"{shown.at(6)} != {shown.at(6)}", where
     value = literal(outcome, target).text
     if check.look == "int" and not target.checks_returned:
         return f"int({shown.text}) == {value}", where
-    if check.look == "int":
+    if check.look == "int" and kind(check.operand.type.dtype) == "float":
         return f"jnp.trunc({shown.text}) == {value}", where
     return f"{shown.at(6)} == {value}", where
 

@@ -32,7 +32,9 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     outputs = []
     for output in graph.outputs:
         owner, made = graph.owner[output], graph.producer.get(output)
-        if not output.type.shape and made is not None and owner not in taken:
+        if output.type.weak:
+            pass  # a Python number
+        elif not output.type.shape and made is not None and owner not in taken:
             pass  # NumPy scalars are immutable
         elif isinstance(made, Call) and Trait.SPLAT in made.op.traits:
             number = made.operands[0]
@@ -43,7 +45,13 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
                 origin = output.origin
                 (output,) = builder.call(full, (number,), origin, shape=shape, dtype=dtype)
         elif owner in taken or output in repeated or not _makes_its_own(graph.producer[owner]):
-            (output,) = builder.call(copy, (output,), output.origin)
+            again = made if isinstance(made, Call) and made.op in (copy, full) else None
+            if again is not None:  # a copy or a full array is made once more
+                attributes = dict(again.attributes)
+                results = builder.call(again.op, again.operands, output.origin, **attributes)
+            else:
+                results = builder.call(copy, (output,), output.origin)
+            (output,) = results
         taken.add(owner)
         outputs.append(output)
     return graph.replace(nodes=tuple(builder.nodes), outputs=tuple(outputs))

@@ -11,9 +11,13 @@ from itertools import count
 from typing import Any
 
 from tracegrad.autograd.tape import FREED, LEAF, Node, Output
-from tracegrad.errors import GradientError
+from tracegrad.errors import GradientError, TraceError
 
 _next_id = count().__next__
+
+trace_hook: Callable[[Any, Callable[..., Any], Callable[[], bool]], Callable[..., Any]]
+"""Makes a hook of a Tensor that is being traced a call in the graph; set by `python_call`, which
+works on Tensors."""
 
 
 class RemovableHandle:
@@ -57,12 +61,24 @@ def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
     else:
         hooks = extras_of(tensor).setdefault("hooks", {})
     number = _next_id()
+    if tensor._is_traced:
+        hook = trace_hook(tensor, hook, lambda: number in hooks)
     hooks[number] = hook
     return RemovableHandle(hooks, number)
 
 
+def hook_name(hook: Any) -> str:
+    """The name under which errors and generated source speak of a hook."""
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
 def register_node_hook(node: Node, hook: Callable[..., Any]) -> RemovableHandle:
     """Calls ``hook(grad_inputs, grad_outputs)`` after the node's rule has run."""
+    if node.traced:
+        raise TraceError(
+            "a hook of a node cannot be part of a compiled function: register it on the Tensor, "
+            "y.register_hook(hook)"
+        )
     if node.more is None:
         node.more = {}
     hooks = node.more.setdefault("node", {})

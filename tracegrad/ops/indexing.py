@@ -7,6 +7,7 @@ assignment wherever the old array is dead.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
@@ -17,9 +18,12 @@ from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType, ShapeError, broadcast, promote
-from tracegrad.dispatch import dtype_of, shape_of, type_of
+from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, type_of
 from tracegrad.errors import TracegradError
+from tracegrad.ops.elementwise import alias, astype, where
 from tracegrad.ops.record import define
+from tracegrad.ops.shape import expand_axes
+from tracegrad.state import STATE
 
 
 def _indexed_shape(
@@ -75,6 +79,25 @@ def _indexed_shape(
     together = places == list(range(places[0], places[0] + len(places)))
     at = places[0] if together else 0
     return (*kept[:at], *whole, *kept[at:])
+
+
+def constant_items(
+    x: ArrayType, arrays: Sequence[ArrayType], index: Subscript
+) -> list[tuple[int, int]]:
+    """The axes of `x` that the index takes one fixed place of, with that place."""
+
+    def width(item: object) -> int:
+        if isinstance(item, Slot) and arrays[item.position].dtype == "bool":
+            return arrays[item.position].ndim
+        return 0 if item is None or item is Ellipsis else 1
+
+    rest = x.ndim - sum(map(width, index.items))
+    found, axis = [], 0
+    for item in index.items:
+        if isinstance(item, int):
+            found.append((axis, item))
+        axis += rest if item is Ellipsis else width(item)
+    return found
 
 
 def _getitem_type(sizes: Sizes, x: ArrayType, *arrays: ArrayType, index: Any, counts: Any) -> Any:
@@ -196,6 +219,11 @@ def normalize(x: Any, key: Any) -> tuple[Subscript, list[Any], tuple[Dim, ...]]:
             kind = type_of(array)
             if kind.dtype != "bool" and "int" not in kind.dtype:
                 raise TracegradError(f"arrays used as indices must be integer or bool, not {kind}")
+            if kind.dtype == "bool" and kind.ndim and _static_lengths(x, array):
+                found = _places_of(x, array)
+                shown += [Slot(len(arrays) + i) for i in range(len(found))]
+                arrays += found
+                continue
             if kind.dtype == "bool":
                 counts.append(_count_true(array))
             shown.append(Slot(len(arrays)))
@@ -208,6 +236,35 @@ def _count_true(mask: Any) -> Dim:
     return trace() if trace is not None else int(np.count_nonzero(mask))
 
 
+places = define(
+    "places",
+    "np.nonzero(x)[axis]",
+    jax="jnp.nonzero(x, size=size)[axis]",
+    infer=lambda sizes, x, axis, size: ArrayType("int64", (size,)),
+    attributes={"axis": ..., "size": ...},
+    differentiable=False,
+    doc="Where a mask is True, along one of its axes.",
+)
+
+
+def _static_lengths(*operands: Any) -> bool:
+    """Whether these are recorded for a target that must know every length beforehand."""
+    trace = STATE.trace
+    return (
+        trace is not None
+        and trace.static_lengths
+        and any(type(operand) in HANDLERS for operand in operands)
+    )
+
+
+def _places_of(x: Any, mask: Any) -> list[Any]:
+    """A mask as integer arrays, one an axis; the number of True is looked at."""
+    if type(mask) not in HANDLERS:
+        mask = apply_in(x, alias, {}, mask)
+    size = _count_true(mask)
+    return [places(mask, axis=axis, size=size) for axis in range(ndim_of(mask))]
+
+
 def getitem(x: Any, key: Any) -> Any:
     """``x[key]`` with everything that NumPy's brackets take."""
     index, arrays, counts = normalize(x, key)
@@ -216,8 +273,24 @@ def getitem(x: Any, key: Any) -> Any:
 
 def setitem(x: Any, key: Any, value: Any) -> Any:
     """A copy of `x` with ``x[key]`` replaced by `value` (cast to the dtype of `x`)."""
+    if _is_mask(key) and ndim_of(value) == 0 and _static_lengths(x, key):
+        return _choose(x, key, value)  # a choice among elements needs no length
     index, arrays, counts = normalize(x, key)
     return index_set(x, value, *arrays, index=index, counts=counts)
+
+
+def _is_mask(key: Any) -> bool:
+    array = isinstance(key, np.ndarray) or type(key) in HANDLERS
+    return array and dtype_of(key) == "bool" and ndim_of(key) > 0
+
+
+def _choose(x: Any, mask: Any, value: Any) -> Any:
+    """`x` with one number where a mask over its first axes is True."""
+    ndim, wide = ndim_of(mask), ndim_of(x)
+    if wide > ndim:
+        mask = expand_axes(mask, axis=wide - 1 if wide == ndim + 1 else tuple(range(ndim, wide)))
+    chosen = where(mask, value, x)
+    return chosen if dtype_of(chosen) == dtype_of(x) else astype(chosen, dtype=dtype_of(x))
 
 
 __all__ = [

@@ -1,0 +1,45 @@
+"""Gradients enter, better parameters leave: optimizers, clipping, learning rate schedules.
+
+``SGD``, ``Adam``, ``AdamW`` and ``RMSprop`` change Tensors in place, as in PyTorch. ``sgd``,
+``adam``, ``adamw`` and ``rmsprop`` are the same rules as functions on pytrees that change nothing,
+to be used in compiled functions as well.
+"""
+
+from tracegrad.optim.clipping import clip_grad_norm_, clip_grad_value_, clip_norm, clip_value
+from tracegrad.optim.optimizers import SGD, Adam, AdamW, Optimizer, RMSprop
+from tracegrad.optim.pure import Pure, adam, adamw, rmsprop, sgd
+from tracegrad.optim.rules import SettingError
+from tracegrad.optim.schedules import (
+    CosineLR,
+    LinearWarmup,
+    Schedule,
+    StepLR,
+    cosine_decay,
+    linear_warmup,
+    step_decay,
+)
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "CosineLR",
+    "LinearWarmup",
+    "Optimizer",
+    "Pure",
+    "RMSprop",
+    "Schedule",
+    "SettingError",
+    "StepLR",
+    "adam",
+    "adamw",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_norm",
+    "clip_value",
+    "cosine_decay",
+    "linear_warmup",
+    "rmsprop",
+    "sgd",
+    "step_decay",
+]
