@@ -8,7 +8,8 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from os.path import basename
 from types import CodeType
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from codegen import sizes as sz
-from codegen.ir import Builder, Check, Number, Origin, Value
+from codegen.ir import Builder, Call, Check, Number, Origin, Value, attribute_key
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak
@@ -40,7 +41,8 @@ class Trace:
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.slots: dict[str, int] = {}
-        self.counts: dict[Value, Dim] = {}
+        self.counts: dict[Hashable, Dim] = {}
+        self.finished = False
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
 
     # -- what enters ----------------------------------------------------------------------------
@@ -159,20 +161,39 @@ class Trace:
         return self.sizes.fix(self.sizes.resolve(value.type.shape[axis]))
 
     def count_true(self, mask: Value, array: Any) -> Dim:
-        """The number of True in a mask: a length that only the data tell, or a look at it."""
-        if self.static_lengths and mask not in self.counts:
-            count = self.counts[mask] = int(np.count_nonzero(array))
-            origin = self.origin()
-            (total,) = self.builder.call(sum_over, (mask,), origin, axis=None, keepdims=False)
-            self.look(total, "int", count)
-        known = self.counts.get(mask)
+        """The number of True in a mask: a length that only the data tell.
+
+        Masks that are the same computation have one count. Where a shape needs the count to be
+        something (or the target wants its lengths beforehand), it is looked at.
+        """
+        key = self._computation(mask)
+        known = self.counts.get(key)
         if known is None:
-
-            def look(count: int) -> None:
-                raise TraceError("the number of elements that a mask selects decides a shape")
-
-            known = self.counts[mask] = self.sizes.new(int(np.count_nonzero(array)), look)
+            count = int(np.count_nonzero(array))
+            if self.static_lengths:
+                self._look_at_count(mask, count)
+                known = count
+            else:
+                known = self.sizes.new(count, partial(self._look_at_count, mask))
+            self.counts[key] = known
         return known
+
+    def _computation(self, value: Value) -> Hashable:
+        node = self.builder.producer.get(value)
+        if not isinstance(node, Call):
+            return value
+        shown = tuple((name, attribute_key(self.sizes, v)) for name, v in node.attributes)
+        operands = tuple(
+            ("number", repr(c.value)) if (c := self.builder.constant_of(v)) is not None else v
+            for v in node.operands
+        )
+        return (node.op.name, operands, shown)
+
+    def _look_at_count(self, mask: Value, count: int) -> None:
+        if self.finished:
+            raise TraceError("the number of elements that a mask selects decides a shape")
+        (total,) = self.builder.call(sum_over, (mask,), self.origin(), axis=None, keepdims=False)
+        self.look(total, "int", count)
 
     def input_symbols(self) -> dict[str, tuple[Value, int]]:
         """Where each free length can be read: an input and its axis."""

@@ -185,6 +185,7 @@ def run_traced(
         returned = call(rebuilt)
     finally:
         STATE.update(**before)
+    trace.finished = True
     return trace, returned
 
 

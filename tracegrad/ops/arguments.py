@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracegrad.dispatch import dtype_of, type_of
+from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import full_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +27,9 @@ def synonyms(function: F) -> F:
             for other, name in SYNONYMS.items():
                 if other in kwargs:
                     if name in kwargs:
-                        raise TypeError(f"{function.__name__}: both {other}= and {name}= are given")
+                        raise ArgumentError(
+                            f"{function.__name__}: both {other}= and {name}= are given"
+                        )
                     kwargs[name] = kwargs.pop(other)
         return function(*args, **kwargs)
 
@@ -50,4 +53,4 @@ def dtype_name(dtype: Any) -> str:
 def refuse_out(name: str, out: Any) -> None:
     """Raises when ``out=`` is given: a result is a new value, which is what has a gradient."""
     if out is not None:
-        raise TypeError(f"{name}: out= cannot be written through a gradient; use the result")
+        raise ArgumentError(f"{name}: out= cannot be written through a gradient; use the result")

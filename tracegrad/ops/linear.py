@@ -15,8 +15,10 @@ from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
-from codegen.types import ArrayType, ShapeError, broadcast, promote, shape_text
+from codegen.types import ArrayType, broadcast, promote, shape_text
+from codegen.types import ShapeError as MismatchError
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.errors import ShapeError
 from tracegrad.ops.arguments import as_array, dtype_name, refuse_out, synonyms
 from tracegrad.ops.elementwise import astype, conj, is_complex, multiply, where
 from tracegrad.ops.indexing import scatter_into
@@ -151,7 +153,9 @@ def _padded(shape: tuple[Dim, ...], ndim: int) -> tuple[Dim, ...]:
 def _cross_type(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
     for x in (a, b):
         if not (x.shape and sizes.same(x.shape[-1], 3)):
-            raise ShapeError(f"cross: vectors have 3 components, not {shape_text(sizes, x.shape)}")
+            raise MismatchError(
+                f"cross: vectors have 3 components, not {shape_text(sizes, x.shape)}"
+            )
     return ArrayType(promote((a, b))[0], broadcast(sizes, [a.shape, b.shape]))
 
 
@@ -186,7 +190,7 @@ def _tensordot_type(sizes: Sizes, a: ArrayType, b: ArrayType, axes: Any) -> Arra
     for i, j in zip(*axes, strict=True):
         if not sizes.same(a.shape[i], b.shape[j]):
             shapes = " with ".join(shape_text(sizes, x.shape) for x in (a, b))
-            raise ShapeError(
+            raise MismatchError(
                 f"tensordot: cannot contract {shapes} over axis {i} of the first and axis {j} of "
                 "the second: their lengths differ"
             )
@@ -256,9 +260,9 @@ def _einsum_type(sizes: Sizes, *types: ArrayType, subscripts: str) -> ArrayType:
         for label, dim in zip(labels, x.shape, strict=True):
             try:
                 (lengths[label],) = broadcast(sizes, [(lengths.get(label, 1),), (dim,)])
-            except ShapeError:
+            except MismatchError:
                 shapes = ", ".join(shape_text(sizes, t.shape) for t in types)
-                raise ShapeError(
+                raise MismatchError(
                     f"einsum: in {subscripts!r} the label {label} stands for axes of different "
                     f"lengths; the shapes are {shapes}"
                 ) from None

@@ -15,6 +15,7 @@ from codegen.sizes import Dim
 from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.errors import ArgumentError
 from tracegrad.ops.arguments import as_array, dtype_name, refuse_out, synonyms
 from tracegrad.ops.creation import count, full_of
 from tracegrad.ops.elementwise import (
@@ -243,7 +244,7 @@ def _degrees(ddof: float | None, correction: float | None, unbiased: bool | None
         d for d in (ddof, correction, None if unbiased is None else int(unbiased)) if d is not None
     ]
     if len(given) > 1:
-        raise TypeError("ddof=, correction= and unbiased= say the same: give one")
+        raise ArgumentError("ddof=, correction= and unbiased= say the same: give one")
     number = given[0] if given else 0
     return int(number) if number == int(number) else float(number)
 
@@ -332,7 +333,9 @@ def _bounded(record: OpRecord, x: Any, axis: Any, keepdims: Any, initial: Any, w
     x = as_array(x)
     if where is not None:
         if initial is None:
-            raise ValueError(f"{record.name}: where= needs initial=, the result where it is False")
+            raise ArgumentError(
+                f"{record.name}: where= needs initial=, the result where it is False"
+            )
         x = _where(where, x, initial)
     axis = canonical_axis(axis, ndim_of(x))
     return record(x, axis=axis, keepdims=bool(keepdims), initial=initial)
@@ -775,11 +778,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) == 1:
         return vector_norm(x, axes[0], keepdims, 2 if ord is None else ord)
     if len(axes) != 2:
-        raise ValueError(f"norm: a vector has one axis and a matrix two, not {len(axes)}")
+        raise ArgumentError(f"norm: a vector has one axis and a matrix two, not {len(axes)}")
     if ord in (None, "fro"):
         return vector_norm(x, axes, keepdims)
     if ord not in (1, -1, INFINITY, -INFINITY):
-        raise ValueError(f"norm: ord={ord!r} of a matrix needs its singular values (svdvals)")
+        raise ArgumentError(f"norm: ord={ord!r} of a matrix needs its singular values (svdvals)")
     along, over = axes if ord in (1, -1) else axes[::-1]
     sums = sum(absolute(x), along, keepdims=True)
     largest = (max if ord > 0 else min)(sums, over, keepdims=True)
