@@ -61,13 +61,15 @@ class Size:
 
     __repr__ = __str__
 
+    def atom(self) -> Atom | None:
+        """The atom when this size is one and nothing else."""
+        atoms, factor = self.terms[0]
+        return atoms[0] if len(self.terms) == len(atoms) == factor == 1 else None
+
     def symbol(self) -> str | None:
         """The symbol's name when this size is a bare symbol."""
-        if len(self.terms) == 1:
-            atoms, factor = self.terms[0]
-            if factor == 1 and len(atoms) == 1 and isinstance(atoms[0], str):
-                return atoms[0]
-        return None
+        atom = self.atom()
+        return atom if isinstance(atom, str) else None
 
 
 Dim: TypeAlias = "int | Size"
@@ -82,7 +84,11 @@ def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
 
 def symbol(name: str) -> Size:
     """The size named `name`."""
-    return Size((((name,), 1),))
+    return _size(name)
+
+
+def _size(atom: Atom) -> Size:
+    return Size((((atom,), 1),))
 
 
 def _terms(dim: Dim) -> dict[tuple[Atom, ...], int]:
@@ -146,7 +152,7 @@ def quotient(of: Dim, by: Dim) -> Dim:
             result[tuple(rest)] = scale // factor
         else:
             return _canonical(result)
-    return Size((((Quotient(of, by),), 1),))
+    return _size(Quotient(of, by))
 
 
 def slice_length(of: Dim, item: slice) -> Dim:
@@ -162,8 +168,7 @@ def slice_length(of: Dim, item: slice) -> Dim:
     stop = item.stop
     if step == 1 and (start or 0) >= 0 and (stop is None or stop < 0):
         start, stop = (start or 0) - (stop or 0), None  # x[1:], x[:-1]: as many are dropped
-    atom = SliceLength(of, start, stop, None if step == 1 else step)
-    return Size((((atom,), 1),))
+    return _size(SliceLength(of, start, stop, None if step == 1 else step))
 
 
 def symbols(dim: Dim) -> set[str]:
@@ -196,13 +201,20 @@ def substitute(dim: Dim, known: Mapping[str, Dim]) -> Dim:
 
 
 def _substitute_atom(atom: Atom, known: Mapping[str, Dim]) -> Dim:
+    if isinstance(atom, str):
+        return known.get(atom, symbol(atom))
+    return _rebuilt(atom, lambda dim: substitute(dim, known))
+
+
+def _rebuilt(atom: Atom, change: Callable[[Dim], Dim]) -> Dim:
+    """The atom with the lengths inside it changed."""
     match atom:
         case str():
-            return known.get(atom, symbol(atom))
+            return symbol(atom)
         case SliceLength(of, start, stop, step):
-            return slice_length(substitute(of, known), slice(start, stop, step))
+            return slice_length(change(of), slice(start, stop, step))
         case Quotient(of, by):
-            return quotient(substitute(of, known), substitute(by, known))
+            return quotient(change(of), change(by))
 
 
 def _age(name: str | None) -> int:
@@ -245,7 +257,17 @@ class Sizes:
     def resolve(self, dim: Dim) -> Dim:
         """The length in terms of symbols that nothing is known about."""
         dim = substitute(dim, self.known)
-        while self.unsolved and dim in self.unsolved:
+        return self._simplest(dim) if self.unsolved else dim
+
+    def _simplest(self, dim: Dim) -> Dim:
+        """The length with composed parts replaced by the simpler ones that they are equal to."""
+        if isinstance(dim, Size):
+            if len(dim.terms) > 1 or dim.atom() is None:
+                parts = [(f, *(self._simplest(_size(a)) for a in atoms)) for atoms, f in dim.terms]
+                dim = add(*map(mul, parts))
+            else:
+                dim = _rebuilt(dim.terms[0][0][0], self._simplest)
+        while dim in self.unsolved:
             dim = self.unsolved[dim]
         return dim
 
@@ -311,8 +333,17 @@ class Sizes:
 
     def _keep(self, a: Dim, b: Dim) -> None:
         """Of two lengths that no symbol's value makes equal, the simpler stands for the other."""
-        simple, composed = sorted((a, b), key=_complexity)
-        self.unsolved[composed] = simple
+        pairs = [*self.unsolved.items(), (a, b)]
+        for _ in pairs:  # until each is in terms of the others
+            self.unsolved.clear()
+            for pair in pairs:
+                a, b = map(self.resolve, pair)
+                if a != b:
+                    simple, composed = sorted((a, b), key=_complexity)
+                    self.unsolved[composed] = simple
+            if pairs == list(self.unsolved.items()):
+                return
+            pairs = list(self.unsolved.items())[::-1]
 
     def _learn(self, name: str, dim: Dim) -> None:
         """From here on the symbol is `dim`, also in what is known of other symbols."""
@@ -323,12 +354,8 @@ class Sizes:
         for reader, length in learned.items():
             for read in symbols(length):
                 self._readers.setdefault(read, set()).add(reader)
-        pairs = list(self.unsolved.items())
-        self.unsolved.clear()
-        for composed, simple in pairs:
-            a, b = self.resolve(composed), self.resolve(simple)
-            if a != b:
-                self._keep(a, b)
+        if self.unsolved:
+            self._keep(*self.unsolved.popitem())
 
 
 class Settled(Sizes):

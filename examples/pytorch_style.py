@@ -25,7 +25,7 @@ import tracegrad as tg
 HIDDEN = 128
 BATCH = 32
 RATE = 0.2  # of the first step; it falls to zero along half a cosine
-NOISE = 0.3  # standard deviation of what is added to each training image; it prevents overfitting
+NOISE = 0.2  # standard deviation of what is added to each training image; it prevents overfitting
 REQUIRED_ACCURACY = 0.97
 PICTURE = Path(__file__).parent / "output" / "pytorch_style.png"
 

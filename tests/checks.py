@@ -141,7 +141,7 @@ def run_interpreted(
 
     version = compiled._version_for(tuple(args), {})
     graph = compiled.graph(*args, stage=stage)
-    inputs = [leaf.value for leaf in version.arguments.leaves if leaf.traced]
+    inputs = [leaf.value for leaf in compiled._bind(args, {}).leaves if leaf.traced]
     outputs = pipeline.interpret(graph, [*inputs, *version.captured])
     return outputs[:n_values], outputs[n_values:]
 

@@ -432,16 +432,22 @@ def jax_of(op: OpRecord, tried: Sequence[Sample]) -> list[tuple[list[Any], list[
         return jax.jit(whole)([[jnp.asarray(x) for x in s.operands] for s in tried])
 
 
-@every_op
-@pytest.mark.parametrize("dtype", ["float64", "complex128", "int64"])
-def test_against_jax(op, dtype):
-    """The JAX spelling gives NumPy's values, and JAX's derivative of it is ours."""
-    pytest.importorskip("jax")
-    tried = [s for s in samples(op, dtype) if takes(op, s)]
+def for_jax(op: OpRecord, dtype: str) -> list[Sample]:
+    """What to try in one dtype: of elementwise ops, whose samples are alike, a few."""
     if (op.name, dtype) in NOT_IN_JAX:
-        return
-    if is_elementwise(op):
-        tried = tried[:: max(1, len(tried) // 3)]
+        return []
+    tried = [s for s in samples(op, dtype) if takes(op, s)]
+    return tried[:: max(1, len(tried) // 3)] if is_elementwise(op) else tried
+
+
+@every_op
+def test_against_jax(op):
+    """The JAX spelling gives NumPy's values, and JAX's derivative of it is ours.
+
+    In float64, and in complex numbers or, where there are none, in integers.
+    """
+    pytest.importorskip("jax")
+    tried = for_jax(op, "float64") + (for_jax(op, "complex128") or for_jax(op, "int64"))
     for sample, (values, gradients) in zip(tried, jax_of(op, tried), strict=True):
         expected = on_numpy(op, sample)
         several = list(expected) if isinstance(expected, tuple | list) else [expected]

@@ -320,7 +320,7 @@ def test_the_source_runs_alone(program):
     exec(compile(f.source(*args), "generated", "exec"), scope)
     run = scope[version.program.source.name]
     captured = dict(zip(version.program.graph.frame.captures, version.captured, strict=True))
-    returned = run(*version.arguments.values, **captured)
+    returned = run(*f._bind(program.args, {}).values, **captured)
     if version.flat:
         returned = version.result.build(returned)
     assert_same_bits(split(returned), expected)

@@ -811,25 +811,15 @@ def test_doc2_function_backward(variable: Callable[..., Any]) -> None:
     assert repr(b.grad) == "tensor([1.])"
 
 
-def test_doc2_function_without_staticmethod() -> None:
-    """The document's older spelling: arguments in ``__init__``, and the instance is called."""
+def test_doc2_function_called_as_instance() -> None:
+    """The older spelling, ``custom_function()(x)``: given up by PyTorch, refused here as there."""
 
-    class Scale(Function):
-        def __init__(self, factor: float) -> None:
-            self.factor = factor
-
+    class Double(Function):
         def forward(self, x: Any) -> Any:
-            return x * self.factor
+            return x * 2
 
-        def backward(self, grad_output: Any) -> Any:
-            return grad_output * self.factor
-
-    x = tg.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.warns(DeprecationWarning, match="staticmethod"):
-        y = Scale(3.0)(x)
-    y.sum().backward()
-    assert values(y) == [3.0, 6.0]
-    assert values(x.grad) == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match="static"):
+        Double()(tg.tensor([1.0], requires_grad=True))
 
 
 def test_doc2_gradcheck(variable: Callable[..., Any]) -> None:

@@ -106,7 +106,8 @@ def same(sizes: Sizes, x: ArrayType) -> ArrayType:
 
 
 def repeated(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> ArrayType:
-    if len(broadcast(sizes, [x.shape, shape])) != len(shape):
+    whole = broadcast(sizes, [x.shape, shape])
+    if len(whole) != len(shape) or not all(map(sizes.same, whole, shape)):
         raise ShapeError(f"splat: cannot repeat {x} to {shape}")
     return ArrayType(x.dtype, tuple(shape))
 
@@ -127,6 +128,8 @@ def joined(sizes: Sizes, *types: ArrayType, axis: int) -> ArrayType:
 
 def row(sizes: Sizes, x: ArrayType, *arrays: ArrayType, index: Subscript) -> ArrayType:
     """For subscripts of ints and slices, and of one integer array on the first axis."""
+    if len(index.items) > x.ndim:
+        raise ShapeError(f"getitem: {x} has no {len(index.items)} axes")
     if arrays:
         return x.with_shape([*arrays[0].shape, *x.shape[1:]])
     shape: list[Dim] = []
@@ -182,7 +185,7 @@ op(
 )
 op("matmul", "x y", "x @ y", contracted, Trait.C_ORDER)
 op("transpose", "x", "x.T", reversed_axes, Trait.VIEW)
-op("copy", "x", "x.copy()", same, Trait.COPY)
+op("copy", "x", "np.array(x)", same, Trait.COPY)
 op("splat", "x", "np.broadcast_to(x, shape)", repeated, Trait.SPLAT, attributes={"shape": ...})
 op(
     "full",

@@ -147,7 +147,7 @@ class Compiled:
             self._versions.setdefault((arguments.key, target), []).append(version)
             if args is not None:
                 entries = self._entries.get(target, ())
-                self._entries[target] = (entry(version, len(args)), *entries[:7])
+                self._entries[target] = (entry(version, arguments.values, len(args)), *entries[:7])
             return version
 
     def _not_kept(self, version: Version) -> Version:

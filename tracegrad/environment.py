@@ -17,16 +17,28 @@ and such a function is not compiled, because a compiled call would not change it
 
 from __future__ import annotations
 
+import array
 import builtins
 import dis
 import functools
+import pickle
 import random
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from operator import is_, length_hint
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -40,6 +52,10 @@ IMMUTABLE = (int, float, complex, str, bytes, bool, type(None), range, type(Elli
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black"})
 WRITERS = frozenset({"print", "input", "open", "exec", "eval", "setattr", "delattr", "breakpoint"})
 """Builtins with which a function does what a compiled call would not do again."""
+BY_NAME = frozenset({"getattr", "hasattr", "vars", "attrgetter", "__dict__"})
+"""With these, code reads attributes whose names it does not spell."""
+UNCALLED = frozenset({"__init__", "__new__", "__post_init__", "__del__", "__repr__", "__str__"})
+"""Special methods that using an instance does not call."""
 
 
 class Missing:
@@ -92,8 +108,41 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
     "len(holder)": lambda holder, name: len(holder),
     "holder[name]": lambda holder, name: holder[name],
     "holder == name": lambda holder, name: holder == name,
+    "tuple(holder)": lambda holder, name: tuple(holder),
+    "all(map(is_, holder, name))": lambda holder, name: all(map(is_, holder, name)),
+    "state_of(holder)": lambda holder, name: state_of(holder),
 }
-GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME = READS
+GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF = READS
+BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF})
+
+
+def state_of(value: Any) -> Any:
+    """What reading a stateful object of the standard library or of NumPy moves; equal while it has not."""
+    match value:
+        case np.random.Generator():
+            return pickle.dumps(value.bit_generator.state)
+        case np.random.BitGenerator():
+            return pickle.dumps(value.state)
+        case np.random.RandomState():
+            return pickle.dumps(value.get_state(legacy=False))
+        case random.Random():
+            return value.getstate()
+        case bytearray() | array.array():
+            return bytes(value)
+        case GeneratorType():
+            return value.gi_frame and value.gi_frame.f_lasti
+    return repr(value), length_hint(value, -1)
+
+
+STATEFUL = (
+    np.random.Generator,
+    np.random.BitGenerator,
+    np.random.RandomState,
+    random.Random,
+    bytearray,
+    array.array,
+    Iterator,
+)
 
 
 def _cell(cell: CellType) -> Any:
@@ -112,6 +161,9 @@ class Environment:
         self.names: set[str] = set()  # attribute names that code reads or writes
         self.stored: set[str] = set()
         self.effects: list[str] = []
+        self._by_name = False
+        self._scopes: dict[type, Any] = {}  # the names of classes
+        self._numbers: dict[bool, set[str]] | None = None
         self._objects: dict[int, tuple[Any, str]] = {}
         self._todo: list[tuple[Any, str]] = []
         self._codes: set[CodeType] = set()
@@ -122,6 +174,9 @@ class Environment:
         for text, value in objects:
             self._reach(value, text)
         self._settle()
+        if len(self._objects) >= LIMIT:
+            self.effects.append(f"one of the more than {LIMIT} objects that it can reach")
+        self._held_before = [(*held, content(held[0])) for held in self._contents()]
 
     # -- the walk -------------------------------------------------------------------------------
 
@@ -140,12 +195,12 @@ class Environment:
             again = [
                 (value, text)
                 for key, (value, text) in list(self._objects.items())
-                if done.get(key) != len(self.names) and _has_attributes(value)
+                if done.get(key) != len(self.names) + self._by_name and _has_attributes(value)
             ]
             if not again:
                 return
             for value, text in again:
-                done[id(value)] = len(self.names)
+                done[id(value)] = len(self.names) + self._by_name
                 self._attributes(value, text)
 
     def _guard(self, read: str, holder: Any, name: Any, text: str) -> Any:
@@ -175,23 +230,57 @@ class Environment:
                 self._reach(value.func, f"{text}.func")
                 self._reach(value.args, f"{text}.args")
                 self._reach(value.keywords, f"{text}.keywords")
-            case list() | tuple():
+            case list() | tuple() | deque():
                 self._guard(LENGTH, value, None, f"len({text})")
-                for i in range(min(len(value), SMALL)):
+                if len(value) > SMALL:
+                    self._each(value, list(value), text)
+                    return
+                for i in range(len(value)):
                     self._guard(ITEM, value, i, f"{text}[{i}]")
             case dict():
-                self._guard(LENGTH, value, None, f"len({text})")
-                for key in list(value)[:SMALL]:
+                self._guard(KEYS, value, None, f"the keys of {text}")
+                if len(value) > SMALL:
+                    self._each(value, list(value.values()), text)
+                    return
+                for key in list(value):
                     self._guard(GLOBAL, value, key, f"{text}[{key!r}]")
             case set() | frozenset():
                 copy = frozenset(value)
                 self.guards[(id(value), SAME, copy)] = Guard(SAME, value, copy, True, text)
+            case _ if isinstance(value, STATEFUL):
+                self._guard(STATE_OF, value, None, text)
             case type():
-                pass  # its attributes are guarded by name
+                self._special_methods(value, lambda name: name in UNCALLED)
             case _:
                 wrapped = getattr(value, "__wrapped__", None)
                 if isinstance(wrapped, FunctionType):
                     self._reach(wrapped, text)
+                if _has_attributes(value) and not isinstance(value, ModuleType):
+                    self._guard_class(value, text)
+
+    def _each(self, value: Any, items: list[Any], text: str) -> None:
+        """A large container: one guard for the identities of all its elements."""
+        held = value.values() if isinstance(value, dict) else value
+        self.kept.append(items)
+        self.guards[(id(value), EACH, None)] = Guard(EACH, held, items, True, text)
+        for i, item in enumerate(items):
+            self._reach_value(item, f"{text}[{i}]")
+
+    def _guard_class(self, value: Any, text: str) -> None:
+        """An instance: its class, and the special methods that Python calls without naming them."""
+        cls = type(value)
+        if _module_of(cls).partition(".")[0] in sys.stdlib_module_names - {"__main__"}:
+            return
+        key = (id(value), ATTRIBUTE, "__class__")
+        self.guards[key] = Guard(ATTRIBUTE, value, "__class__", cls, f"the class of {text}")
+        self._special_methods(cls, lambda name: name not in UNCALLED)
+
+    def _special_methods(self, cls: type, wanted: Callable[[str], bool]) -> None:
+        for owner in cls.__mro__:
+            for name, method in list(vars(owner).items()):
+                special = name.startswith("__") and name.endswith("__") and wanted(name)
+                if special and isinstance(method, FunctionType) and not _library(method):
+                    self._guard_in_class(cls, name)
 
     def _function(self, function: FunctionType, text: str) -> None:
         if _library(function):
@@ -210,6 +299,7 @@ class Environment:
         self._codes.add(code)
         read = read_names(code)
         self.names |= read.attributes
+        self._by_name |= not BY_NAME.isdisjoint(read.globals | read.attributes)
         self.stored |= read.stored
         for name in sorted(read.globals):
             if name in scope or not hasattr(builtins, name):
@@ -222,19 +312,46 @@ class Environment:
 
     def _attributes(self, value: Any, text: str) -> None:
         """Guards the attributes of an object whose names the code mentions."""
+        names = self.names
+        if self._by_name and not isinstance(value, ModuleType | type):
+            names = names | {name for name in getattr(value, "__dict__", ()) if type(name) is str}
+        for name in sorted(names):
+            if isinstance(value, ModuleType):
+                if _held(value, name) or name in self.stored:
+                    self._guard(ATTRIBUTE, value, name, f"{text}.{name}")
+            elif isinstance(value, type):
+                if hasattr(value, name):
+                    self._guard_in_class(value, name)
+            else:
+                self._attribute(value, name, text)
+
+    def _attribute(self, value: Any, name: str, text: str) -> None:
+        """Guards an attribute of an instance: its own, or what its class makes of the name."""
         cls = type(value)
-        for name in sorted(self.names):
-            descriptor = getattr(cls, name, MISSING) if not isinstance(value, ModuleType) else MISSING
-            if isinstance(descriptor, property | functools.cached_property):
-                getter = getattr(descriptor, "fget", None) or getattr(descriptor, "func", None)
-                if isinstance(getter, FunctionType):
-                    self._reach(getter, f"{text}.{name}")
+        own = getattr(value, "__dict__", MISSING)
+        made = getattr(cls, name, MISSING)
+        if isinstance(made, property):
+            self._guard_in_class(cls, name)
+        elif isinstance(made, functools.cached_property | FunctionType | MethodType):
+            self._guard_in_class(cls, name)
+            if own is not MISSING:
+                self._guard(GLOBAL, own, name, f"{text}.{name}")
+        elif _held(value, name) or name in self.stored:
+            self._guard(ATTRIBUTE, value, name, f"{text}.{name}")
+
+    def _guard_in_class(self, cls: type, name: str) -> None:
+        """Guards what a class, or the first of its bases that has it, holds under a name."""
+        for owner in cls.__mro__:
+            if owner not in self._scopes:
+                self._scopes[owner] = vars(owner)
+            found = self._guard(GLOBAL, self._scopes[owner], name, f"{cls.__name__}.{name}")
+            if found is MISSING:
                 continue
-            if isinstance(descriptor, FunctionType) and name not in getattr(value, "__dict__", {}):
-                self._guard(ATTRIBUTE, cls, name, f"{cls.__name__}.{name}")
-                continue
-            if _held(value, name) or name in self.stored:
-                self._guard(ATTRIBUTE, value, name, f"{text}.{name}")
+            for inner in ("fget", "func", "__func__"):
+                function = getattr(found, inner, None)
+                if isinstance(function, FunctionType):
+                    self._reach(function, f"{cls.__name__}.{name}")
+            return
 
     # -- what it says later -----------------------------------------------------------------------
 
@@ -243,18 +360,47 @@ class Environment:
         found = [guard for guard in self.guards.values() if guard.value is holder]
         return found[0] if len(found) == 1 and found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
 
-    def fingerprints(self, captured: Iterable[Any]) -> list[tuple[np.ndarray, int]]:
-        """Reachable arrays that the trace did not see as operands, with a sum over their bytes.
+    def fingerprints(
+        self, captured: Iterable[Any], computed: bool
+    ) -> list[tuple[np.ndarray, int]]:
+        """Reachable arrays that Python may have read by itself, with a sum over their bytes.
 
-        When the trace captured an array that no name leads to, Python made it on the way, perhaps
-        from one of these, by NumPy alone: it holds while they are as they were.
+        Those that the trace saw as operands are read again by every call. They are summed as well
+        where the trace met numbers or arrays that no name leads to (`computed`): NumPy made those on
+        the way, perhaps from one of these.
         """
-        seen = [id(holder) for holder in captured]
-        values = {id(g.value): g.value for g in self.guards.values()}
-        if all(key in values for key in seen):
-            return []
-        arrays = [v for key, v in values.items() if isinstance(v, np.ndarray) and key not in seen]
-        return [(array, checksum(array)) for array in arrays]
+        seen = {id(holder) for holder in captured}
+        arrays = {id(g.value): g.value for g in self.guards.values() if _is_array(g.value)}
+        computed = computed or not seen <= {id(g.value) for g in self.guards.values()}
+        return [(a, checksum(a)) for key, a in arrays.items() if computed or key not in seen]
+
+    def explains(self, number: Any, weak: bool) -> bool:
+        """True for a number that the code spells, or that is guarded: it stays what it is.
+
+        What is not `weak` was a NumPy scalar, which code cannot spell.
+        """
+        if self._numbers is None:
+            spelled = [c for code in self._codes for c in _constants(code)]
+            guarded = [g.value for g in self.guards.values()]
+            scalars = [v.item() for v in guarded if isinstance(v, np.generic)]
+            self._numbers = {
+                True: {repr(v) for v in (*spelled, *guarded) if isinstance(v, IMMUTABLE)},
+                False: set(map(repr, scalars)),
+            }
+        return repr(number) in self._numbers[weak]
+
+    def _contents(self) -> list[tuple[Any, str]]:
+        """Arrays and Tensors within reach."""
+        return [
+            held for held in self._objects.values() if isinstance(held[0], np.ndarray | Tensor)
+        ]
+
+    def written(self) -> str:
+        """The first array or Tensor that holds something else than before; "" for none."""
+        for holder, text, before in self._held_before:
+            if content(holder) != before:
+                return text
+        return ""
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
@@ -272,12 +418,17 @@ class Environment:
         """
         skipped = {id(guard) for guard in but}
         guards = [guard for guard in self.guards.values() if id(guard) not in skipped]
-        names: dict[str, Any] = {"MISSING": MISSING, "checksum": checksum}
+        names: dict[str, Any] = {
+            "MISSING": MISSING,
+            "checksum": checksum,
+            "is_": is_,
+            "state_of": state_of,
+        }
         conditions: list[str] = []
         for i, guard in enumerate(guards):
             names[f"value{i}"] = guard.value
             text = guard.expression(str(i), names)
-            conditions.append(f"{text} {'==' if guard.read in (LENGTH, SAME) else 'is'} value{i}")
+            conditions.append(f"{text} {'==' if guard.read in BY_VALUE else 'is'} value{i}")
         for i, (array, total) in enumerate(arrays):
             names[f"array{i}"] = array
             conditions.append(f"checksum(array{i}) == {total}")
@@ -311,7 +462,27 @@ def random_state() -> tuple[Any, ...]:
 
 def checksum(array: np.ndarray) -> int:
     """A sum over the bytes of an array."""
-    return zlib.crc32(np.ascontiguousarray(array).data)
+    if array.dtype.hasobject:
+        return hash(tuple(map(id, array.flat)))
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+
+
+def content(holder: Any) -> tuple[int, int]:
+    """What an array or Tensor holds."""
+    array = getattr(holder, "_array", holder)
+    return (id(array), checksum(np.asarray(array)))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def _constants(code: CodeType) -> Iterator[Any]:
+    """The constants of a code object, those in tuples one by one."""
+    for constant in code.co_consts:
+        if isinstance(constant, tuple):
+            yield from constant
+        yield constant
 
 
 def same(a: Any, b: Any) -> bool:
@@ -346,7 +517,9 @@ def _has_attributes(value: Any) -> bool:
         return False
     module = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
     root = module.partition(".")[0]
-    return root not in LIBRARY and root not in sys.stdlib_module_names or root == "__main__"
+    if isinstance(value, ModuleType | type) and root in sys.stdlib_module_names:
+        return root == "__main__"
+    return root not in LIBRARY  # an instance of a class of the standard library holds user data
 
 
 def _module_of(value: Any) -> str:

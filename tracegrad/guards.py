@@ -7,6 +7,7 @@ about lengths, in one condition of plain Python.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,11 @@ MISS = _Miss()
 """What an entry returns when its version does not stand for this call."""
 
 
-def entry_source(version: Version, given: int) -> tuple[str, dict[str, Any]] | None:
-    """The text of the entry for calls with `given` positional arguments, and what it refers to."""
+def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[str, dict[str, Any]]:
+    """The text of the entry for calls with `given` positional arguments, and what it refers to.
+
+    `values` are all the arguments of such a call: those that it did not give are defaults.
+    """
     arguments = version.arguments
     parameters = arguments.parameters
     names: dict[str, Any] = {
@@ -41,7 +45,7 @@ def entry_source(version: Version, given: int) -> tuple[str, dict[str, Any]] | N
     lines = ["def entry(args):", f"    if len(args) != {given}:", "        return MISS"]
     if given:
         lines.append(f"    {', '.join(parameters[:given])}{',' if given == 1 else ''} = args")
-    for name, value in list(zip(parameters, arguments.values, strict=True))[given:]:
+    for name, value in list(zip(parameters, values, strict=True))[given:]:
         names[name] = value
     names["unchanged"] = version.unchanged
     conditions = [*_conditions(version, given, names), "unchanged()"]
@@ -76,9 +80,9 @@ def entry_source(version: Version, given: int) -> tuple[str, dict[str, Any]] | N
     return "\n".join(lines) + "\n", names
 
 
-def entry(version: Version, given: int) -> Any:
+def entry(version: Version, values: Sequence[Any], given: int) -> Any:
     """The loaded entry."""
-    text, names = entry_source(version, given)  # type: ignore[misc]
+    text, names = entry_source(version, values, given)
     return load(text, "entry", names)
 
 

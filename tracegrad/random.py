@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.dtypes import get_default_dtype
 from tracegrad.errors import ArgumentError, DTypeError, TraceError
-from tracegrad.ops.creation import default_dtype
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 
@@ -144,7 +144,7 @@ def _shape_of(x: Any) -> tuple[int, ...]:
 
 
 def _floating(name: str, dtype: Any) -> Any:
-    chosen = default_dtype() if dtype is None else np.dtype(dtype)
+    chosen = get_default_dtype() if dtype is None else np.dtype(dtype)
     if chosen not in (np.float32, np.float64):
         raise DTypeError(f"tg.{name} draws float32 or float64, not {chosen}: use .astype()")
     return chosen

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,13 @@ class Arguments:
     @property
     def key(self) -> Hashable:
         return (self.parameters, self.specs, tuple(leaf.kind for leaf in self.leaves))
+
+    def without_arrays(self) -> Arguments:
+        """What a version remembers of its first call: the arrays are the caller's."""
+        leaves = tuple(
+            leaf if leaf.kind[0] == "static" else replace(leaf, value=None) for leaf in self.leaves
+        )
+        return Arguments(self.parameters, self.keywords, (), self.specs, leaves)
 
     def text_of(self, leaf: Leaf) -> str:
         """The leaf as the user would write it: ``params["w"]``."""

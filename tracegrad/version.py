@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Check, Frame, Graph, Origin, Value
+from codegen.ir import Call, Check, Constant, Frame, Graph, Origin, Value
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from codegen.types import is_inexact, kind
 from tracegrad.autograd.tape import LEAF
@@ -205,7 +205,7 @@ def code_of(function: Any) -> CodeType | None:
 
 def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
     """The leaves to differentiate; raises for what has no gradient, naming it."""
-    count = len(arguments.values)
+    count = len(arguments.parameters)
     leaves = []
     for position in transform.positions:
         if not -count <= position < count:
@@ -259,7 +259,7 @@ def make_version(
             "which would be frozen in the program: draw before the call and pass the arrays"
         )
     change = environment.changed()
-    effects = [change.text, *environment.effects] if change else environment.effects
+    effects = [change.text if change else environment.written(), *environment.effects]
     traced_leaves = [leaf for leaf in arguments.leaves if leaf.traced]
     inputs = tuple(trace.inputs)
     value_of = dict(zip(map(id, traced_leaves), inputs, strict=True))
@@ -287,20 +287,32 @@ def make_version(
     )
     read_again = [c.source for c in captured if c.source is not None]
     return Version(
-        arguments=arguments,
+        arguments=arguments.without_arrays(),
         traced=forward,
         differentiated=joint,
         program=program,
         captured=captured,
         environment=environment,
-        unchanged=environment.check(read_again, environment.fingerprints(holders)),
-        effect=effects[0] if effects else "",
+        unchanged=environment.check(
+            read_again, environment.fingerprints(holders, _computed(forward, environment))
+        ),
+        effect=next(filter(None, effects), ""),
         result=result,
         flat=template is None,
         target=target,
         symbols=symbols,
         guards=(*_guards(sizes, trace.sizes), *(_bounds(forward) if target == "jax" else ())),
         seconds=time.perf_counter() - began,
+    )
+
+
+def _computed(graph: Graph, environment: Environment) -> bool:
+    """Whether the trace met a number that neither the code spells nor a guard holds."""
+    return any(
+        isinstance(node, Constant)
+        and not (node.result.origin.name or "").endswith("_bar")  # cotangents start from 1
+        and not environment.explains(node.value, node.result.type.weak)
+        for node in graph.nodes
     )
 
 

@@ -558,7 +558,9 @@ class _Emitter:
         """Writes statements whose ``{}`` are the names of the call's results."""
         keep = reads if len(lines) > 1 else frozenset()
         spelled = self._spelling(call)
-        names = [self._name(result, call.op, spelled, keep) for result in call.results]
+        names: list[str] = []
+        for result in call.results:
+            names.append(self._name(result, call.op, spelled, keep.union(names)))
         for result, name in zip(call.results, names, strict=True):
             if result in self.anchors:
                 self.names.reserved.add(name)

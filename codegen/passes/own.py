@@ -15,7 +15,7 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from codegen.ir import Builder, Call, Graph, Node, Trait, Value
+from codegen.ir import Builder, Call, Constant, Graph, Node, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -32,8 +32,8 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     outputs = []
     for output in graph.outputs:
         owner, made = graph.owner[output], graph.producer.get(output)
-        if output.type.weak:
-            pass  # a Python number
+        if output.type.weak or _is_number(made):
+            pass
         elif not output.type.shape and made is not None and owner not in taken:
             pass  # NumPy scalars are immutable
         elif isinstance(made, Call) and Trait.SPLAT in made.op.traits:
@@ -55,6 +55,11 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
         taken.add(owner)
         outputs.append(output)
     return graph.replace(nodes=tuple(builder.nodes), outputs=tuple(outputs))
+
+
+def _is_number(node: Node | None) -> bool:
+    """True for literals and for numbers of elements."""
+    return isinstance(node, Constant) or (isinstance(node, Call) and Trait.EXTENT in node.op.traits)
 
 
 def _makes_its_own(node: Node) -> bool:

@@ -39,6 +39,7 @@ class Backward:
 
 
 _SEEN: dict[Hashable, int] = {}
+_COMPILED: dict[Hashable, tuple[Program, tuple[int, ...]]] = {}  # and which keys feed it
 _MATCHERS: dict[Any, tuple[Callable[..., Any], ...]] = {}
 _LIMIT = 1024
 _TRIED = 8  # programs tried a root op before the tape is given a key
@@ -63,21 +64,38 @@ def run(
     """Gradients of the wanted keys, as arrays that nobody else holds."""
     if any(step.op.opaque for step in steps):
         return owned(pullback(steps, value_of, seeds, wanted))
-    key = structure(steps, value_of, seeds, wanted)
-    while len(_SEEN) >= _LIMIT:
-        _SEEN.pop(next(iter(_SEEN)))
-    _SEEN[key] = _SEEN.get(key, 0) + 1
-    if _SEEN[key] < 2:
-        return owned(pullback(steps, value_of, seeds, wanted))
-    backward = compile_backward(steps, value_of, seeds, wanted)
-    if len(seeds) == 1 and type(next(iter(seeds))) is Node and all(type(k) is Tensor for k in wanted):
-        root = next(iter(seeds))
+    key, number = structure(steps, value_of, seeds, wanted)
+    if key not in _COMPILED:
+        _SEEN[key] = _SEEN.get(key, 0) + 1
+        _bound(_SEEN)
+        if _SEEN[key] < 2:
+            return owned(pullback(steps, value_of, seeds, wanted))
+        backward = compile_backward(steps, value_of, seeds, wanted)
+        _COMPILED[key] = backward.program, tuple(number[k] for k in backward.residuals)
+        _bound(_COMPILED)
+        _recognise(nodes, seeds, wanted, backward)
+    program, places = _COMPILED[key]
+    keys = list(number)
+    results = program.run(*(value_of(keys[i]) for i in places), *seeds.values())
+    return dict(zip(wanted, results, strict=True))
+
+
+def _bound(table: dict[Hashable, Any]) -> None:
+    while len(table) > _LIMIT:
+        table.pop(next(iter(table)), None)
+
+
+def _recognise(
+    nodes: Sequence[Node], seeds: Mapping[Any, Any], wanted: Sequence[Any], backward: Backward
+) -> None:
+    """Makes the matcher of a tape from one node to all of its leaves."""
+    leaves = {p for node in nodes for p in node.parents if type(p) is Tensor}
+    root = next(iter(seeds))
+    if len(seeds) == 1 and type(root) is Node and leaves == set(wanted) and len(leaves) == len(wanted):
         matcher = matcher_of(nodes, root, wanted, backward)
         if matcher is not None:
             tried = _MATCHERS.get(root.op, ())
             _MATCHERS[root.op] = (matcher, *tried[: _TRIED - 1])
-    results = backward.program.run(*map(value_of, backward.residuals), *seeds.values())
-    return dict(zip(wanted, results, strict=True))
 
 
 def owned(found: dict[Any, Any]) -> dict[Any, Any]:
@@ -90,8 +108,8 @@ def structure(
     value_of: Callable[[Any], Any],
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
-) -> Hashable:
-    """A record of everything that a backward depends on but the values."""
+) -> tuple[Hashable, dict[Any, int]]:
+    """A record of everything that a backward depends on but the values; the numbers of the keys."""
     number: dict[Any, int] = {}
     inputs: list[Hashable] = []
 
@@ -112,7 +130,7 @@ def structure(
         for key in step.results:
             number.setdefault(key, len(number))
     ends = (tuple(number[key] for key in seeds), tuple(number[key] for key in wanted))
-    return (tuple(inputs), tuple(parts), ends)
+    return (tuple(inputs), tuple(parts), ends), number
 
 
 def _kind(value: Any) -> Hashable:
@@ -185,7 +203,7 @@ def matcher_source(
     for node in reversed(nodes):
         writer.node(node)
     writer.inputs(backward)
-    writer.finish(wanted, backward)
+    writer.finish(root, wanted, backward)
     return "\n".join(writer.lines) + "\n", writer.names
 
 
@@ -272,7 +290,7 @@ class _Matcher:
             self.require(" > ".join(f"{name}.stamp" for name in order))
         names = list(self.leaves.values())
         if names:
-            self.require(" and ".join(f"{name}._hooks is None" for name in names))
+            self.require(" and ".join(f"not {name}._hooks" for name in names))
         pairs = [f"{a} is not {b}" for i, a in enumerate(names) for b in names[:i]]
         if pairs:
             self.require(
@@ -304,14 +322,23 @@ class _Matcher:
                     return f"{me}.values[{i}]"
         raise KeyError(key)
 
-    def finish(self, wanted: Sequence[Any], backward: Backward) -> None:
+    def finish(self, root: Node, wanted: Sequence[Any], backward: Backward) -> None:
         self.names["program"] = backward.program.run
         arguments = [self.place.get(key) or self.given(key) for key in backward.residuals]
-        self.lines.append(f"    found = program({', '.join([*arguments, 'ct'])})")
+        ct = f"ct{_conjugated(root.result)}"
+        self.lines.append(f"    found = program({', '.join([*arguments, ct])})")
         self.lines.append("    if free:")
         for name in self.number.values():
             self.lines.append(f"        {name}.parents = {name}.values = ()")
             self.lines.append(f"        {name}.result = None")
             self.lines.append(f"        {name}.more = FREED")
-        pairs = ", ".join(f"({self.leaves[leaf]}, found[{i}])" for i, leaf in enumerate(wanted))
+        pairs = ", ".join(
+            f"({self.leaves[leaf]}, found[{i}]{_conjugated(leaf._array)})"
+            for i, leaf in enumerate(wanted)
+        )
         self.lines.append(f"    return [{pairs}]")
+
+
+def _conjugated(array: Any) -> str:
+    """What turns a complex gradient of this array between the rules' convention and users'."""
+    return ".conj()" if np.iscomplexobj(array) else ""

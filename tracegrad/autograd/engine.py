@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import compiled
-from tracegrad.autograd.tape import FREED, LEAF, Node, Output
+from tracegrad.autograd.hooks import hook_name
+from tracegrad.autograd.tape import EMPTY, FREED, LEAF, Node, Output, Shape
 from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
-from tracegrad.ops.elementwise import Masked
+from tracegrad.ops.elementwise import Masked, conj
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 
@@ -124,8 +125,8 @@ class Tape:
         array = self.array(key)
         if type(key) is Given:
             return wrap(array, key.traced) if key.traced is not None else array
-        if not isinstance(array, np.ndarray | np.generic) and not isinstance(array, float):
-            return array  # a shape
+        if type(array) is Shape:
+            return array
         node, index = (key, 0) if type(key) is Node else key
         tensor = wrap(array, node.traced[1][index] if node.traced else None)
         tensor._node = node if type(key) is Node else Output(node, index)
@@ -147,7 +148,8 @@ def gradients(
 ) -> dict[Any, Any]:
     """Gradients by key: of `inputs`, or of every leaf that requires grad.
 
-    With `create_graph`, or while tracing, they are Tensors, else arrays.
+    With `create_graph`, or while tracing, they are Tensors, else arrays. Complex ones are as in
+    mathematics, not as users see them: see `conjugate`.
     """
     nodes = gather(outputs)
     wanted = leaves_of(nodes, outputs) if inputs is None else [key_of(t) for t in inputs]
@@ -156,9 +158,15 @@ def gradients(
         key = key_of(tensor)
         seeds[key] = ct if key not in seeds else seeds[key] + ct
     steps, tape = steps_of(nodes), Tape(nodes)
+    if STATE.observer is not None:
+        STATE.observer("GraphRoot", lambda: seeds, (), {})
     if create_graph or STATE.trace is not None:
         boxed = {key: ct if type(ct) is Tensor else wrap(ct) for key, ct in seeds.items()}
-        return _recorded_pullback(steps, tape, boxed, wanted)
+        before = STATE.update(grad_enabled=True)
+        try:
+            return _recorded_pullback(steps, tape, boxed, wanted)
+        finally:
+            STATE.update(**before)
     plain = {key: ct._array if type(ct) is Tensor else ct for key, ct in seeds.items()}
     watchers = Watchers(nodes, wanted)
     if watchers.any():
@@ -180,9 +188,9 @@ class Watchers:
         self.node_hooks = {}
         for node in nodes:
             for index, extras in (node.more or {}).items():
-                if index == "node":
+                if index == "node" and extras:
                     self.node_hooks[node] = extras
-                elif isinstance(index, int):
+                elif isinstance(index, int) and ("retain" in extras or extras.get("hooks")):
                     key = (node, index) if type(node.result) is tuple else node
                     self.extras[key] = extras
         for key in wanted:
@@ -205,58 +213,69 @@ class Watchers:
         extras = self.extras.get(key)
         if extras is None:
             return value
-        shown = wrap(value) if as_arrays else value
+        # In memory of its own: the hook may write into it, or keep it.
+        shown = conjugate(wrap(value.copy()) if as_arrays else value)
         for hook in list(extras.get("hooks", {}).values()):
             replaced = hook(shown)
             if replaced is not None:
-                shown = replaced if type(replaced) is Tensor else wrap(np.asarray(replaced))
+                shown = replaced if isinstance(replaced, Tensor) else wrap(np.asarray(replaced))
                 if shape_of(shown) != shape_of(value):
                     raise GradientError(
-                        f"a hook returned a gradient of shape {np.shape(shown._array)} for one of "
-                        f"shape {np.shape(getattr(value, '_array', value))}"
+                        f"the hook {hook_name(hook)} returned a gradient of shape "
+                        f"{np.shape(shown._array)} for one of shape "
+                        f"{np.shape(getattr(value, '_array', value))}"
                     )
         kept = extras["retain"]() if "retain" in extras else None
         if kept is not None:
             kept.grad = shown if kept.grad is None else kept.grad + shown
+        shown = conjugate(shown)
         return shown._array if as_arrays else shown
 
     def around(self, as_arrays: bool, step: Step, ct: Any, compute: Any) -> tuple[Any, ...]:
         """Runs a rule for profilers and anomaly detection, then shows it to the node's hooks."""
         key: Any = step.results[0]
         node = key if type(key) is Node else key[0]
-        if STATE.observer is not None:
-            given = STATE.observer(node, compute, (), {})
-        else:
-            given = compute()
-        if STATE.anomaly:
-            given = _checked(node, given)
+        run = partial(_explained, node, compute) if STATE.anomaly else compute
+        given = run() if STATE.observer is None else STATE.observer(node, run, (), {})
         hooks = self.node_hooks.get(node)
         if not hooks:
             return tuple(given)
 
         def boxed(values: Any) -> tuple[Any, ...]:
             several = values if isinstance(values, tuple) else (values,)
-            return tuple(wrap(v) if as_arrays and v is not None else v for v in several)
+            tensors = [wrap(v.copy()) if as_arrays and v is not None else v for v in several]
+            return tuple(v if v is None else conjugate(v) for v in tensors)
 
         plain = tuple(v.ct if isinstance(v, Masked) else v for v in given)
         for hook in list(hooks.values()):
             replaced = hook(boxed(plain), boxed(ct))
             if replaced is not None:
                 several = replaced if isinstance(replaced, tuple) else (replaced,)
+                several = tuple(r if r is None else conjugate(r) for r in several)
                 plain = tuple(r._array if as_arrays and type(r) is Tensor else r for r in several)
                 given = plain
         return tuple(given)
 
 
-def _checked(node: Node, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The contributions of a rule; raises at the user's forward line when one is NaN."""
-    for value in given:
+def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
+    """The contributions of a rule; what goes wrong in it names the user's forward line."""
+    where = (node.more or {}).get("where")
+    at = ""
+    if where is not None and where.line:
+        named = f"  (variable {where.name})" if where.name else ""
+        at = f"\n  computed forward at {where.file}:{where.line}  {where.text}{named}"
+    try:
+        given: tuple[Any, ...] = compute()
+    except Exception as error:
+        error.add_note(f"in {node.name()}{at}")
+        raise
+    for index, value in enumerate(given):
         plain = getattr(value, "ct", value)
         array = getattr(plain, "_array", plain)
         if array is not None and np.isnan(np.sum(array)):
-            where = (node.more or {}).get("where")
-            at = f"\n  at {where.file}:{where.line}  {where.text}" if where and where.line else ""
-            raise GradientError(f"{node.name()} returned nan in its gradient{at}")
+            raise GradientError(
+                f"Function '{node.name()}' returned nan values in its {index}th output{at}"
+            )
     return given
 
 
@@ -299,12 +318,11 @@ def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
         return np.full(np.shape(array), one) if np.ndim(array) else one
     if not isinstance(gradient, Tensor):
         gradient = np.asarray(gradient, dtype=tensor.dtype)
-    given = np.shape(getattr(gradient, "_array", gradient))
-    if given != np.shape(array):
-        raise ShapeError(f"gradient has shape {given}, the Tensor has shape {np.shape(array)}")
-    if STATE.trace is not None:  # the program holds while they are equal
-        for a, b in zip(shape_of(gradient), shape_of(tensor), strict=True):
-            STATE.trace.sizes.same(a, b)
+    if shape_of(gradient) != shape_of(tensor):
+        raise ShapeError(
+            f"gradient has shape {np.shape(getattr(gradient, '_array', gradient))}, the Tensor "
+            f"has shape {np.shape(array)}"
+        )
     return gradient
 
 
@@ -319,18 +337,48 @@ def backward(
             "(tg.tensor(..., requires_grad=True)), or it was computed under no_grad"
         )
     ct = cotangent_for(tensor, gradient)
-    if type(node) is Node and not create_graph and STATE.trace is None and type(ct) is not Tensor:
+    if type(ct) is Tensor and not create_graph and STATE.trace is None:
+        ct = ct._array
+    if type(node) is Node and not create_graph and type(ct) is not Tensor and not _watched():
         done = compiled.run_matching(node, ct, free=not retain_graph)
         if done is not None:
             for leaf, array in done:
                 leaf.grad = wrap(array) if leaf.grad is None else leaf.grad + wrap(array)
             return
-    for leaf, value in gradients([tensor], [ct], None, create_graph).items():
-        new = value if type(value) is Tensor else wrap(value)
-        leaf.grad = new if leaf.grad is None else leaf.grad + new
+    for leaf, value in gradients([tensor], [conjugate(ct)], None, create_graph).items():
+        accumulate(leaf, value)
     if not (retain_graph or create_graph):
         for recorded in gather([tensor]):
             free(recorded)
+
+
+def _watched() -> bool:
+    """Whether each step of a backward is to be seen, so that it cannot run as one program."""
+    return STATE.special and (
+        STATE.trace is not None or STATE.observer is not None or STATE.anomaly
+    )
+
+
+def accumulate(tensor: Tensor, gradient: Any) -> None:
+    """Adds a gradient, as `gradients` gives it, to ``tensor.grad``."""
+    new = conjugate(gradient if type(gradient) is Tensor else wrap(gradient))
+
+    def add() -> Any:
+        tensor.grad = new if tensor.grad is None else tensor.grad + new
+
+    if STATE.observer is None:
+        add()
+    else:
+        STATE.observer("AccumulateGrad", add, (), {})
+
+
+def conjugate(x: Any) -> Any:
+    """Between the two conventions of complex gradients; itself when it is real.
+
+    Rules are as in mathematics: the cotangent of x is the row of derivatives. What users see of
+    Tensors, and hand in, is its conjugate, the direction of steepest ascent, as in PyTorch.
+    """
+    return conj(x) if np.iscomplexobj(getattr(x, "_array", x)) else x
 
 
 def free(node: Node) -> None:
@@ -338,6 +386,8 @@ def free(node: Node) -> None:
     node.parents = node.values = ()
     node.result = node.traced = None
     node.more = FREED
+    if node.op.opaque:
+        node.attributes = EMPTY  # what the user's Python saved
 
 
 def backward_source(tensor: Tensor) -> str:

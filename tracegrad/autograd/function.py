@@ -22,6 +22,7 @@ from codegen.sizes import Sizes
 from codegen.spelling import Foreign
 from codegen.types import ArrayType, is_inexact
 from tracegrad.autograd.closures import refuse_hidden
+from tracegrad.autograd.engine import conjugate
 from tracegrad.autograd.python_call import array_of, boxed, copied, one_or_all, pulled, quietly
 from tracegrad.autograd.python_op import PythonOp, call_python, python_op
 from tracegrad.autograd.tape import LEAF, SMALL, Node, Output, Shape, record
@@ -141,7 +142,7 @@ class Function:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls._op = python_op(cls.__name__, f"{cls.__name__}Backward")
+        cls._op = python_op(cls.__name__.lower(), f"{cls.__name__}Backward")
 
     @staticmethod
     def forward(*args: Any) -> Any:
@@ -304,12 +305,12 @@ def _backward(
     grads = [
         wrap(np.zeros(shape.shape, shape.dtype))
         if ct is None and ctx.materialize_grads and shape is not None
-        else ct
+        else None if ct is None else conjugate(ct)
         for ct, shape in zip(cts, ctx._outputs, strict=True)
     ]
     with _showing(ctx, shown, attributes):
         returned = cls.backward(ctx, *grads)
-    return _checked(cls, ctx, returned)
+    return [grad if grad is None else conjugate(grad) for grad in _checked(cls, ctx, returned)]
 
 
 @contextmanager

@@ -29,14 +29,24 @@ class _Mode:
 
             @functools.wraps(function)
             def generator(*args: Any, **kwargs: Any) -> Any:
-                source, sent = function(*args, **kwargs), None
-                while True:
-                    with _Mode(enabled):
-                        try:
-                            item = source.send(sent)
-                        except StopIteration as stop:
-                            return stop.value
-                    sent = yield item
+                source = function(*args, **kwargs)
+                resume: Callable[[], Any] = functools.partial(source.send, None)
+                while True:  # the mode holds while the generator runs, not while it waits
+                    try:
+                        with _Mode(enabled):
+                            item = resume()
+                    except StopIteration as stop:
+                        return stop.value
+                    try:
+                        sent = yield item
+                    except GeneratorExit:
+                        with _Mode(enabled):
+                            source.close()
+                        raise
+                    except BaseException as error:
+                        resume = functools.partial(source.throw, error)
+                    else:
+                        resume = functools.partial(source.send, sent)
 
             return generator
 

@@ -164,7 +164,7 @@ class Hook:
         return ct.with_dtype(ct.dtype)
 
     def tensors(self, ct: Tensor, *closure: Tensor) -> tuple[Tensor]:
-        return (call_hook(self.hook(*closure), ct),)
+        return (engine.conjugate(call_hook(self.hook(*closure), engine.conjugate(ct))),)
 
     def __call__(self, ct: Any, *closure: Any) -> Any:
         shown = boxed(copied(array_of(ct, self.dtype)))

@@ -72,7 +72,7 @@ def python_op(name: str, node_name: str | None = None) -> PythonOp:
     )
 
 
-call_python = python_op("call_python")
+call_python = python_op("call")
 
 hooked = OpRecord(
     name="register_hook",

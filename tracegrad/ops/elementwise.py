@@ -480,10 +480,11 @@ def _ignoring_nan(rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[A
     return vjp
 
 
-maximum = binary("maximum", _larger_vjp, traits=(Trait.COMMUTATIVE,))
-minimum = binary("minimum", _smaller_vjp, traits=(Trait.COMMUTATIVE,))
-fmax = binary("fmax", _ignoring_nan(_larger_vjp), traits=(Trait.COMMUTATIVE,))
-fmin = binary("fmin", _ignoring_nan(_smaller_vjp), traits=(Trait.COMMUTATIVE,))
+# Not commutative to the bit: of zeros of two signs, the order of the operands decides.
+maximum = binary("maximum", _larger_vjp)
+minimum = binary("minimum", _smaller_vjp)
+fmax = binary("fmax", _ignoring_nan(_larger_vjp))
+fmin = binary("fmin", _ignoring_nan(_smaller_vjp))
 
 
 def _clip_vjp(ct: Any, y: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:

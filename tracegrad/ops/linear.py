@@ -7,6 +7,7 @@ belongs to matrices: diagonals, triangles, outer and cross products.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -374,6 +375,11 @@ def contract(terms: Sequence[str], output: str, operands: Sequence[Any]) -> Any:
     for i, labels in enumerate(terms):
         elsewhere = {*output, *(label for j, term in enumerate(terms) if j != i for label in term)}
         terms[i], operands[i] = _alone(labels, operands[i], elsewhere)
+    factors = [x for labels, x in zip(terms, operands, strict=True) if not labels]
+    if factors and any(terms):
+        rest = [(labels, x) for labels, x in zip(terms, operands, strict=True) if labels]
+        whole = contract([labels for labels, _ in rest], output, [x for _, x in rest])
+        return reduce(multiply, factors, whole)
     while len(terms) > max(einsum_of):
         both = "".join(dict.fromkeys(terms[0] + terms[1]))
         later = {*output, *(label for term in terms[2:] for label in term)}
@@ -507,7 +513,8 @@ def _from(ct: Any, start: int, length: Dim) -> Any:
     """`ct` behind `start` zeros along its last axis."""
     if not start:
         return ct
-    index = Subscript((Ellipsis, slice(start, None)))
+    behind = slice(start, None)
+    index = Subscript((behind,) if ndim_of(ct) == 1 else (Ellipsis, behind))
     shape = (*shape_of(ct)[:-1], length)
     return scatter_into(ct, index=index, counts=(), shape=shape, dtype=dtype_of(ct))
 

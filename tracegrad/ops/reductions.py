@@ -453,7 +453,11 @@ def allclose(
 
 identity_mask = define(
     "identity_mask",
-    "np.eye(rows, columns, k=offset, dtype=bool)",
+    lambda attributes: spell(
+        "np.eye(rows, k=offset, dtype=bool)"
+        if attributes["rows"] == attributes["columns"]
+        else "np.eye(rows, columns, k=offset, dtype=bool)"
+    ),
     operands="",
     infer=lambda sizes, rows, columns, offset: ArrayType("bool", (rows, columns)),
     attributes={"rows": ..., "columns": ..., "offset": 0},

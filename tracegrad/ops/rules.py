@@ -15,7 +15,6 @@ from codegen.types import (
     ArrayType,
     ShapeError,
     broadcast,
-    inexact_of,
     is_inexact,
     kind,
     promote,
@@ -26,39 +25,10 @@ from codegen.types import (
 Axis = int | tuple[int, ...] | None
 
 
-def arithmetic(sizes: Sizes, *types: ArrayType) -> ArrayType:
-    """Broadcast shape, promoted dtype; Python numbers among themselves stay Python numbers."""
-    dtype, weak = promote(types)
-    return ArrayType(dtype, broadcast(sizes, [t.shape for t in types]), weak)
-
-
-def quotient(sizes: Sizes, *types: ArrayType) -> ArrayType:
-    """As `arithmetic`; integers give float64."""
-    result = arithmetic(sizes, *types)
-    return result if is_inexact(result.dtype) else ArrayType("float64", result.shape, result.weak)
-
-
-def inexact(sizes: Sizes, *types: ArrayType) -> ArrayType:
-    """As `arithmetic`; integers give the float that NumPy computes in. Never weak."""
-    result = arithmetic(sizes, *types)
-    return ArrayType(inexact_of(result.dtype), result.shape)
-
-
-def strong(sizes: Sizes, *types: ArrayType) -> ArrayType:
-    """As `arithmetic`, but what comes out is a NumPy value even from Python numbers."""
-    result = arithmetic(sizes, *types)
-    return ArrayType(result.dtype, result.shape)
-
-
 def real_part(sizes: Sizes, x: ArrayType) -> ArrayType:
     """The same shape; complex dtypes give their float."""
     dtype = {"complex64": "float32", "complex128": "float64"}.get(x.dtype, x.dtype)
     return ArrayType(dtype, x.shape, x.weak)
-
-
-def boolean(sizes: Sizes, *types: ArrayType) -> ArrayType:
-    """The broadcast shape in bool."""
-    return ArrayType("bool", broadcast(sizes, [t.shape for t in types]))
 
 
 def same(sizes: Sizes, x: ArrayType, **_: Any) -> ArrayType:
