@@ -620,7 +620,7 @@ def test_both_halves_are_calls_in_the_source() -> None:
     np.testing.assert_array_equal(gradient, [8.0, 12.0])
     text = loss.source(a, b)
     assert "c, ctx = custom_add_forward(a, b)" in text
-    assert "custom_add_backward(ctx, a, b, c + c)" in text
+    assert re.search(r"a_bar = custom_add_backward\(ctx, a, b, (c_bar|c \+ c)\)", text)
     assert "import tracegrad" not in text
     assert "custom_add_backward(ctx, " in loss.source(a, b, part="backward")
 
@@ -667,11 +667,11 @@ def test_a_compiled_function_stays_right() -> None:
     def f(x, factor):
         return Scale.apply(Dropped.apply(x), factor).sum()
 
-    for n in (4, 4, 4, 1, 0, 4):
+    for n in (40, 40, 40, 1, 0, 40):
         value, gradient = f(np.full(n, 3.0), 2)
         assert value == gradient.sum() * 3.0
         assert set(gradient) <= {0.0, 2.0}
-    assert f(np.full(4, 3.0), 5)[1].max() == 5.0
+    assert set(f(np.full(40, 3.0), 5)[1]) == {0.0, 5.0}
 
 
 def test_arguments_and_results_are_not_shared() -> None:
@@ -701,9 +701,9 @@ def test_arguments_and_results_are_not_shared() -> None:
         _, gradient = f(at)
         np.testing.assert_array_equal(gradient, [8.0, 8.0])
         np.testing.assert_array_equal(at, [1.0, 2.0])
-        assert_is(kept[0], 2.0, 4.0)
+        assert_is(kept[-2], 2.0, 4.0)
         gradient[:] = 7.0
-        assert_is(kept[1], 3.0, 3.0)
+        assert_is(kept[-1], 3.0, 3.0)
 
 
 def test_in_place_in_a_compiled_function() -> None:
@@ -728,9 +728,32 @@ def test_in_place_in_a_compiled_function() -> None:
             return values + 0.0
 
     silent = tg.value_and_grad(lambda x: Silent.apply(x).sum())
-    silent(at.copy())
     with pytest.raises(RuntimeError, match="mark_dirty"):
         silent(at.copy())
+
+
+def test_forward_may_decide_by_values() -> None:
+    """Another outcome than the traced one is another version, never a wrong shape."""
+
+    class Positive(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.kept = np.flatnonzero(array(x) > 0)
+            ctx.n = len(array(x))
+            return tg.tensor(array(x)[ctx.kept])
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            back = np.zeros(ctx.n)
+            back[ctx.kept] = array(grad)
+            return back
+
+    f = tg.value_and_grad(lambda x: (Positive.apply(x) ** 2).sum())
+    for at in ([1.0, -2.0, 3.0], [1.0, 2.0, 3.0], [-1.0, 5.0, 6.0], [1.0, 2.0, 4.0]):
+        value, gradient = f(np.array(at))
+        np.testing.assert_array_equal(gradient, 2 * np.maximum(at, 0.0))
+        assert value == np.sum(np.maximum(at, 0.0) ** 2)
+    assert f.cache_info().versions == 2
 
 
 def test_numbers_and_outside_tensors_as_arguments() -> None:
@@ -1113,7 +1136,6 @@ def test_profile_shows_ops_and_the_backward() -> None:
         "pow",
         "GraphRoot",
         "PowBackward0",
-        *(["add"] if False else []),
         "AccumulateGrad",
         "add",
     ]

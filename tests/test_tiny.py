@@ -82,7 +82,7 @@ def loss_grad(w, x):
 
     # backward
     # test_tiny.py:17  return np.mean(h**2)
-    h_bar = np.float64(2.0) / h.size * h
+    h_bar = np.float64(2.0) / x.shape[0] * h
     # test_tiny.py:16  h = np.tanh(x @ w)
     w_bar = x.T @ (h_bar * (1.0 - h * h))
     return w_bar

@@ -2,50 +2,173 @@
 
 ``np.tanh(t)`` comes through ``__array_ufunc__``, ``np.sum(t)`` through ``__array_function__``; both
 look the function up by NumPy's name in tracegrad's namespace, which follows NumPy's names and
-arguments.
+arguments. What has no counterpart is refused with what to write instead: a plain array would lose
+the gradient.
 """
 
 from __future__ import annotations
 
+import inspect
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 
 from tracegrad import namespace
 from tracegrad.errors import TracegradError
+from tracegrad.ops.creation import dtype_name
+from tracegrad.ops.elementwise import astype
+from tracegrad.ops.indexing import getitem
 from tracegrad.tensor import Tensor
+
+# -- ufuncs -------------------------------------------------------------------------------------
+
+REDUCE = {
+    "add": "sum",
+    "logaddexp": "logsumexp",
+    "logical_and": "all",
+    "logical_or": "any",
+    "maximum": "max",
+    "minimum": "min",
+    "multiply": "prod",
+}
+ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
+QUIET: dict[str, tuple[Any, ...]] = {
+    "casting": ("same_kind", "safe", "unsafe"),
+    "initial": (None,),
+    "like": (None,),
+    "order": ("C", "K", "A", None),
+    "out": (None, (None,)),
+    "subok": (True, False),
+    "where": (True,),
+}
+"""Keyword arguments that change nothing when they have these values."""
+
+
+def _spoken(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments that say something."""
+    return {
+        name: value
+        for name, value in kwargs.items()
+        if not (name in QUIET and any(value is quiet for quiet in QUIET[name]))
+        and value is not np._NoValue
+    }
 
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    if kwargs.get("out") is not None:
+    name = ufunc.__name__
+    operands = [np.asarray(x) if isinstance(x, list | tuple) else x for x in inputs]
+    given = _spoken(kwargs)
+    if "out" in given:
+        raise TracegradError(f"np.{name}(..., out=...) cannot write a Tensor: use the result")
+    match method:
+        case "__call__":
+            return _call_ufunc(name, operands, given)
+        case "reduce":
+            return _along_axis(name, REDUCE, method, operands, given)
+        case "accumulate":
+            return _along_axis(name, ACCUMULATE, method, operands, given)
+        case "outer" if not given and len(operands) == 2:
+            a, b = operands
+            return _ufunc_called(name)(getitem(a, (..., *[None] * np.ndim(b))), b)
+        case "at":
+            written = "x = tg.index_add(x, index, value)" if name == "add" else "x[index] = ..."
+            raise TracegradError(f"np.{name}.at writes into its argument: write {written}")
+    raise _no_counterpart(f"np.{name}.{method}")
+
+
+def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
+    dtype = given.pop("dtype", None)
+    if "where" in given:
         raise TracegradError(
-            f"np.{ufunc.__name__}(..., out=...) cannot write a Tensor's result: use the result"
+            f"np.{name}(..., where=mask) leaves places unwritten: write "
+            f"tg.where(mask, tg.{name}(...), ...)"
         )
-    if method == "reduce":
-        reducer = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
-        function = getattr(namespace, reducer.get(ufunc.__name__, ""), None)
-        if function is not None:
-            axis = kwargs.get("axis", 0)
-            return function(inputs[0], axis=axis, keepdims=kwargs.get("keepdims", False))
-    function = getattr(namespace, ufunc.__name__, None)
-    if method != "__call__" or function is None or kwargs.keys() - {"out"}:
-        shown = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        raise TracegradError(f"np.{shown} has no counterpart in tracegrad that records gradients")
-    return function(*inputs)
+    if given:
+        raise TracegradError(f"np.{name} of Tensors takes no {', '.join(given)}")
+    if dtype is not None:
+        operands = [astype(namespace.asarray(x), dtype=dtype_name(dtype)) for x in operands]
+    return _ufunc_called(name)(*operands)
+
+
+def _ufunc_called(name: str) -> Callable[..., Any]:
+    if name == "divmod":
+        return divmod
+    function: Callable[..., Any] | None = getattr(namespace, name, None)
+    if function is None:
+        raise _no_counterpart(f"np.{name}")
+    return function
+
+
+def _along_axis(
+    name: str, functions: Mapping[str, str], method: str, operands: list[Any], given: dict[str, Any]
+) -> Any:
+    function = getattr(namespace, functions.get(name, ""), None)
+    if function is None:
+        raise _no_counterpart(f"np.{name}.{method}")
+    given.setdefault("axis", 0)
+    x, *rest = operands
+    names = ("axis", "dtype")
+    return _call(f"np.{name}.{method}", function, (x,), {**given, **dict(zip(names, rest))})
+
+
+# -- functions ----------------------------------------------------------------------------------
+
+OF_LINALG = ("matmul", "matrix_transpose", "norm", "outer", "tensordot", "vecdot", "vector_norm")
+"""Functions of ``np.linalg`` that are the same in the main namespace."""
+
+LOOKS: dict[str, Callable[..., Any]] = {
+    "iscomplexobj": lambda x: x.dtype.kind == "c",
+    "isrealobj": lambda x: x.dtype.kind != "c",
+    "ndim": lambda a: a.ndim,
+    "result_type": lambda *args: np.result_type(*[getattr(x, "dtype", x) for x in args]),
+    "shape": lambda a: a.shape,
+    "size": lambda a, axis=None: int(a.size) if axis is None else a.shape[axis],
+}
+"""Functions that ask for type or shape only."""
 
 
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    module = getattr(func, "__module__", "numpy")
-    scope: Any = namespace
-    for part in module.split(".")[1:]:
-        scope = getattr(scope, part, None)
-    function = getattr(scope, func.__name__, None)
+    name = func.__name__
+    module = getattr(func, "__module__", "numpy").removeprefix("numpy").lstrip(".")
+    shown = f"np.{module + '.' if module else ''}{name}"
+    function = _counterpart(module, name)
     if function is None:
-        raise TracegradError(
-            f"{module}.{func.__name__} has no counterpart in tracegrad that records gradients"
-        )
+        raise _no_counterpart(shown)
+    return _call(shown, function, args, _spoken(kwargs))
+
+
+def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
+    """tracegrad's function for NumPy's, by the module where it stands."""
+    if not module:
+        return LOOKS.get(name) or getattr(namespace, name, None)
+    scope = sys.modules.get(f"tracegrad.{module}")
+    function: Callable[..., Any] | None = getattr(scope, name, None)
+    if function is None and module == "linalg" and name in OF_LINALG:
+        function = getattr(namespace, name, None)
+    return function
+
+
+def _call(shown: str, function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
+    """Calls it, when it takes these arguments."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        taken = ", ".join(inspect.signature(function).parameters)
+        raise TracegradError(f"{shown} of Tensors: {error}; it takes ({taken})") from None
+    except ValueError:
+        pass  # without a signature: the call itself will tell
     return function(*args, **kwargs)
+
+
+def _no_counterpart(shown: str) -> TracegradError:
+    return TracegradError(
+        f"{shown} has no counterpart in tracegrad that records gradients: write it with functions "
+        "of tg, or take tg.stop_gradient(x) or x.detach() and .numpy() where no gradient is needed"
+    )
 
 
 Tensor.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
 Tensor.__array_function__ = _array_function  # type: ignore[attr-defined]
-
+Tensor.__array_namespace__ = lambda self, api_version=None: sys.modules["tracegrad"]  # type: ignore[attr-defined]

@@ -1,16 +1,21 @@
-"""The op table enters; Tensor and staged values leave with operators and methods made from it."""
+"""The op table and the namespace of functions enter; Tensor and staged values leave with operators,
+methods and properties made from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from tracegrad.errors import ArgumentError
 from tracegrad.ops import elementwise as ew
-from tracegrad.ops import indexing, linear, reductions, shape
+from tracegrad.ops import indexing, linear, shape
+from tracegrad.ops.creation import shape_tuple
 from tracegrad.staging import Staged
 from tracegrad.tensor import Tensor
+
+# -- operators ----------------------------------------------------------------------------------
 
 
 def power(x: Any, exponent: Any) -> Any:
@@ -29,6 +34,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     "truediv": ew.divide,
     "floordiv": ew.floor_divide,
     "mod": ew.remainder,
+    "divmod": lambda a, b: (ew.floor_divide(a, b), ew.remainder(a, b)),
     "pow": power,
     "matmul": linear.matmul,
     "and": ew.bitwise_and,
@@ -77,7 +83,7 @@ def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install(cls: Any) -> None:
-    """Gives a class the operators, and the methods that derivative rules use."""
+    """Gives a class the operators, and what derivative rules use besides."""
     for name, function in BINARY.items():
         setattr(cls, f"__{name}__", _method(function))
         setattr(cls, f"__r{name}__", _reflected(function))
@@ -89,18 +95,133 @@ def install(cls: Any) -> None:
     cls.mT = property(shape.matrix_transpose)
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "sum": reductions.sum,
-    "mean": reductions.mean,
-    "max": reductions.max,
-    "min": reductions.min,
-    "reshape": shape.reshape,
-    "transpose": shape.transpose,
-}
-"""Methods of Tensors: NumPy's and the array API's names, bound to the public functions."""
-
 for _cls in (Tensor, Staged):
     install(_cls)
-for _name, _function in METHODS.items():
-    setattr(Tensor, _name, _function)
 Staged.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
+
+# -- methods ------------------------------------------------------------------------------------
+
+NUMPY = (
+    "all", "any", "argmax", "argmin", "astype", "clip", "compress", "conj", "copy", "cumprod",
+    "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp",
+    "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum", "swapaxes", "take", "trace",
+    "transpose", "var",
+)
+"""ndarray's methods: functions of the namespace under their own names."""
+
+PYTORCH = (
+    "amax", "amin", "argwhere", "ceil", "copysign", "cos", "cosh", "exp", "exp2", "expm1",
+    "fix", "flip", "floor", "fmax", "fmin", "fmod", "hypot", "index_add", "isfinite", "isinf",
+    "isnan", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logsumexp", "matmul",
+    "maximum", "minimum", "moveaxis", "nan_to_num", "norm", "outer", "reciprocal", "relu",
+    "remainder", "roll", "sigmoid", "sign", "sin", "sinc", "sinh", "softmax", "split", "sqrt",
+    "square", "tan", "tanh", "tile", "tril", "triu", "trunc", "unstack",
+)
+"""Methods that Tensors have besides: functions of the namespace under their own names."""
+
+RENAMED = {
+    "abs": "absolute",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "add": "add",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "clamp": "clip",
+    "clone": "copy",
+    "conjugate": "conj",
+    "deg2rad": "deg2rad",
+    "div": "divide",
+    "divide": "divide",
+    "eq": "equal",
+    "ge": "greater_equal",
+    "gt": "greater",
+    "le": "less_equal",
+    "lt": "less",
+    "mul": "multiply",
+    "multiply": "multiply",
+    "ne": "not_equal",
+    "neg": "negative",
+    "negative": "negative",
+    "permute": "permute_dims",
+    "pow": "power",
+    "rad2deg": "rad2deg",
+    "sub": "subtract",
+    "subtract": "subtract",
+    "unsqueeze": "expand_dims",
+}
+"""Methods that have another name than their function, most of them PyTorch's."""
+
+METHODS: dict[str, str] = {**{name: name for name in (*NUMPY, *PYTORCH)}, **RENAMED}
+"""Each method of Tensors that is a function of the namespace, and the function's name there."""
+
+
+class Count(int):
+    """A number of elements; called, ``x.size()`` is the shape and ``x.size(1)`` one length."""
+
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> tuple[int, ...] | int:
+        return self.shape if dim is None else self.shape[dim]
+
+
+def _size(x: Tensor) -> Count:
+    """The number of elements; inside a traced function asking for it fixes the lengths."""
+    lengths = x.shape
+    count = Count(np.prod(lengths, dtype=np.int64))
+    count.shape = lengths
+    return count
+
+
+def _view(x: Tensor, *lengths: Any) -> Any:
+    """The Tensor in another shape (PyTorch's ``view``; NumPy's, of a dtype, has no derivative)."""
+    if len(lengths) == 1 and isinstance(lengths[0], type | str | np.dtype):
+        raise ArgumentError(
+            f"view({lengths[0]!r}): the bits of another dtype have no gradient: write "
+            "x.astype(...) for the values, x.numpy().view(...) for the bits"
+        )
+    return shape.reshape(x, shape_tuple(lengths[0] if len(lengths) == 1 else lengths))
+
+
+def _t(x: Tensor) -> Any:
+    """A matrix with its axes exchanged, a vector as it is."""
+    if x.ndim > 2:
+        raise ArgumentError(f"t(): a Tensor with {x.ndim} axes is no matrix: write x.mT or x.T")
+    return shape.transpose(x)
+
+
+def _fill(x: Tensor, value: Any) -> None:
+    """Writes the value into every place."""
+    x[...] = value
+
+
+def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function of the namespace as a method."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = getattr(function, "doc", None) or getattr(function, "__doc__", None)
+    return method
+
+
+def install_methods(namespace: Mapping[str, Any]) -> None:
+    """Gives Tensors the methods of the table; raises for a function that is not there."""
+    missing = sorted({f for f in METHODS.values() if f not in namespace})
+    if missing:
+        raise AttributeError(f"methods without a function in the namespace: {', '.join(missing)}")
+    for name, function in METHODS.items():
+        setattr(Tensor, name, _bound(namespace[function], name))
+    for name, part in (("real", ew.real), ("imag", ew.imag)):
+        setattr(Tensor, name, property(part))
+    Tensor.size = property(_size)
+    Tensor.itemsize = property(lambda x: x.dtype.itemsize)
+    Tensor.nbytes = property(lambda x: x.dtype.itemsize * _size(x))
+    Tensor.view, Tensor.t, Tensor.fill = _view, _t, _fill
+    Tensor.dim = lambda x: x.ndim
+    Tensor.numel = lambda x: int(_size(x))
+    Tensor.__round__ = lambda x, decimals=0: namespace["round"](x, decimals)

@@ -1,17 +1,41 @@
 """The op families enter; the flat namespace of functions on arrays leaves (``tg.sum``, ``tg.exp``).
 
 Every family lists in its ``__all__`` what users see, under the array API standard's and NumPy's
-names; aliases stand here.
+names; aliases, dtypes and constants stand here.
 """
 
-# ruff: noqa: F403, F405
+# ruff: noqa: F401, F403, F405
 
 from __future__ import annotations
 
+from numpy import (
+    bool,
+    complex64,
+    complex128,
+    e,
+    float16,
+    float32,
+    float64,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    nan,
+    newaxis,
+    pi,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+from tracegrad.methods import install_methods as _install_methods
 from tracegrad.methods import power
 from tracegrad.ops.creation import *
 from tracegrad.ops.elementwise import *
 from tracegrad.ops.indexing import *
+from tracegrad.ops.joining import *
 from tracegrad.ops.linear import *
 from tracegrad.ops.reductions import *
 from tracegrad.ops.shape import *
@@ -19,12 +43,23 @@ from tracegrad.ops.shape import *
 abs = absolute
 acos = arccos
 acosh = arccosh
+around = round
 asin = arcsin
 asinh = arcsinh
 atan = arctan
 atan2 = arctan2
 atanh = arctanh
+bitwise_not = invert = bitwise_invert
+conjugate = conj
+degrees = rad2deg
+fix = trunc
+left_shift = bitwise_left_shift
+mod = remainder
 pow = power
+radians = deg2rad
+right_shift = bitwise_right_shift
 true_divide = divide
 
 __all__ = [name for name in dir() if not name.startswith("_") and name != "annotations"]
+
+_install_methods(globals())

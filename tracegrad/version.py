@@ -24,7 +24,7 @@ from tracegrad.autograd.tape import LEAF
 from tracegrad.differentiate import differentiate
 from tracegrad.environment import IMMUTABLE, Environment, Guard, random_state
 from tracegrad.errors import ArgumentError, NonScalarError, TraceError
-from tracegrad.ops.indexing import constant_items, getitem_at, index_set
+from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.pipeline import Program, compile_graph
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
@@ -328,7 +328,7 @@ def _bounds(graph: Graph) -> tuple[tuple[Dim, Dim], ...]:
     """
     found: dict[tuple[Dim, Dim], None] = {}
     for node in graph.nodes:
-        if isinstance(node, Call) and node.op in (getitem_at, index_set):
+        if isinstance(node, Call) and node.op in INDEXED:
             x, *others = (value.type for value in node.operands)
             arrays = others[len(node.op.operands) - 2 :]
             for axis, item in constant_items(x, arrays, node.attribute("index")):

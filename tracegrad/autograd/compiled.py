@@ -38,8 +38,9 @@ class Backward:
     guards: tuple[tuple[Any, Any], ...]
 
 
-_SEEN: dict[Hashable, int] = {}
-_COMPILED: dict[Hashable, tuple[Program, tuple[int, ...]]] = {}  # and which keys feed it
+_SEEN: dict[Hashable, tuple[int, ...]] = {}  # which of the wanted keys have a gradient
+_COMPILED: dict[Hashable, tuple[Program, tuple[int, ...], tuple[int, ...]]] = {}
+"""Programs, the numbers of the keys that feed them, and which of the wanted keys they give."""
 _MATCHERS: dict[Any, tuple[Callable[..., Any], ...]] = {}
 _LIMIT = 1024
 _TRIED = 8  # programs tried a root op before the tape is given a key
@@ -66,18 +67,22 @@ def run(
         return owned(pullback(steps, value_of, seeds, wanted))
     key, number = structure(steps, value_of, seeds, wanted)
     if key not in _COMPILED:
-        _SEEN[key] = _SEEN.get(key, 0) + 1
-        _bound(_SEEN)
-        if _SEEN[key] < 2:
-            return owned(pullback(steps, value_of, seeds, wanted))
-        backward = compile_backward(steps, value_of, seeds, wanted)
-        _COMPILED[key] = backward.program, tuple(number[k] for k in backward.residuals)
+        reached = _SEEN.get(key)
+        if reached is None:
+            found = owned(pullback(steps, value_of, seeds, wanted))
+            _SEEN[key] = tuple(i for i, k in enumerate(wanted) if k in found)
+            _bound(_SEEN)
+            return found
+        targets = [wanted[i] for i in reached]
+        backward = compile_backward(steps, value_of, seeds, targets)
+        places = tuple(number[k] for k in backward.residuals)
+        _COMPILED[key] = backward.program, places, reached
         _bound(_COMPILED)
-        _recognise(nodes, seeds, wanted, backward)
-    program, places = _COMPILED[key]
+        _recognise(nodes, seeds, wanted, targets, backward)
+    program, places, reached = _COMPILED[key]
     keys = list(number)
     results = program.run(*(value_of(keys[i]) for i in places), *seeds.values())
-    return dict(zip(wanted, results, strict=True))
+    return {wanted[i]: result for i, result in zip(reached, results, strict=True)}
 
 
 def _bound(table: dict[Hashable, Any]) -> None:
@@ -86,13 +91,17 @@ def _bound(table: dict[Hashable, Any]) -> None:
 
 
 def _recognise(
-    nodes: Sequence[Node], seeds: Mapping[Any, Any], wanted: Sequence[Any], backward: Backward
+    nodes: Sequence[Node],
+    seeds: Mapping[Any, Any],
+    wanted: Sequence[Any],
+    targets: Sequence[Any],
+    backward: Backward,
 ) -> None:
     """Makes the matcher of a tape from one node to all of its leaves."""
     leaves = {p for node in nodes for p in node.parents if type(p) is Tensor}
     root = next(iter(seeds))
     if len(seeds) == 1 and type(root) is Node and leaves == set(wanted) and len(leaves) == len(wanted):
-        matcher = matcher_of(nodes, root, wanted, backward)
+        matcher = matcher_of(nodes, root, targets, backward)
         if matcher is not None:
             tried = _MATCHERS.get(root.op, ())
             _MATCHERS[root.op] = (matcher, *tried[: _TRIED - 1])

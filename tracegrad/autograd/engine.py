@@ -269,10 +269,10 @@ def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
     except Exception as error:
         error.add_note(f"in {node.name()}{at}")
         raise
-    for index, value in enumerate(given):
+    for index, (value, parent) in enumerate(zip(given, node.parents, strict=True)):
         plain = getattr(value, "ct", value)
         array = getattr(plain, "_array", plain)
-        if array is not None and np.isnan(np.sum(array)):
+        if parent is not None and array is not None and np.isnan(np.sum(array)):
             raise GradientError(
                 f"Function '{node.name()}' returned nan values in its {index}th output{at}"
             )

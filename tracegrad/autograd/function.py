@@ -186,9 +186,9 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def wrapped(ctx: FunctionCtx, *grads: Any) -> Any:
-        recording = STATE.grad_enabled and any(
-            isinstance(x, Tensor) and x.requires_grad for x in (*grads, *ctx.saved_tensors)
-        )
+        every = (*grads, *ctx.saved_tensors)
+        history = [x for x in every if isinstance(x, Tensor) and x.requires_grad]
+        recording = STATE.grad_enabled and history
         before = STATE.update(grad_enabled=False)
         try:
             returned = backward(ctx, *grads)
@@ -197,7 +197,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not recording:
             return returned
         several = returned if isinstance(returned, tuple) else (returned,)
-        return tuple(_Once.apply(x, *grads) if isinstance(x, Tensor) else x for x in several)
+        return tuple(_Once.apply(x, *history) if isinstance(x, Tensor) else x for x in several)
 
     return wrapped
 
@@ -206,7 +206,7 @@ class _Once(Function):
     """The first argument; refuses to go back."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, x: Tensor, *grads: Tensor) -> Tensor:
+    def forward(ctx: FunctionCtx, x: Tensor, *history: Tensor) -> Tensor:
         return x
 
     @staticmethod
@@ -473,7 +473,7 @@ def _with_history(
     shown: list[Any] = []
     for k, (x, of) in enumerate(zip(outputs, traced, strict=True)):
         if isinstance(x, Tensor):
-            made = dirty.get(k) or wrap(x._array)
+            made = dirty[k] if k in dirty else wrap(x._array)
             made._array, made._traced = x._array, of
             if node is not None and _carries_gradient(ctx, x):
                 made._node = Output(node, ctx._result(k)) if type(node.result) is tuple else node

@@ -34,7 +34,7 @@ def boxed(x: Any) -> Any:
     """An array or number as a Tensor; anything else as it is."""
     if is_number(x):
         x = np.asarray(x)[()]
-    return wrap(x) if hasattr(x, "dtype") else x
+    return wrap(x) if hasattr(x, "dtype") and not isinstance(x, Tensor) else x
 
 
 def copied(x: Any) -> Any:

@@ -3,280 +3,509 @@
 `getitem` takes what NumPy's brackets take. Writing is functional: `index_set` gives a new array
 (``x[i] = v`` on a Tensor rebinds the Tensor to it), and the lifetime pass turns it into a plain
 assignment wherever the old array is dead.
+
+An index is kept as a `Subscript` (ints, slices, None, Ellipsis, and slots for arrays), the arrays
+in its slots, and what must be known of them: `counts`, how many True each mask among them has (a
+length that only data tell), and `repeats`, whether a place may be named twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index as as_int
 from typing import Any
 
 import numpy as np
 
 from codegen import sizes as sz
+from codegen.errors import CodegenError
 from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import ArrayType, ShapeError, broadcast, promote
-from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, type_of
-from tracegrad.errors import TracegradError
-from tracegrad.ops.elementwise import alias, astype, where
+from codegen.types import ArrayType, ShapeError, broadcast, kind
+from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.ops.arguments import synonyms
+from tracegrad.ops.creation import (
+    arange_in,
+    arange_of,
+    array_of,
+    bare,
+    dims_of_shape,
+    extent_like,
+    new,
+)
+from tracegrad.ops.elementwise import alias, astype, maximum, minimum, not_equal, remainder
+from tracegrad.ops.elementwise import where as choose
 from tracegrad.ops.record import define
-from tracegrad.ops.shape import expand_axes
+from tracegrad.ops.shape import (
+    VIEW,
+    expand_axes,
+    flip_axes,
+    one_axis,
+    one_or_many,
+    ravel,
+    reshape_to,
+    sizes_of,
+)
 from tracegrad.state import STATE
+
+LITERAL = 16
+"""A list in an index with at most so many numbers is part of the program, longer ones are data."""
+
+
+class IndexingError(CodegenError, IndexError):
+    """An index that an array of this shape does not have."""
+
+
+# -- type rules ---------------------------------------------------------------------------------
+
+
+def _width(item: object, arrays: Sequence[ArrayType]) -> int:
+    """How many axes an item of an index stands for (of Ellipsis that depends on the others)."""
+    if isinstance(item, Slot) and arrays[item.position].dtype == "bool":
+        return arrays[item.position].ndim
+    return 0 if item is None or item is Ellipsis else 1
+
+
+def _axes_used(arrays: Sequence[ArrayType], index: Subscript) -> int:
+    """How many axes the items of an index stand for, the Ellipsis aside."""
+    return sum(_width(item, arrays) for item in index.items)
 
 
 def _indexed_shape(
-    sizes: Sizes, x: ArrayType, arrays: tuple[ArrayType, ...], index: Subscript, counts: Any
+    sizes: Sizes, x: ArrayType, arrays: Sequence[ArrayType], index: Subscript, counts: Any
 ) -> tuple[Dim, ...]:
-    """The shape of ``x[index]`` (NumPy's rules for basic and advanced indices mixed)."""
-    used = 0
-    for item in index.items:
-        if isinstance(item, Slot) and arrays[item.position].dtype == "bool":
-            used += arrays[item.position].ndim
-        elif item is not None and item is not Ellipsis:
-            used += 1
+    """The shape of ``x[index]`` (NumPy's rules for basic and advanced indices mixed).
+
+    Arrays and, beside arrays, ints are advanced: together they make the axes to which the arrays
+    broadcast. These stand where the advanced items stood if those are next to each other, and
+    first if anything is between them.
+    """
+    used = _axes_used(arrays, index)
     if used > x.ndim:
-        raise ShapeError(f"too many indices: {used} for an array with {x.ndim} axes")
-    advanced = any(isinstance(item, Slot) for item in index.items)
-    shape: list[Dim | None] = []  # None marks where the advanced indices stand
-    broadcasted: list[tuple[Dim, ...]] = []
-    axis, mask = 0, 0
-    for item in index.items:
+        raise IndexingError(f"too many indices: {used} for an array with {x.ndim} axes")
+    several = any(isinstance(item, Slot) for item in index.items)
+    kept: list[Dim] = []
+    advanced: list[tuple[Dim, ...]] = []
+    places: list[int] = []  # of the advanced items, among all
+    at = 0  # how many kept axes precede the first advanced item
+    axis, masks = 0, iter(counts)
+    for place, item in enumerate(index.items):
         match item:
             case None:
-                shape.append(1)
+                kept.append(1)
+                continue
             case slice():
-                shape.append(sz.slice_length(sizes.resolve(x.shape[axis]), item))
+                kept.append(sz.slice_length(sizes.resolve(x.shape[axis]), item))
                 axis += 1
-            case Slot(position):
-                array = arrays[position]
-                if array.dtype == "bool":
-                    for d, length in enumerate(array.shape):
-                        if not sizes.same(length, x.shape[axis + d]):
-                            raise ShapeError("a mask has another shape than what it masks")
-                    axis += array.ndim
-                    broadcasted.append((counts[mask],))
-                    mask += 1
-                else:
-                    axis += 1
-                    broadcasted.append(array.shape)
-                shape.append(None)
+                continue
             case _ if item is Ellipsis:
                 rest = x.ndim - used
-                shape.extend(x.shape[axis : axis + rest])
+                kept.extend(x.shape[axis : axis + rest])
                 axis += rest
-            case _:
+                continue
+            case Slot(position) if arrays[position].dtype == "bool":
+                mask = arrays[position]
+                _same_lengths(sizes, x.shape[axis : axis + mask.ndim], mask.shape)
+                axis += mask.ndim
+                advanced.append((next(masks),))
+            case Slot(position):
                 axis += 1
-                if advanced:
-                    shape.append(None)
-    shape.extend(x.shape[axis:])
-    if not advanced:
-        return tuple(d for d in shape if d is not None)
-    places = [i for i, d in enumerate(shape) if d is None]
-    whole = broadcast(sizes, broadcasted)
-    kept = [d for d in shape if d is not None]
-    together = places == list(range(places[0], places[0] + len(places)))
-    at = places[0] if together else 0
-    return (*kept[:at], *whole, *kept[at:])
+                advanced.append(arrays[position].shape)
+            case int():
+                _in_bounds(sizes, item, x.shape[axis], axis)
+                axis += 1
+                if not several:
+                    continue
+        if not places:
+            at = len(kept)
+        places.append(place)
+    kept.extend(x.shape[axis:])
+    if places and places[-1] - places[0] >= len(places):
+        at = 0
+    return (*kept[:at], *broadcast(sizes, advanced), *kept[at:])
 
 
 def constant_items(
     x: ArrayType, arrays: Sequence[ArrayType], index: Subscript
 ) -> list[tuple[int, int]]:
     """The axes of `x` that the index takes one fixed place of, with that place."""
-
-    def width(item: object) -> int:
-        if isinstance(item, Slot) and arrays[item.position].dtype == "bool":
-            return arrays[item.position].ndim
-        return 0 if item is None or item is Ellipsis else 1
-
-    rest = x.ndim - sum(map(width, index.items))
+    rest = x.ndim - _axes_used(arrays, index)
     found, axis = [], 0
     for item in index.items:
         if isinstance(item, int):
             found.append((axis, item))
-        axis += rest if item is Ellipsis else width(item)
+        axis += rest if item is Ellipsis else _width(item, arrays)
     return found
 
 
-def _getitem_type(sizes: Sizes, x: ArrayType, *arrays: ArrayType, index: Any, counts: Any) -> Any:
+def _same_lengths(sizes: Sizes, masked: tuple[Dim, ...], mask: tuple[Dim, ...]) -> None:
+    for axis, (a, b) in enumerate(zip(masked, mask, strict=True)):
+        if not sizes.same(a, b):
+            raise IndexingError(
+                f"a mask of shape {_shown(sizes, mask)} cannot select from axes of shape "
+                f"{_shown(sizes, masked)}: they differ in axis {axis}"
+            )
+
+
+def _shown(sizes: Sizes, shape: tuple[Dim, ...]) -> tuple[Any, ...]:
+    return tuple(sizes.resolve(d) if not isinstance(d, int) else d for d in shape)
+
+
+def _in_bounds(sizes: Sizes, item: int, length: Dim, axis: int) -> None:
+    length = sizes.resolve(length)
+    if isinstance(length, int) and not -length <= item < length:
+        raise IndexingError(f"index {item} is out of bounds for axis {axis} with size {length}")
+
+
+def _basic_type(sizes: Sizes, x: ArrayType, index: Subscript) -> ArrayType:
+    return ArrayType(x.dtype, _indexed_shape(sizes, x, (), index, ()))
+
+
+def _gathered_type(
+    sizes: Sizes, x: ArrayType, *arrays: ArrayType, index: Subscript, counts: Any, **_: Any
+) -> ArrayType:
     return ArrayType(x.dtype, _indexed_shape(sizes, x, arrays, index, counts))
 
 
-def _getitem_vjp(ct: Any, y: Any, x: Any, *arrays: Any, index: Any, counts: Any) -> tuple[Any, ...]:
-    return scatter(ct, x, *arrays, index=index, counts=counts), *([None] * len(arrays))
+def _scattered_type(
+    sizes: Sizes, ct: ArrayType, *arrays: ArrayType, shape: Any, dtype: str, **_: Any
+) -> ArrayType:
+    return ArrayType(dtype, dims_of_shape(shape))
 
 
-getitem_at = define(
+def _updated_type(
+    sizes: Sizes,
+    x: ArrayType,
+    value: ArrayType,
+    *arrays: ArrayType,
+    index: Subscript,
+    counts: Any,
+    **_: Any,
+) -> ArrayType:
+    target = _indexed_shape(sizes, x, arrays, index, counts)
+    extra = max(value.ndim - len(target), 0)
+    if not all(map(sizes.is_one, value.shape[:extra])) or not all(
+        sizes.same(a, b)
+        for a, b in zip(broadcast(sizes, [value.shape[extra:], target]), target, strict=True)
+    ):
+        raise ShapeError(
+            f"a value of shape {_shown(sizes, value.shape)} does not broadcast to the places of "
+            f"shape {_shown(sizes, target)} that it is assigned to"
+        )
+    if kind(value.dtype) == "complex" and kind(x.dtype) != "complex":
+        raise DTypeError(f"{value.dtype} cannot be assigned into {x.dtype}: take its .real first")
+    return ArrayType(x.dtype, x.shape)
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+getitem_basic = define(
     "getitem",
     "x[index]",
     operands="x *arrays",
-    infer=_getitem_type,
-    vjp=_getitem_vjp,
-    attributes={"index": ..., "counts": ()},
-    traits=(Trait.VIEW,),
-    domain="index",
+    infer=_basic_type,
+    vjp=lambda ct, y, x, index: (scatter(ct, x, index=index),),
+    attributes={"index": ...},
+    traits=VIEW,
+    doc="x[index] of ints, slices, None and Ellipsis: a view.",
 )
 
 
-def _scatter_text(attributes: Any) -> Spelling:
-    items = attributes["index"].items
-    if any(isinstance(item, Slot) for item in items):
-        return spell("out = np.zeros(shape, dtype=dtype)\nnp.add.at(out, index_tuple, ct)")
-    return spell("out = np.zeros(shape, dtype=dtype)\nout[index] = ct")
+def _gather_vjp(ct: Any, y: Any, x: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
+    return scatter(ct, x, *arrays, **at), *([None] * len(arrays))
 
 
-def _scatter_type(
-    sizes: Sizes, ct: ArrayType, *arrays: ArrayType, index: Any, counts: Any, shape: Any, dtype: Any
-) -> ArrayType:
-    return ArrayType(dtype, tuple(shape))
+gather = define(
+    "gather",
+    "x[index]",
+    operands="x *arrays",
+    infer=_gathered_type,
+    vjp=_gather_vjp,
+    attributes={"index": ..., "counts": (), "repeats": True},
+    doc="x[index] with arrays of ints or bool in the index: fresh memory.",
+)
 
 
-scatter_into = define(
+def getitem_at(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
+    """``x[index]`` of a normalized index."""
+    return gather(x, *arrays, index=index, **at) if arrays else getitem_basic(x, index=index)
+
+
+def _scatter_text(attributes: Mapping[str, Any]) -> Spelling:
+    put = "np.add.at(out, index_tuple, ct)" if attributes["repeats"] else "out[index] = ct"
+    return spell(f"out = np.zeros(shape, dtype=dtype)\n{put}")
+
+
+def _scatter_jax(attributes: Mapping[str, Any]) -> Spelling:
+    put = "add" if attributes["repeats"] else "set"
+    return spell(f"jnp.zeros(shape, dtype=dtype).at[index].{put}(ct)")
+
+
+def _scatter_vjp(
+    g: Any, y: Any, ct: Any, *arrays: Any, shape: Any, dtype: str, **at: Any
+) -> tuple[Any, ...]:
+    return getitem_at(g, *arrays, **at), *([None] * len(arrays))
+
+
+scattered = define(
     "scatter",
     _scatter_text,
-    jax=lambda attributes: spell("jnp.zeros(shape, dtype=dtype).at[index].add(ct)"),
+    jax=_scatter_jax,
     operands="ct *arrays",
-    infer=_scatter_type,
-    vjp=lambda g, y, ct, *arrays, index, counts, shape, dtype: (
-        getitem_at(g, *arrays, index=index, counts=counts),
-        *([None] * len(arrays)),
-    ),
-    attributes={"index": ..., "counts": (), "shape": ..., "dtype": ...},
+    infer=_scattered_type,
+    vjp=_scatter_vjp,
+    attributes={
+        "index": ...,
+        "counts": (),
+        "repeats": True,
+        "shape": ...,
+        "dtype": "float64",
+    },
     traits=(Trait.C_ORDER,),
-    doc="Zeros of `shape` with `ct` added at the index (repeated places add up).",
+    doc="Zeros of `shape` with `ct` at the index, added up where a place is named twice.",
 )
 
 
-def scatter(ct: Any, x: Any, *arrays: Any, index: Any, counts: Any) -> Any:
+def scatter_into(
+    ct: Any,
+    *arrays: Any,
+    index: Subscript,
+    shape: tuple[Dim, ...],
+    dtype: str,
+    counts: tuple[Dim, ...] = (),
+    repeats: bool = False,
+) -> Any:
+    """Zeros with `ct` at an index, which names no place twice unless `repeats` says so."""
+    at: dict[str, Any] = {"index": index, "counts": counts, "repeats": repeats}
+    return scattered(ct, *arrays, **at, shape=bare(shape), dtype=dtype)
+
+
+def scatter(ct: Any, x: Any, *arrays: Any, **at: Any) -> Any:
     """The transpose of ``x[index]``."""
-    return scatter_into(
-        ct, *arrays, index=index, counts=counts, shape=shape_of(x), dtype=dtype_of(ct)
-    )
+    return scatter_into(ct, *arrays, **at, shape=shape_of(x), dtype=dtype_of(ct))
 
 
 # -- writing ------------------------------------------------------------------------------------
 
 
-def _set_type(
-    sizes: Sizes, x: ArrayType, value: ArrayType, *arrays: ArrayType, index: Any, counts: Any
-) -> ArrayType:
-    target = _indexed_shape(sizes, x, arrays, index, counts)
-    shape = broadcast(sizes, [value.shape, target])
-    while len(shape) > len(target) and shape[0] == 1:
-        shape = shape[1:]
-    if len(shape) != len(target) or not all(map(sizes.same, shape, target)):
-        raise ShapeError("the value does not broadcast to the places that it is assigned to")
-    if promote((x, value))[0] != x.dtype and value.dtype.startswith("complex"):
-        raise ShapeError(f"cannot assign {value.dtype} into {x.dtype}")
-    return ArrayType(x.dtype, x.shape)
+def _set_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
+    rest = set_at(ct, 0.0, *arrays, **at)
+    if at["counts"] and len(arrays) == len(at["index"].items) == 1 and ndim_of(value) == 0:
+        taken = choose(_over(arrays[0], ct), ct, 0.0)  # summed over the whole, whatever the count
+    else:
+        taken = getitem_at(ct, *arrays, **at)
+        if at["repeats"]:
+            taken = choose(_last_writes(ct, taken, *arrays, **at), taken, 0.0)
+    return rest, taken, *([None] * len(arrays))
 
 
-def _set_vjp(
-    ct: Any, y: Any, x: Any, value: Any, *arrays: Any, index: Any, counts: Any
-) -> tuple[Any, ...]:
-    rest = index_set(ct, 0.0, *arrays, index=index, counts=counts)
-    return rest, getitem_at(ct, *arrays, index=index, counts=counts), *([None] * len(arrays))
+def _last_writes(ct: Any, taken: Any, *arrays: Any, **at: Any) -> Any:
+    """Which of the values written at an index stay: of those for one place the last."""
+    shape = shape_of(taken)
+    order = reshape_to(arange_in(ct, sz.mul(shape)), shape=shape)
+    at["repeats"] = False  # what is written last stays
+    owner = scatter_into(order, *arrays, **at, shape=shape_of(ct), dtype="int64")
+    return getitem_at(owner, *arrays, **at) == order
 
 
-index_set = define(
+set_at = define(
     "index_set",
     lambda attributes: spell("out = x.copy()\nout[index] = value", "x[index] = value"),
     jax=lambda attributes: spell("x.at[index].set(value)"),
     operands="x value *arrays",
-    infer=_set_type,
+    infer=_updated_type,
     vjp=_set_vjp,
-    attributes={"index": ..., "counts": ()},
+    attributes={"index": ..., "counts": (), "repeats": False},
     traits=(Trait.UPDATE,),
-    domain="index",
+    doc="x with x[index] replaced by value.",
 )
+
+
+def _add_text(attributes: Mapping[str, Any]) -> Spelling:
+    if attributes["repeats"]:
+        add = "np.add.at({}, index_tuple, value)"
+    else:
+        add = "{}[index] += value"
+    return spell(f"out = x.copy()\n{add.format('out')}", add.format("x"))
+
+
+def _add_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
+    return ct, getitem_at(ct, *arrays, **at), *([None] * len(arrays))
+
+
+add_at = define(
+    "index_add",
+    _add_text,
+    jax=lambda attributes: spell("x.at[index].add(value)"),
+    operands="x value *arrays",
+    infer=_updated_type,
+    vjp=_add_vjp,
+    attributes={"index": ..., "counts": (), "repeats": False},
+    traits=(Trait.UPDATE,),
+    doc="x with value added at x[index], once for each time that a place is named.",
+)
+INDEXED = (getitem_basic, gather, set_at, add_at)
+"""The ops whose attribute `index` is applied to their first operand."""
 
 
 # -- indices as users write them ----------------------------------------------------------------
 
 
-def normalize(x: Any, key: Any) -> tuple[Subscript, list[Any], tuple[Dim, ...]]:
-    """What a user put between brackets, as a subscript, its array operands and mask counts."""
+def normalize(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
+    """What a user put between brackets: its arrays, and the attributes of the ops on it."""
     items = key if isinstance(key, tuple) else (key,)
     shown: list[object] = []
     arrays: list[Any] = []
     counts: list[Dim] = []
+    of_ints: list[Any] = []
     for item in items:
         if item is None or item is Ellipsis:
             shown.append(item)
         elif isinstance(item, slice):
             parts = (item.start, item.stop, item.step)
             shown.append(slice(*(None if p is None else as_int(p) for p in parts)))
-        elif isinstance(item, int | np.integer) and not isinstance(item, bool | np.bool_):
+        elif isinstance(item, int | np.integer) and not isinstance(item, bool):
             shown.append(int(item))
         else:
-            array = item
-            if isinstance(item, list | tuple | bool | np.bool_):
-                array = np.asarray(item)
-                if array.size == 0 and array.dtype == np.float64:
-                    array = array.astype(np.intp)
-            kind = type_of(array)
-            if kind.dtype != "bool" and "int" not in kind.dtype:
-                raise TracegradError(f"arrays used as indices must be integer or bool, not {kind}")
-            if kind.dtype == "bool" and kind.ndim and _static_lengths(x, array):
+            array = _index_array(item)
+            found = [array]
+            if dtype_of(array) == "bool" and ndim_of(array) and _static_lengths(array, x):
                 found = _places_of(x, array)
-                shown += [Slot(len(arrays) + i) for i in range(len(found))]
-                arrays += found
-                continue
-            if kind.dtype == "bool":
-                counts.append(_count_true(array))
-            shown.append(Slot(len(arrays)))
-            arrays.append(array)
-    return Subscript(tuple(shown)), arrays, tuple(counts)
+            elif dtype_of(array) == "bool":
+                counts.append(count_true(array, x))
+            else:
+                of_ints.append(item if isinstance(item, list) else array)
+            shown += [Slot(len(arrays) + i) for i in range(len(found))]
+            arrays += found
+    if sum(item is Ellipsis for item in shown) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    at = {"index": Subscript(tuple(shown)), "counts": tuple(counts)}
+    return arrays, {**at, "repeats": _may_repeat(of_ints)}
 
 
-def _count_true(mask: Any) -> Dim:
-    trace = getattr(mask, "_count_true", None)
-    return trace() if trace is not None else int(np.count_nonzero(mask))
+def _may_repeat(of_ints: Sequence[Any]) -> bool:
+    """Whether an index may name a place twice: arrays of ints may, one list of different ints not.
+
+    (A negative int may be another's place.)
+    """
+    if len(of_ints) == 1 and isinstance(of_ints[0], list):
+        numbers = of_ints[0]
+        if all(type(n) is int and n >= 0 for n in numbers):
+            return len(set(numbers)) < len(numbers)
+    return any(isinstance(array, list) or ndim_of(array) for array in of_ints)
 
 
-places = define(
-    "places",
-    "np.nonzero(x)[axis]",
-    jax="jnp.nonzero(x, size=size)[axis]",
-    infer=lambda sizes, x, axis, size: ArrayType("int64", (size,)),
-    attributes={"axis": ..., "size": ...},
-    differentiable=False,
-    doc="Where a mask is True, along one of its axes.",
-)
+def _index_array(item: Any) -> Any:
+    """An array of ints or a mask that is an item of an index."""
+    if isinstance(item, list | tuple):
+        parts = [int(part) if hasattr(part, "_traced") else part for part in item]
+        item = _literal(np.asarray(parts))
+    elif isinstance(item, bool | np.bool_):
+        item = np.asarray(item)
+    try:
+        dtype = dtype_of(item)
+    except (TypeError, ValueError):
+        dtype = type(item).__name__
+    if dtype != "bool" and "int" not in dtype:
+        raise IndexError(
+            "only ints, slices, ..., None and arrays of ints or bool are indices, not "
+            f"{dtype}{': take .astype(int) of it' if 'float' in dtype else ''}"
+        )
+    return item
+
+
+def _literal(array: np.ndarray) -> Any:
+    """A list that stands in an index: written into the program when short."""
+    if array.size == 0 and array.dtype == np.float64:
+        array = array.astype(np.intp)
+    if STATE.trace is None or array.size > LITERAL or array.dtype.kind not in "bi":
+        return array
+    return new(array_of, values=_nested(array.tolist()), dtype=array.dtype.name)
+
+
+def _nested(values: Any) -> Any:
+    return tuple(map(_nested, values)) if isinstance(values, list) else values
+
+
+def count_true(mask: Any, x: Any = None) -> Dim:
+    """How many elements of `mask` are true: a length, while tracing one that every call has anew.
+
+    `x` is what the mask selects from; where neither is a Tensor nothing is being traced.
+    """
+    array = getattr(mask, "_array", mask)
+    if not _recorded(mask, x) or np.ndim(array) == 0:
+        return int(np.count_nonzero(array))
+    trace = STATE.trace
+    size: Dim = trace.count_true(trace.lift(mask, trace.origin()), array)
+    return size
+
+
+def _recorded(*operands: Any) -> bool:
+    """Whether an op on these goes into the trace in progress."""
+    return STATE.trace is not None and any(hasattr(x, "_traced") for x in operands)
 
 
 def _static_lengths(*operands: Any) -> bool:
     """Whether these are recorded for a target that must know every length beforehand."""
-    trace = STATE.trace
-    return (
-        trace is not None
-        and trace.static_lengths
-        and any(type(operand) in HANDLERS for operand in operands)
-    )
+    return _recorded(*operands) and STATE.trace.static_lengths
 
 
 def _places_of(x: Any, mask: Any) -> list[Any]:
     """A mask as integer arrays, one an axis; the number of True is looked at."""
     if type(mask) not in HANDLERS:
         mask = apply_in(x, alias, {}, mask)
-    size = _count_true(mask)
-    return [places(mask, axis=axis, size=size) for axis in range(ndim_of(mask))]
+    return list(nonzero(mask))
 
 
 def getitem(x: Any, key: Any) -> Any:
     """``x[key]`` with everything that NumPy's brackets take."""
-    index, arrays, counts = normalize(x, key)
-    return getitem_at(x, *arrays, index=index, counts=counts)
+    arrays, at = normalize(x, key)
+    if not arrays:
+        items = at["index"].items
+        if None in items and all(item in WHOLE for item in items):
+            return _with_new_axes(x, items)
+        if REVERSED in items and all(item == REVERSED or item in WHOLE for item in items):
+            return _reversed(x, items)
+    return getitem_at(x, *arrays, **at)
+
+
+WHOLE = (None, Ellipsis, slice(None))
+REVERSED = slice(None, None, -1)
+
+
+def _spread_out(items: tuple[Any, ...], ndim: int) -> list[Any]:
+    """The items with a full slice for every axis that they leave out."""
+    given = sum(item is not None and item is not Ellipsis for item in items)
+    if given > ndim:
+        raise IndexingError(f"too many indices: {given} for an array with {ndim} axes")
+    at = items.index(Ellipsis) if Ellipsis in items else len(items)
+    return [*items[:at], *[slice(None)] * (ndim - given), *items[at + 1 :]]
+
+
+def _with_new_axes(x: Any, items: tuple[Any, ...]) -> Any:
+    """``x[:, None]``: nothing is taken away, so the gradient needs no zeros around it."""
+    spread = _spread_out(items, ndim_of(x))
+    return expand_axes(x, axis=one_or_many(tuple(i for i, s in enumerate(spread) if s is None)))
+
+
+def _reversed(x: Any, items: tuple[Any, ...]) -> Any:
+    """``x[:, ::-1]``: likewise, unless there are new axes too."""
+    if None in items:
+        return getitem_basic(x, index=Subscript(items))
+    spread = _spread_out(items, ndim_of(x))
+    return flip_axes(x, axes=tuple(i for i, s in enumerate(spread) if s == REVERSED))
 
 
 def setitem(x: Any, key: Any, value: Any) -> Any:
     """A copy of `x` with ``x[key]`` replaced by `value` (cast to the dtype of `x`)."""
+    value = np.asarray(value) if isinstance(value, list | tuple) else value
     if _is_mask(key) and ndim_of(value) == 0 and _static_lengths(x, key):
-        return _choose(x, key, value)  # a choice among elements needs no length
-    index, arrays, counts = normalize(x, key)
-    return index_set(x, value, *arrays, index=index, counts=counts)
+        chosen = choose(_over(key, x), value, x)  # a choice among elements needs no length
+        return chosen if dtype_of(chosen) == dtype_of(x) else astype(chosen, dtype=dtype_of(x))
+    arrays, at = normalize(x, key)
+    return set_at(x, value, *arrays, **at)
 
 
 def _is_mask(key: Any) -> bool:
@@ -284,14 +513,244 @@ def _is_mask(key: Any) -> bool:
     return array and dtype_of(key) == "bool" and ndim_of(key) > 0
 
 
-def _choose(x: Any, mask: Any, value: Any) -> Any:
-    """`x` with one number where a mask over its first axes is True."""
-    ndim, wide = ndim_of(mask), ndim_of(x)
-    if wide > ndim:
-        mask = expand_axes(mask, axis=wide - 1 if wide == ndim + 1 else tuple(range(ndim, wide)))
-    chosen = where(mask, value, x)
-    return chosen if dtype_of(chosen) == dtype_of(x) else astype(chosen, dtype=dtype_of(x))
+def _over(mask: Any, x: Any) -> Any:
+    """A mask over the first axes of `x` so that it broadcasts against the whole."""
+    rest = tuple(range(ndim_of(mask), ndim_of(x)))
+    return expand_axes(mask, axis=one_or_many(rest)) if rest else mask
+
+
+def index_set(x: Any, key: Any, value: Any) -> Any:
+    """`x` with ``x[key] = value`` as a new array; of values for one place the last stays."""
+    return setitem(x, key, value)
+
+
+def index_add(x: Any, key: Any, value: Any) -> Any:
+    """`x` with `value` added at ``x[key]`` as a new array, once for each time a place is named."""
+    value = np.asarray(value) if isinstance(value, list | tuple) else value
+    arrays, at = normalize(x, key)
+    return add_at(x, value, *arrays, **at)
+
+
+# -- along an axis ------------------------------------------------------------------------------
+
+
+@synonyms
+def take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    """The elements, or whole slices along `axis`, at these indices.
+
+    mode
+        What an index out of bounds does: ``"raise"``, ``"wrap"`` or ``"clip"``.
+    """
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = one_axis(axis, ndim_of(x))
+    if mode != "raise":
+        indices = _within(indices, extent_like(x, shape_of(x)[axis], "int64"), mode)
+    return getitem(x, (*[slice(None)] * axis, indices))
+
+
+def _within(indices: Any, length: Any, mode: str) -> Any:
+    if isinstance(indices, list | tuple):
+        indices = np.asarray(indices)
+    match mode:
+        case "wrap":
+            return remainder(indices, length)
+        case "clip":
+            return minimum(maximum(indices, 0), length - 1)
+    raise ArgumentError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
+
+
+def _along(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """Arrays that name, for every place of `indices`, the element of `x` that it means."""
+    ndim, shape = ndim_of(x), shape_of(x)
+    grid = []
+    for a in range(ndim):
+        numbers = indices
+        if a != axis:
+            numbers = arange_in(x, shape[a])
+            if a < ndim - 1:
+                numbers = expand_axes(numbers, axis=one_or_many(tuple(range(1, ndim - a))))
+        grid.append(numbers)
+    return tuple(grid)
+
+
+def _take_along_type(sizes: Sizes, x: ArrayType, indices: ArrayType, axis: int) -> ArrayType:
+    if x.ndim != indices.ndim:
+        raise ShapeError(f"indices have {indices.ndim} axes, the array has {x.ndim}")
+    own = [shape[:axis] + shape[axis + 1 :] for shape in (x.shape, indices.shape)]
+    others = broadcast(sizes, own)
+    return ArrayType(x.dtype, (*others[:axis], indices.shape[axis], *others[axis:]))
+
+
+def _take_along_vjp(ct: Any, y: Any, x: Any, indices: Any, axis: int) -> tuple[Any, None]:
+    grid = _along(x, indices, axis)
+    index = Subscript(tuple(map(Slot, range(len(grid)))))
+    return scatter(ct, x, *grid, index=index, repeats=True), None
+
+
+take_along = define(
+    "take_along_axis",
+    "np.take_along_axis(x, indices, axis=axis)",
+    operands="x indices",
+    infer=_take_along_type,
+    vjp=_take_along_vjp,
+    attributes={"axis": ...},
+)
+
+
+@synonyms
+def take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
+    """The elements at these indices along `axis`, one for each place of `indices`."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    if isinstance(indices, list | tuple):
+        indices = np.asarray(indices)
+    return take_along(x, indices, axis=one_axis(axis, ndim_of(x)))
+
+
+@synonyms
+def put_along_axis(x: Any, indices: Any, values: Any, axis: Any) -> None:
+    """Writes `values` into the Tensor `x` at these indices along `axis`."""
+    if isinstance(indices, list | tuple):
+        indices = np.asarray(indices)
+    x[_along(x, indices, one_axis(axis, ndim_of(x)))] = values
+
+
+@synonyms
+def compress(condition: Any, x: Any, axis: Any = None) -> Any:
+    """The slices along `axis` (the elements, without one) where `condition` is true."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = one_axis(axis, ndim_of(x))
+    return getitem(x, (*[slice(None)] * axis, not_equal(condition, 0)))
+
+
+def extract(condition: Any, x: Any) -> Any:
+    """The elements of `x` where `condition` is true."""
+    return getitem(ravel(x), not_equal(ravel(condition), 0))
+
+
+# -- where something is true --------------------------------------------------------------------
+
+
+def _nonzero_type(sizes: Sizes, x: ArrayType, ndim: int, count: Dim) -> Any:
+    found = ArrayType("int64", (count,))
+    return found if ndim == 1 else (found,) * ndim
+
+
+nonzero_of = define(
+    "nonzero",
+    lambda attributes: spell("np.flatnonzero(x)" if attributes["ndim"] == 1 else "np.nonzero(x)"),
+    jax=lambda attributes: spell(
+        f"jnp.{'flatnonzero' if attributes['ndim'] == 1 else 'nonzero'}(x, size=count)"
+    ),
+    infer=_nonzero_type,
+    attributes={"ndim": ..., "count": ...},
+    differentiable=False,
+    doc="The indices of the elements that are not 0, an array for each axis.",
+)
+argwhere_of = define(
+    "argwhere",
+    "np.argwhere(x)",
+    jax="jnp.argwhere(x, size=count)",
+    infer=lambda sizes, x, count: ArrayType("int64", (count, x.ndim)),
+    attributes={"count": ...},
+    differentiable=False,
+)
+
+
+def nonzero(x: Any) -> tuple[Any, ...]:
+    """The indices of the elements that are not 0: a tuple with an array for each axis."""
+    ndim = ndim_of(x)
+    if ndim == 0:
+        raise ShapeError("nonzero: an array without axes has no indices: use atleast_1d")
+    found = nonzero_of(x, ndim=ndim, count=count_true(x))
+    return (found,) if ndim == 1 else tuple(found)
+
+
+def flatnonzero(x: Any) -> Any:
+    """The indices of the elements that are not 0 in the flattened array."""
+    return nonzero(ravel(x))[0]
+
+
+def argwhere(x: Any) -> Any:
+    """The indices of the elements that are not 0, a row for each."""
+    return argwhere_of(x, count=count_true(x))
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`x` where `condition` is true, else `y`; with the condition alone, the indices of True.
+
+    Where a branch is not taken it contributes exactly 0 to gradients, whatever stands there.
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ArgumentError("where takes a condition alone, or both x and y")
+    return choose(condition, x, y)
+
+
+# -- indices of diagonals and triangles ---------------------------------------------------------
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """The index of the main diagonal of an array of `ndim` axes of length `n`."""
+    return (new(arange_of, start=0, stop=as_int(n), step=1, dtype=None),) * ndim
+
+
+def diag_indices_from(x: Any) -> tuple[Any, ...]:
+    """The index of the main diagonal of `x`."""
+    shape = shape_of(x)
+    if len(shape) < 2 or not all(sizes_of([x]).same(shape[0], dim) for dim in shape):
+        raise ShapeError(f"diag_indices_from: all axes must be of one length, not {shape}")
+    return (arange_in(x, shape[0]),) * len(shape)
+
+
+def _triangle(name: str) -> Any:
+    return define(
+        name,
+        f"np.{name}(rows, k, columns)",
+        operands="",
+        infer=lambda sizes, rows, k, columns: (
+            (ArrayType("int64", (len(getattr(np, name)(rows, k, columns)[0]),)),) * 2
+        ),
+        attributes={"rows": ..., "k": ..., "columns": ...},
+        differentiable=False,
+    )
+
+
+lower_triangle = _triangle("tril_indices")
+upper_triangle = _triangle("triu_indices")
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The index of what stands at and below the k-th diagonal of an n by m matrix."""
+    columns = as_int(n if m is None else m)
+    found: Any = new(lower_triangle, rows=as_int(n), k=as_int(k), columns=columns)
+    return found
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The index of what stands at and above the k-th diagonal of an n by m matrix."""
+    columns = as_int(n if m is None else m)
+    found: Any = new(upper_triangle, rows=as_int(n), k=as_int(k), columns=columns)
+    return found
 
 
 __all__ = [
+    "argwhere",
+    "compress",
+    "diag_indices",
+    "diag_indices_from",
+    "extract",
+    "flatnonzero",
+    "index_add",
+    "index_set",
+    "nonzero",
+    "put_along_axis",
+    "take",
+    "take_along_axis",
+    "tril_indices",
+    "triu_indices",
+    "where",
 ]

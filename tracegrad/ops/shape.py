@@ -1,24 +1,30 @@
 """An array enters, the same elements in another shape or order leave.
 
 Records are lean (canonical axes, full shapes); the public functions with NumPy's arguments stand
-below each and turn what users write into what records take.
+below each and turn what users write into what records take. Where there is nothing to do they
+return an alias: writing to the result must not change the operand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import index as as_int
 from typing import Any
+
+import numpy as np
 
 from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType
-from tracegrad.dispatch import ndim_of, shape_of
-from tracegrad.errors import ShapeError
+from codegen.types import ArrayType, broadcast
+from tracegrad.dispatch import HANDLERS, SIZES, apply_in, ndim_of, shape_of
+from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops.arguments import as_array, synonyms
+from tracegrad.ops.creation import shape_tuple
+from tracegrad.ops.elementwise import alias
 from tracegrad.ops.record import define
-from tracegrad.ops.rules import broadcast_shape, permuted, reshaped
+from tracegrad.ops.rules import axes_of, broadcast_shape, permuted, reshaped, same
 
 VIEW = (Trait.VIEW,)
 
@@ -53,6 +59,16 @@ def canonical_axis(axis: Any, ndim: int) -> int | tuple[int, ...] | None:
     return axes[0] if len(axes) == 1 else axes
 
 
+def one_or_many(axes: tuple[int, ...]) -> int | tuple[int, ...]:
+    """A single axis as an int, as one writes it."""
+    return axes[0] if len(axes) == 1 else axes
+
+
+def brackets(items: Mapping[int, str]) -> str:
+    """The text between the brackets that treats these axes so and takes the others whole."""
+    return ", ".join(items.get(axis, ":") for axis in range(max(items) + 1))
+
+
 # -- broadcasting -------------------------------------------------------------------------------
 
 
@@ -75,17 +91,77 @@ def broadcast_to(x: Any, shape: Sequence[Dim] | int) -> Any:
     return broadcast_to_shape(x, shape=shape_tuple(shape))
 
 
-def shape_tuple(shape: Any) -> tuple[Dim, ...]:
-    """A shape as users give it (an int, a sequence, Tensors in it) as a tuple."""
-    several = shape if isinstance(shape, tuple | list) else (shape,)
-    return tuple(d if isinstance(d, int | Size) else as_int(d) for d in several)
+def sizes_of(operands: Sequence[Any]) -> Sizes:
+    """What is believed of lengths in the graph that these operands belong to, if in one."""
+    for x in operands:
+        believed = SIZES[type(x)](x) if type(x) in SIZES else None
+        if believed is not None:
+            return believed
+    return Sizes()
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    """The arrays repeated to the shape that they broadcast to together."""
+    shapes = [shape_of(x) for x in arrays]
+    whole = broadcast(sizes_of(arrays), shapes)
+    like = next((x for x in arrays if type(x) in HANDLERS), None)
+    return tuple(
+        alias(x) if shape == whole else apply_in(like, broadcast_to_shape, {"shape": whole}, x)
+        for x, shape in zip(arrays, shapes, strict=True)
+    )
+
+
+def length_of(x: Any, axis: int) -> int:
+    """A length as a number, where a result depends on it: while tracing, a look."""
+    return sizes_of([x]).fix(shape_of(x)[axis])
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to."""
+    return np.broadcast_shapes(*shapes)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    """Coordinate arrays of a grid: for each vector an array that varies along its own axis.
+
+    With ``indexing="xy"`` the first two axes are exchanged, as ``np.meshgrid`` does.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError(f'indexing={indexing!r}: must be "xy" or "ij"')
+    vectors = [ravel(as_array(x)) for x in arrays]
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = [1, 0]
+    lengths = dict(zip(places, (shape_of(v)[0] for v in vectors), strict=True))
+    whole = tuple(lengths[i] for i in range(len(vectors)))
+    like = next((v for v in vectors if type(v) in HANDLERS), None)
+    grids = []
+    for vector, place in zip(vectors, places, strict=True):
+        others = tuple(i for i in range(len(whole)) if i != place)
+        if others:
+            vector = expand_axes(vector, axis=one_or_many(others))
+            vector = apply_in(like, broadcast_to_shape, {"shape": whole}, vector)
+        grids.append(vector)
+    return tuple(grids)
 
 
 # -- reshaping ----------------------------------------------------------------------------------
 
+
+def _reshape_text(attributes: Mapping[str, Any]) -> Spelling:
+    shape = attributes["shape"]
+    if len(shape) == 1:
+        return spell("x.ravel()")
+    free = sum(isinstance(dim, Size) for dim in shape)
+    if free == 1 and 0 not in shape:  # it follows from the others
+        lengths = ", ".join("-1" if isinstance(dim, Size) else str(dim) for dim in shape)
+        return spell(f"x.reshape({lengths})")
+    return spell("x.reshape(shape)")
+
+
 reshape_to = define(
     "reshape",
-    "x.reshape(shape)",
+    _reshape_text,
     infer=reshaped,
     vjp=lambda ct, y, x, shape: (reshape_to(ct, shape=shape_of(x)),),
     attributes={"shape": ...},
@@ -96,18 +172,26 @@ reshape_to = define(
 def reshape(x: Any, *shape: Any, order: str = "C") -> Any:
     """`x` in another shape with as many elements; one length may be -1."""
     wanted = shape_tuple(shape[0] if len(shape) == 1 else shape)
-    if order != "C":
-        raise ShapeError(f"reshape: only order='C' is differentiable here, not {order!r}")
-    if -1 in wanted:
-        known = sz.mul([d for d in wanted if d != -1])
-        rest = sz.quotient(sz.mul(shape_of(x)), known)
-        wanted = tuple(rest if d == -1 else d for d in wanted)
+    if order not in ("C", "A"):
+        raise ShapeError(
+            f"reshape: elements are taken in C order, not {order!r}: write x.T.reshape(...).T"
+        )
+    if any(isinstance(d, int) and d < 0 for d in wanted):
+        wanted = _completed(shape_of(x), wanted)
     return reshape_to(x, shape=wanted)
 
 
-def ravel(x: Any) -> Any:
+def _completed(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The shape with its -1 replaced."""
+    if [d for d in wanted if isinstance(d, int) and d < 0] != [-1]:
+        raise ShapeError(f"reshape: {wanted} has more than one unknown length")
+    rest = sz.quotient(sz.mul(shape), sz.mul([d for d in wanted if d != -1]))
+    return tuple(rest if d == -1 else d for d in wanted)
+
+
+def ravel(x: Any, order: str = "C") -> Any:
     """`x` with one axis."""
-    return x if ndim_of(x) == 1 else reshape(x, -1)
+    return alias(x) if ndim_of(x) == 1 else reshape(x, -1, order=order)
 
 
 flatten = ravel
@@ -124,7 +208,7 @@ def _squeezed(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:
 
 squeeze_axes = define(
     "squeeze",
-    "np.squeeze(x, axis=axis)",
+    "x.squeeze(axis=axis)",
     infer=_squeezed,
     vjp=lambda ct, y, x, axis: (expand_axes(ct, axis=axis),),
     attributes={"axis": ...},
@@ -132,17 +216,14 @@ squeeze_axes = define(
 )
 
 
+@synonyms
 def squeeze(x: Any, axis: Any = None) -> Any:
     """`x` without axes of length 1: those named, or all of them."""
-    shape = shape_of(x)
     if axis is None:
-        seen = getattr(x, "shape", ())  # which axes go is a look at the lengths
-        axes = tuple(i for i, d in enumerate(seen) if d == 1)
+        axes = tuple(i for i in range(ndim_of(x)) if length_of(x, i) == 1)
     else:
-        axes = many_axes(axis, len(shape))
-    if not axes:
-        return x
-    return squeeze_axes(x, axis=axes[0] if len(axes) == 1 else axes)
+        axes = many_axes(axis, ndim_of(x))
+    return squeeze_axes(x, axis=one_or_many(axes)) if axes else alias(x)
 
 
 def _expanded(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:
@@ -153,9 +234,14 @@ def _expanded(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:
     return ArrayType(x.dtype, tuple(shape))
 
 
+def _expand_text(attributes: Mapping[str, Any]) -> Spelling:
+    axes = axes_of(attributes["axis"], 0)
+    return spell(f"x[{brackets(dict.fromkeys(axes, 'None'))}]")
+
+
 expand_axes = define(
     "expand_dims",
-    "np.expand_dims(x, axis)",
+    _expand_text,
     infer=_expanded,
     vjp=lambda ct, y, x, axis: (squeeze_axes(ct, axis=axis),),
     attributes={"axis": ...},
@@ -163,11 +249,29 @@ expand_axes = define(
 )
 
 
+@synonyms
 def expand_dims(x: Any, axis: Any = 0) -> Any:
     """`x` with new axes of length 1 at these places of the result."""
     count = len(axis) if isinstance(axis, tuple | list) else 1
     axes = many_axes(axis, ndim_of(x) + count)
-    return expand_axes(x, axis=axes[0] if len(axes) == 1 else axes)
+    return expand_axes(x, axis=one_or_many(axes)) if axes else alias(x)
+
+
+def _at_least(ndim: int, place: Callable[[int], tuple[int, ...]]) -> Callable[..., Any]:
+    def function(*arrays: Any) -> Any:
+        grown = tuple(
+            expand_dims(x, place(ndim_of(x))) if ndim_of(x) < ndim else alias(x) for x in arrays
+        )
+        return grown[0] if len(grown) == 1 else grown
+
+    function.__name__ = function.__qualname__ = f"atleast_{ndim}d"
+    function.__doc__ = f"The arrays with at least {ndim} ax{'es' if ndim > 1 else 'is'}."
+    return function
+
+
+atleast_1d = _at_least(1, lambda ndim: (0,))
+atleast_2d = _at_least(2, lambda ndim: tuple(range(2 - ndim)))
+atleast_3d = _at_least(3, lambda ndim: {0: (0, 1, 2), 1: (0, 2), 2: (2,)}[ndim])
 
 
 # -- order of axes ------------------------------------------------------------------------------
@@ -177,8 +281,13 @@ def _inverse(axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
     return None if axes is None else tuple(axes.index(i) for i in range(len(axes)))
 
 
-def _transpose_text(attributes: Any) -> Spelling:
-    return spell("x.T" if attributes["axes"] is None else "x.transpose(axes)")
+def _transpose_text(attributes: Mapping[str, Any]) -> Spelling:
+    axes = attributes["axes"]
+    if axes is None:
+        return spell("x.T")
+    n = len(axes)
+    last_two_exchanged = axes == (*range(n - 2), n - 1, n - 2)
+    return spell("x.mT" if last_two_exchanged else "x.transpose(axes)")
 
 
 transpose_axes = define(
@@ -193,10 +302,10 @@ transpose_axes = define(
 
 def transpose(x: Any, *axes: Any) -> Any:
     """`x` with its axes in another order (reversed when none is given)."""
-    given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    given = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list | None) else axes
     ndim = ndim_of(x)
     if not given:
-        return x if ndim < 2 else transpose_axes(x, axes=None)
+        return alias(x) if ndim < 2 else transpose_axes(x, axes=None)
     return permute_dims(x, given)
 
 
@@ -207,12 +316,14 @@ def permute_dims(x: Any, axes: Sequence[int]) -> Any:
     if sorted(order) != list(range(ndim)):
         raise ShapeError(f"axes {tuple(axes)} are no permutation of {ndim} axes")
     if order == tuple(range(ndim)):
-        return x
+        return alias(x)
     return transpose_axes(x, axes=None if order == tuple(reversed(range(ndim))) else order)
 
 
 def matrix_transpose(x: Any) -> Any:
     """`x` with its last two axes exchanged."""
+    if ndim_of(x) < 2:
+        raise ShapeError(f"a matrix has two axes or more, not {ndim_of(x)}")
     return swapaxes(x, -1, -2)
 
 
@@ -238,15 +349,121 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     return permute_dims(x, order)
 
 
+def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
+    """`x` with an axis moved before the one at `start` (`moveaxis` says it better)."""
+    ndim = ndim_of(x)
+    origin = one_axis(axis, ndim)
+    before = one_axis(start, ndim + 1)
+    return moveaxis(x, origin, before - (before > origin))
+
+
+# -- order along axes ---------------------------------------------------------------------------
+
+
+def _flip_text(attributes: Mapping[str, Any]) -> Spelling:
+    return spell(f"x[{brackets(dict.fromkeys(attributes['axes'], '::-1'))}]")
+
+
+flip_axes = define(
+    "flip",
+    _flip_text,
+    infer=same,
+    vjp=lambda ct, y, x, axes: (flip_axes(ct, axes=axes),),
+    attributes={"axes": ...},
+    traits=(Trait.VIEW, Trait.INVOLUTION),
+)
+
+
+@synonyms
+def flip(x: Any, axis: Any = None) -> Any:
+    """`x` with the order along these axes reversed (all axes by default)."""
+    ndim = ndim_of(x)
+    axes = tuple(range(ndim)) if axis is None else many_axes(axis, ndim)
+    return flip_axes(x, axes=axes) if axes else alias(x)
+
+
+def fliplr(x: Any) -> Any:
+    """`x` with its columns in reverse order."""
+    return flip(x, 1)
+
+
+def flipud(x: Any) -> Any:
+    """`x` with its rows in reverse order."""
+    return flip(x, 0)
+
+
+@synonyms
+def rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """`x` turned by `k` times 90 degrees, from the first of two axes towards the second."""
+    a, b = (one_axis(axis, ndim_of(x)) for axis in axes)
+    if a == b:
+        raise ShapeError(f"rot90: the plane needs two different axes, not {tuple(axes)}")
+    match as_int(k) % 4:
+        case 0:
+            return alias(x)
+        case 1:
+            return swapaxes(flip(x, b), a, b)
+        case 2:
+            return flip(x, (a, b))
+        case _:
+            return flip(swapaxes(x, a, b), b)
+
+
+def _negated(shift: Any) -> Any:
+    return -shift if isinstance(shift, int) else tuple(-s for s in shift)
+
+
+roll_by = define(
+    "roll",
+    "np.roll(x, shift, axis=axis)",
+    infer=same,
+    vjp=lambda ct, y, x, shift, axis: (roll_by(ct, shift=_negated(shift), axis=axis),),
+    attributes={"shift": ..., "axis": None},
+)
+
+
+@synonyms
+def roll(x: Any, shift: Any, axis: Any = None) -> Any:
+    """`x` with its elements shifted along axes (along the whole without one), the last first."""
+    shifts = [as_int(s) for s in shift] if isinstance(shift, tuple | list) else [as_int(shift)]
+    if axis is None:
+        return roll_by(x, shift=sum(shifts), axis=None)
+    ndim = ndim_of(x)
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = [one_axis(a, ndim) for a in given]
+    length = max(len(axes), len(shifts))
+    if not {len(axes), len(shifts)} <= {1, length}:
+        raise ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    total: dict[int, int] = {}
+    for i in range(length):
+        a = axes[i % len(axes)]
+        total[a] = total.get(a, 0) + shifts[i % len(shifts)]
+    if not total:
+        return alias(x)
+    return roll_by(x, shift=one_or_many(tuple(total.values())), axis=one_or_many(tuple(total)))
+
+
 __all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
     "expand_dims",
     "flatten",
+    "flip",
+    "fliplr",
+    "flipud",
     "matrix_transpose",
+    "meshgrid",
     "moveaxis",
     "permute_dims",
     "ravel",
     "reshape",
+    "roll",
+    "rollaxis",
+    "rot90",
     "squeeze",
     "swapaxes",
     "transpose",
