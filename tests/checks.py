@@ -142,7 +142,7 @@ def run_interpreted(
     version = compiled._version_for(tuple(args), {})
     graph = compiled.graph(*args, stage=stage)
     inputs = [leaf.value for leaf in compiled._bind(args, {}).leaves if leaf.traced]
-    outputs = pipeline.interpret(graph, [*inputs, *version.captured])
+    outputs = pipeline.interpret(graph, [*inputs, *version.captured_arrays()])
     return outputs[:n_values], outputs[n_values:]
 
 

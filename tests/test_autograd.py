@@ -1366,16 +1366,16 @@ def test_modes_are_of_their_thread() -> None:
 def test_modes_inside_compiled_functions() -> None:
     def f(x):
         with no_grad():
-            c = x * 2
+            c = x * 2 + Scale.apply(x, 3.0)
             with enable_grad():
                 d = x * 5
-        return (c * x + d).sum()
+        return (c * x + d + x.detach() * x).sum()
 
     at = np.array([1.0, 2.0])
     x = tg.tensor(at, requires_grad=True)
     f(x).backward()
-    assert_is(x.grad, 7.0, 9.0)
-    np.testing.assert_array_equal(tg.grad(f)(at), [7.0, 9.0])
+    assert_is(x.grad, 11.0, 17.0)
+    np.testing.assert_array_equal(tg.grad(f)(at), [11.0, 17.0])
 
 
 def test_everything_is_where_pytorch_has_it() -> None:

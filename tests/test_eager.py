@@ -1,7 +1,8 @@
 """Eager Tensors enter, gradients leave: interpreted once, compiled afterwards, never confused.
 
 A compiled backward recognises a tape by comparing it with the one it was made for. What differs
-must not be taken for the same: sharing, order, dtypes, ranks, shapes, attributes, constants, leaves.
+must not be taken for the same: sharing, order, dtypes, ranks, shapes, attributes, constants or
+leaves.
 """
 
 from __future__ import annotations

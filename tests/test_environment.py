@@ -67,7 +67,8 @@ def module_state(monkeypatch):
 def test_a_global_number():
     global SCALE
     compiled, agree = watch(lambda x: x * SCALE)
-    for SCALE in (3.0, 3, True, -0.0, 0.0, np.float32(2.5), 1e300, 2.0):
+    for value in (3.0, 3, True, -0.0, 0.0, np.float32(2.5), 1e300, 2.0):
+        SCALE = value
         agree()
     assert compiled.cache_info().versions <= 10
 
@@ -151,7 +152,7 @@ def test_a_cell_bound_later():
 
 def test_a_global_bound_later():
     def f(x):
-        return x * APPEARS if "APPEARS" in globals() else x
+        return x * APPEARS if "APPEARS" in globals() else x  # noqa: F821
 
     _, agree = watch(f)
     globals()["APPEARS"] = 3.0
@@ -424,7 +425,7 @@ def test_arrays_are_read_where_they_stand():
 
 def test_arrays_in_cells_attributes_and_containers():
     w, state, table = np.ones(3), types.SimpleNamespace(w=np.ones(3)), {"w": [np.ones(3)]}
-    compiled, agree = watch(lambda x: x * w + state.w * 2.0 + table["w"][0] * 3.0)
+    _, agree = watch(lambda x: x * w + state.w * 2.0 + table["w"][0] * 3.0)
     for value in (2.0, 3.0):
         w = np.full(3, value)
         agree()
@@ -439,7 +440,7 @@ def test_arrays_in_cells_attributes_and_containers():
 def test_arrays_of_another_dtype_or_rank():
     global ARRAY
     _, agree = watch(lambda x: x * ARRAY)
-    for ARRAY in (
+    for value in (
         np.arange(3),
         np.float32([1, 2, 3]),
         np.array(2.0),
@@ -448,6 +449,7 @@ def test_arrays_of_another_dtype_or_rank():
         np.ones(1),
         np.array([True, False, True]),
     ):
+        ARRAY = value
         agree()
 
 

@@ -125,7 +125,7 @@ def test_arguments_of_unknown_type_are_named():
         __hash__ = None
 
     made = tg.grad(lambda x, settings: np.sum(x))
-    with pytest.raises(errors.ArgumentError, match="settings.*Opaque"):
+    with pytest.raises(errors.ArgumentError, match=r"settings.*Opaque"):
         made(X, Opaque())
     with pytest.raises(errors.ArgumentError, match="settings"):
         made(X, {"a": {1, 2}})
@@ -246,7 +246,7 @@ def test_the_users_own_exceptions_pass_unchanged():
         raise Mine("as it was")
 
     for transform in (tg.grad, tg.compile):
-        with pytest.raises(Mine, match="^as it was$"):
+        with pytest.raises(Mine, match=r"^as it was$"):
             transform(f)(1.0)
 
 
@@ -277,7 +277,7 @@ def test_a_traced_value_does_not_become_a_plain_array(f):
 
 
 def test_a_traced_value_written_into_a_plain_array_is_refused():
-    with pytest.raises(Exception, match="array|sequence"):
+    with pytest.raises(Exception, match=r"array|sequence"):
         tg.grad(into_slots)(X)
 
 
@@ -289,7 +289,7 @@ def test_out_arguments_are_refused():
 
 
 def test_functions_without_a_counterpart_are_named():
-    with pytest.raises(errors.TracegradError, match="busday_count|is_busday|unwrap"):
+    with pytest.raises(errors.TracegradError, match="unwrap"):
         tg.grad(lambda x: np.sum(np.unwrap(x)))(X)
 
 
@@ -337,7 +337,7 @@ def test_part_of_a_freed_graph():
 
 
 def test_backward_without_history():
-    with pytest.raises(errors.GradientError, match="requires.grad"):
+    with pytest.raises(errors.GradientError, match=r"requires.grad"):
         tg.tensor(2.0).backward()
 
 
@@ -358,7 +358,7 @@ def test_global_random_state_is_refused(draw):
         return np.sum(x * draw())
 
     for transform in (tg.grad, tg.compile):
-        with pytest.raises(errors.TraceError, match="noisy.*random"):
+        with pytest.raises(errors.TraceError, match=r"noisy.*random"):
             transform(noisy)(X)
 
 

@@ -319,7 +319,9 @@ def test_the_source_runs_alone(program):
     scope: dict[str, Any] = {}
     exec(compile(f.source(*args), "generated", "exec"), scope)
     run = scope[version.program.source.name]
-    captured = dict(zip(version.program.graph.frame.captures, version.captured, strict=True))
+    captured = dict(
+        zip(version.program.graph.frame.captures, version.captured_arrays(), strict=True)
+    )
     returned = run(*f._bind(program.args, {}).values, **captured)
     if version.flat:
         returned = version.result.build(returned)

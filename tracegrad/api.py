@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -277,14 +276,15 @@ class Compiled:
         return black.format_str(text, mode=black.Mode())
 
     def _part(self, version: Version, part: str) -> str:
-        forward, joint = version.traced, version.differentiated
         match part:
             case "all":
                 return version.program.source.text
             case "forward":
-                return compile_graph(_named(forward, "", "result"), version.target).source.text
+                graph = _named(version.traced, "", "result")
+                return compile_graph(graph, version.target).source.text
             case "backward" if self._transform.kind != "compile":
-                return compile_graph(_backward_part(version, self._transform), version.target).source.text
+                graph = _backward_part(version, self._transform)
+                return compile_graph(graph, version.target).source.text
             case "backward":
                 raise ArgumentError(f"{self.__name__} is compiled without a gradient")
         raise ArgumentError(f'part={part!r}: must be "all", "forward" or "backward"')
@@ -601,7 +601,9 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         else:
             tensor = wrap(np.asarray(getattr(leaf, "_array", leaf)), traced)
         if tensor.dtype.kind not in "fc":
-            raise ArgumentError(f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point")
+            raise ArgumentError(
+                f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
+            )
         if tensor._node is None:
             tensor._node = LEAF
         tensors.append(tensor)

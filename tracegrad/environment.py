@@ -1,23 +1,24 @@
 """A function and its static arguments enter; the Python state that it can read leaves as guards.
 
-The rule is *names times reachable objects*: every name that the function's code, and the code of the
-functions that it names, reads (globals, closure cells, attributes) is resolved on every object that
-can be reached through such names. No flow of data is followed, so aliases and dispatch tables need
-no analysis; what is guarded in excess costs a comparison, and at worst a trace that finds its program
-again.
+The rule is *names times reachable objects*: every name that the function's code, and the code of
+the functions that it names, reads (globals, closure cells, attributes) is resolved on every object
+that can be reached through such names, special methods (``__call__``, ``__getitem__``) included. No
+flow of data is followed, so aliases and dispatch tables need no analysis; what is guarded in excess
+costs a comparison, and at worst a trace that finds its program again.
 
-Values are guarded by what they are: numbers, strings and other immutables by type and value (first by
-identity, which is cheaper), small containers by their elements, functions by their code, defaults and
-cells, everything else by identity. Arrays and Tensors are guarded by identity alone: what they hold is
-read at every call.
+Values are guarded by what they are: numbers, strings and other immutables by type and value (first
+by identity, which is cheaper), containers by their elements, functions by their code, defaults and
+cells, iterators and random generators by where they stand, everything else by identity. Arrays and
+Tensors that the trace saw as operands are guarded by identity alone: what they hold is read at
+every call. Other arrays within reach, which NumPy may have read on the way, are guarded by a sum
+over their bytes.
 
-The same snapshot tells effects: state that is not the same after a trace was changed by the function,
-and such a function is not compiled, because a compiled call would not change it.
+The same snapshot tells effects: state that is not the same after a trace was changed by the
+function, and such a function is not compiled, because a compiled call would not change it.
 """
 
 from __future__ import annotations
 
-import array
 import builtins
 import dis
 import functools
@@ -26,6 +27,7 @@ import random
 import re
 import sys
 import zlib
+from array import array as PackedArray
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -50,6 +52,8 @@ LIMIT = 4096  # objects that one snapshot may reach
 SMALL = 64  # elements of a container that are guarded one by one
 IMMUTABLE = (int, float, complex, str, bytes, bool, type(None), range, type(Ellipsis))
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black"})
+NUMERIC = Tensor | np.ndarray | np.generic
+CALLABLE = FunctionType | MethodType | BuiltinFunctionType | CodeType | np.ufunc
 WRITERS = frozenset({"print", "input", "open", "exec", "eval", "setattr", "delattr", "breakpoint"})
 """Builtins with which a function does what a compiled call would not do again."""
 BY_NAME = frozenset({"getattr", "hasattr", "vars", "attrgetter", "__dict__"})
@@ -117,7 +121,7 @@ BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF})
 
 
 def state_of(value: Any) -> Any:
-    """What reading a stateful object of the standard library or of NumPy moves; equal while it has not."""
+    """What reading a stateful object of Python or NumPy moves: equal while it was not read."""
     match value:
         case np.random.Generator():
             return pickle.dumps(value.bit_generator.state)
@@ -127,7 +131,7 @@ def state_of(value: Any) -> Any:
             return pickle.dumps(value.get_state(legacy=False))
         case random.Random():
             return value.getstate()
-        case bytearray() | array.array():
+        case bytearray() | PackedArray():
             return bytes(value)
         case GeneratorType():
             return value.gi_frame and value.gi_frame.f_lasti
@@ -140,7 +144,7 @@ STATEFUL = (
     np.random.RandomState,
     random.Random,
     bytearray,
-    array.array,
+    PackedArray,
     Iterator,
 )
 
@@ -366,8 +370,8 @@ class Environment:
         """Reachable arrays that Python may have read by itself, with a sum over their bytes.
 
         Those that the trace saw as operands are read again by every call. They are summed as well
-        where the trace met numbers or arrays that no name leads to (`computed`): NumPy made those on
-        the way, perhaps from one of these.
+        where the trace met numbers or arrays that no name leads to (`computed`): NumPy made those
+        on the way, perhaps from one of these.
         """
         seen = {id(holder) for holder in captured}
         arrays = {id(g.value): g.value for g in self.guards.values() if _is_array(g.value)}
@@ -464,7 +468,7 @@ def checksum(array: np.ndarray) -> int:
     """A sum over the bytes of an array."""
     if array.dtype.hasobject:
         return hash(tuple(map(id, array.flat)))
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def content(holder: Any) -> tuple[int, int]:
@@ -511,9 +515,7 @@ def _library(function: FunctionType) -> bool:
 
 def _has_attributes(value: Any) -> bool:
     """Objects of the user's: modules, classes and instances, not arrays, numbers or libraries."""
-    if isinstance(value, Tensor | np.ndarray | np.generic | BuiltinFunctionType | np.ufunc | CodeType):
-        return False
-    if isinstance(value, FunctionType | MethodType | list | tuple | dict | set | frozenset | CellType):
+    if isinstance(value, NUMERIC | CALLABLE | list | tuple | dict | set | frozenset | CellType):
         return False
     module = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
     root = module.partition(".")[0]

@@ -109,7 +109,7 @@ def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str
                 conditions.append(f"type({text}) is scalar_{dtype}")
             case ("number", kind):
                 conditions.append(f"type({text}) is {kind}")
-            case ("static", type_, value):
+            case ("static", type_, _):
                 key = f"static_{len(names)}"
                 names[key] = leaf.value
                 names[f"{key}_type"] = type_
@@ -146,7 +146,7 @@ def dim_text(dim: Dim, texts: dict[str, str]) -> str:
     if not isinstance(dim, Size):
         return str(dim)
     return " + ".join(
-        " * ".join([*([str(factor)] if factor != 1 or not atoms else []), *(_atom(a, texts) for a in atoms)])
+        " * ".join([str(factor)] * (factor != 1 or not atoms) + [_atom(a, texts) for a in atoms])
         for atoms, factor in dim.terms
     )
 

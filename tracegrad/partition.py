@@ -40,7 +40,7 @@ def backward_graph(
     }
     for symbol in sorted(needed - known):
         residuals.setdefault(_with_symbol(symbol, joint, [*forward.inputs, *sorted_made(forward)]))
-    names = _names_of([*residuals, *cotangents])
+    names = _names_of([*residuals, *cotangents], forward)
     frame = Frame(tuple(names), tuple(names), (), joint.frame.returns, joint.frame.names)
     graph = joint.replace(
         inputs=(*residuals, *cotangents),
@@ -92,13 +92,19 @@ def _with_symbol(symbol: str, graph: Graph, values: Sequence[Value]) -> Value:
     raise CodegenError(f"no value has an axis of length {symbol}")
 
 
-def _names_of(values: Sequence[Value]) -> list[str]:
-    """A parameter name for each value: the user's where there is one."""
+def _names_of(values: Sequence[Value], forward: Graph) -> list[str]:
+    """A parameter name for each value: the user's where there is one, else what made it."""
+    captures = dict(
+        zip(reversed(forward.inputs), reversed(forward.frame.captures), strict=False)
+    )
     names: list[str] = []
-    for i, value in enumerate(values):
+    for value in values:
         origin: Origin = value.origin
-        stem = origin.name or f"saved_{i}"
-        if origin.name and not origin.final:
+        made = forward.producer.get(value)
+        stem = captures.get(value) or origin.name
+        if stem is None:
+            stem = f"{made.op.name}_" if isinstance(made, Call) else "saved"
+        elif not origin.final and value not in captures:
             stem = f"{stem}_1"
         name, count = stem, 1
         while name in names:

@@ -62,7 +62,7 @@ class Arguments:
         return path_text(self.parameters[leaf.parameter], leaf.path)
 
     def name_of(self, leaf: Leaf) -> str:
-        """An identifier for the leaf: ``w`` of ``params["w"]``, ``params_w`` where that is taken."""
+        """An identifier for the leaf: ``w`` of ``params["w"]``, ``params_w`` if that is taken."""
         return self._names[id(leaf)]
 
     @cached_property

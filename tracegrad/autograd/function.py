@@ -29,7 +29,7 @@ from tracegrad.autograd.tape import LEAF, SMALL, Node, Output, Shape, record
 from tracegrad.differentiate import unbroadcast
 from tracegrad.dispatch import array_type, dtype_of, is_number, type_of
 from tracegrad.errors import ArgumentError, GradientError
-from tracegrad.ops.elementwise import strengthen
+from tracegrad.ops.elementwise import stop_gradient, strengthen
 from tracegrad.points import capture, label
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
@@ -692,6 +692,8 @@ def _apply_traced(cls: type[Function], trace: Any, args: tuple[Any, ...]) -> Any
     )
     foreign = Foreign(f"{cls.__name__}_forward", function)
     values = [(trace, value) for value in _call(trace, cls._op, lifted, foreign)]
+    if not STATE.grad_enabled:
+        values = [(trace, _constant(trace, value)) for _, value in values[:-1]]
     pairs = iter(values)
     traced = [next(pairs) if isinstance(x, Tensor) else None for x in outputs]
     node = None
@@ -706,6 +708,13 @@ def _apply_traced(cls: type[Function], trace: Any, args: tuple[Any, ...]) -> Any
         )
     shown = _with_history(ctx, outputs, traced, dirty, node)
     return shown[0] if single else tuple(shown)
+
+
+def _constant(trace: Any, value: Value) -> Value:
+    """The value, cut off from its derivative: what is computed under no_grad."""
+    (cut,) = trace.builder.call(stop_gradient, (value,), value.origin)
+    result: Value = cut
+    return result
 
 
 def _call(
