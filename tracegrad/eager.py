@@ -7,7 +7,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -123,6 +123,38 @@ def unary(op: Any) -> Callable[[Any], Any]:
         node.stamp = next_stamp()
         node.traced = node.more = None
         if array.nbytes > SMALL:
+            slim(node)
+        tensor._node = node
+        return tensor
+
+    return method
+
+
+def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> Callable[..., Any]:
+    """``f(tensor)`` for an op with its default attributes; with arguments the general function."""
+    kernel = op.kernel(attributes)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs or STATE.special:
+            return general(self, *args, **kwargs)
+        a = self._array
+        array = kernel(a, **attributes)
+        tensor: Any = _new_tensor(Tensor)
+        tensor._array = array
+        tensor._traced = tensor._hooks = tensor.grad = None
+        na = self._node
+        if na is None or array.dtype.kind not in "fc":
+            tensor._node = None
+            return tensor
+        node: Any = _new_node(Node)
+        node.op = op
+        node.attributes = attributes
+        node.parents = (self if na is LEAF else na,)
+        node.values = (a,)
+        node.result = array
+        node.stamp = next_stamp()
+        node.traced = node.more = None
+        if a.nbytes > SMALL:
             slim(node)
         tensor._node = node
         return tensor

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad import eager
 from tracegrad.errors import ArgumentError
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops import indexing, linear, shape
 from tracegrad.ops.creation import shape_tuple
+from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.staging import Staged
 from tracegrad.tensor import Tensor
 
@@ -83,14 +85,21 @@ def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install(cls: Any) -> None:
-    """Gives a class the operators, and what derivative rules use besides."""
-    for name, function in BINARY.items():
-        setattr(cls, f"__{name}__", _method(function))
-        setattr(cls, f"__r{name}__", _reflected(function))
-    for name, function in COMPARISONS.items():
-        setattr(cls, f"__{name}__", _method(function))
+    """Gives a class the operators, and what derivative rules use besides.
+
+    Tensors get the written-out forms of ops that have one.
+    """
+    fast = cls is Tensor
+    for name, function in (*BINARY.items(), *COMPARISONS.items()):
+        written_out = fast and isinstance(function, OpRecord) and function.differentiable
+        method = eager.binary(function) if written_out else _method(function)
+        setattr(cls, f"__{name}__", method)
+        if name in BINARY:
+            method = eager.binary(function, True) if written_out else _reflected(function)
+            setattr(cls, f"__r{name}__", method)
     for name, function in UNARY.items():
-        setattr(cls, f"__{name}__", _unary(function))
+        written_out = fast and isinstance(function, OpRecord) and function.differentiable
+        setattr(cls, f"__{name}__", eager.unary(function) if written_out else _unary(function))
     cls.T = property(shape.transpose)
     cls.mT = property(shape.matrix_transpose)
 
@@ -158,6 +167,10 @@ METHODS: dict[str, str] = {**{name: name for name in (*NUMPY, *PYTORCH)}, **RENA
 """Each method of Tensors that is a function of the namespace, and the function's name there."""
 
 
+WHOLE = ("sum", "mean", "max", "min")
+"""Reductions that are written out for calls without arguments, over the whole array."""
+
+
 class Count(int):
     """A number of elements; called, ``x.size()`` is the shape and ``x.size(1)`` one length."""
 
@@ -200,8 +213,16 @@ def _fill(x: Tensor, value: Any) -> None:
 def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function of the namespace as a method."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
+    plain = isinstance(function, OpRecord) and function.operands == ("x",)
+    if plain and function.differentiable and not function.attributes:
+        method = eager.unary(function)
+    elif name in WHOLE:
+        op = TABLE[name]
+        method = eager.without_arguments(op, op.attributes, function)
+    else:
+
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return function(self, *args, **kwargs)
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"

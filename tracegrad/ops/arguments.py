@@ -8,9 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tracegrad.dispatch import dtype_of, type_of
 from tracegrad.errors import ArgumentError
-from tracegrad.ops.creation import full_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,12 +35,8 @@ def synonyms(function: F) -> F:
 
 
 def as_array(x: Any) -> Any:
-    """The operand as something with axes and methods: lists and Python numbers become arrays."""
-    if isinstance(x, list | tuple):
-        return np.asarray(x)
-    if type_of(x).weak:
-        return full_of(x, shape=(), dtype=dtype_of(x))
-    return x
+    """The operand, an array where it is a list; Python numbers become arrays where ops need it."""
+    return np.asarray(x) if isinstance(x, list | tuple) else x
 
 
 def dtype_name(dtype: Any) -> str:

@@ -120,7 +120,9 @@ def _reduce(record: OpRecord, x: Any, axis: Any, keepdims: Any, dtype: Any = Non
     if dtype is not None:
         dtype = dtype_name(dtype)
         x = astype(x, dtype=dtype)
-    y = record(x, axis=canonical_axis(axis, ndim_of(x)), keepdims=bool(keepdims))
+    if axis is not None:
+        axis = canonical_axis(axis, ndim_of(x))
+    y = record(x, axis=axis, keepdims=bool(keepdims))
     return y if dtype is None or dtype_of(y) == dtype else astype(y, dtype=dtype)
 
 
@@ -253,7 +255,8 @@ def _spread_of(record: OpRecord, x: Any, axis: Any, dtype: Any, keepdims: Any, d
     x = as_array(x)
     if dtype is not None:
         x = astype(x, dtype=dtype_name(dtype))
-    axis = canonical_axis(axis, ndim_of(x))
+    if axis is not None:
+        axis = canonical_axis(axis, ndim_of(x))
     return record(x, axis=axis, ddof=ddof, keepdims=bool(keepdims))
 
 
@@ -337,7 +340,8 @@ def _bounded(record: OpRecord, x: Any, axis: Any, keepdims: Any, initial: Any, w
                 f"{record.name}: where= needs initial=, the result where it is False"
             )
         x = _where(where, x, initial)
-    axis = canonical_axis(axis, ndim_of(x))
+    if axis is not None:
+        axis = canonical_axis(axis, ndim_of(x))
     return record(x, axis=axis, keepdims=bool(keepdims), initial=initial)
 
 
