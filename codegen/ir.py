@@ -206,8 +206,10 @@ class Graph:
 
     @cached_property
     def last_read(self) -> Mapping[Value, int]:
-        """The index of the last node that reads the memory of each owner; outputs, and what code that
-        nobody can see was given or has returned, are read last."""
+        """The index of the last node that reads the memory of each owner.
+
+        Outputs are read last, and so is what a foreign function was given or has returned.
+        """
         table: dict[Value, int] = {}
         for index, node in enumerate(self.nodes):
             table.update((self.owner[operand], index) for operand in node.operands)

@@ -250,8 +250,8 @@ def _render(node: ast.expr, holes: Holes) -> Fragment:
             return Fragment(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})")
         case ast.List(elements):
             return Fragment(f"[{', '.join(_render(e, holes).text for e in elements)}]")
-        case ast.Starred(value):  # the operands of an op that takes any number
-            return Fragment(_render(value, holes).text[1:-1])
+        case ast.Starred(every):  # the operands of an op that takes any number
+            return Fragment(_render(every, holes).text[1:-1])
         case ast.IfExp(test, body, orelse):
             parts = [_render(part, holes).at(OR) for part in (body, test, orelse)]
             return Fragment(f"{parts[0]} if {parts[1]} else {parts[2]}", TERNARY)

@@ -15,7 +15,7 @@ from codegen.ir import Call, Constant
 from codegen.load import kernel
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import SpellingOf
-from codegen.types import broadcast, inexact_of, promote
+from codegen.types import broadcast, inexact_of, is_inexact, promote
 
 OPS: dict[str, Op] = {}
 
@@ -56,6 +56,11 @@ def op(
 def arithmetic(sizes: Sizes, *types: ArrayType) -> ArrayType:
     dtype, weak = promote(types)
     return ArrayType(dtype, broadcast(sizes, [t.shape for t in types]), weak)
+
+
+def divided(sizes: Sizes, *types: ArrayType) -> ArrayType:
+    result = arithmetic(sizes, *types)
+    return result if is_inexact(result.dtype) else ArrayType("float64", result.shape, result.weak)
 
 
 def strong(sizes: Sizes, *types: ArrayType, **_: Any) -> ArrayType:
@@ -156,7 +161,7 @@ COMMUTATIVE = (*ELEMENTWISE, Trait.COMMUTATIVE)
 op("add", "x y", "x + y", arithmetic, *COMMUTATIVE, identities=((0, -0.0), (1, -0.0)))
 op("sub", "x y", "x - y", arithmetic, *ELEMENTWISE, identities=((1, 0.0),))
 op("mul", "x y", "x * y", arithmetic, *COMMUTATIVE, identities=((0, 1), (1, 1)))
-op("div", "x y", "x / y", arithmetic, *ELEMENTWISE, identities=((1, 1),))
+op("div", "x y", "x / y", divided, *ELEMENTWISE, identities=((1, 1),))
 op("rsub", "x y", "y - x", arithmetic, *ELEMENTWISE)
 op("neg", "x", "-x", arithmetic, *ELEMENTWISE, Trait.INVOLUTION)
 op("abs", "x", "np.abs(x)", strong, *ELEMENTWISE, Trait.IDEMPOTENT)

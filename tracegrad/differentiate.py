@@ -345,13 +345,13 @@ def differentiate(
     return relabel(whole, names)
 
 
-def _hooks_of(graph: Graph) -> dict[Key, list[Call]]:
+def _hooks_of(graph: Graph) -> dict[Any, list[Call]]:
     """Where hooks were registered on each value, in order, without those removed since."""
-    found: dict[Key, list[Call]] = {}
+    found: dict[Any, list[Call]] = {}
     for node in graph.nodes:
-        if isinstance(node, Call) and node.op is hooked:
-            if node.attribute("function").call.alive():
-                found.setdefault(node.operands[0], []).append(node)
+        match node:
+            case Call(op, (value,)) if op is hooked and node.attribute("function").call.alive():
+                found.setdefault(value, []).append(node)
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import codegen
-from codegen.emit.python import Source
+from codegen.emit.target import Source
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.signature import Arguments, Leaf
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import codegen
-from codegen.emit.python import Source
+from codegen.emit.target import Source
 from codegen.ir import Call, Constant, Graph, Number, Value
 from codegen.sizes import Size, substitute
 from tracegrad import config

@@ -200,7 +200,7 @@ def constant_index() -> int | None:
     Asking a shape for one length is then a look at that length alone.
     """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not _is_users.get(id(frame.f_code), None):
+    while frame is not None and not _is_users.get(id(frame.f_code)):
         if _is_users.get(id(frame.f_code)) is None and _learn(frame):
             break
         frame = frame.f_back

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from codegen.emit.jax import JAX
 from codegen.emit.numpy import NUMPY
-from codegen.emit.python import Source, Target, write
+from codegen.emit.python import write
+from codegen.emit.target import Source, Target
 from codegen.errors import CodegenError
 from codegen.ir import Graph
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from codegen.emit.python import Target
+from codegen.emit.target import Target
 from codegen.ir import Call, Trait
 from codegen.types import KINDS, ArrayType, bits, is_inexact, kind, promote
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.emit.python import Target
+from codegen.emit.target import Target
 
 NUMPY = Target(
     name="numpy",

@@ -8,23 +8,21 @@ reused when their old value is dead; memory of dying operands overwritten where 
 from __future__ import annotations
 
 import ast
-import cmath
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from codegen import sizes as sz
+from codegen.emit.lengths import Lengths
+from codegen.emit.target import Source, Target, condition, literal
 from codegen.emit.writer import WIDTH, Names, Writer, quote
 from codegen.ir import Call, Check, Constant, Graph, Node, Number, Op, Origin, Trait, Value, dims_of
 from codegen.passes.fold import EXACT
-from codegen.sizes import Dim, Quotient, Size, SliceLength
+from codegen.sizes import Dim, Size
 from codegen.spelling import (
     ABSENT,
     ATOM,
-    PRODUCT,
-    SUM,
     UNARY,
     Absent,
     Foreign,
@@ -35,30 +33,6 @@ from codegen.spelling import (
 from codegen.types import DTYPES, ArrayType, kind, promote, weak
 
 INLINE_WIDTH = 64
-
-
-@dataclass(frozen=True)
-class Target:
-    """What distinguishes one target's Python from another's."""
-
-    name: str
-    module: str
-    imports: tuple[str, ...]
-    decorator: str = ""
-    inplace: bool = False
-    checks_returned: bool = False
-    ufuncs: Mapping[str, str] = field(default_factory=dict)
-    casts: Callable[[Call, Sequence[ArrayType]], Mapping[int, str]] = lambda call, printed: {}
-
-
-@dataclass(frozen=True)
-class Source:
-    """Generated text, the name of its function, and the client's callables that it calls by name."""
-
-    text: str
-    name: str
-    target: str
-    names: Mapping[str, Callable[..., object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +67,7 @@ class _Emitter:
         self.wish = self._output_names()
         self.python_numbers: set[Value] = set()
         self.literals: dict[Value, Number] = {}
+        self.lengths = Lengths(graph.sizes, self._arrays, self._attribute)
         self.anchors = self._find_anchors()
         self.checks: list[str] = []
         self.group: tuple[object, ...] = ()
@@ -174,9 +149,9 @@ class _Emitter:
 
     def _input(self, value: Value, read: str) -> None:
         name = read
-        if not self.left.get(value) and read not in self.graph.frame.parameters:
-            if not value.type.shape:
-                return
+        unread = not self.left.get(value) and not value.type.shape
+        if unread and read not in self.graph.frame.parameters:
+            return
         if not read.isidentifier():
             name = self.names.wish(value.origin.name or "x")
             self.names.reserved.add(name)
@@ -216,15 +191,16 @@ class _Emitter:
 
     def _check(self, check: Check) -> None:
         shown = self._take(check.operand)
-        condition, where = _condition(check, shown.fragment, self.target)
+        test, where = condition(check, shown.fragment, self.target)
         if self.target.checks_returned:
             name = self.names.wish("look")
-            self._statement([f"{name} = {condition}"], check.origin)
+            self._statement([f"{name} = {test}"], check.origin)
             self.checks.append(name)
             return
         message = f"{where}  gave {check.outcome!r} when it was traced, and does not now"
-        negated = condition[4:] if condition.startswith("not ") else f"not {condition}"
-        self._statement([f"if {negated}:", f"    raise LookupError({quote(message)})"], check.origin)
+        otherwise = test[4:] if test.startswith("not ") else f"not {test}"
+        lines = [f"if {otherwise}:", f"    raise LookupError({quote(message)})"]
+        self._statement(lines, check.origin)
 
     def _call(self, call: Call) -> None:
         spelling = self._spelling(call)
@@ -269,7 +245,9 @@ class _Emitter:
             return True
         if self.uses.get(value, 0) != 1:
             return False
-        if value in self.anchors or value in self.wish or (value.origin.final and value.origin.name):
+        if value in self.anchors or value in self.wish:
+            return False
+        if value.origin.final and value.origin.name:
             return False
         user = self.graph.users.get(value, ())
         if not user:
@@ -332,7 +310,9 @@ class _Emitter:
         if operand in self.anchors:
             return None
         name = shown.fragment.text
-        if self.owner.get(name) is not operand or self.left[operand] != self._reads_of(call, operand):
+        if self.owner.get(name) is not operand:
+            return None
+        if self.left[operand] != self._reads_of(call, operand):
             return None
         result = call.results[0]
         mine = self.wish.get(result) or result.origin.name
@@ -385,9 +365,8 @@ class _Emitter:
 
     def _expression(self, call: Call, spelling: Spelling) -> _Shown:
         if Trait.EXTENT in call.op.traits:
-            shown = self._size(call.attribute("size"))
             self.python_numbers.add(call.results[0])
-            return shown
+            return _Shown(*self.lengths.size(call.attribute("size")), False)
         holes, reads = self._holes(call, spelling)
         if call.results[0].type.weak:
             self.python_numbers.add(call.results[0])
@@ -470,8 +449,7 @@ class _Emitter:
     def _attribute(self, value: Any) -> tuple[Fragment, frozenset[str]]:
         match value:
             case Size():
-                shown = self._size(value)
-                return shown.fragment, shown.reads
+                return self.lengths.size(value)
             case Foreign():
                 return Fragment(self.foreign[value]), frozenset()
             case str() if value in DTYPES:
@@ -480,12 +458,10 @@ class _Emitter:
             case str():
                 return Fragment(quote(value)), frozenset()
             case tuple():
-                return self._shape(value)
+                return self.lengths.shape(value)
             case float() | complex():
                 return literal(value, self.target), frozenset()
         return Fragment(repr(value), UNARY if repr(value).startswith("-") else ATOM), frozenset()
-
-    # -- lengths --------------------------------------------------------------------------------
 
     def _arrays(self) -> list[tuple[Value, str]]:
         """Values whose variables may be asked for their shape: inputs first, then live names."""
@@ -494,63 +470,6 @@ class _Emitter:
             if not name.startswith("{"):
                 found.append((value, name))
         return [(value, name) for value, name in found if value.type.shape]
-
-    def _shape(self, dims: tuple[Any, ...]) -> tuple[Fragment, frozenset[str]]:
-        wanted = tuple(self.sizes.resolve(d) if isinstance(d, Size) else d for d in dims)
-        if any(isinstance(d, Size) for d in wanted):
-            for value, name in self._arrays():
-                if dims_of(self.sizes, value.type) == wanted:
-                    return Fragment(f"{name}.shape"), frozenset({name})
-        reads: frozenset[str] = frozenset()
-        texts = []
-        for dim in wanted:
-            fragment, more = self._attribute(dim)
-            texts.append(fragment.text)
-            reads |= more
-        return Fragment(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"), reads
-
-    def _size(self, dim: Dim) -> _Shown:
-        dim = self.sizes.resolve(dim)
-        if isinstance(dim, int):
-            return _Shown(Fragment(repr(dim)), frozenset(), False)
-        for value, name in self._arrays():
-            shape = dims_of(self.sizes, value.type)
-            if dim in shape and (len(shape) > 1 or sz.mul(shape) != dim):
-                axis = shape.index(dim)
-                return _Shown(Fragment(f"{name}.shape[{axis}]"), frozenset({name}), False)
-            if sz.mul(shape) == dim:
-                return _Shown(Fragment(f"{name}.size"), frozenset({name}), False)
-        reads: frozenset[str] = frozenset()
-        terms = []
-        for atoms, factor in dim.terms:
-            parts = [] if factor == 1 and atoms else [repr(factor)]
-            for atom in atoms:
-                shown = self._atom(atom)
-                reads |= shown.reads
-                parts.append(shown.fragment.at(PRODUCT + 1))
-            terms.append(" * ".join(parts))
-        precedence = SUM if len(terms) > 1 else PRODUCT if " * " in terms[0] else ATOM
-        return _Shown(Fragment(" + ".join(terms), precedence), reads, False)
-
-    def _atom(self, atom: sz.Atom) -> _Shown:
-        match atom:
-            case str():
-                for value, name in self._arrays():
-                    for axis, dim in enumerate(dims_of(self.sizes, value.type)):
-                        if dim == sz.symbol(atom):
-                            return _Shown(
-                                Fragment(f"{name}.shape[{axis}]"), frozenset({name}), False
-                            )
-                raise sz.SizeError(f"nothing in the program has the length {atom}")
-            case SliceLength(of, start, stop, step):
-                of_shown = self._size(of)
-                item = f"slice({start}, {stop}, {step})"
-                text = f"len(range(*{item}.indices({of_shown.fragment.text})))"
-                return _Shown(Fragment(text), of_shown.reads, False)
-            case Quotient(of, by):
-                a, b = self._size(of), self._size(by)
-                text = f"{a.fragment.at(PRODUCT)} // {b.fragment.at(PRODUCT + 1)}"
-                return _Shown(Fragment(text, PRODUCT), a.reads | b.reads, False)
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -631,7 +550,8 @@ def _symbols_in(node: Node, sizes: sz.Sizes) -> set[str]:
         return set()
     used = node.op.spelled("numpy", dict(node.attributes)).uses
     shown = [v for name, v in node.attributes if name in used or Trait.EXTENT in node.op.traits]
-    return {name for value in shown for dim in _dims_in(value) for name in sz.symbols(sizes.resolve(dim))}
+    dims = [sizes.resolve(dim) for value in shown for dim in _dims_in(value)]
+    return {name for dim in dims for name in sz.symbols(dim)}
 
 
 def _dims_in(value: Any) -> list[Dim]:
@@ -654,36 +574,3 @@ def _operand_names(call: Call) -> list[str]:
     if names and names[-1].startswith("*"):
         names[-1:] = [names[-1]] * (len(call.operands) - len(names) + 1)
     return names
-
-
-def literal(value: Number, target: Target) -> Fragment:
-    """A number as Python."""
-    if isinstance(value, complex):
-        return Fragment(repr(value))
-    if isinstance(value, float) and not cmath.isfinite(value):
-        text = f"{target.module}.nan" if value != value else f"{target.module}.inf"
-        return Fragment(f"-{text}", UNARY) if value < 0 else Fragment(text)
-    text = repr(value)
-    return Fragment(text, UNARY if text.startswith("-") else ATOM)
-
-
-def _condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
-    """The test that is true while the outcome is the traced one, and where the look stands."""
-    origin, outcome = check.origin, check.outcome
-    where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a look at a value"
-    if check.look == "bool" and target.checks_returned:
-        if check.operand.type.dtype == "bool":
-            return (shown.text if outcome else f"~{shown.at(UNARY)}"), where
-        return f"{shown.at(6)} {'!=' if outcome else '=='} 0", where
-    if check.look == "bool":
-        return (shown.text if outcome else f"not {shown.at(6)}"), where
-    if outcome != outcome:
-        return f"{shown.at(6)} != {shown.at(6)}", where
-    value = literal(outcome, target).text
-    if check.look == "int" and not target.checks_returned:
-        return f"int({shown.text}) == {value}", where
-    if check.look == "int" and kind(check.operand.type.dtype) == "float":
-        return f"jnp.trunc({shown.text}) == {value}", where
-    return f"{shown.at(6)} == {value}", where
-
-

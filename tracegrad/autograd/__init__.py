@@ -1,7 +1,7 @@
 """Tensors enter, gradients leave: what PyTorch users know as ``torch.autograd``.
 
-The parts stand on Tensors, and Tensors stand on the tape and the hooks of this package: so the parts
-are loaded by `load`, when Tensors are there, or when one of their names is asked for.
+The parts stand on Tensors, and Tensors stand on the tape and the hooks of this package: so the
+parts are loaded by `load`, when Tensors are there, or when one of their names is asked for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PARTS = {
     "variable": ("Variable",),
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names}
-__all__ = sorted([*_HOME, "profiler"])  # noqa: PLE0605
+__all__ = sorted([*_HOME, "profiler"])
 
 
 def load() -> None:

@@ -1,4 +1,4 @@
-"""A function enters that will run on every call of a program; the traced Tensors that it reads leave.
+"""A function that a program will call enters; the traced Tensors that it reads around it leave.
 
 A hook may read Tensors of the function that registered it. In a program they have other values on
 every call, so the hook must be handed them: `released` takes them out of its closure and defaults.
@@ -96,8 +96,8 @@ def refuse_hidden(thing: Any, trace: Any, name: str) -> None:
     if where is not None:
         raise TraceError(
             f"{name} reads {where or 'a Tensor'} of the function that is being compiled, which has "
-            "another value on every call: hand it over as an argument of apply, or let the hook read "
-            "it as a variable of its own (no list, object or global)"
+            "another value on every call: hand it over as an argument of apply, or let the hook "
+            "read it as a variable of its own (no list, object or global)"
         )
 
 
@@ -123,8 +123,7 @@ def _inside(x: Any) -> Iterator[tuple[str, Any]]:
     """What can be reached from an object in one step, and how it would be written."""
     match x:
         case FunctionType():
-            for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
-                yield name, cell
+            yield from zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
             yield from (("", value) for value in x.__defaults__ or ())
             yield from (x.__kwdefaults__ or {}).items()
             yield from _globals_read(x)
@@ -142,7 +141,9 @@ def _inside(x: Any) -> Iterator[tuple[str, Any]]:
         case list() | tuple() | set() | frozenset():
             yield from ((f"[{i}]", value) for i, value in enumerate(list(x)))
         case _:
-            yield from ((f".{key}", value) for key, value in list(getattr(x, "__dict__", {}).items()))
+            yield from (
+                (f".{key}", value) for key, value in list(getattr(x, "__dict__", {}).items())
+            )
 
 
 def _globals_read(function: FunctionType) -> Iterator[tuple[str, Any]]:

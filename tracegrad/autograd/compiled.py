@@ -99,8 +99,9 @@ def _recognise(
 ) -> None:
     """Makes the matcher of a tape from one node to all of its leaves."""
     leaves = {p for node in nodes for p in node.parents if type(p) is Tensor}
+    all_leaves = leaves == set(wanted) and len(leaves) == len(wanted)
     root = next(iter(seeds))
-    if len(seeds) == 1 and type(root) is Node and leaves == set(wanted) and len(leaves) == len(wanted):
+    if len(seeds) == 1 and type(root) is Node and all_leaves:
         matcher = matcher_of(nodes, root, targets, backward)
         if matcher is not None:
             tried = _MATCHERS.get(root.op, ())

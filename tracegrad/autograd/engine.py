@@ -404,6 +404,12 @@ def backward_source(tensor: Tensor) -> str:
 
     nodes = gather([tensor])
     steps, tape = steps_of(nodes), Tape(nodes)
+    for node in nodes:
+        if node.op.opaque:
+            raise GradientError(
+                f"this backward calls your own Python ({node.name()}), so it is not compiled but "
+                "runs step by step; functions made by tg.grad have it as a call in their source"
+            )
     seeds = {key_of(tensor): tensor._array}
     wanted = leaves_of(nodes, [tensor])
     program = compiled.compile_backward(steps, tape.array, seeds, wanted).program

@@ -1,9 +1,9 @@
 """A user's forward and backward enter, an operation with a gradient leaves: ``autograd.Function``.
 
-Eagerly, `Function.apply` runs ``forward`` and puts one node on the tape, whose rule is ``backward``.
-In a function that is being compiled it is one call in the graph, from the arguments to the outputs
-and the context; its derivative is another, from the context and cotangents to gradients. So both
-stand in the generated source as calls.
+Eagerly, `Function.apply` runs ``forward`` and puts one node on the tape, whose rule is
+``backward``. In a function that is being compiled it is one call in the graph, from the arguments
+to the outputs and the context; its derivative is another, from the context and cotangents to
+gradients. So both stand in the generated source as calls.
 """
 
 from __future__ import annotations
@@ -108,10 +108,10 @@ class FunctionCtx:
 class Function:
     """An operation with a derivative of its own: subclass it and call ``Sub.apply(...)``.
 
-    ``forward(ctx, *args)`` computes; Tensors in its arguments are those that may have gradients, and
-    nothing in it is recorded. ``backward(ctx, *grads)`` gets one gradient an output and returns one
-    gradient (or None) an argument. Both are static methods. In the newer spelling ``forward(*args)``
-    takes no context and ``setup_context(ctx, inputs, output)`` fills it.
+    ``forward(ctx, *args)`` computes; Tensors among its arguments are those that may have gradients,
+    and nothing in it is recorded. ``backward(ctx, *grads)`` gets one gradient an output and returns
+    one gradient (or None) an argument. Both are static methods. In the newer spelling
+    ``forward(*args)`` takes no context and ``setup_context(ctx, inputs, output)`` fills it.
 
     Inside compiled functions both run as calls; the lengths of the arguments are then fixed.
 
@@ -176,8 +176,8 @@ class Function:
     def __call__(self, *args: Any) -> Any:
         name = type(self).__name__
         raise GradientError(
-            f"{name} is called as an instance, the spelling of PyTorch before 0.4: make forward and "
-            f"backward static methods with a first argument ctx, and call {name}.apply(...)"
+            f"{name} is called as an instance, the spelling of PyTorch before 0.4: make forward "
+            f"and backward static methods with a first argument ctx, and call {name}.apply(...)"
         )
 
 
@@ -233,8 +233,8 @@ def _forward(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any]) -> tupl
     ]
     if single and not isinstance(outputs[0], Tensor):
         raise ArgumentError(
-            f"{cls.__name__}.forward returned {type(output).__name__}: it must return a Tensor or a "
-            "tuple of Tensors"
+            f"{cls.__name__}.forward returned {type(output).__name__}: it must return a Tensor "
+            "or a tuple of Tensors"
         )
     _describe(ctx, args, outputs)
     return single, outputs
@@ -267,7 +267,7 @@ class _Held:
 
 
 def _swapped(value: Any, swap: Callable[[Any], Any]) -> Any:
-    """The value with what stands in its tuples, lists and dicts replaced; itself where nothing is."""
+    """The value with what stands in its tuples, lists and dicts replaced; itself if nothing is."""
     match value:
         case tuple() | list() if type(value) in (tuple, list):
             new = [_swapped(x, swap) for x in value]
@@ -299,13 +299,15 @@ def _backward(
 ) -> list[Tensor | None]:
     """What the user's backward returns for each Tensor argument, checked.
 
-    `shown` are the Tensors, by place, that stand for those of the application: among those saved and,
-    with `attributes`, among the context's attributes too.
+    `shown` are the Tensors, by place, that stand for those of the application: among those saved
+    and, with `attributes`, among the context's attributes too.
     """
     grads = [
         wrap(np.zeros(shape.shape, shape.dtype))
         if ct is None and ctx.materialize_grads and shape is not None
-        else None if ct is None else conjugate(ct)
+        else None
+        if ct is None
+        else conjugate(ct)
         for ct, shape in zip(cts, ctx._outputs, strict=True)
     ]
     with _showing(ctx, shown, attributes):
@@ -338,8 +340,8 @@ def _checked(cls: type[Function], ctx: FunctionCtx, returned: Any) -> list[Tenso
     if len(grads) != expected:
         raise GradientError(
             f"function {name} returned an incorrect number of gradients (expected {expected}, got "
-            f"{len(grads)}): backward returns one for each argument of forward, None for those that "
-            "have none"
+            f"{len(grads)}): backward returns one for each argument of forward, None for those "
+            "that have none"
         )
     found: list[Tensor | None] = []
     for i, (grad, argument) in enumerate(zip(grads, ctx._inputs, strict=True)):
@@ -361,12 +363,15 @@ def _fitting(name: str, i: int, grad: Any, argument: Shape) -> Tensor | None:
         tensor = boxed(grad)
     else:
         raise GradientError(
-            f"function {name} returned {type(grad).__name__} at index {i}: expected a Tensor or None"
+            f"function {name} returned {type(grad).__name__} at index {i}: expected a Tensor or "
+            "None"
         )
     if tensor is not None:
         shape, wanted = np.shape(tensor._array), tuple(argument.shape)
         wide = (1,) * (len(shape) - len(wanted)) + wanted
-        if len(wide) != len(shape) or any(a not in (1, b) for a, b in zip(wide, shape, strict=True)):
+        if len(wide) != len(shape) or any(
+            a not in (1, b) for a, b in zip(wide, shape, strict=True)
+        ):
             raise GradientError(
                 f"function {name} returned an invalid gradient at index {i}: got shape {shape} but "
                 f"expected a shape compatible with {wanted}"
@@ -383,6 +388,11 @@ class _Applied:
 
     cls: type[Function]
     ctx: FunctionCtx
+
+    @property
+    def call(self) -> _Applied:
+        """Itself: what a `PythonOp` asks its attribute for."""
+        return self
 
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         """Over arrays (computed) or Tensors (recorded, for gradients of gradients)."""
@@ -416,7 +426,7 @@ def _apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
         STATE.update(**before)
     if STATE.grad_enabled and any(needs) and any(isinstance(x, Tensor) for x in outputs):
         dirty = _dirty_outputs(cls, ctx, tensors, tensors, outputs)
-        function = Foreign(cls.__name__, _Applied(cls, ctx))
+        function = _Applied(cls, ctx)
         arrays = [x._array for x in outputs if isinstance(x, Tensor)]
         node = record(cls._op, tensors, {"function": function}, one_or_all(arrays), None)
         _keep_only(node, ctx)
@@ -467,7 +477,7 @@ def _with_history(
     dirty: Mapping[int, Tensor],
     node: Node | None,
 ) -> list[Any]:
-    """The outputs as the caller gets them: Tensors that know their node where they have a gradient."""
+    """The outputs as the caller gets them: those with a gradient know their node."""
     if node is not None and STATE.anomaly:
         node.more = {"where": label(capture(None))}
     shown: list[Any] = []
@@ -524,7 +534,7 @@ class _Here:
 
 @dataclass(frozen=True, eq=False)
 class _Forward:
-    """The first half of an application in a program: arrays to the outputs' arrays and the context."""
+    """The first half of an application in a program: arrays to the outputs and the context."""
 
     cls: type[Function]
     args: tuple[Any, ...]  # as given, with `_Here` for Tensors
@@ -560,9 +570,7 @@ class _Forward:
         contributions: list[Any] = [None] * len(operands)
         if not cts or not wanted:
             return tuple(contributions)
-        held = [
-            operands[i] if kind == "input" else y[self.result(i)] for kind, i in self.places
-        ]
+        held = [operands[i] if kind == "input" else y[self.result(i)] for kind, i in self.places]
         types = tuple(type_of(operands[i]) for i in wanted)
         name = f"{self.cls.__name__}_backward"
         back = Foreign(name, _Backward(name, self, tuple(cts), wanted, types))

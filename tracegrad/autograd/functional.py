@@ -1,4 +1,4 @@
-"""Outputs and inputs enter as Tensors, gradients leave: ``autograd.grad`` and ``autograd.backward``."""
+"""Output and input Tensors enter, gradients leave: ``autograd.grad``, ``autograd.backward``."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ def _outputs(outputs: Tensors, cotangents: Any) -> tuple[list[Tensor], list[Any]
     if len(pairs) < len(several):
         i = next(i for i, t in enumerate(several) if not t.requires_grad)
         raise GradientError(
-            f"element {i} of tensors does not require grad and does not have a grad_fn: no input of "
-            "its computation requires grad, or it was computed under no_grad"
+            f"element {i} of tensors does not require grad and does not have a grad_fn: no input "
+            "of its computation requires grad, or it was computed under no_grad"
         )
     cts = [engine.conjugate(engine.cotangent_for(t, ct)) for t, ct in pairs]
     return several, cts

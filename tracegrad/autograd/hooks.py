@@ -15,9 +15,10 @@ from tracegrad.errors import GradientError, TraceError
 
 _next_id = count().__next__
 
-trace_hook: Callable[[Any, Callable[..., Any], Callable[[], bool]], Callable[..., Any]]
-"""Makes a hook of a Tensor that is being traced a call in the graph; set by `python_call`, which
-works on Tensors."""
+HookOfTrace = Callable[[Any, Callable[..., Any], Callable[[], bool]], Callable[..., Any]]
+FOR_TRACES: list[HookOfTrace] = []
+"""Makes a hook of a Tensor that is being traced a call in the graph; `python_call`, which works on
+Tensors, enters it here."""
 
 
 class RemovableHandle:
@@ -62,7 +63,7 @@ def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
         hooks = extras_of(tensor).setdefault("hooks", {})
     number = _next_id()
     if tensor._is_traced:
-        hook = trace_hook(tensor, hook, lambda: number in hooks)
+        hook = FOR_TRACES[0](tensor, hook, lambda: number in hooks)
     hooks[number] = hook
     return RemovableHandle(hooks, number)
 

@@ -88,7 +88,7 @@ def inference_mode(function: Callable[..., Any] | bool | None = None) -> Any:
     return _mode(False, function)
 
 
-class set_grad_enabled:  # noqa: N801  (a call that can be a context, named as PyTorch names it)
+class set_grad_enabled:
     """Switches recording, at once; as a context it is switched back on leaving.
 
     Examples

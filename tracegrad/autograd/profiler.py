@@ -1,8 +1,8 @@
 """Ops enter as they run, a table of where the time went leaves: ``autograd.profiler.profile()``.
 
-A profile sees every op on Tensors of its thread, the rules of backwards (``PowBackward0``), and what
-`record_function` names. An event inside another one counts as its child: *self* time is without
-children. Compiled functions run as one piece and are not seen into.
+A profile sees every op on Tensors of its thread, the rules of backwards (``PowBackward0``), and
+what `record_function` names. An event inside another one counts as its child: *self* time is
+without children. Compiled functions run as one piece and are not seen into.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ class _Active(threading.local):
 _ACTIVE = _Active()
 
 
-class profile:  # noqa: N801  (named as PyTorch names it)
+class profile:
     """A context that records what runs on this thread, and for how long.
 
     Parameters
@@ -412,7 +412,7 @@ class profile:  # noqa: N801  (named as PyTorch names it)
     __repr__ = __str__
 
 
-class record_function:  # noqa: N801
+class record_function:
     """A context (or decorator) whose body is one event of the profiles that are open.
 
     Examples

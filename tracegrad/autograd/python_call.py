@@ -1,8 +1,8 @@
-"""Functions on Tensors enter, what a program calls on arrays leaves: hooks and derivatives of calls.
+"""Functions on Tensors enter, what programs call on arrays leaves: hooks, derivatives of calls.
 
 A program holds arrays; the user's functions take Tensors. `Hook` shows a cotangent to a hook.
-`Pullback` differentiates whatever was called by running it on Tensors that record, so that hooks and
-custom functions have derivatives of every order.
+`Pullback` differentiates whatever was called by running it on Tensors that record, so that hooks
+and custom functions have derivatives of every order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def copied(x: Any) -> Any:
 
 
 def array_of(x: Any, dtype: Any) -> Any:
-    """The array of a Tensor (an array, a number) in this dtype; a NumPy scalar where it has no axes."""
+    """The array of a Tensor, array or number in this dtype; a NumPy scalar where it has no axes."""
     array = getattr(x, "_array", x)
     if not hasattr(array, "dtype"):
         array = np.asarray(array)
@@ -108,11 +108,12 @@ class Pullback:
                 found = engine.gradients(outputs, cts, inputs, create_graph)
         finally:
             STATE.update(**before)
-        cts = [found.get(engine.key_of(tensor)) for tensor in inputs]
-        return tuple(
-            zeros_of(t) if ct is None else ct if type(ct) is Tensor else wrap(ct)
-            for t, ct in zip(inputs, cts, strict=True)
-        )
+        gradients = []
+        for tensor in inputs:
+            value = found.get(engine.key_of(tensor))
+            value = zeros_of(tensor) if value is None else value
+            gradients.append(value if isinstance(value, Tensor) else wrap(value))
+        return tuple(gradients)
 
     def __call__(self, *arrays: Any) -> Any:
         results = quietly(self.tensors, *map(boxed, arrays))
@@ -154,7 +155,7 @@ def pulled(called: Any, ct: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Hook:
-    """A hook as a program calls it: a cotangent (and what the hook's closure reads) to a cotangent."""
+    """A hook as a program calls it: a cotangent, and what its closure reads, to a cotangent."""
 
     name: str
     hook: Callable[..., Any]  # gets the closure's Tensors and gives the function to call
@@ -224,4 +225,4 @@ def trace_hook(tensor: Tensor, hook: Callable[..., Any], alive: Callable[[], boo
     return traced
 
 
-hooks.trace_hook = trace_hook
+hooks.FOR_TRACES.append(trace_hook)

@@ -45,9 +45,7 @@ class PythonOp(OpRecord):
         return _CALL
 
 
-def _types(
-    sizes: Sizes, *types: ArrayType, function: Any
-) -> ArrayType | tuple[ArrayType, ...]:
+def _types(sizes: Sizes, *types: ArrayType, function: Any) -> ArrayType | tuple[ArrayType, ...]:
     found: ArrayType | tuple[ArrayType, ...] = function.call.infer(sizes, *types)
     return found
 

@@ -1,0 +1,84 @@
+"""Lengths of a program enter, the Python that computes them from its variables leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from codegen import sizes as sz
+from codegen.ir import Value, dims_of
+from codegen.sizes import Dim, Quotient, Size, Sizes, SliceLength
+from codegen.spelling import ATOM, PRODUCT, SUM, Fragment
+
+Shown = tuple[Fragment, frozenset[str]]
+"""A text and the variables that it reads."""
+
+
+class Lengths:
+    """Writes lengths; `arrays` are the values, and their variables, that may be asked now."""
+
+    def __init__(
+        self,
+        sizes: Sizes,
+        arrays: Callable[[], Iterable[tuple[Value, str]]],
+        item: Callable[[Any], Shown],
+    ) -> None:
+        self.sizes = sizes
+        self.arrays = arrays
+        self.item = item  # writes what stands in a tuple of lengths
+
+    def shape(self, dims: tuple[Any, ...]) -> Shown:
+        """A tuple of lengths: ``x.shape`` where an array has just these."""
+        wanted = tuple(self.sizes.resolve(d) if isinstance(d, Size) else d for d in dims)
+        if any(isinstance(d, Size) for d in wanted):
+            for value, name in self.arrays():
+                if dims_of(self.sizes, value.type) == wanted:
+                    return Fragment(f"{name}.shape"), frozenset({name})
+        reads: frozenset[str] = frozenset()
+        texts = []
+        for dim in wanted:
+            fragment, more = self.item(dim)
+            texts.append(fragment.text)
+            reads |= more
+        return Fragment(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"), reads
+
+    def size(self, dim: Dim) -> Shown:
+        """One length: ``x.shape[0]``, ``x.size`` or arithmetic on such."""
+        dim = self.sizes.resolve(dim)
+        if isinstance(dim, int):
+            return Fragment(repr(dim)), frozenset()
+        for value, name in self.arrays():
+            shape = dims_of(self.sizes, value.type)
+            if dim in shape and (len(shape) > 1 or sz.mul(shape) != dim):
+                return Fragment(f"{name}.shape[{shape.index(dim)}]"), frozenset({name})
+            if sz.mul(shape) == dim:
+                return Fragment(f"{name}.size"), frozenset({name})
+        reads: frozenset[str] = frozenset()
+        terms = []
+        for atoms, factor in dim.terms:
+            parts = [] if factor == 1 and atoms else [repr(factor)]
+            for atom in atoms:
+                fragment, more = self.atom(atom)
+                reads |= more
+                parts.append(fragment.at(PRODUCT + 1))
+            terms.append(" * ".join(parts))
+        precedence = SUM if len(terms) > 1 else PRODUCT if " * " in terms[0] else ATOM
+        return Fragment(" + ".join(terms), precedence), reads
+
+    def atom(self, atom: sz.Atom) -> Shown:
+        """A symbol, the length of a slice or a quotient."""
+        match atom:
+            case str():
+                for value, name in self.arrays():
+                    for axis, dim in enumerate(dims_of(self.sizes, value.type)):
+                        if dim == sz.symbol(atom):
+                            return Fragment(f"{name}.shape[{axis}]"), frozenset({name})
+                raise sz.SizeError(f"nothing in the program has the length {atom}")
+            case SliceLength(of, start, stop, step):
+                length, reads = self.size(of)
+                text = f"len(range(*slice({start}, {stop}, {step}).indices({length.text})))"
+                return Fragment(text), reads
+            case Quotient(of, by):
+                (a, of_reads), (b, by_reads) = self.size(of), self.size(by)
+                text = f"{a.at(PRODUCT)} // {b.at(PRODUCT + 1)}"
+                return Fragment(text, PRODUCT), of_reads | by_reads

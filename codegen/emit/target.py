@@ -1,0 +1,66 @@
+"""What distinguishes one target's Python from another's: imports, numbers, tests of looks."""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from codegen.ir import Call, Check, Number
+from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
+from codegen.types import ArrayType, kind
+
+
+@dataclass(frozen=True)
+class Target:
+    """What distinguishes one target's Python from another's."""
+
+    name: str
+    module: str
+    imports: tuple[str, ...]
+    decorator: str = ""
+    inplace: bool = False
+    checks_returned: bool = False
+    ufuncs: Mapping[str, str] = field(default_factory=dict)
+    casts: Callable[[Call, Sequence[ArrayType]], Mapping[int, str]] = lambda call, printed: {}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Generated text, the name of its function, and the client's callables that it names."""
+
+    text: str
+    name: str
+    target: str
+    names: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+
+
+def literal(value: Number, target: Target) -> Fragment:
+    """A number as Python."""
+    if isinstance(value, complex):
+        return Fragment(repr(value))
+    if isinstance(value, float) and not cmath.isfinite(value):
+        text = f"{target.module}.nan" if value != value else f"{target.module}.inf"
+        return Fragment(f"-{text}", UNARY) if value < 0 else Fragment(text)
+    text = repr(value)
+    return Fragment(text, UNARY if text.startswith("-") else ATOM)
+
+
+def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
+    """The test that is true while the outcome is the traced one, and where the look stands."""
+    origin, outcome = check.origin, check.outcome
+    where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a look at a value"
+    if check.look == "bool" and target.checks_returned:
+        if check.operand.type.dtype == "bool":
+            return (shown.text if outcome else f"~{shown.at(UNARY)}"), where
+        return f"{shown.at(COMPARE + 1)} {'!=' if outcome else '=='} 0", where
+    if check.look == "bool":
+        return (shown.text if outcome else f"not {shown.at(COMPARE + 1)}"), where
+    if outcome != outcome:
+        return f"{shown.at(COMPARE + 1)} != {shown.at(COMPARE + 1)}", where
+    value = literal(outcome, target).text
+    if check.look == "int" and not target.checks_returned:
+        return f"int({shown.text}) == {value}", where
+    if check.look == "int" and kind(check.operand.type.dtype) == "float":
+        return f"jnp.trunc({shown.text}) == {value}", where
+    return f"{shown.at(COMPARE + 1)} == {value}", where
