@@ -8,6 +8,7 @@ stands here is what is not an op: conversions, looks at values and shapes, gradi
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.tape import LEAF, Node, Output, record
+from tracegrad.bytecode import operation
 from tracegrad.dispatch import HANDLERS, SIZES, TYPES, array_type, is_number
 from tracegrad.errors import (
     ConversionError,
@@ -151,10 +153,23 @@ class Tensor:
         return int(self._look("int"))
 
     def __float__(self) -> float:
+        self._refuse_storing()
         return float(self._look("float"))
 
     def __complex__(self) -> complex:
+        self._refuse_storing()
         return complex(self._look("complex"))
+
+    def _refuse_storing(self) -> None:
+        """NumPy asks for a number when ``array[i] = tensor`` runs, which would lose the gradient."""
+        if not (self._is_traced or self.requires_grad):
+            return
+        frame = sys._getframe(2)
+        if operation(frame.f_code, frame.f_lasti) == "STORE_SUBSCR":
+            raise ConversionError(
+                "a Tensor written into a plain array would lose its gradient: build the array with "
+                "tg.stack, or write into a Tensor (tg.zeros, not np.zeros)"
+            )
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":

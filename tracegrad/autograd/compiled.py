@@ -314,6 +314,8 @@ class _Matcher:
             if value.type.weak:
                 self.require(f"type({text}) is {type(key.value).__name__}")
                 continue
+            if type(key) not in (Tensor, Node, tuple):  # a constant: a number, another time
+                self.require(f"type({text}) is {self.refer('kind', type(key.value))}")
             dtype = self.refer("dtype", np.dtype(value.type.dtype))
             shape = f"shape{len(self.lines)}"
             self.lines.append(f"    {shape} = {text}.shape")

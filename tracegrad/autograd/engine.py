@@ -318,11 +318,12 @@ def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
         return np.full(np.shape(array), one) if np.ndim(array) else one
     if not isinstance(gradient, Tensor):
         gradient = np.asarray(gradient, dtype=tensor.dtype)
-    if shape_of(gradient) != shape_of(tensor):
-        raise ShapeError(
-            f"gradient has shape {np.shape(getattr(gradient, '_array', gradient))}, the Tensor "
-            f"has shape {np.shape(array)}"
-        )
+    given = np.shape(getattr(gradient, "_array", gradient))
+    if given != np.shape(array):
+        raise ShapeError(f"gradient has shape {given}, the Tensor has shape {np.shape(array)}")
+    if STATE.trace is not None:  # the program holds while they are equal
+        for a, b in zip(shape_of(gradient), shape_of(tensor), strict=True):
+            STATE.trace.sizes.same(a, b)
     return gradient
 
 

@@ -150,7 +150,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
 
 def _reshape_text(attributes: Mapping[str, Any]) -> Spelling:
     shape = attributes["shape"]
-    if len(shape) == 1:
+    if len(shape) == 1 and isinstance(shape[0], Size):  # a number might be a wrong one
         return spell("x.ravel()")
     free = sum(isinstance(dim, Size) for dim in shape)
     if free == 1 and 0 not in shape:  # it follows from the others
