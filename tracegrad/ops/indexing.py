@@ -290,6 +290,12 @@ def scatter(ct: Any, x: Any, *arrays: Any, **at: Any) -> Any:
 # -- writing ------------------------------------------------------------------------------------
 
 
+def _copied(attributes: Mapping[str, Any]) -> str:
+    """The copy that is written to; what may be a NumPy scalar has to become an array."""
+    of_scalars = all(item is None or item is Ellipsis for item in attributes["index"].items)
+    return f"out = {'np.array(x)' if of_scalars else 'x.copy()'}"
+
+
 def _set_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
     rest = set_at(ct, 0.0, *arrays, **at)
     if at["counts"] and len(arrays) == len(at["index"].items) == 1 and ndim_of(value) == 0:
@@ -312,7 +318,7 @@ def _last_writes(ct: Any, taken: Any, *arrays: Any, **at: Any) -> Any:
 
 set_at = define(
     "index_set",
-    lambda attributes: spell("out = x.copy()\nout[index] = value", "x[index] = value"),
+    lambda attributes: spell(f"{_copied(attributes)}\nout[index] = value", "x[index] = value"),
     jax=lambda attributes: spell("x.at[index].set(value)"),
     operands="x value *arrays",
     infer=_updated_type,
@@ -328,7 +334,7 @@ def _add_text(attributes: Mapping[str, Any]) -> Spelling:
         add = "np.add.at({}, index_tuple, value)"
     else:
         add = "{}[index] += value"
-    return spell(f"out = x.copy()\n{add.format('out')}", add.format("x"))
+    return spell(f"{_copied(attributes)}\n{add.format('out')}", add.format("x"))
 
 
 def _add_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:

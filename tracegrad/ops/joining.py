@@ -25,6 +25,7 @@ from tracegrad.ops.elementwise import alias, astype, where
 from tracegrad.ops.indexing import getitem, getitem_at, scatter_into
 from tracegrad.ops.record import define
 from tracegrad.ops.reductions import sum_over
+from tracegrad.ops.rules import sum_dtype
 from tracegrad.ops.shape import (
     VIEW,
     atleast_1d,
@@ -375,9 +376,18 @@ def _repeat_vjp(ct: Any, y: Any, x: Any, repeats: Any, axis: int | None) -> tupl
     return (sum_over(apart, axis=a + 1, keepdims=False),)
 
 
+def _repeat_jax(attributes: Mapping[str, Any]) -> Spelling:
+    repeats = attributes["repeats"]
+    if isinstance(repeats, int):
+        return spell("jnp.repeat(x, repeats, axis=axis)")
+    total = f"total_repeat_length={sum(repeats)}"
+    return spell(f"jnp.repeat(x, jnp.array({list(repeats)}), axis=axis, {total})")
+
+
 repeat_along = define(
     "repeat",
     "np.repeat(x, repeats, axis=axis)",
+    jax=_repeat_jax,
     infer=_repeated,
     vjp=_repeat_vjp,
     attributes={"repeats": ..., "axis": None},
@@ -385,16 +395,22 @@ repeat_along = define(
 )
 
 
-def _segment_text(attributes: Mapping[str, Any]) -> Spelling:
+def _segment_starts(attributes: Mapping[str, Any]) -> list[int]:
     lengths = attributes["lengths"]
-    starts = [sum(lengths[:i]) for i in range(len(lengths))]
-    return spell(f"np.add.reduceat(x, {starts}, axis=axis)")
+    return [sum(lengths[:i]) for i in range(len(lengths))]
+
+
+def _segment_type(sizes: Sizes, x: ArrayType, lengths: tuple[int, ...], axis: int) -> ArrayType:
+    return _with_length(x, axis, len(lengths)).with_dtype(sum_dtype(x.dtype))
 
 
 segment_sums = define(
     "segment_sums",
-    _segment_text,
-    infer=lambda sizes, x, lengths, axis: _with_length(x, axis, len(lengths)),
+    lambda attributes: spell(f"np.add.reduceat(x, {_segment_starts(attributes)}, axis=axis)"),
+    jax=lambda attributes: spell(
+        f"jnp.add.reduceat(x, jnp.array({_segment_starts(attributes)}), axis=axis)"
+    ),
+    infer=_segment_type,
     vjp=lambda ct, y, x, lengths, axis: (
         repeat_along(ct, repeats=lengths, axis=None if ndim_of(ct) == 1 else axis),
     ),

@@ -1,0 +1,157 @@
+"""A function and arguments enter, its derivative by running on Tensors leaves.
+
+This is how a transform works where no program of its own can: inside another trace (its ops become
+part of that graph), on Tensors with history (they go on the tape), in functions that stay eager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracegrad.autograd import engine
+from tracegrad.autograd.tape import LEAF
+from tracegrad.errors import ArgumentError
+from tracegrad.ops.creation import zeros_of
+from tracegrad.ops.elementwise import alias
+from tracegrad.signature import Arguments
+from tracegrad.state import STATE
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.tree import flatten, map_tree, unflatten
+from tracegrad.version import Transform, check_wanted
+
+
+def boxed_leaf(leaf: Any) -> Any:
+    """An array leaf as a Tensor."""
+    return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+
+
+def derivative_on_tensors(
+    call: Callable[[Sequence[Any]], Any],
+    arguments: Arguments,
+    transform: Transform,
+    create_graph: bool,
+) -> Any:
+    """Value and gradient by running the function on Tensors and walking their tape."""
+    check_wanted(arguments, transform)
+    count = len(arguments.values)
+    positions = [p % count for p in transform.positions]
+    inputs: list[Tensor] = []
+
+    def leaf_tensor(leaf: Any) -> Any:
+        if isinstance(leaf, Tensor):
+            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
+        elif isinstance(leaf, np.ndarray | np.generic) or STATE.trace is not None:
+            tensor = wrap(leaf)
+        else:
+            tensor = wrap(np.asarray(leaf)[()])
+        if tensor._node is None:
+            tensor._node = LEAF
+        inputs.append(tensor)
+        return tensor
+
+    values = [
+        map_tree(leaf_tensor if i in positions else boxed_leaf, value)
+        for i, value in enumerate(arguments.values)
+    ]
+    before = STATE.update(grad_enabled=True)
+    try:
+        returned = call(values)
+        main, aux = returned if transform.has_aux else (returned, None)
+        cts = []
+        if isinstance(main, Tensor) and main.requires_grad:
+            found = engine.gradients(
+                [main], [engine.cotangent_for(main, None)], inputs, create_graph
+            )
+            cts = [found.get(engine.key_of(t)) for t in inputs]
+        else:
+            cts = [None] * len(inputs)
+    finally:
+        STATE.update(**before)
+    filled = [
+        ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)
+    ]
+    rest = iter(filled)
+    gradients = tuple(
+        map_tree(lambda leaf: next(rest), arguments.values[p]) for p in positions
+    )
+    gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
+    if transform.kind == "grad":
+        return (gradient, aux) if transform.has_aux else gradient
+    return ((main, aux) if transform.has_aux else main), gradient
+
+
+def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The value of a function and the map from cotangents of it to cotangents of its arguments.
+
+    Returns
+    -------
+    (out, vjp_fn)
+        ``vjp_fn(cotangent)`` takes the structure of ``out`` and returns a tuple with one cotangent
+        an argument; it may be called any number of times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> out, pull = tg.vjp(lambda x: x * x, np.array([1.0, 2.0]))
+    >>> pull(np.array([1.0, 10.0]))
+    (array([ 2., 40.]),)
+    """
+    tensors: list[Tensor] = []
+
+    def boxed(leaf: Any) -> Any:
+        traced = leaf._traced if isinstance(leaf, Tensor) else None
+        if isinstance(leaf, Tensor) and leaf.requires_grad:
+            tensor = alias(leaf)
+        else:
+            tensor = wrap(np.asarray(getattr(leaf, "_array", leaf)), traced)
+        if tensor.dtype.kind not in "fc":
+            raise ArgumentError(
+                f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
+            )
+        if tensor._node is None:
+            tensor._node = LEAF
+        tensors.append(tensor)
+        return tensor
+
+    values = [map_tree(boxed, primal) for primal in primals]
+    wants_tensors = STATE.trace is not None or any(
+        isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
+    )
+    before = STATE.update(grad_enabled=True)
+    try:
+        returned = f(*values)
+    finally:
+        STATE.update(**before)
+    outputs, spec = flatten(returned)
+
+    def plain(leaf: Any) -> Any:
+        return leaf if wants_tensors or not isinstance(leaf, Tensor) else leaf._array
+
+    def pull(cotangent: Any) -> tuple[Any, ...]:
+        given, given_spec = flatten(cotangent)
+        if given_spec != spec:
+            raise ArgumentError(f"vjp: the cotangent is {given_spec}, the value is {spec}")
+        pairs = [
+            (out, engine.cotangent_for(out, ct))
+            for out, ct in zip(outputs, given, strict=True)
+            if isinstance(out, Tensor) and out.requires_grad
+        ]
+        found = engine.gradients(
+            [out for out, _ in pairs], [ct for _, ct in pairs], tensors, wants_tensors
+        )
+        cts = iter([found.get(engine.key_of(t)) for t in tensors])
+        boxes = iter(tensors)
+
+        def gradient(_: Any) -> Any:
+            ct, box = next(cts), next(boxes)
+            if ct is None:
+                ct = zeros_of(box)
+            return plain(ct)
+
+        return tuple(map_tree(gradient, primal) for primal in primals)
+
+    return unflatten(spec, [plain(leaf) for leaf in outputs]), pull
