@@ -37,9 +37,9 @@ class Linear:
     """x -> x @ weight + bias."""
 
     def __init__(self, inputs, outputs, device):
-        weight = tg.randn(inputs, outputs, device=device) / np.sqrt(inputs)
-        self.weight = weight.requires_grad_()
-        self.bias = tg.zeros(outputs, requires_grad=True, device=device)
+        weight = tg.randn(inputs, outputs) / np.sqrt(inputs)
+        self.weight = weight.to(device).requires_grad_()
+        self.bias = tg.zeros(outputs).to(device).requires_grad_()
 
     def __call__(self, x):
         return x @ self.weight + self.bias
@@ -61,31 +61,30 @@ class Net:
 
 def cross_entropy(logits, labels):
     """The loss of each image: minus the log-probability of its label."""
-    picked = logits[np.arange(len(labels)), labels]
-    return tg.logsumexp(logits, dim=1) - picked
+    rows = tg.arange(len(labels)).to(labels.device)
+    return tg.logsumexp(logits, dim=1) - logits[rows, labels]
 
 
 # Training.
 
 
-def digits(device):
-    """(x_train, x_test, y_train, y_test): images as Tensors in [0, 1], labels as arrays."""
+def digits():
+    """(x_train, x_test, y_train, y_test): images with pixels in [0, 1], integer labels."""
     images, labels = load_digits(return_X_y=True)
-    x_train, x_test, y_train, y_test = train_test_split(
+    split = train_test_split(
         images / 16.0, labels, train_size=1440, stratify=labels, random_state=0
     )
-    return tg.tensor(x_train, device=device), tg.tensor(x_test, device=device), y_train, y_test
+    return [tg.tensor(part) for part in split]
 
 
 @tg.no_grad()
-def evaluate(net, x, labels):
+def evaluate(net, x, y):
     """Mean loss and accuracy."""
     logits = net(x)
-    loss = cross_entropy(logits, labels).mean()
-    return loss.item(), np.mean(logits.detach().cpu().numpy().argmax(axis=1) == labels)
+    return cross_entropy(logits, y).mean().item(), (logits.argmax(dim=1) == y).mean().item()
 
 
-def train(net, data, epochs, rng):
+def train(net, data, epochs, device):
     """Train net in place.
 
     Returns an array with one row an epoch: train loss, test loss, train accuracy, test accuracy.
@@ -97,16 +96,16 @@ def train(net, data, epochs, rng):
     bar = trange(epochs, desc="training", unit="epoch")
     for _ in bar:
         losses = []
-        for batch in rng.permutation(len(y_train)).reshape(-1, BATCH):
-            x = x_train[batch] + NOISE * tg.randn(BATCH, 64, device=x_train.device)
-            loss = cross_entropy(net(x), y_train[batch]).mean()
+        for batch in tg.randperm(len(x_train)).reshape(-1, BATCH):
+            x = x_train[batch] + NOISE * tg.randn(BATCH, 64)
+            loss = cross_entropy(net(x.to(device)), y_train[batch].to(device)).mean()
             opt.zero_grad()
             loss.backward()
             opt.step()
             losses.append(loss.item())
         schedule.step()
-        test_loss, test_accuracy = evaluate(net, x_test, y_test)
-        _, train_accuracy = evaluate(net, x_train, y_train)
+        test_loss, test_accuracy = evaluate(net, x_test.to(device), y_test.to(device))
+        _, train_accuracy = evaluate(net, x_train.to(device), y_train.to(device))
         history.append((np.mean(losses), test_loss, train_accuracy, test_accuracy))
         bar.set_postfix(loss=f"{history[-1][0]:.4f}", test=f"{test_accuracy:.1%}", refresh=False)
     return np.array(history)
@@ -119,8 +118,8 @@ def plot(history, net, x_test, y_test, path, shown=10):
     """Learning curves above, the test images with the largest loss below."""
     with tg.no_grad():
         logits = net(x_test)
-        losses = cross_entropy(logits, y_test).cpu().numpy()
-    guesses = logits.cpu().numpy().argmax(axis=1)
+    losses = cross_entropy(logits, y_test).cpu().numpy()
+    guesses, labels = logits.argmax(dim=1).cpu().numpy(), y_test.cpu().numpy()
     images = x_test.cpu().numpy().reshape(-1, 8, 8)
     train_loss, test_loss, train_accuracy, test_accuracy = history.T
     epochs = np.arange(1, len(history) + 1)
@@ -143,8 +142,8 @@ def plot(history, net, x_test, y_test, path, shown=10):
     bottom.suptitle(f"The {shown} test images with the largest loss, and what they are read as")
     for axes, i in zip(bottom.subplots(1, shown), np.argsort(-losses)[:shown]):
         axes.imshow(images[i], cmap="gray_r")
-        right_or_wrong = "tab:green" if guesses[i] == y_test[i] else "tab:red"
-        axes.set_title(f"{y_test[i]} as {guesses[i]}", color=right_or_wrong, fontsize=10)
+        right_or_wrong = "tab:green" if guesses[i] == labels[i] else "tab:red"
+        axes.set_title(f"{labels[i]} as {guesses[i]}", color=right_or_wrong, fontsize=10)
         axes.set(xticks=[], yticks=[])
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=150)
@@ -166,12 +165,11 @@ def main():
     device = "jax" if args.backend == "jax" else "cpu"
 
     tg.manual_seed(0)
-    rng = np.random.default_rng(0)
-    data = digits(device)
-    _, x_test, _, y_test = data
+    data = digits()
     net = Net(device)
-    history = train(net, data, epochs, rng)
+    history = train(net, data, epochs, device)
 
+    _, x_test, _, y_test = (part.to(device) for part in data)
     loss = cross_entropy(net(x_test), y_test).mean()
     print("\nWhat loss.backward() runs:\n")
     print(tg.backward_source(loss))

@@ -18,7 +18,7 @@ Before::                                   After::
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from codegen.ir import Call, Graph, Number, Trait, Value
@@ -49,6 +49,21 @@ def _fold_extent(r: Rewriter, call: Call) -> Value | None:
     return r.make_number(float(size) if type.dtype.startswith("float") else size, type)
 
 
+def exact(call: Call, numbers: Sequence[Number | None]) -> Number | None:
+    """What the call makes of these operands, where Python gives the bits that the target gives."""
+    compute = EXACT.get(_operator(call))
+    types = [value.type for value in (*call.results, *call.operands)]
+    if compute is None or any(t.shape or not (t.weak or t.dtype == "float64") for t in types):
+        return None
+    if any(number is None or isinstance(number, bool) for number in numbers):
+        return None
+    try:
+        result: Number = compute(*numbers)
+    except ArithmeticError:
+        return None  # left to run time, where it is a NumPy scalar and gives inf or nan
+    return result
+
+
 def _operator(call: Call) -> str:
     """The infix operator that the op is in any target, or nothing."""
     target = next(iter(call.op.spelling), "")
@@ -58,20 +73,8 @@ def _operator(call: Call) -> str:
 
 
 def _fold_arithmetic(r: Rewriter, call: Call) -> Value | None:
-    type = call.results[0].type
-    compute = EXACT.get(_operator(call))
-    if compute is None or type.shape:
-        return None
-    if not all(t.weak or t.dtype == "float64" for t in (type, *(v.type for v in call.operands))):
-        return None
-    numbers = [r.number(operand) for operand in call.operands]
-    if any(number is None or isinstance(number, bool) for number in numbers):
-        return None
-    try:
-        value: Number = compute(*numbers)
-    except ArithmeticError:
-        return None  # left to run time, where it is a NumPy scalar and gives inf or nan
-    return r.make_number(value, type)
+    number = exact(call, [r.number(operand) for operand in call.operands])
+    return None if number is None else r.make_number(number, call.results[0].type)
 
 
 FOLD_RULES = (_fold_extent, _fold_arithmetic)

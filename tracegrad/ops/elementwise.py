@@ -138,22 +138,27 @@ def is_complex(x: Any) -> bool:
 def _absolute_vjp(ct: Any, y: Any, x: Any) -> Any:
     if is_complex(x):
         return ct * (conj(x) / where(y == 0, 1.0, y))
-    return ct * sign(x)
+    return ct * sign_of(x)
 
 
-def _sign_vjp(ct: Any, y: Any, x: Any) -> Any:
-    """A real sign is flat; x / |x| of a complex x turns with x."""
-    if not is_complex(x):
-        return None
+def _direction_vjp(ct: Any, y: Any, x: Any) -> Any:
     length = absolute(x)
     across = ct - real(ct * y) * conj(y)
     return where(length == 0, 0.0, across / where(length == 0, 1.0, length))
 
 
 absolute = unary("absolute", _absolute_vjp, numpy="np.abs(x)", domain="nonzero")
-fabs = unary("fabs", lambda ct, y, x: ct * sign(x), domain="nonzero")
-sign = unary("sign", _sign_vjp, domain="nonzero")
-conj = unary(
+fabs = unary("fabs", lambda ct, y, x: ct * sign_of(x), domain="nonzero")
+sign_of: OpRecord = unary("sign", None, differentiable=False, domain="nonzero")
+direction = unary(
+    "direction",
+    _direction_vjp,
+    infer=ufunc("sign"),
+    numpy="np.sign(x)",
+    domain="nonzero",
+    doc="x / |x| of complex x: unlike the sign of a real x it turns with x.",
+)
+conj: OpRecord = unary(
     "conj",
     lambda ct, y, x: conj(ct) if is_complex(x) else ct,
     infer=ufunc("conjugate"),
@@ -161,8 +166,13 @@ conj = unary(
 )
 
 
+def sign(x: Any) -> Any:
+    """-1, 0 or 1; of complex numbers ``x / abs(x)``."""
+    return direction(x) if is_complex(x) else sign_of(x)
+
+
 def _copysign_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
-    return ct * (sign(a) * copysign(1.0, b)), None  # 0 where a is 0
+    return ct * (sign_of(a) * copysign(1.0, b)), None  # 0 where a is 0
 
 
 copysign = binary("copysign", _copysign_vjp, domain="nonzero")
@@ -231,24 +241,28 @@ def _in_dtype(x: Any, y: Any) -> Any:
     return astype(x, dtype=dtype)
 
 
-def _general_power_vjp(raised: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+def _general_power_vjp(
+    raised: Callable[..., Any], ct: Any, y: Any, a: Any, b: Any
+) -> tuple[Any, Any]:
     """a ** b, with PyTorch's choices at a == 0: 0 ** b (b >= 0) is flat in b, x ** 0 flat in x."""
-
-    def vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-        a, b = _in_dtype(a, y), _in_dtype(b, y)
-        exponent = where(logical_and(a == 0, b == 0), 1, b)
-        ct_a = ct * (b * raised(a, exponent - 1))
-        flat = logical_and(a == 0, (real(b) if is_complex(b) else b) >= 0)
-        slope = y * log(where(flat, 1, a))
-        return ct_a, ct * slope
-
-    return vjp
+    a, b = _in_dtype(a, y), _in_dtype(b, y)
+    exponent = where(logical_and(a == 0, b == 0), 1, b)
+    flat = logical_and(a == 0, (real(b) if is_complex(b) else b) >= 0)
+    slope = y * log(where(flat, 1, a))
+    return ct * (b * raised(a, exponent - 1)), ct * slope
 
 
-power = binary("power", lambda *args: _power_rule(*args), "**", domain="positive")
-float_power = binary("float_power", lambda *args: _float_power_rule(*args), domain="positive")
-_power_rule = _general_power_vjp(power)
-_float_power_rule = _general_power_vjp(float_power)
+power: OpRecord = binary(
+    "power",
+    lambda ct, y, a, b: _general_power_vjp(power, ct, y, a, b),
+    "**",
+    domain="positive",
+)
+float_power: OpRecord = binary(
+    "float_power",
+    lambda ct, y, a, b: _general_power_vjp(float_power, ct, y, a, b),
+    domain="positive",
+)
 sqrt = unary("sqrt", lambda ct, y, x: 0.5 * ct / y, domain="positive")
 square = unary("square", lambda ct, y, x: ct * 2.0 * x)
 cbrt = unary("cbrt", lambda ct, y, x: ct / (3.0 * (y * y)), domain="positive")
@@ -285,19 +299,19 @@ logaddexp2 = binary(
 # -- trigonometric and hyperbolic ---------------------------------------------------------------
 
 sin = unary("sin", lambda ct, y, x: ct * cos(x))
-cos = unary("cos", lambda ct, y, x: -(ct * sin(x)))
+cos: OpRecord = unary("cos", lambda ct, y, x: -(ct * sin(x)))
 tan = unary("tan", lambda ct, y, x: ct * (1.0 + y * y))
 arcsin = unary("arcsin", lambda ct, y, x: ct / sqrt(1.0 - x * x), domain="unit")
 arccos = unary("arccos", lambda ct, y, x: -(ct / sqrt(1.0 - x * x)), domain="unit")
 arctan = unary("arctan", lambda ct, y, x: ct / (1.0 + x * x))
 sinh = unary("sinh", lambda ct, y, x: ct * cosh(x))
-cosh = unary("cosh", lambda ct, y, x: ct * sinh(x))
+cosh: OpRecord = unary("cosh", lambda ct, y, x: ct * sinh(x))
 tanh = unary("tanh", lambda ct, y, x: ct * (1.0 - y * y))
 arcsinh = unary("arcsinh", lambda ct, y, x: ct / sqrt(x * x + 1.0))
 arccosh = unary("arccosh", lambda ct, y, x: ct / sqrt(x * x - 1.0), domain="above_one")
 arctanh = unary("arctanh", lambda ct, y, x: ct / (1.0 - x * x), domain="unit")
-deg2rad = unary("deg2rad", lambda ct, y, x: deg2rad(ct))
-rad2deg = unary("rad2deg", lambda ct, y, x: rad2deg(ct))
+deg2rad: OpRecord = unary("deg2rad", lambda ct, y, x: deg2rad(ct))
+rad2deg: OpRecord = unary("rad2deg", lambda ct, y, x: rad2deg(ct))
 
 
 def _arctan2_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
@@ -339,7 +353,7 @@ def _sinc_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(f"{safe}\nout = np.where(x == 0, {at_zero!r}, {text(order)})")
 
 
-sinc_of = define(
+sinc_of: OpRecord = define(
     "sinc",
     _sinc_text,
     infer=lambda sizes, x, order: float_like(sizes, x),
@@ -423,7 +437,7 @@ bitwise_invert = unary(
 
 floor = unary("floor", None, differentiable=False)
 ceil = unary("ceil", None, differentiable=False)
-trunc = unary("trunc", None, differentiable=False)
+trunc: OpRecord = unary("trunc", None, differentiable=False)
 rint = unary("rint", None, differentiable=False)
 round_to = define(
     "round",
@@ -445,7 +459,7 @@ heaviside = binary("heaviside", lambda ct, y, a, b: (None, where(a == 0, ct, 0.0
 
 # -- choice -------------------------------------------------------------------------------------
 
-where = define(
+where: OpRecord = define(
     "where",
     "np.where(condition, a, b)",
     operands="condition a b",

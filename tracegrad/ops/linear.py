@@ -160,7 +160,7 @@ def _cross_type(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
     return ArrayType(promote((a, b))[0], broadcast(sizes, [a.shape, b.shape]))
 
 
-cross_of = define(
+cross_of: OpRecord = define(
     "cross",
     "np.cross(a, b)",
     operands="a b",
@@ -617,7 +617,7 @@ def trace(
     return trace_of(x, offset=int(offset), axis1=first, axis2=second)
 
 
-lower_triangle = define(
+lower_triangle: OpRecord = define(
     "tril",
     "np.tril(x, k=k)",
     infer=lambda sizes, x, k: ArrayType(x.dtype, x.shape),
@@ -625,7 +625,7 @@ lower_triangle = define(
     attributes={"k": 0},
     domain="matrix",
 )
-upper_triangle = define(
+upper_triangle: OpRecord = define(
     "triu",
     "np.triu(x, k=k)",
     infer=lambda sizes, x, k: ArrayType(x.dtype, x.shape),
