@@ -159,7 +159,12 @@ def _cell(cell: CellType) -> Any:
 class Environment:
     """The state that one function can read, as it is at one moment."""
 
-    def __init__(self, function: Any, objects: Iterable[tuple[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        function: Any,
+        objects: Iterable[tuple[str, Any]] = (),
+        foreign: Iterable[CodeType] = (),
+    ) -> None:
         self.guards: dict[tuple[int, str, Any], Guard] = {}
         self.kept: list[Any] = []  # what guards refer to by id stays alive
         self.names: set[str] = set()  # attribute names that code reads or writes
@@ -170,7 +175,8 @@ class Environment:
         self._numbers: dict[bool, set[str]] | None = None
         self._objects: dict[int, tuple[Any, str]] = {}
         self._todo: list[tuple[Any, str]] = []
-        self._codes: set[CodeType] = set()
+        self.foreign = frozenset(foreign)  # code that programs call, which reads for itself
+        self._codes: set[CodeType] = set(self.foreign)
         inner = getattr(function, "__func__", function)
         if isinstance(function, MethodType):
             self._reach(function.__self__, "self")
@@ -293,7 +299,10 @@ class Environment:
         for name in ("__defaults__", "__kwdefaults__"):
             self._guard(ATTRIBUTE, function, name, f"the defaults of {text}")
         code, scope = function.__code__, function.__globals__
+        read = cells_read(code, self.foreign)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+            if name not in read:
+                continue
             self._guard(CELL, cell, None, name)
         self._code(code, scope)
 
@@ -413,6 +422,11 @@ class Environment:
             if id(guard) not in skipped and not same(guard.now(), guard.value):
                 return guard
         return None
+
+    def keep(self, kept: Environment) -> None:
+        """Forgets every guard and effect that another snapshot has not."""
+        self.guards = {key: guard for key, guard in self.guards.items() if key in kept.guards}
+        self.effects, self._codes = kept.effects, kept._codes
 
     def check(self, but: Iterable[Guard] = (), arrays: Iterable[Any] = ()) -> Callable[[], bool]:
         """One generated function: True while every guard holds.
@@ -568,3 +582,14 @@ def read_names(code: CodeType) -> Names:
     return Names(frozenset(scopes), frozenset(attributes), frozenset(stored))
 
 
+def cells_read(code: CodeType, foreign: Iterable[CodeType]) -> set[str]:
+    """The closure variables that a code object, or code inside it that is not foreign, reads."""
+    names = {
+        instruction.argval
+        for instruction in dis.get_instructions(code)
+        if "DEREF" in instruction.opname or instruction.opname == "LOAD_CLASSDEREF"
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and constant not in foreign:
+            names |= cells_read(constant, foreign)
+    return names

@@ -276,6 +276,9 @@ class Tensor:
 
     def detach(self) -> Tensor:
         """The same values (shared memory) without their history."""
+        if self._is_traced:
+            cut = TABLE["stop_gradient"](self)
+            return wrap(cut._array, cut._traced)
         return wrap(self._array, self._traced)
 
     def backward(

@@ -23,8 +23,10 @@ from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
+from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.points import capture, constant_index, label
+from tracegrad.state import STATE
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
@@ -109,6 +111,10 @@ class Trace:
         origin = self.origin()
         lifted = tuple(self.lift(x, origin) for x in operands)
         values = self.builder.call(op, lifted, origin, **attributes)
+        if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
+            values = tuple(
+                self.builder.call(stop_gradient, (value,), origin)[0] for value in values
+            )
         arrays = [getattr(x, "_array", x) for x in operands]
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         result = op.kernel(concrete)(*arrays, **concrete)

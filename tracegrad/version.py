@@ -12,14 +12,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import basename
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Check, Constant, Frame, Graph, Origin, Value
+from codegen.ir import Call, Check, Trait, Constant, Frame, Graph, Origin, Value
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from codegen.types import is_inexact, kind
+from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
 from tracegrad.differentiate import differentiate
 from tracegrad.environment import IMMUTABLE, Environment, Guard, random_state
@@ -88,7 +89,10 @@ class Version:
     @property
     def checked(self) -> bool:
         """True when Python looked at a value: the program may refuse a call."""
-        return any(isinstance(node, Check) for node in self.program.graph.nodes)
+        return any(
+            isinstance(node, Check) or (isinstance(node, Call) and Trait.EFFECT in node.op.traits)
+            for node in self.program.graph.nodes
+        )
 
     @property
     def run(self) -> Callable[..., Any]:
@@ -258,6 +262,9 @@ def make_version(
             f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
             "which would be frozen in the program: draw before the call and pass the arrays"
         )
+    foreign = _foreign_code(trace, code_of(function))
+    if foreign:
+        environment.keep(Environment(function, objects, foreign))
     change = environment.changed()
     effects = [change.text if change else environment.written(), *environment.effects]
     traced_leaves = [leaf for leaf in arguments.leaves if leaf.traced]
@@ -314,6 +321,20 @@ def _computed(graph: Graph, environment: Environment) -> bool:
         and not environment.explains(node.value, node.result.type.weak)
         for node in graph.nodes
     )
+
+
+def _foreign_code(trace: Trace, code: CodeType | None) -> set[CodeType]:
+    """The code of hooks written inside the function: the program calls them, as they are then."""
+    marks = [n for n in trace.builder.nodes if isinstance(n, Call) and n.op is hooked]
+    hooks = [mark.attribute("function").call.hook for mark in marks]
+    codes = {hook.__code__ for hook in hooks if isinstance(hook, FunctionType)}
+    return codes & _nested_codes(code)
+
+
+def _nested_codes(code: CodeType | None) -> set[CodeType]:
+    """Every code object inside a code object."""
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)] if code is not None else []
+    return {c for nested in inner for c in (nested, *_nested_codes(nested))}
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:

@@ -97,7 +97,10 @@ TYPES[Shape] = lambda x: ArrayType(x.dtype.name, tuple(x.shape))
 
 def node_name(op: Any) -> str:
     """``add`` -> ``AddBackward0``."""
-    return "".join(word.capitalize() for word in op.name.split("_")) + "Backward0"
+    own = getattr(op, "node_name", None)
+    if own: return own
+    name={'multiply':'mul','number_power':'pow','divide':'div','subtract':'sub'}.get(op.name,op.name)
+    return "".join(word.capitalize() for word in name.split("_")) + "Backward0"
 
 
 def parent_of(x: Any) -> Any:
