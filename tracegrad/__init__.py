@@ -7,10 +7,20 @@
 array([2., 4.])
 """
 
-from tracegrad import config, errors, interop
+# ruff: noqa: F401
+
+from tracegrad import autograd, config, errors, interop, optim, random
 from tracegrad.api import compile, grad, value_and_grad, vjp
 from tracegrad.autograd.engine import backward_source
+from tracegrad.autograd.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from tracegrad.namespace import *  # noqa: F403
+from tracegrad.random import *  # noqa: F403
 from tracegrad.tensor import Tensor
 
 __version__ = "0.1.0"
@@ -20,5 +30,7 @@ def tensor(data, dtype=None, requires_grad=False):
     """A Tensor with a copy of the data; see `Tensor`."""
     return Tensor(data, dtype, requires_grad)
 
+
+autograd.load()
 
 del interop

@@ -524,7 +524,16 @@ def same(a: Any, b: Any) -> bool:
 
 def _library(function: FunctionType) -> bool:
     root = (getattr(function, "__module__", None) or "").partition(".")[0]
-    return root in LIBRARY or (root in sys.stdlib_module_names and root != "__main__")
+    if root in LIBRARY or (root in sys.stdlib_module_names and root != "__main__"):
+        return True
+    return _installed(root)
+
+
+@functools.lru_cache(maxsize=1024)
+def _installed(root: str) -> bool:
+    """True for a package that was installed, not written here: its state is left to it."""
+    file = getattr(sys.modules.get(root), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
 
 
 def _has_attributes(value: Any) -> bool:
@@ -535,7 +544,9 @@ def _has_attributes(value: Any) -> bool:
     root = module.partition(".")[0]
     if isinstance(value, ModuleType | type) and root in sys.stdlib_module_names:
         return root == "__main__"
-    return root not in LIBRARY  # an instance of a class of the standard library holds user data
+    if isinstance(value, ModuleType | type) and _installed(root):
+        return False
+    return root not in LIBRARY  # an instance of a library's class holds the user's data
 
 
 def _module_of(value: Any) -> str:
