@@ -9,7 +9,7 @@ array([2., 4.])
 
 # ruff: noqa: F401
 
-from tracegrad import autograd, config, errors, interop, optim, random
+from tracegrad import autograd, config, errors, interop
 from tracegrad.api import compile, grad, value_and_grad, vjp
 from tracegrad.autograd.engine import backward_source
 from tracegrad.autograd.modes import (
@@ -20,7 +20,6 @@ from tracegrad.autograd.modes import (
     set_grad_enabled,
 )
 from tracegrad.namespace import *  # noqa: F403
-from tracegrad.random import *  # noqa: F403
 from tracegrad.tensor import Tensor
 
 __version__ = "0.1.0"
