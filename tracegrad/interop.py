@@ -122,7 +122,9 @@ LOOKS: dict[str, Callable[..., Any]] = {
     "iscomplexobj": lambda x: x.dtype.kind == "c",
     "isrealobj": lambda x: x.dtype.kind != "c",
     "ndim": lambda a: a.ndim,
-    "result_type": lambda *args: np.result_type(*[getattr(x, "dtype", x) for x in args]),
+    "result_type": lambda *args: np.result_type(
+        *[x.dtype if isinstance(x, Tensor) else x for x in args]
+    ),
     "shape": lambda a: a.shape,
     "size": lambda a, axis=None: int(a.size) if axis is None else a.shape[axis],
 }

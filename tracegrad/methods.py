@@ -111,8 +111,8 @@ Staged.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
 # -- methods ------------------------------------------------------------------------------------
 
 NUMPY = (
-    "all", "any", "argmax", "argmin", "astype", "clip", "compress", "conj", "copy", "cumprod",
-    "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp",
+    "all", "any", "argmax", "argmin", "astype", "clip", "conj", "copy", "cumprod", "cumsum",
+    "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp",
     "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum", "swapaxes", "take", "trace",
     "transpose", "var",
 )
@@ -154,7 +154,7 @@ RENAMED = {
     "ne": "not_equal",
     "neg": "negative",
     "negative": "negative",
-    "permute": "permute_dims",
+    "permute": "transpose",
     "pow": "power",
     "rad2deg": "rad2deg",
     "sub": "subtract",
@@ -210,6 +210,11 @@ def _fill(x: Tensor, value: Any) -> None:
     x[...] = value
 
 
+def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
+    """The slices along `axis` (the elements, without one) where `condition` is true."""
+    return indexing.compress(condition, x, axis)
+
+
 def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function of the namespace as a method."""
 
@@ -242,7 +247,7 @@ def install_methods(namespace: Mapping[str, Any]) -> None:
     Tensor.size = property(_size)
     Tensor.itemsize = property(lambda x: x.dtype.itemsize)
     Tensor.nbytes = property(lambda x: x.dtype.itemsize * _size(x))
-    Tensor.view, Tensor.t, Tensor.fill = _view, _t, _fill
+    Tensor.view, Tensor.t, Tensor.fill, Tensor.compress = _view, _t, _fill, _compress
     Tensor.dim = lambda x: x.ndim
     Tensor.numel = lambda x: int(_size(x))
     Tensor.__round__ = lambda x, decimals=0: namespace["round"](x, decimals)

@@ -22,10 +22,11 @@ from codegen.errors import CodegenError
 from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import ArrayType, ShapeError, broadcast, kind
+from codegen.types import ArrayType, broadcast, kind
+from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
-from tracegrad.errors import ArgumentError, DTypeError
-from tracegrad.ops.arguments import synonyms
+from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import (
     arange_in,
     arange_of,
@@ -190,7 +191,7 @@ def _updated_type(
         sizes.same(a, b)
         for a, b in zip(broadcast(sizes, [value.shape[extra:], target]), target, strict=True)
     ):
-        raise ShapeError(
+        raise ShapeMismatch(
             f"a value of shape {_shown(sizes, value.shape)} does not broadcast to the places of "
             f"shape {_shown(sizes, target)} that it is assigned to"
         )
@@ -551,13 +552,11 @@ def take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
     if mode != "raise":
-        indices = _within(indices, extent_like(x, shape_of(x)[axis], "int64"), mode)
+        indices = _within(as_array(indices), extent_like(x, shape_of(x)[axis], "int64"), mode)
     return getitem(x, (*[slice(None)] * axis, indices))
 
 
 def _within(indices: Any, length: Any, mode: str) -> Any:
-    if isinstance(indices, list | tuple):
-        indices = np.asarray(indices)
     match mode:
         case "wrap":
             return remainder(indices, length)
@@ -582,7 +581,7 @@ def _along(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
 
 def _take_along_type(sizes: Sizes, x: ArrayType, indices: ArrayType, axis: int) -> ArrayType:
     if x.ndim != indices.ndim:
-        raise ShapeError(f"indices have {indices.ndim} axes, the array has {x.ndim}")
+        raise ShapeMismatch(f"indices have {indices.ndim} axes, the array has {x.ndim}")
     own = [shape[:axis] + shape[axis + 1 :] for shape in (x.shape, indices.shape)]
     others = broadcast(sizes, own)
     return ArrayType(x.dtype, (*others[:axis], indices.shape[axis], *others[axis:]))
@@ -609,17 +608,13 @@ def take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
     """The elements at these indices along `axis`, one for each place of `indices`."""
     if axis is None:
         x, axis = ravel(x), 0
-    if isinstance(indices, list | tuple):
-        indices = np.asarray(indices)
-    return take_along(x, indices, axis=one_axis(axis, ndim_of(x)))
+    return take_along(x, as_array(indices), axis=one_axis(axis, ndim_of(x)))
 
 
 @synonyms
 def put_along_axis(x: Any, indices: Any, values: Any, axis: Any) -> None:
     """Writes `values` into the Tensor `x` at these indices along `axis`."""
-    if isinstance(indices, list | tuple):
-        indices = np.asarray(indices)
-    x[_along(x, indices, one_axis(axis, ndim_of(x)))] = values
+    x[_along(x, as_array(indices), one_axis(axis, ndim_of(x)))] = values
 
 
 @synonyms
@@ -628,12 +623,12 @@ def compress(condition: Any, x: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
-    return getitem(x, (*[slice(None)] * axis, not_equal(condition, 0)))
+    return getitem(x, (*[slice(None)] * axis, not_equal(as_array(condition), 0)))
 
 
 def extract(condition: Any, x: Any) -> Any:
     """The elements of `x` where `condition` is true."""
-    return getitem(ravel(x), not_equal(ravel(condition), 0))
+    return getitem(ravel(x), not_equal(ravel(as_array(condition)), 0))
 
 
 # -- where something is true --------------------------------------------------------------------

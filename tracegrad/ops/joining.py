@@ -16,9 +16,10 @@ from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import ArrayType, ShapeError, promote, shape_text
+from codegen.types import ArrayType, promote, shape_text
+from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import apply_in, dtype_of, is_number, ndim_of, shape_of
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import synonyms
 from tracegrad.ops.creation import arange_in, bare, dims_of_shape, dtype_name, ones_of_shape
 from tracegrad.ops.elementwise import alias, astype, where
@@ -60,7 +61,7 @@ def _concatenated(sizes: Sizes, *arrays: ArrayType, axis: int, length: Dim | Non
             for i, (a, b) in enumerate(zip(first.shape, x.shape, strict=True))
         )
         if not matches:
-            raise ShapeError(
+            raise ShapeMismatch(
                 f"concatenate: {shape_text(sizes, first.shape)} and {shape_text(sizes, x.shape)} "
                 f"differ in more than axis {axis}"
             )
@@ -99,7 +100,7 @@ def _stacked(sizes: Sizes, *arrays: ArrayType, axis: int) -> ArrayType:
     first = arrays[0]
     for x in arrays[1:]:
         if x.ndim != first.ndim or not all(map(sizes.same, first.shape, x.shape)):
-            raise ShapeError(
+            raise ShapeMismatch(
                 f"stack: arrays must have one shape, not {shape_text(sizes, first.shape)} and "
                 f"{shape_text(sizes, x.shape)}"
             )
@@ -235,7 +236,7 @@ def _split_type(sizes: Sizes, x: ArrayType, at: Any, axis: int) -> tuple[ArrayTy
     if isinstance(at, int):
         each = sz.quotient(length, at)
         if not sizes.same(sz.mul([each, at]), length):
-            raise ShapeError(
+            raise ShapeMismatch(
                 f"split: an axis of length {shape_text(sizes, (length,))[1:-2]} has no {at} equal "
                 "parts: use array_split"
             )
@@ -328,7 +329,7 @@ def _unstack_text(attributes: Mapping[str, Any]) -> Spelling:
 
 def _unstacked(sizes: Sizes, x: ArrayType, axis: int, count: int) -> tuple[ArrayType, ...]:
     if not sizes.same(x.shape[axis], count):
-        raise ShapeError(f"unstack: axis {axis} is not of length {count}")
+        raise ShapeMismatch(f"unstack: axis {axis} is not of length {count}")
     return (ArrayType(x.dtype, (*x.shape[:axis], *x.shape[axis + 1 :])),) * count
 
 
@@ -361,7 +362,7 @@ def _repeated(sizes: Sizes, x: ArrayType, repeats: Any, axis: int | None) -> Arr
     if isinstance(repeats, int):
         return _with_length(x, a, sz.mul([x.shape[a], repeats]))
     if not sizes.same(x.shape[a], len(repeats)):
-        raise ShapeError(
+        raise ShapeMismatch(
             f"repeat: {len(repeats)} repeats for an axis of length "
             f"{shape_text(sizes, x.shape[a : a + 1])[1:-2]}"
         )

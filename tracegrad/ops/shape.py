@@ -18,6 +18,7 @@ from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, broadcast
+from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, SIZES, apply_in, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
@@ -103,7 +104,10 @@ def sizes_of(operands: Sequence[Any]) -> Sizes:
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     """The arrays repeated to the shape that they broadcast to together."""
     shapes = [shape_of(x) for x in arrays]
-    whole = broadcast(sizes_of(arrays), shapes)
+    try:
+        whole = broadcast(sizes_of(arrays), shapes)
+    except ShapeMismatch as error:
+        raise ShapeError(f"broadcast_arrays: {error}") from None
     like = next((x for x in arrays if type(x) in HANDLERS), None)
     return tuple(
         alias(x) if shape == whole else apply_in(like, broadcast_to_shape, {"shape": whole}, x)
@@ -201,7 +205,7 @@ def _squeezed(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:
     axes = (axis,) if isinstance(axis, int) else axis
     for a in axes:
         if not sizes.is_one(x.shape[a]):
-            raise ShapeError(f"squeeze: axis {a} has a length other than 1")
+            raise ShapeMismatch(f"squeeze: axis {a} has a length other than 1")
         sizes.fix(sizes.resolve(x.shape[a]))
     return x.with_shape([d for i, d in enumerate(x.shape) if i not in axes])
 
