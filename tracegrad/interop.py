@@ -153,15 +153,24 @@ def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
 
 
 def _call(shown: str, function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """Calls it, when it takes these arguments."""
+    """Calls it; where it does not take these arguments, says which it takes."""
     try:
-        inspect.signature(function).bind(*args, **kwargs)
+        return function(*args, **kwargs)
     except TypeError as error:
+        if isinstance(error, TracegradError) or _takes(function, args, kwargs):
+            raise
         taken = ", ".join(inspect.signature(function).parameters)
         raise TracegradError(f"{shown} of Tensors: {error}; it takes ({taken})") from None
+
+
+def _takes(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> bool:
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
     except ValueError:
-        pass  # without a signature: the call itself will tell
-    return function(*args, **kwargs)
+        return True  # it has no signature to judge by
+    return True
 
 
 def _no_counterpart(shown: str) -> TracegradError:

@@ -99,13 +99,14 @@ def load(source: Source) -> Callable[..., Any]:
 
 
 def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
-    """Runs a graph op by op on arrays, without generating anything: what compiled code must equal."""
+    """Runs a graph op by op on arrays, generating nothing: what compiled code must equal."""
     values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     sizes = _lengths(graph, inputs)
     for node in graph.nodes:
         match node:
             case Constant(value, result):
-                values[result] = value if result.type.weak else np.dtype(result.type.dtype).type(value)
+                strong = np.dtype(result.type.dtype).type
+                values[result] = value if result.type.weak else strong(value)
             case Call(op, operands, attributes, results):
                 concrete = {name: _concrete(v, sizes, graph) for name, v in attributes}
                 out = op.kernel(concrete)(*(values[v] for v in operands), **concrete)  # type: ignore[attr-defined]

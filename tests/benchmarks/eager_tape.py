@@ -98,7 +98,13 @@ SETUPS = {
         "make = lambda: torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64, requires_grad=True)\n"
     ),
 }
-CHAIN = "def chain(x):\n    a = x\n    for _ in range({ops} // 2):\n        a = (a * x) + x\n    return a\n"
+CHAIN = """
+def chain(x):
+    a = x
+    for _ in range({ops} // 2):
+        a = (a * x) + x
+    return a
+"""
 
 
 def memory(name, ops=200, graphs=400):
@@ -109,7 +115,7 @@ def memory(name, ops=200, graphs=400):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=31)
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)

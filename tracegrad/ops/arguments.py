@@ -1,4 +1,4 @@
-"""Arguments as users write them enter, what records take leaves: arrays, dtypes, axis names."""
+"""Arguments as users write them enter, what records take leaves: arrays, names of arguments."""
 
 from __future__ import annotations
 
@@ -37,11 +37,6 @@ def synonyms(function: F) -> F:
 def as_array(x: Any) -> Any:
     """The operand, an array where it is a list; Python numbers become arrays where ops need it."""
     return np.asarray(x) if isinstance(x, list | tuple) else x
-
-
-def dtype_name(dtype: Any) -> str:
-    """A dtype as users give it (``float``, ``np.float32``, ``"int8"``) as the name records take."""
-    return np.dtype(dtype).name
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -212,6 +212,15 @@ getitem_basic = define(
     traits=VIEW,
     doc="x[index] of ints, slices, None and Ellipsis: a view.",
 )
+element = define(
+    "element",
+    "x[index]",
+    operands="x *arrays",
+    infer=_basic_type,
+    vjp=lambda ct, y, x, index: (scatter(ct, x, index=index),),
+    attributes={"index": ...},
+    doc="x[i, j] of an int for every axis: a number, which shares no memory.",
+)
 
 
 def _gather_vjp(ct: Any, y: Any, x: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
@@ -231,7 +240,11 @@ gather = define(
 
 def getitem_at(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
     """``x[index]`` of a normalized index."""
-    return gather(x, *arrays, index=index, **at) if arrays else getitem_basic(x, index=index)
+    if arrays:
+        return gather(x, *arrays, index=index, **at)
+    numbers = [item for item in index.items if isinstance(item, int)]
+    single = len(numbers) == len(index.items) == ndim_of(x)
+    return (element if single else getitem_basic)(x, index=index)
 
 
 def _scatter_text(attributes: Mapping[str, Any]) -> Spelling:
@@ -353,7 +366,7 @@ add_at = define(
     traits=(Trait.UPDATE,),
     doc="x with value added at x[index], once for each time that a place is named.",
 )
-INDEXED = (getitem_basic, gather, set_at, add_at)
+INDEXED = (getitem_basic, element, gather, set_at, add_at)
 """The ops whose attribute `index` is applied to their first operand."""
 
 
@@ -468,6 +481,8 @@ def _places_of(x: Any, mask: Any) -> list[Any]:
 
 def getitem(x: Any, key: Any) -> Any:
     """``x[key]`` with everything that NumPy's brackets take."""
+    if type(key) is int:  # the usual case, without the search for others
+        return (element if x.ndim == 1 else getitem_basic)(x, index=Subscript((key,)))
     arrays, at = normalize(x, key)
     if not arrays:
         items = at["index"].items

@@ -18,13 +18,14 @@ from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, broadcast, promote, shape_text
 from codegen.types import ShapeError as MismatchError
-from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import dtype_of, ndim_of, shape_of, type_of
 from tracegrad.errors import ShapeError
-from tracegrad.ops.arguments import as_array, dtype_name, refuse_out, synonyms
+from tracegrad.ops.arguments import as_array, refuse_out, synonyms
+from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype, conj, is_complex, multiply, where
 from tracegrad.ops.indexing import scatter_into
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.reductions import identity_mask, sum_over
+from tracegrad.ops.reductions import diagonal_mask, sum_over
 from tracegrad.ops.rules import contraction, sum_dtype
 from tracegrad.ops.shape import (
     broadcast_to_shape,
@@ -323,7 +324,9 @@ def einsum(subscripts: Any, *operands: Any, out: None = None, dtype: Any = None,
     if dtype is not None:
         arrays = [astype(x, dtype=dtype_name(dtype)) for x in arrays]
     terms, output = _explicit(subscripts, [ndim_of(x) for x in arrays])
-    return contract(terms, output, arrays)
+    result = contract(terms, output, arrays)
+    common, _ = promote([type_of(x) for x in arrays])  # which sums of small integers exceed
+    return result if dtype_of(result) == common else astype(result, dtype=common)
 
 
 def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
@@ -521,8 +524,7 @@ def _from(ct: Any, start: int, length: Dim) -> Any:
 
 def _masked(values: Any, like: Any, rows: Dim, columns: Dim, offset: int) -> Any:
     """`values` on one diagonal of the last two axes, 0 elsewhere."""
-    attributes = {"rows": rows, "columns": columns, "offset": offset}
-    return where(apply_in(like, identity_mask, attributes), values, 0.0)
+    return where(diagonal_mask(like, rows, columns, offset), values, 0.0)
 
 
 def _on_axes(x: Any, axis1: int, axis2: int) -> Any:

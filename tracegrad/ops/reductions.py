@@ -16,8 +16,8 @@ from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
-from tracegrad.ops.arguments import as_array, dtype_name, refuse_out, synonyms
-from tracegrad.ops.creation import count, full_of
+from tracegrad.ops.arguments import as_array, refuse_out, synonyms
+from tracegrad.ops.creation import count, dtype_name, eye_of, full_of, tri_of
 from tracegrad.ops.elementwise import (
     absolute,
     as_inexact,
@@ -455,26 +455,16 @@ def allclose(
 
 # -- products -----------------------------------------------------------------------------------
 
-identity_mask = define(
-    "identity_mask",
-    lambda attributes: spell(
-        "np.eye(rows, k=offset, dtype=bool)"
-        if attributes["rows"] == attributes["columns"]
-        else "np.eye(rows, columns, k=offset, dtype=bool)"
-    ),
-    operands="",
-    infer=lambda sizes, rows, columns, offset: ArrayType("bool", (rows, columns)),
-    attributes={"rows": ..., "columns": ..., "offset": 0},
-    traits=(Trait.C_ORDER,),
-    differentiable=False,
-    doc="True on one diagonal of a matrix.",
-)
+
+def diagonal_mask(like: Any, rows: Dim, columns: Dim, offset: int = 0) -> Any:
+    """True on one diagonal of a matrix, in the algebra of `like`."""
+    return apply_in(like, eye_of, {"rows": rows, "columns": columns, "k": offset, "dtype": "bool"})
 
 
 def _on_diagonal(x: Any) -> Any:
     """True where the first two indices are equal, for arrays with one axis more than `x` has."""
     n, ndim = shape_of(x)[0], ndim_of(x)
-    mask = apply_in(x, identity_mask, {"rows": n, "columns": n, "offset": 0})
+    mask = diagonal_mask(x, n, n)
     return mask if ndim == 1 else expand_axes(mask, axis=_after_two(ndim))
 
 
@@ -586,8 +576,8 @@ def _cumprod_pullback_vjp(
     back = tuple(order.index(i) for i in range(len(order)))
     ct, x, g = (permute_dims(v, order) for v in (ct, x, g))
     n, ndim = shape_of(x)[0], ndim_of(x)
-    eye = apply_in(x, identity_mask, {"rows": n, "columns": n, "offset": 0})
-    within = cumsum_along(eye, axis=1) > 0  # [k, i]: x[k] is a factor of the product y[i]
+    beyond = apply_in(x, tri_of, {"rows": n, "columns": n, "k": -1, "dtype": "bool"})
+    within = logical_not(beyond)  # [k, i]: x[k] is a factor of the product y[i]
     if ndim > 1:
         within = expand_axes(within, axis=_after_two(ndim))
     factors = _where(within, expand_axes(x, axis=1), 1.0)
