@@ -224,9 +224,9 @@ def _age(name: str | None) -> int:
 
 def _complexity(dim: Dim) -> tuple[bool, bool, int, str]:
     """Numbers before symbols before what is composed."""
-    symbolic = isinstance(dim, Size)
     text = str(dim)
-    return symbolic, symbolic and dim.symbol() is None, len(text), text
+    composed = isinstance(dim, Size) and dim.symbol() is None
+    return isinstance(dim, Size), composed, len(text), text
 
 
 class Sizes:
@@ -333,17 +333,17 @@ class Sizes:
 
     def _keep(self, a: Dim, b: Dim) -> None:
         """Of two lengths that no symbol's value makes equal, the simpler stands for the other."""
-        pairs = [*self.unsolved.items(), (a, b)]
-        for _ in pairs:  # until each is in terms of the others
+        pairs = [(a, b), *self.unsolved.items()]
+        for sweep in range(len(pairs) + 2):  # forth and back until each is in terms of the others
             self.unsolved.clear()
             for pair in pairs:
                 a, b = map(self.resolve, pair)
                 if a != b:
                     simple, composed = sorted((a, b), key=_complexity)
                     self.unsolved[composed] = simple
-            if pairs == list(self.unsolved.items()):
+            before, pairs = pairs, list(self.unsolved.items())[::-1]
+            if sweep and set(before) == set(pairs):
                 return
-            pairs = list(self.unsolved.items())[::-1]
 
     def _learn(self, name: str, dim: Dim) -> None:
         """From here on the symbol is `dim`, also in what is known of other symbols."""

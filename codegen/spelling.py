@@ -241,10 +241,10 @@ def _render(node: ast.expr, holes: Holes) -> Fragment:
         case ast.Attribute(value, attribute):
             return Fragment(f"{_base(value, holes)}.{attribute}")
         case ast.Subscript(value, index):
-            inner = _render(index, holes).text
+            between = _render(index, holes).text
             if isinstance(index, ast.Tuple) and index.elts:
-                inner = inner[1:-1]
-            return Fragment(f"{_base(value, holes)}[{inner}]")
+                between = between[1:-1]
+            return Fragment(f"{_base(value, holes)}[{between}]")
         case ast.Tuple(elements):
             texts = [_render(element, holes).text for element in elements]
             return Fragment(f"({', '.join(texts)}{',' if len(texts) == 1 else ''})")

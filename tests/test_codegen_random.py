@@ -133,7 +133,8 @@ class Grower:
         """A name or none, on this line or the next; once in the backward part always there."""
         self.line += self.one([0, 0, 1])
         self.section = self.section or self.one(["", "", "", "", "", "backward"])
-        name, final = self.one([(None, False), ("a", True), ("a", False), ("h", True), ("h", False)])
+        name = self.one([None, "a", "a", "h", "h"])
+        final = name is not None and self.draw(st.booleans())
         line = self.one([0, self.line])
         return Origin(name, final, "model.py", line, f"line {line}", None, self.section)
 

@@ -234,6 +234,18 @@ def test_an_equality_that_no_symbol_can_hold_is_kept_as_it_is():
     assert sizes.fix(a) == 2 and not sizes.unsolved
 
 
+def test_equalities_of_composed_lengths_are_kept_in_terms_of_each_other():
+    sizes = Sizes()
+    a, b = sizes.new(0), sizes.new(0)
+    every_other = slice_length(mul([2, a]), slice(None, None, 2))
+    assert sizes.same(every_other, mul([2, a]))
+    assert sizes.same(mul([2, a]), slice_length(b, slice(1, None)))
+    assert sizes.same(every_other, slice_length(b, slice(1, None)))
+    assert len(sizes.guards) == 2
+    assert sizes.equal(add(every_other, 1), add(mul([2, a]), 1))
+    assert sizes.equal(mul([3, every_other]), mul([3, slice_length(b, slice(1, None))]))
+
+
 def test_a_length_that_depends_on_data_is_looked_at_before_anything_is_assumed_of_it():
     looked = []
     sizes = Sizes()
@@ -283,6 +295,7 @@ def test_guards_say_all_that_was_assumed(pairs, seen, other):
     equal = [pair for pair in pairs if sizes.same(*pair)]
     for a, b in equal:
         assert value(a, seen) == value(b, seen)
+        assert Settled(sizes).same(a, b)
     there = Sizes(other)
     if all(operator.eq(*map(there.value, pair)) for pair in sizes.guards):
         assert all(operator.eq(*map(there.value, pair)) for pair in equal)

@@ -53,7 +53,7 @@ def comes_back(graph, ops=toy.OPS):
 
 TEXTS = {
     "lengths": """
-        graph f(x: float64[n0, 2, 1 + n0], y: float32[2*n0*n3], z: bool[length(n0, 1, None, None)]) {
+        graph f(x: float64[n0, 2, 1 + n0], y: float32[2*n0*n3], z: bool[length(n0, 1, None, 2)]) {
           %a = exp(%x)
           %b = sum(%y, axis=None, keepdims=False)
           return %a, %b, %z
@@ -186,7 +186,8 @@ LENGTH = st.recursive(
     max_leaves=4,
 )
 SLICE = st.builds(slice, BOUND, BOUND, BOUND)
-ITEM = st.one_of(st.integers(-9, 9), st.none(), st.just(...), SLICE, st.builds(Slot, st.integers(0, 3)))
+PLACE = st.builds(Slot, st.integers(0, 3))
+ITEM = st.one_of(st.integers(-9, 9), st.none(), st.just(...), SLICE, PLACE)
 SIMPLE = st.one_of(
     st.none(),
     st.booleans(),
@@ -198,7 +199,7 @@ SIMPLE = st.one_of(
     SLICE,
     LENGTH,
     st.lists(ITEM, max_size=4).map(lambda items: Subscript(tuple(items))),
-    st.builds(Slot, st.integers(0, 3)),
+    PLACE,
 )
 ATTRIBUTE = st.recursive(SIMPLE, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=6)
 

@@ -85,17 +85,17 @@ def test_values_are_made_once():
 
 def test_outputs_are_made():
     graph = sound()
-    broken(graph.replace(outputs=(stranger(),)), r"output <z: float64\[\]> is not made by the graph")
+    broken(graph.replace(outputs=(stranger(),)), r"output <z: float64\[\]> is not made by the")
 
 
 def test_calls_have_the_declared_attributes():
     graph = sound()
     declared = r"declared \('axis', 'keepdims'\)"
     broken(with_node(graph, 3, attributes=()), rf"sum: attributes \(\), {declared}")
-    given = (("keepdims", False), ("axis", None))
-    broken(with_node(graph, 3, attributes=given), rf"sum: attributes \('keepdims', 'axis'\), {declared}")
-    unset = (("axis", ...), ("keepdims", False))
-    broken(with_node(graph, 3, attributes=unset), "sum: the attribute 'axis' has no value")
+    swapped = with_node(graph, 3, attributes=(("keepdims", False), ("axis", None)))
+    broken(swapped, rf"sum: attributes \('keepdims', 'axis'\), {declared}")
+    unset = with_node(graph, 3, attributes=(("axis", ...), ("keepdims", False)))
+    broken(unset, "sum: the attribute 'axis' has no value")
 
 
 def test_calls_have_the_declared_number_of_operands():
@@ -194,7 +194,7 @@ def test_the_frame_reads_every_input():
     ("lines", "message"),
     [
         ("%a = exp(%x, reuse=0)", "exp: reuses memory that the graph does not own: <x"),
-        ("%c = constant(2.5)\n%a = mul(%c, %y, reuse=0)", "mul: reuses memory that the graph does not"),
+        ("%c = constant(2.5)\n%a = mul(%c, %y, reuse=0)", "mul: reuses memory that the graph"),
         ("%b = sum(%x, axis=0, keepdims=False)\n%a = add(%b, %x, reuse=0)", "add: cannot reuse <b"),
         ("%b = exp(%x)\n%a = greater(%b, %x, reuse=0)", r"greater: cannot reuse <b.*> for bool"),
         ("%b = exp(%x)\n%a = transpose(%b, reuse=0)", "transpose: cannot reuse <b"),
@@ -210,7 +210,8 @@ def test_reused_memory_is_free(lines, message):
 
 
 def test_an_output_is_not_overwritten():
-    graph = toy.graph("graph f(x: float64[n0]) {\n  %a = exp(%x)\n  %b = sin(%a, reuse=0)\n  return %a\n}")
+    lines = "  %a = exp(%x)\n  %b = sin(%a, reuse=0)\n  return %a\n"
+    graph = toy.graph(f"graph f(x: float64[n0]) {{\n{lines}}}")
     broken(graph, "sin: reuses <a.*, which is read later")
 
 

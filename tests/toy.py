@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from codegen import ArrayType, Client, Graph, Op, ShapeError, Spelling, Subscript, Trait, parse, spell
+from codegen import (
+    ArrayType,
+    Client,
+    Graph,
+    Op,
+    ShapeError,
+    Spelling,
+    Subscript,
+    Trait,
+    parse,
+    spell,
+)
 from codegen import sizes as sz
 from codegen.ir import Call, Constant
 from codegen.load import kernel

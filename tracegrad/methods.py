@@ -106,10 +106,11 @@ def install(cls: Any) -> None:
 
 for _cls in (Tensor, Staged):
     install(_cls)
-Staged.__getitem__ = indexing.getitem  # type: ignore[attr-defined]
+Staged.__getitem__ = indexing.getitem  # type: ignore[misc]
 
 # -- methods ------------------------------------------------------------------------------------
 
+# fmt: off
 NUMPY = (
     "all", "any", "argmax", "argmin", "astype", "clip", "conj", "copy", "cumprod", "cumsum",
     "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp",
@@ -126,6 +127,7 @@ PYTORCH = (
     "remainder", "roll", "sigmoid", "sign", "sin", "sinc", "sinh", "softmax", "split", "sqrt",
     "square", "tan", "tanh", "tile", "tril", "triu", "trunc", "unstack",
 )
+# fmt: on
 """Methods that Tensors have besides: functions of the namespace under their own names."""
 
 RENAMED = {
@@ -215,6 +217,22 @@ def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
     return indexing.compress(condition, x, axis)
 
 
+OWN: dict[str, Any] = {
+    "compress": _compress,
+    "dim": lambda x: x.ndim,
+    "fill": _fill,
+    "imag": property(ew.imag),
+    "itemsize": property(lambda x: x.dtype.itemsize),
+    "nbytes": property(lambda x: x.dtype.itemsize * _size(x)),
+    "numel": lambda x: int(_size(x)),
+    "real": property(ew.real),
+    "size": property(_size),
+    "t": _t,
+    "view": _view,
+}
+"""What Tensors have besides that is not just a function of the namespace."""
+
+
 def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function of the namespace as a method."""
 
@@ -242,12 +260,6 @@ def install_methods(namespace: Mapping[str, Any]) -> None:
         raise AttributeError(f"methods without a function in the namespace: {', '.join(missing)}")
     for name, function in METHODS.items():
         setattr(Tensor, name, _bound(namespace[function], name))
-    for name, part in (("real", ew.real), ("imag", ew.imag)):
-        setattr(Tensor, name, property(part))
-    Tensor.size = property(_size)
-    Tensor.itemsize = property(lambda x: x.dtype.itemsize)
-    Tensor.nbytes = property(lambda x: x.dtype.itemsize * _size(x))
-    Tensor.view, Tensor.t, Tensor.fill, Tensor.compress = _view, _t, _fill, _compress
-    Tensor.dim = lambda x: x.ndim
-    Tensor.numel = lambda x: int(_size(x))
-    Tensor.__round__ = lambda x, decimals=0: namespace["round"](x, decimals)
+    for name, member in OWN.items():
+        setattr(Tensor, name, member)
+    Tensor.__round__ = _bound(namespace["round"], "__round__")  # type: ignore[attr-defined]

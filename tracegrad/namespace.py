@@ -34,7 +34,7 @@ from tracegrad.methods import install_methods as _install_methods
 from tracegrad.methods import power
 from tracegrad.ops.creation import *
 from tracegrad.ops.elementwise import *
-from tracegrad.ops.indexing import *
+from tracegrad.ops.indexing import *  # type: ignore[assignment]  # `where` of one argument too
 from tracegrad.ops.joining import *
 from tracegrad.ops.linear import *
 from tracegrad.ops.reductions import *

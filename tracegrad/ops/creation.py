@@ -135,9 +135,7 @@ def _arange_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(f"np.arange({given}, dtype=dtype)")
 
 
-def _arange_type(
-    sizes: Sizes, start: Any, stop: Any, step: Any, dtype: str | None
-) -> ArrayType:
+def _arange_type(sizes: Sizes, start: Any, stop: Any, step: Any, dtype: str | None) -> ArrayType:
     if isinstance(stop, Size):
         return ArrayType(dtype or "int64", (sz.add(stop, -start),))
     length = max(0, math.ceil((stop - start) / step))
@@ -259,8 +257,9 @@ def dtype_name(dtype: Any) -> str:
 
 def _asked(lengths: tuple[Any, ...], shape: Any, dtype: Any) -> dict[str, Any]:
     """``zeros(3, 4)``, ``zeros((3, 4))``, ``zeros((3, 4), float)`` and ``zeros(shape=(3, 4))``."""
-    if len(lengths) == 2 and isinstance(lengths[1], type | str | np.dtype):
-        lengths, dtype = lengths[:1], lengths[1]
+    match lengths:
+        case (first, (type() | str() | np.dtype()) as given):
+            lengths, dtype = (first,), given
     if shape is None:
         shape = lengths[0] if len(lengths) == 1 else lengths
     elif lengths:
@@ -463,9 +462,7 @@ def _rectangle(rows: Any, columns: Any, k: Any, dtype: Any) -> dict[str, Any]:
     return {"rows": rows, "columns": columns, "k": as_int(k), "dtype": name}
 
 
-def asarray(
-    data: Any, dtype: Any = None, copy: bool | None = None, device: Any = None
-) -> Any:
+def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any = None) -> Any:
     """The data as a Tensor, sharing memory where it can (never with ``copy=True``)."""
     if type(data) in HANDLERS:
         if dtype is not None and dtype_name(dtype) != dtype_of(data):

@@ -212,6 +212,16 @@ getitem_basic = define(
     traits=VIEW,
     doc="x[index] of ints, slices, None and Ellipsis: a view.",
 )
+getitem_copy = define(
+    "getitem_copy",
+    "x[index].copy()",
+    jax="x[index]",
+    operands="x *arrays",
+    infer=_basic_type,
+    vjp=lambda ct, y, x, index: (scatter(ct, x, index=index),),
+    attributes={"index": ...},
+    doc="x[index] of ints, slices, None and Ellipsis in memory of its own.",
+)
 element = define(
     "element",
     "x[index]",
@@ -242,9 +252,12 @@ def getitem_at(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
     """``x[index]`` of a normalized index."""
     if arrays:
         return gather(x, *arrays, index=index, **at)
+    return (element if _is_element(x, index) else getitem_basic)(x, index=index)
+
+
+def _is_element(x: Any, index: Subscript) -> bool:
     numbers = [item for item in index.items if isinstance(item, int)]
-    single = len(numbers) == len(index.items) == ndim_of(x)
-    return (element if single else getitem_basic)(x, index=index)
+    return len(numbers) == len(index.items) == ndim_of(x)
 
 
 def _scatter_text(attributes: Mapping[str, Any]) -> Spelling:
@@ -310,14 +323,21 @@ def _copied(attributes: Mapping[str, Any]) -> str:
     return f"out = {'np.array(x)' if of_scalars else 'x.copy()'}"
 
 
+def _taken_out(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
+    """``x[index]`` in memory of its own, so that writing to `x` needs no copy of the whole."""
+    if arrays or _is_element(x, index):
+        return getitem_at(x, *arrays, index=index, **at)
+    return getitem_copy(x, index=index)
+
+
 def _set_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
-    rest = set_at(ct, 0.0, *arrays, **at)
     if at["counts"] and len(arrays) == len(at["index"].items) == 1 and ndim_of(value) == 0:
         taken = choose(_over(arrays[0], ct), ct, 0.0)  # summed over the whole, whatever the count
     else:
-        taken = getitem_at(ct, *arrays, **at)
+        taken = _taken_out(ct, *arrays, **at)
         if at["repeats"]:
             taken = choose(_last_writes(ct, taken, *arrays, **at), taken, 0.0)
+    rest = set_at(ct, 0.0, *arrays, **at)  # after what is taken, so that it may be done in place
     return rest, taken, *([None] * len(arrays))
 
 
@@ -366,7 +386,7 @@ add_at = define(
     traits=(Trait.UPDATE,),
     doc="x with value added at x[index], once for each time that a place is named.",
 )
-INDEXED = (getitem_basic, element, gather, set_at, add_at)
+INDEXED = (getitem_basic, getitem_copy, element, gather, set_at, add_at)
 """The ops whose attribute `index` is applied to their first operand."""
 
 

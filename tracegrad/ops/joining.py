@@ -514,8 +514,9 @@ def _pad_vjp(ct: Any, y: Any, x: Any, pad_width: Any, mode: str, value: Any) -> 
         shape[axis] = length
         source = pad_with(arange_in(ct, length), pad_width=(pair,), mode=mode, value=0)
         index = Subscript((*[slice(None)] * axis, Slot(0)))
-        whole = {"shape": tuple(shape), "dtype": dtype_of(ct)}
-        ct = scatter_into(ct, source, index=index, repeats=True, **whole)
+        ct = scatter_into(
+            ct, source, index=index, repeats=True, shape=tuple(shape), dtype=dtype_of(ct)
+        )
     return (ct,)
 
 
@@ -548,9 +549,7 @@ inner_of = define(
     "inner_part",
     lambda attributes: spell(f"x[{_inner_brackets(attributes)}]"),
     infer=_inner_type,
-    vjp=lambda ct, y, x, pad_width: (
-        pad_with(ct, pad_width=pad_width, mode="constant", value=0),
-    ),
+    vjp=lambda ct, y, x, pad_width: (pad_with(ct, pad_width=pad_width, mode="constant", value=0),),
     attributes={"pad_width": ...},
     traits=VIEW,
     doc="x without the margins that a `pad` gave it.",
@@ -585,9 +584,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
         for each axis.
     """
     ndim = ndim_of(x)
-    widths = tuple(
-        (as_int(a), as_int(b)) for a, b in _pairs(pad_width, ndim, "pad_width")
-    )
+    widths = tuple((as_int(a), as_int(b)) for a, b in _pairs(pad_width, ndim, "pad_width"))
     if any(n < 0 for pair in widths for n in pair):
         raise ShapeError(f"pad: margins cannot be negative: {pad_width}")
     if mode not in MODES:
@@ -601,9 +598,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     if np.ndim(getattr(constant_values, "_array", constant_values)):
         return _pad_each(x, widths, _pairs(constant_values, ndim, "constant_values"))
     inside = apply_in(x, ones_of_shape, {"shape": bare(shape_of(x)), "dtype": "bool"})
-    inside, middle = (
-        pad_with(a, pad_width=widths, mode=mode, value=0) for a in (inside, x)
-    )
+    inside, middle = (pad_with(a, pad_width=widths, mode=mode, value=0) for a in (inside, x))
     return where(inside, middle, astype(constant_values, dtype=dtype_of(x)))
 
 

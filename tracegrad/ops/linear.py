@@ -325,7 +325,7 @@ def einsum(subscripts: Any, *operands: Any, out: None = None, dtype: Any = None,
         arrays = [astype(x, dtype=dtype_name(dtype)) for x in arrays]
     terms, output = _explicit(subscripts, [ndim_of(x) for x in arrays])
     result = contract(terms, output, arrays)
-    common, _ = promote([type_of(x) for x in arrays])  # which sums of small integers exceed
+    common = promote([type_of(x) for x in arrays])[0]  # which sums of small integers exceed
     return result if dtype_of(result) == common else astype(result, dtype=common)
 
 
@@ -519,7 +519,7 @@ def _from(ct: Any, start: int, length: Dim) -> Any:
     behind = slice(start, None)
     index = Subscript((behind,) if ndim_of(ct) == 1 else (Ellipsis, behind))
     shape = (*shape_of(ct)[:-1], length)
-    return scatter_into(ct, index=index, counts=(), shape=shape, dtype=dtype_of(ct))
+    return scatter_into(ct, index=index, shape=shape, dtype=dtype_of(ct))
 
 
 def _masked(values: Any, like: Any, rows: Dim, columns: Dim, offset: int) -> Any:

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from codegen import sizes as sz
-from codegen.ir import Trait
 from codegen.sizes import Dim
-from codegen.spelling import Spelling, SpellingOf, spell
+from codegen.spelling import Spelling, SpellingOf, Subscript, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
@@ -36,7 +35,7 @@ from tracegrad.ops.elementwise import (
     sqrt,
     where,
 )
-from tracegrad.ops.indexing import getitem
+from tracegrad.ops.indexing import getitem, scatter_into, setitem
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
     axes_of,
@@ -632,6 +631,38 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return _run(cumprod_along, x, axis, dtype)
 
 
+def _cumulative(record: OpRecord, x: Any, axis: Any, dtype: Any, first: int | None) -> Any:
+    """The array API's running sums and products, which may start with what no element gives."""
+    x = as_array(x)
+    if axis is None and ndim_of(x) != 1:
+        raise ArgumentError(f"{record.name}: an array with {ndim_of(x)} axes needs axis=")
+    axis = one_axis(0 if axis is None else axis, ndim_of(x))
+    y = _run(record, x, axis, dtype)
+    if first is None:
+        return y
+    shape, before = shape_of(y), (slice(None),) * axis
+    longer = (*shape[:axis], sz.add(shape[axis], 1), *shape[axis + 1 :])
+    behind = Subscript((*before, slice(1, None)))
+    moved = scatter_into(y, index=behind, shape=longer, dtype=dtype_of(y))
+    return setitem(moved, (*before, 0), first) if first else moved
+
+
+@synonyms
+def cumulative_sum(
+    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The sums of the elements up to each one, along `axis`; `include_initial`: a 0 first."""
+    return _cumulative(cumsum_along, x, axis, dtype, 0 if include_initial else None)
+
+
+@synonyms
+def cumulative_prod(
+    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """The products of the elements up to each one, along `axis`; `include_initial`: a 1 first."""
+    return _cumulative(cumprod_along, x, axis, dtype, 1 if include_initial else None)
+
+
 # -- exponentials -------------------------------------------------------------------------------
 
 
@@ -898,6 +929,8 @@ __all__ = [
     "count_nonzero",
     "cumprod",
     "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "isclose",
     "log_softmax",
     "logsumexp",

@@ -24,7 +24,7 @@ from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import shape_tuple
 from tracegrad.ops.elementwise import alias
-from tracegrad.ops.record import define
+from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import axes_of, broadcast_shape, permuted, reshaped, same
 
 VIEW = (Trait.VIEW,)
@@ -163,7 +163,7 @@ def _reshape_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell("x.reshape(shape)")
 
 
-reshape_to = define(
+reshape_to: OpRecord = define(
     "reshape",
     _reshape_text,
     infer=reshaped,
@@ -243,7 +243,7 @@ def _expand_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(f"x[{brackets(dict.fromkeys(axes, 'None'))}]")
 
 
-expand_axes = define(
+expand_axes: OpRecord = define(
     "expand_dims",
     _expand_text,
     infer=_expanded,
@@ -294,7 +294,7 @@ def _transpose_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell("x.mT" if last_two_exchanged else "x.transpose(axes)")
 
 
-transpose_axes = define(
+transpose_axes: OpRecord = define(
     "transpose",
     _transpose_text,
     infer=permuted,
@@ -368,7 +368,7 @@ def _flip_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(f"x[{brackets(dict.fromkeys(attributes['axes'], '::-1'))}]")
 
 
-flip_axes = define(
+flip_axes: OpRecord = define(
     "flip",
     _flip_text,
     infer=same,
@@ -417,7 +417,7 @@ def _negated(shift: Any) -> Any:
     return -shift if isinstance(shift, int) else tuple(-s for s in shift)
 
 
-roll_by = define(
+roll_by: OpRecord = define(
     "roll",
     "np.roll(x, shift, axis=axis)",
     infer=same,

@@ -125,7 +125,7 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
-def write(tensor: Tensor, values: Any) -> None:
+def write(tensor: Any, values: Any) -> None:
     """Puts the values into the Tensor's own memory; this is not recorded."""
     with no_grad():
         tensor[...] = values

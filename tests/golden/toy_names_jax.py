@@ -1,0 +1,14 @@
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def f(a, b, c):
+    x = a + b
+    len_ = x * c
+    for_ = jnp.exp(len_)
+    jnp_2 = jnp.sin(for_)
+    x_2 = for_ - jnp_2
+    match_ = x * x_2
+    x_2 = match_ + len_
+    return x_2, jnp_2
