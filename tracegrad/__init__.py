@@ -9,8 +9,19 @@ array([2., 4.])
 
 # ruff: noqa: F401
 
-from tracegrad import autograd, config, errors, interop
+from tracegrad import (
+    autograd,
+    config,
+    conversions,
+    devices,
+    errors,
+    interop,
+    methods,
+    optim,
+    random,
+)
 from tracegrad.api import compile, grad, value_and_grad, vjp
+from tracegrad.autograd import inplace
 from tracegrad.autograd.engine import backward_source
 from tracegrad.autograd.modes import (
     enable_grad,
@@ -19,17 +30,18 @@ from tracegrad.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from tracegrad.devices import device
+from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
+from tracegrad.making import as_tensor, from_numpy, tensor
 from tracegrad.namespace import *  # noqa: F403
+from tracegrad.random import *  # noqa: F403
 from tracegrad.tensor import Tensor
 
 __version__ = "0.1.0"
 
+globals().update(DTYPES)  # tg.float32, tg.long, ...; PyTorch's tg.float is no name for this file
+devices.install(methods.BINARY, methods.COMPARISONS, methods.UNARY)
+conversions.install(Tensor)
+inplace.install(Tensor)
 
-def tensor(data, dtype=None, requires_grad=False):
-    """A Tensor with a copy of the data; see `Tensor`."""
-    return Tensor(data, dtype, requires_grad)
-
-
-autograd.load()
-
-del interop
+del DTYPES, conversions, inplace, interop, methods

@@ -17,7 +17,9 @@ from tracegrad.dispatch import apply
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, explained
 
-NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, bool, complex, np.int64})
+NUMBERS = frozenset({float, int, np.float64, np.float32, bool, complex, np.int64})
+"""Operands that nobody can change afterwards; NumPy arrays go the general way, which copies them."""
+
 _new_tensor = Tensor.__new__
 _new_node = Node.__new__
 
@@ -33,7 +35,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         elif kind in NUMBERS:
             b, nb = other, None
         else:
-            return apply(op, (self, other), EMPTY) if isinstance(other, OTHERS) else NotImplemented
+            return NotImplemented if not isinstance(other, OTHERS) else apply(op, (self, other), EMPTY)
         if STATE.special:
             return apply(op, (self, other), EMPTY)
         a = self._array
@@ -43,7 +45,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             raise explained(op, (self, other), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor._hooks = tensor.grad = None
+        tensor._traced = tensor._hooks = tensor._grad = None
         na = self._node
         if na is None and nb is None:
             tensor._node = None
@@ -64,7 +66,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def reflected_method(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind not in NUMBERS:
-            return apply(op, (other, self), EMPTY) if isinstance(other, OTHERS) else NotImplemented
+            return NotImplemented if not isinstance(other, OTHERS) else apply(op, (other, self), EMPTY)
         if STATE.special:
             return apply(op, (other, self), EMPTY)
         a = self._array
@@ -74,7 +76,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             raise explained(op, (other, self), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor._hooks = tensor.grad = None
+        tensor._traced = tensor._hooks = tensor._grad = None
         na = self._node
         if na is None:
             tensor._node = None
@@ -109,7 +111,7 @@ def unary(op: Any) -> Callable[[Any], Any]:
             raise explained(op, (self,), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor._hooks = tensor.grad = None
+        tensor._traced = tensor._hooks = tensor._grad = None
         na = self._node
         if na is None:
             tensor._node = None
@@ -141,7 +143,7 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
         array = kernel(a, **attributes)
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor._hooks = tensor.grad = None
+        tensor._traced = tensor._hooks = tensor._grad = None
         na = self._node
         if na is None or array.dtype.kind not in "fc":
             tensor._node = None

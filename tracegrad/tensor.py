@@ -1,14 +1,16 @@
 """Arrays enter, Tensors leave: arrays that remember which ops made them.
 
-A `Tensor` holds a NumPy array or scalar (``_array``), what made it (``_node``: None, `LEAF`, a tape
-node or one of its outputs), and, while a function is being traced, its value in the graph
-(``_traced``). Its operators and methods are made from the op table (`tracegrad.methods`); what
-stands here is what is not an op: conversions, looks at values and shapes, gradient bookkeeping.
+A `Tensor` holds a NumPy array or scalar, or an array on a device (``_array``), what made it
+(``_node``: None, `LEAF`, a tape node or one of its outputs), and, while a function is being traced,
+its value in the graph (``_traced``). Its operators and methods are made from the op table
+(`tracegrad.methods`, in place: `tracegrad.autograd.inplace`); what stands here is what is not an
+op: conversions, looks at values and shapes, gradient bookkeeping.
 """
 
 from __future__ import annotations
 
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,10 +20,16 @@ import numpy as np
 from codegen.errors import CodegenError
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak
+from tracegrad.arrays import array_for, shared_array_for, with_memory
+from tracegrad.autograd.foreign import foreign, note, plain
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
-from tracegrad.autograd.tape import LEAF, Node, Output, record
+from tracegrad.autograd.nodes import GradFn, shown_node
+from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, next_stamp, record
+from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
+from tracegrad.devices import Device, DeviceArray, kernel_on_device, where
 from tracegrad.dispatch import HANDLERS, SIZES, TYPES, array_type, is_number
+from tracegrad.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.errors import (
     ConversionError,
     DTypeError,
@@ -31,9 +39,9 @@ from tracegrad.errors import (
 )
 from tracegrad.ops.record import TABLE
 from tracegrad.points import capture, label
+from tracegrad.printing import text_of
 from tracegrad.state import STATE
 
-DEFAULT = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_), np.dtype(np.complex128)}
 READ: dict[str, Callable[[Any], Any]] = {
     "bool": bool,
     "int": int,
@@ -41,6 +49,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "complex": complex,
     "item": lambda value: value,
 }
+LARGE = 1 << 16  # bytes of a NumPy operand that is watched, not copied
 
 
 class Tensor:
@@ -49,11 +58,14 @@ class Tensor:
     Parameters
     ----------
     data : array_like
-        Nested numbers or an array; copied.
+        Nested numbers or an array; copied. Python's whole numbers become the default float dtype
+        (`tg.tensor` keeps them whole).
     dtype : str or numpy.dtype, optional
-        Default: NumPy's for the data; with `requires_grad` integers become the default float.
+        Default: that of the data.
     requires_grad : bool
         Whether ops on it are recorded and `backward` leaves a gradient in ``grad``.
+    copy : bool
+        False shares the memory of an array, as `tg.as_tensor` does.
 
     Examples
     --------
@@ -64,31 +76,28 @@ class Tensor:
     tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_array", "_hooks", "_node", "_traced", "grad")
+    __slots__ = ("__weakref__", "_aliases", "_array", "_grad", "_hooks", "_node", "_traced")
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
+    _aliases: list[weakref.ref[Tensor]]  # of Tensors that share memory by `detach`, else not set
     _array: Any
+    _grad: Tensor | None
     _hooks: dict[int, Callable[[Tensor], Any]] | None  # of a leaf; those of others: in the node
     _node: Any
     _traced: Any
-    grad: Tensor | None
 
     def __init__(
         self, data: Any, dtype: Any = None, requires_grad: bool = False, *, copy: bool = True
     ) -> None:
-        if isinstance(data, Tensor):
-            data = data._array
-        array = np.array(data, dtype=dtype) if copy else np.asarray(data, dtype=dtype)
-        if requires_grad and dtype is None and array.dtype.kind in "biu":
-            array = array.astype(np.float64)
-        if array.dtype.kind not in "biufc":
-            raise DTypeError(f"a Tensor holds numbers, not {array.dtype}")
+        array = array_for(data, dtype) if copy else shared_array_for(data, dtype)
+        if dtype is None and array.dtype.kind in "biu" and not hasattr(data, "dtype"):
+            array = array.astype(get_default_dtype())
         self._array = array
         self._node = None
         self._hooks = None
         self._traced = None
-        self.grad = None
+        self._grad = None
         if requires_grad:
             self.requires_grad = True
 
@@ -112,12 +121,26 @@ class Tensor:
 
     @property
     def dtype(self) -> np.dtype:
-        return np.asarray(self._array).dtype
+        array = self._array
+        found: np.dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
+        return found
 
     @property
     def size(self) -> int:
         """The number of elements; inside a traced function asking for it fixes the lengths."""
         return int(np.prod(self.shape, dtype=np.int64))
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    def is_floating_point(self) -> bool:
+        """True for real floating dtypes."""
+        return self.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        """True for complex dtypes."""
+        return self.dtype.kind == "c"
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -161,7 +184,7 @@ class Tensor:
         return complex(self._look("complex"))
 
     def _refuse_storing(self) -> None:
-        """NumPy asks for a number when ``array[i] = tensor`` runs, which would lose the gradient."""
+        """NumPy asks for a number when ``array[i] = tensor`` runs: the gradient would be lost."""
         if not (self._is_traced or self.requires_grad):
             return
         frame = sys._getframe(2)
@@ -182,11 +205,13 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        return self.item() if not self.ndim else [row.tolist() for row in self]
+        if self._is_traced:
+            return self.item() if not self.ndim else [row.tolist() for row in self]
+        return np.asarray(self._array).tolist()
 
     def numpy(self) -> np.ndarray:
         """The array itself (shared memory); refused where its gradient would be lost."""
-        return np.asarray(self.__array__())
+        return self.__array__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._is_traced:
@@ -200,8 +225,15 @@ class Tensor:
                 "a Tensor that requires grad cannot become a plain array, its gradient would be "
                 "lost: use .detach() first, or tg.stack to build arrays of Tensors"
             )
-        array = np.asarray(self._array)
+        if type(self._array) is DeviceArray:
+            raise ConversionError(
+                f'a Tensor on "{self.device}" cannot become a NumPy array: bring it with .cpu()'
+            )
+        array = np.asarray(plain(self._array))
         return np.array(array, dtype=dtype) if dtype is not None or copy else array
+
+    def __contains__(self, element: Any) -> bool:
+        return bool(TABLE["any"](TABLE["equal"](self, element), axis=None, keepdims=False))
 
     def _count_true(self) -> Any:
         if self._is_traced:
@@ -209,18 +241,20 @@ class Tensor:
         return int(np.count_nonzero(self._array))
 
     def __repr__(self) -> str:
-        text = np.array2string(np.asarray(self._array), separator=", ", prefix="tensor(")
-        options = []
-        if self.dtype not in DEFAULT:
-            options.append(f"dtype={self.dtype}")
-        if self.grad_fn is not None:
-            options.append(f"grad_fn=<{self.grad_fn.name()}>")
-        elif self.requires_grad:
-            options.append("requires_grad=True")
-        return f"tensor({', '.join([text, *options])})"
+        return text_of(self, usual_dtypes())
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
+
+    @property
+    def device(self) -> Device:
+        """Where the numbers are: ``"cpu"`` (NumPy), ``"jax"`` or ``"cuda:0"`` (JAX)."""
+        return where(self._array)
+
+    @property
+    def is_cuda(self) -> bool:
+        """True for a Tensor on a GPU."""
+        return self.device.type == "cuda"
 
     # -- gradients ------------------------------------------------------------------------------
 
@@ -232,18 +266,73 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not self.is_leaf:
-            raise GradientError("only leaves can be switched: this Tensor was made by an op")
+            raise GradientError(
+                "only leaves can be switched, and this Tensor was made by an op: use .detach() for "
+                "one without history"
+            )
         if value and self.dtype.kind not in "fc":
             raise DTypeError(f"only floating and complex Tensors have gradients, not {self.dtype}")
+        if value and not self._is_traced:
+            self._array = with_memory(self._array)
         self._node = LEAF if value else None
 
     @property
-    def grad_fn(self) -> Node | None:
-        """The node of the op that made it; None for a leaf."""
-        node = self._node
-        if node is None or node is LEAF:
-            return None
-        return node.node if type(node) is Output else node
+    def grad_fn(self) -> GradFn | None:
+        """What made it, as a node of the graph (``AddBackward0``); None for a leaf."""
+        node = node_of(self)
+        return None if node is None else shown_node(node)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backwards have added up; of a leaf, or after `retain_grad`."""
+        found = self._grad
+        if found is None and self._node is not None and not (self.is_leaf or self.retains_grad):
+            warnings.warn(
+                "grad of a Tensor that is not a leaf is not kept: call retain_grad() on it before "
+                "the backward, or read the grad of a leaf",
+                UserWarning,
+                stacklevel=2,
+            )
+        return found
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise DTypeError(f"grad is a Tensor or None, not {type(value).__name__}")
+            if np.shape(value._array) != np.shape(self._array):
+                raise ShapeError(
+                    f"grad has the shape of its Tensor, {np.shape(self._array)}, not "
+                    f"{np.shape(value._array)}"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def data(self) -> Tensor:
+        """The same values (shared memory) without history; may be assigned to.
+
+        A write to it changes this Tensor; a backward that needs the old values is refused.
+        """
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        array = getattr(value, "_array", value)
+        array = array if hasattr(array, "dtype") else array_for(array)
+        if self.requires_grad and np.dtype(array.dtype).kind not in "fc":
+            raise DTypeError(f"a Tensor that requires grad cannot hold {array.dtype}")
+        stamp(self._array)  # for tapes that have saved it
+        self._array = with_memory(array)
+        self._traced = getattr(value, "_traced", None)
+
+    @property
+    def _version(self) -> int:
+        """How often it was changed in place."""
+        return version(self._array)
 
     @property
     def is_leaf(self) -> bool:
@@ -272,43 +361,41 @@ class Tensor:
     @property
     def retains_grad(self) -> bool:
         """True for a Tensor made by an op whose gradient is kept."""
-        return not self.is_leaf and "retain" in extras_of(self)
+        node = node_of(self)
+        if node is None:
+            return False
+        if node.more is FREED:
+            return self._grad is not None
+        return "retain" in (node.more or {}).get(_index(self), {})
 
     def detach(self) -> Tensor:
         """The same values (shared memory) without their history."""
         if self._is_traced:
-            cut = TABLE["stop_gradient"](self)
-            return wrap(cut._array, cut._traced)
-        return wrap(self._array, self._traced)
+            ended: Tensor = TABLE["stop_gradient"](self)
+            return ended
+        return sharing(self)
+
+    def detach_(self) -> Tensor:
+        """Forgets the history; what was recorded keeps it."""
+        self._node = None
+        return self
 
     def backward(
-        self, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False
     ) -> None:
         """Adds the gradient of this Tensor to ``grad`` of every leaf that requires it.
 
         gradient
             The cotangent of this Tensor; may be left out when it is a single number.
+        retain_graph
+            Keeps the graph for another backward (default: as `create_graph`).
+        create_graph
+            Records the backward itself, so that gradients can be differentiated again.
         """
-        from tracegrad.autograd.engine import backward  # the engine works on Tensors
+        from tracegrad.autograd import engine  # the engine works on Tensors
 
-        backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        from tracegrad.ops.indexing import setitem  # ops work on Tensors
-
-        if self._node is LEAF and STATE.grad_enabled:
-            raise GradientError(
-                "a leaf Tensor that requires grad is being changed in place: change a copy "
-                "(x = x.clone()), or write under tg.no_grad()"
-            )
-        new = setitem(self, key, value)
-        self._array, self._traced, self._node = new._array, new._traced, new._node
-
-    def __getitem__(self, key: Any) -> Tensor:
-        from tracegrad.ops.indexing import getitem
-
-        result: Tensor = getitem(self, key)
-        return result
+        retain = create_graph if retain_graph is None else retain_graph
+        engine.backward(self, gradient, retain_graph=retain, create_graph=create_graph)
 
 
 def wrap(array: Any, traced: Any = None) -> Tensor:
@@ -318,8 +405,39 @@ def wrap(array: Any, traced: Any = None) -> Tensor:
     tensor._node = None
     tensor._hooks = None
     tensor._traced = traced
-    tensor.grad = None
+    tensor._grad = None
     return tensor
+
+
+def sharing(tensor: Tensor) -> Tensor:
+    """Another Tensor of the same memory, without history; each sees what the other is given."""
+    if not tensor._is_traced:
+        tensor._array = with_memory(tensor._array)
+    other = wrap(tensor._array, tensor._traced)
+    group = getattr(tensor, "_aliases", None)
+    if group is None:
+        group = tensor._aliases = [weakref.ref(tensor)]
+    elif len(group) > 16:
+        group[:] = [alias for alias in group if alias() is not None]
+    group.append(weakref.ref(other))
+    other._aliases = group
+    return other
+
+
+def node_of(tensor: Tensor) -> Node | None:
+    """The tape's node that made a Tensor; None for a leaf."""
+    node = tensor._node
+    if node is None or node is LEAF:
+        return None
+    return node.node if type(node) is Output else node
+
+
+def _index(tensor: Tensor) -> int:
+    """Which of its node's results a Tensor is."""
+    return tensor._node.index if type(tensor._node) is Output else 0
+
+
+# -- ops ----------------------------------------------------------------------------------------
 
 
 def apply_to_tensors(
@@ -335,10 +453,12 @@ def apply_to_tensors(
     values: Any = None
     try:
         if trace is not None:
+            if not STATE.grad_enabled and op.differentiable:
+                operands = [_without_history(x) for x in operands]
             result, values = trace.record(op, operands, attributes)
         else:
             arrays = [x._array if type(x) is Tensor else x for x in operands]
-            kernel = op.kernel(attributes)
+            kernel = _kernel(like, op, arrays, attributes)
             if STATE.observer is not None:
                 result = STATE.observer(op, kernel, arrays, attributes)
             else:
@@ -356,6 +476,26 @@ def apply_to_tensors(
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
 
+def _without_history(x: Any) -> Any:
+    """An operand of an op under `no_grad`, in a graph: no gradient flows to it."""
+    if type(x) is Tensor and x._node is not None and x._is_traced:
+        return TABLE["stop_gradient"](x)
+    return x
+
+
+def _kernel(
+    like: Tensor | None, op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """What runs the op where its operands are."""
+    for array in arrays:
+        if type(array) is DeviceArray:
+            return kernel_on_device(op, array)
+    if like is not None and type(like._array) is DeviceArray:
+        return kernel_on_device(op, like._array)
+    kernel: Callable[..., Any] = op.kernel(attributes)
+    return kernel
+
+
 def _record(
     op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], tensors: list[Tensor]
 ) -> None:
@@ -368,12 +508,25 @@ def _record(
             tuple([t._traced for t in tensors]),
         )
     node = record(op, operands, attributes, arrays if len(arrays) > 1 else arrays[0], traced)
+    if traced is None and np.ndarray in map(type, operands):
+        _guard_operands(node, operands)
     if STATE.anomaly:
         node.more = {"where": label(capture(None))}
     for index, tensor in enumerate(tensors):
         array = tensor._array
         if is_number(array) or array.dtype.kind in "fc":
             tensor._node = node if len(tensors) == 1 else Output(node, index)
+
+
+def _guard_operands(node: Node, operands: Sequence[Any]) -> None:
+    """Copies or watches what is kept of NumPy operands, which their owner may change."""
+    values = list(node.values)
+    for i, x in enumerate(operands):
+        if type(x) is np.ndarray and type(values[i]) is not Shape:
+            values[i] = x.copy() if x.nbytes <= LARGE else foreign(x)
+    note(values)
+    node.values = tuple(values)
+    node.stamp = next_stamp()  # later than the notes
 
 
 def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exception:

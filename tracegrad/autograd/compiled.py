@@ -1,10 +1,10 @@
-"""A tape enters, gradients as arrays leave: interpreted first, compiled when its like comes again.
+"""A tape enters, gradients as arrays leave: interpreted at first, compiled when its like comes again.
 
 While recording, no key is computed. A compiled backward is a generated function that walks from the
 root node by the shape of tape that it expects, comparing ops, attributes, sharing, types and
 lengths, and gives `None` at the first difference; programs are tried most recent first, by the
-root's op. Only a tape that no program matches is given a structural key: at first sight of a key
-the walker computes over arrays, at the second a program is compiled.
+root's op. Only a tape that no program matches is given a structural key: at first sight of a key the
+walker computes over arrays, at the second a program is compiled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import numpy as np
 from codegen.ir import Frame, Graph, Origin, Value, attribute_key
 from codegen.load import load
 from codegen.sizes import Sizes
-from tracegrad.autograd.tape import EMPTY, FREED, Node, Output
+from tracegrad.autograd.tape import EMPTY, FREED, WRITES, Node, Output
+from tracegrad.autograd.writes import damaged
+from tracegrad.devices import DeviceArray
 from tracegrad.differentiate import Step, differentiate, pullback
 from tracegrad.dispatch import is_number
 from tracegrad.guards import dim_text
@@ -48,6 +50,8 @@ _TRIED = 8  # programs tried a root op before the tape is given a key
 
 def run_matching(root: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
     """Leaves and their gradients by a compiled backward that matches the tape, or None."""
+    if type(ct) is DeviceArray:
+        return None
     for matcher in _MATCHERS.get(root.op, ()):
         found: list[tuple[Tensor, Any]] | None = matcher(root, ct, free)
         if found is not None:
@@ -63,7 +67,7 @@ def run(
     wanted: Sequence[Any],
 ) -> dict[Any, Any]:
     """Gradients of the wanted keys, as arrays that nobody else holds."""
-    if any(step.op.opaque for step in steps):
+    if any(step.op.opaque for step in steps) or DeviceArray in map(type, seeds.values()):
         return owned(pullback(steps, value_of, seeds, wanted))
     key, number = structure(steps, value_of, seeds, wanted)
     if key not in _COMPILED:
@@ -228,6 +232,8 @@ class _Matcher:
             "Node": Node,
             "Output": Output,
             "Tensor": Tensor,
+            "WRITES": WRITES,
+            "damaged": damaged,
             "ndarray": np.ndarray,
         }
         self.known: set[Any] = {root}
@@ -298,6 +304,9 @@ class _Matcher:
         order = list(self.number.values())
         if len(order) > 1:  # the same order in time, and nothing shared that is not expected to be
             self.require(" > ".join(f"{name}.stamp" for name in order))
+        nodes = ", ".join(order)
+        self.lines.append(f"    if {order[-1]}.stamp < WRITES.last and damaged(({nodes},)):")
+        self.lines.append("        return None")
         names = list(self.leaves.values())
         if names:
             self.require(" and ".join(f"not {name}._hooks" for name in names))

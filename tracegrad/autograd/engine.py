@@ -17,9 +17,11 @@ import numpy as np
 
 from tracegrad.autograd import compiled
 from tracegrad.autograd.hooks import hook_name
-from tracegrad.autograd.tape import EMPTY, FREED, LEAF, Node, Output, Shape
+from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape
+from tracegrad.autograd.writes import damaged
 from tracegrad.differentiate import Step, pullback
-from tracegrad.dispatch import shape_of
+from tracegrad.devices import move
+from tracegrad.dispatch import is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
 from tracegrad.ops.elementwise import Masked, conj
 from tracegrad.state import STATE
@@ -45,7 +47,7 @@ def node_of(parent: Any) -> Node | None:
 def gather(roots: Sequence[Tensor]) -> list[Node]:
     """The nodes that made the roots, oldest first."""
     seen: set[Node] = set()
-    todo = [t.grad_fn for t in roots if t.grad_fn is not None]
+    todo = [node for node in (node_of(t._node) for t in roots) if node is not None]
     while todo:
         node = todo.pop()
         if node in seen:
@@ -104,7 +106,7 @@ class Tape:
         self.kept: dict[Any, Any] = {}
         for node in nodes:
             for parent, value in zip(node.parents, node.values, strict=True):
-                if parent is not None and isinstance(value, np.ndarray | np.generic):
+                if parent is not None and type(value) is not Shape and not is_number(value):
                     self.kept[key_of_parent(parent)] = value
 
     def array(self, key: Any) -> Any:
@@ -157,6 +159,8 @@ def gradients(
     for tensor, ct in zip(outputs, cotangents, strict=True):
         key = key_of(tensor)
         seeds[key] = ct if key not in seeds else seeds[key] + ct
+    written = bool(nodes) and nodes[0].stamp < WRITES.last and STATE.trace is None
+    changed = written and damaged(nodes)  # raises where a rule reads what was changed
     steps, tape = steps_of(nodes), Tape(nodes)
     if STATE.observer is not None:
         STATE.observer("GraphRoot", lambda: seeds, (), {})
@@ -169,7 +173,7 @@ def gradients(
             STATE.update(**before)
     plain = {key: ct._array if type(ct) is Tensor else ct for key, ct in seeds.items()}
     watchers = Watchers(nodes, wanted)
-    if watchers.any():
+    if watchers.any() or changed:
         before = STATE.update(grad_enabled=False)
         try:
             return compiled.owned(
@@ -315,9 +319,10 @@ def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
                 "pass gradient=..., or reduce it to one number with .sum() or .mean()"
             )
         one = tensor.dtype.type(1.0)
-        return np.full(np.shape(array), one) if np.ndim(array) else one
+        ones = np.full(np.shape(array), one) if np.ndim(array) else one
+        return move(ones, tensor.device)
     if not isinstance(gradient, Tensor):
-        gradient = np.asarray(gradient, dtype=tensor.dtype)
+        gradient = move(np.asarray(gradient, dtype=tensor.dtype), tensor.device)
     given = np.shape(getattr(gradient, "_array", gradient))
     if given != np.shape(array):
         raise ShapeError(f"gradient has shape {given}, the Tensor has shape {np.shape(array)}")
@@ -365,7 +370,7 @@ def accumulate(tensor: Tensor, gradient: Any) -> None:
     new = conjugate(gradient if type(gradient) is Tensor else wrap(gradient))
 
     def add() -> Any:
-        tensor.grad = new if tensor.grad is None else tensor.grad + new
+        tensor._grad = new if tensor._grad is None else tensor._grad + new
 
     if STATE.observer is None:
         add()

@@ -1,9 +1,9 @@
 """Ops on Tensors that require grad enter, nodes that remember them leave: the eager tape.
 
 A `Node` holds its parents (the nodes that made its operands, leaves themselves, None for what
-needs no gradient), the operands' arrays and its own result: never the Tensors that it made. So there
-is no cycle, and a graph is freed when its last Tensor goes. `stamp` grows with time: sorting by it
-gives a topological order. What an op's rule does not read is not kept when it is large.
+needs no gradient), the operands' arrays and its own result: never the Tensors that it made. So
+there is no cycle, and a graph is freed when its last Tensor goes. `stamp` grows with time: sorting
+by it gives a topological order. What an op's rule does not read is not kept when it is large.
 """
 
 from __future__ import annotations
@@ -17,11 +17,25 @@ import numpy as np
 from codegen.ir import Builder, Value, attribute_key
 from codegen.sizes import Sizes
 from codegen.types import ArrayType
+from tracegrad.autograd.names import node_name
 from tracegrad.dispatch import TYPES, is_number, type_of
 from tracegrad.ops.elementwise import Masked
 from tracegrad.staging import Stage, Staged
 
 next_stamp = count(1).__next__
+"""Time, as the tape knows it: what comes later has the larger number."""
+
+
+class _Writes:
+    """When memory that a tape may have saved was last written."""
+
+    __slots__ = ("last",)
+
+
+WRITES = _Writes()
+WRITES.last = 0
+"""A tape whose oldest node is younger than this has saved nothing that was written since."""
+
 EMPTY: Mapping[str, Any] = {}
 SMALL = 4096  # bytes: keeping less costs more than it saves
 
@@ -41,7 +55,7 @@ FREED: Any = {"freed": {}}
 
 
 class Node:
-    """One recorded op; what ``tensor.grad_fn`` shows."""
+    """One recorded op; users see it as a `tracegrad.autograd.nodes.GradFn`."""
 
     __slots__ = (
         "__weakref__",
@@ -69,7 +83,7 @@ class Node:
 
     def name(self) -> str:
         """The node's name as PyTorch writes it: ``AddBackward0``."""
-        return node_name(self.op)
+        return node_name(self.op, self.attributes, self.values)
 
 
 class Output:
@@ -93,14 +107,6 @@ class Shape:
 
 
 TYPES[Shape] = lambda x: ArrayType(x.dtype.name, tuple(x.shape))
-
-
-def node_name(op: Any) -> str:
-    """``add`` -> ``AddBackward0``."""
-    own = getattr(op, "node_name", None)
-    if own: return own
-    name={'multiply':'mul','number_power':'pow','divide':'div','subtract':'sub'}.get(op.name,op.name)
-    return "".join(word.capitalize() for word in name.split("_")) + "Backward0"
 
 
 def parent_of(x: Any) -> Any:
@@ -131,7 +137,7 @@ def slim(node: Node) -> None:
     arrays = (*node.values, node.result)
     if all(getattr(array, "nbytes", 0) <= SMALL for array in arrays) or node.traced:
         return
-    read = _read_by_rule(node)
+    read = read_by_rule(node)
     if read is None:
         return
     kept = [a if i in read or is_number(a) else Shape(a) for i, a in enumerate(arrays)]
@@ -141,7 +147,7 @@ def slim(node: Node) -> None:
 _READ: dict[Hashable, frozenset[int] | None] = {}
 
 
-def _read_by_rule(node: Node) -> frozenset[int] | None:
+def read_by_rule(node: Node) -> frozenset[int] | None:
     """Which operands (and last the result) the op's rule reads, found by staging the rule once."""
     if node.op.opaque or isinstance(node.result, tuple):
         return None
@@ -155,19 +161,39 @@ def _read_by_rule(node: Node) -> frozenset[int] | None:
 
 
 def _stage_rule(node: Node) -> frozenset[int]:
+    values, contributions, builder = _staged(node)
+    read = {operand for made in builder.nodes for operand in made.operands}
+    read.update(*contributions)
+    return frozenset(i for i, value in enumerate(values) if value in read)
+
+
+def needed_from(node: Node) -> frozenset[int] | None:
+    """Like `read_by_rule`, counting only what the gradients of the node's parents are made of."""
+    if node.op.opaque or isinstance(node.result, tuple):
+        return None
+    values, contributions, builder = _staged(node)
+    needed: set[Value] = set()
+    for parent, contribution in zip(node.parents, contributions, strict=True):
+        if parent is not None:
+            needed |= contribution
+    for made in reversed(builder.nodes):
+        if not needed.isdisjoint(made.results):
+            needed.update(made.operands)
+    return frozenset(i for i, value in enumerate(values) if value in needed)
+
+
+def _staged(node: Node) -> tuple[list[Value], list[set[Value]], Builder]:
+    """The op's rule as a graph: operands and result, what each operand gets, the graph's nodes."""
     builder = Builder(Sizes())
     stage = Stage(builder)
     values = [Value(type_of(v)) for v in (*node.values, node.result)]
     ct = Staged(stage, Value(type_of(node.result)))
     staged = [Staged(stage, value) for value in values]
-    given = node.op.vjp(ct, staged[-1], *staged[:-1], **node.attributes)
-    read = {operand for n in builder.nodes for operand in n.operands}
-    for contribution in given:
-        if isinstance(contribution, Masked):
-            read.add(contribution.condition.value)
-        elif isinstance(contribution, Staged):
-            read.add(contribution.value)
-    return frozenset(i for i, value in enumerate(values) if value in read)
+    contributions: list[set[Value]] = []
+    for given in node.op.vjp(ct, staged[-1], *staged[:-1], **node.attributes):
+        parts = (given.ct, given.condition) if isinstance(given, Masked) else (given,)
+        contributions.append({part.value for part in parts if isinstance(part, Staged)})
+    return values, contributions, builder
 
 
 _NO_SIZES = Sizes()

@@ -277,9 +277,9 @@ def _shape_attribute(shape: Any) -> Any:
 
 
 def _leaf(tensor: Any, requires_grad: bool, device: Any) -> Any:
-    """The new Tensor with its gradient asked for."""
-    if device not in (None, "cpu"):
-        raise ArgumentError(f'device={device!r}: arrays are made on "cpu"; move them with .to()')
+    """The new Tensor, on its device, with its gradient asked for."""
+    if device is not None:
+        tensor = tensor.to(device=device)
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -1,0 +1,556 @@
+"""A Tensor and an op enter, the Tensor leaves changed: ``x.add_(y)``, ``x += y``, ``x[i] = v``.
+
+What is written decides how:
+
+* No history is involved (gradients are off, or nothing requires grad): the memory is written, and
+  all that share it see it. Tapes that had saved it are refused (`tracegrad.autograd.writes`).
+* The write is recorded: the Tensor goes on with the result of the op, in memory of its own, and so
+  do the Tensors made of it by ``detach()`` and ``data``. What tapes have saved stays as it was.
+  Where others look at the same memory in ways that cannot follow (the Tensor is a view, or shares
+  memory with a NumPy array), the write is refused.
+* While a function is being traced, the Tensor goes on with the new value of the graph.
+"""
+
+from __future__ import annotations
+
+import dis
+import gc
+import operator
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Trait
+from codegen.load import kernel
+from codegen.spelling import spell
+from tracegrad import methods
+from tracegrad.arrays import with_memory
+from tracegrad.autograd import writes
+from tracegrad.autograd.foreign import Foreign, plain
+from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
+from tracegrad.devices import DeviceArray, DeviceError
+from tracegrad.dispatch import dtype_of, ndim_of
+from tracegrad.errors import DTypeError, GradientError, ShapeError
+from tracegrad.ops import elementwise as ew
+from tracegrad.ops.indexing import getitem
+from tracegrad.ops.indexing import setitem as with_items
+from tracegrad.ops.record import KERNEL_NAMES, TABLE, OpRecord
+from tracegrad.state import STATE
+from tracegrad.tensor import Tensor, explained, node_of, wrap
+
+# -- the three ways -----------------------------------------------------------------------------
+
+
+def update(
+    tensor: Tensor,
+    function: Callable[..., Any],
+    *args: Any,
+    stored_back: Callable[[], bool] = lambda: False,
+    **kwargs: Any,
+) -> Tensor:
+    """``tensor = function(tensor, *args)``, in place.
+
+    `stored_back` tells whether the Tensor is about to be assigned to the place that it was taken
+    from, as in ``y[0] += v``: then it may be a view.
+    """
+    if STATE.trace is not None:
+        return _renew(tensor, _fitted(tensor, function(tensor, *args, **kwargs)))
+    if not _is_recorded(tensor, (*args, *kwargs.values())):
+        _write(tensor, function, args, kwargs)
+        return tensor
+    _refuse(tensor, stored_back)
+    return _succeed(tensor, _fitted(tensor, function(tensor, *args, **kwargs)))
+
+
+def assign(tensor: Tensor, key: Any, value: Any) -> None:
+    """``tensor[key] = value``."""
+    if STATE.trace is not None:
+        if tensor._node is LEAF and STATE.grad_enabled:
+            raise _leaf_error()
+        _renew(tensor, with_items(tensor, key, value))
+    elif _is_recorded(tensor, (value,)):
+        _refuse(tensor, lambda: False)
+        _succeed(tensor, _assigned(tensor, key, value))
+    else:
+        _assign_memory(tensor, key, value)
+
+
+def _is_recorded(tensor: Tensor, others: Sequence[Any]) -> bool:
+    return STATE.grad_enabled and any(
+        type(x) is Tensor and x._node is not None for x in (tensor, *others)
+    )
+
+
+def _renew(tensor: Tensor, result: Tensor) -> Tensor:
+    """The Tensor, which goes on as `result`."""
+    tensor._array, tensor._traced, tensor._node = result._array, result._traced, result._node
+    return tensor
+
+
+def _fitted(tensor: Tensor, result: Any) -> Any:
+    """The result in the Tensor's dtype; raises when its shape, or its kind of dtype, is another."""
+    if ndim_of(result) != ndim_of(tensor) or np.shape(result._array) != np.shape(tensor._array):
+        raise ShapeError(
+            f"a result of shape {np.shape(result._array)} does not fit in place into a Tensor of "
+            f"shape {np.shape(tensor._array)}"
+        )
+    given, own = dtype_of(result), dtype_of(tensor)
+    if given == own:
+        return result
+    if not np.can_cast(given, own, "same_kind"):
+        raise DTypeError(f"a result of dtype {given} does not fit in place into a Tensor of {own}")
+    return ew.astype(result, dtype=own)
+
+
+# -- recorded -----------------------------------------------------------------------------------
+
+
+def _succeed(tensor: Tensor, result: Tensor) -> Tensor:
+    """The Tensor, which goes on as `result`, and with it those that share all of its memory."""
+    before, retained = tensor._array, _pop_retained(tensor)
+    writes.succeed(before, result._array)
+    for alias in getattr(tensor, "_aliases", ()):
+        other = alias()
+        if other is not None and other._array is before:
+            other._array = result._array
+    _renew(tensor, result)
+    if retained:
+        tensor.retain_grad()
+    return tensor
+
+
+def _pop_retained(tensor: Tensor) -> bool:
+    """Whether the Tensor keeps its gradient, which from now on is another one."""
+    node = node_of(tensor)
+    if node is None or not tensor.retains_grad or not node.more:
+        return False
+    index = tensor._node.index if type(tensor._node) is Output else 0
+    extras = node.more.get(index, {})
+    return extras.pop("retain", None) is not None
+
+
+def _assigned(tensor: Tensor, key: Any, value: Any) -> Tensor:
+    """The Tensor with items replaced, in its own memory if nobody else holds that."""
+    if not _is_sole_owner(tensor):
+        result: Tensor = with_items(tensor, key, value)
+        return result
+    observe = STATE.observer
+
+    def run(op: OpRecord, copying: Any, arrays: Sequence[Any], attributes: Any) -> Any:
+        chosen = _writer(op.spelled("numpy", attributes).inplace) if op is SET else copying
+        if observe is not None:
+            return observe(op, chosen, arrays, attributes)
+        return chosen(*arrays, **attributes)
+
+    before = STATE.update(observer=run)
+    try:
+        result = with_items(tensor, key, value)
+    finally:
+        STATE.update(**before)
+    node = result._node
+    if type(node) is Node:  # its rule needs shapes alone, and holding the memory would share it
+        node.values = (Shape(result._array), *node.values[1:])
+        node.result = Shape(result._array)
+    return result
+
+
+SET: Any = TABLE["index_set"]
+
+
+@cache
+def _writer(statement: str) -> Callable[..., Any]:
+    """The kernel that writes into its first operand instead of a copy."""
+    return kernel(spell(f"{statement}\nout = x"), SET.operands, tuple(SET.attributes), KERNEL_NAMES)
+
+
+# -- who else sees the memory -------------------------------------------------------------------
+
+
+def _references(tensor: Tensor) -> int:
+    array = tensor._array
+    return sys.getrefcount(array)
+
+
+ALONE = _references(wrap(np.zeros(1)))
+
+
+def _is_sole_owner(tensor: Tensor) -> bool:
+    """Whether the array is a Tensor's own and held by nobody else, its history included."""
+    if type(tensor._array) is not np.ndarray or tensor._array.base is not None:
+        return False
+    node = node_of(tensor)
+    if node is not None and node.result is tensor._array:
+        read = read_by_rule(node)
+        if read is None or len(node.values) in read:
+            return False
+        node.result = Shape(tensor._array)
+    return _references(tensor) <= ALONE
+
+
+def _is_seen_by_others(tensor: Tensor) -> bool:
+    """Whether another Tensor looks at the memory that a view looks at.
+
+    What the view and its own history hold is known by counting; nodes of others may hold the memory
+    too. Only then all Tensors are asked, once: after a write the Tensor has memory of its own.
+    """
+    if max(_unexplained_references(tensor)) <= EXPLAINED:
+        return False
+    memory = writes.memory_of(tensor._array)
+    return any(
+        type(other) is Tensor and other is not tensor and writes.memory_of(other._array) is memory
+        for other in gc.get_objects()
+    )
+
+
+def _unexplained_references(tensor: Tensor) -> list[int]:
+    """Of each array that a view's history knows: by how many more it is held than by that history."""
+    arrays = _arrays_along(tensor)
+    holders = Counter(map(id, arrays))
+    distinct = {id(array): array for array in arrays}
+    del arrays
+    holders.update(id(array.base) for array in distinct.values())
+    memory = writes.memory_of(tensor._array)
+    distinct[id(memory)] = memory
+    del memory
+    return [sys.getrefcount(distinct[key]) - holders[key] for key in distinct]
+
+
+def _arrays_along(tensor: Tensor) -> list[np.ndarray]:
+    """A view and what the nodes that made it hold of its memory: each array once for each holder."""
+    memory = writes.memory_of(tensor._array)
+    found = [tensor._array]
+    node = node_of(tensor)
+    while node is not None:
+        results = node.result if type(node.result) is tuple else (node.result,)
+        held = (*node.values, *results)
+        found += [x for x in held if isinstance(x, np.ndarray) and writes.memory_of(x) is memory]
+        if Trait.VIEW not in node.op.traits or not node.parents:
+            break
+        parent = node.parents[0]
+        node = parent.node if type(parent) is Output else parent if type(parent) is Node else None
+    return found
+
+
+EXPLAINED = max(_unexplained_references(wrap(np.zeros(4)[1:3])))
+
+
+def _refuse(tensor: Tensor, stored_back: Callable[[], bool]) -> None:
+    """Raises where a recorded write would change what others see behind their histories."""
+    if tensor._node is LEAF:
+        raise _leaf_error()
+    array = tensor._array
+    if type(array) is Foreign:
+        raise GradientError(
+            "this Tensor shares the memory of a NumPy array, where a recorded write cannot go: "
+            "change a copy (x = x.clone())"
+        )
+    if tensor._node is None:
+        for alias in getattr(tensor, "_aliases", ()):
+            other = alias()
+            if other is not None and other._array is array and other._node is not None:
+                raise GradientError(
+                    "this Tensor shares memory with the one that it was detached from, whose "
+                    "history would not know of the write: change a copy (x = x.detach().clone())"
+                )
+    if _is_part(tensor) and not stored_back():
+        raise GradientError(
+            "a view is being changed in place, and another Tensor looks at the same memory, whose "
+            "history would not know of it: write to that one (y[0] += v, and not row = y[0]; "
+            "row += v), or to a copy (row = y[0].clone())"
+        )
+
+
+def _is_part(tensor: Tensor) -> bool:
+    """Whether a Tensor stands for a part of another one that is still there."""
+    array = tensor._array
+    if isinstance(array, np.ndarray) and array.base is not None:
+        return _is_seen_by_others(tensor)
+    node = node_of(tensor)
+    if node is None or node.op.name != "getitem" or not node.parents:
+        return False
+    whole = node.parents[0]
+    return type(whole) is Node and whole.op is SET  # a part in memory of its own (`item`)
+
+
+def _leaf_error() -> GradientError:
+    return GradientError(
+        "a leaf Tensor that requires grad is being changed in place: write under tg.no_grad(), "
+        "or change a copy (x = x.clone())"
+    )
+
+
+def _is_stored_back(frame: FrameType) -> bool:
+    """Whether a frame is at the operator of ``y[i] += v``, whose result is assigned to ``y[i]``."""
+    code = frame.f_code.co_code
+    at = frame.f_lasti + 2
+    while at < len(code) and dis.opname[code[at]] in ("CACHE", "SWAP"):
+        at += 2
+    return at < len(code) and dis.opname[code[at]] in ("STORE_SUBSCR", "STORE_SLICE")
+
+
+def item(tensor: Tensor, key: Any) -> Tensor:
+    """``tensor[key]``.
+
+    A small part of a Tensor that is being filled gets memory of its own, so that it does not keep
+    the whole, and the next write needs no copy of the whole.
+    """
+    part: Tensor = getitem(tensor, key)
+    node = tensor._node
+    if type(node) is not Node or node.op is not SET or node.traced is not None:
+        return part
+    array = part._array
+    is_view = isinstance(array, np.ndarray) and array.base is not None
+    if is_view and 4 * array.nbytes <= tensor._array.nbytes:
+        part._array = array.copy()
+        if type(part._node) is Node:
+            part._node.result = part._array
+    return part
+
+
+# -- not recorded: memory -----------------------------------------------------------------------
+
+UFUNCS: dict[Any, np.ufunc] = {
+    operator.add: np.add,
+    operator.and_: np.bitwise_and,
+    operator.floordiv: np.floor_divide,
+    operator.lshift: np.left_shift,
+    operator.matmul: np.matmul,
+    operator.mod: np.remainder,
+    operator.mul: np.multiply,
+    operator.or_: np.bitwise_or,
+    operator.rshift: np.right_shift,
+    operator.sub: np.subtract,
+    operator.truediv: np.true_divide,
+    operator.xor: np.bitwise_xor,
+}
+"""The ufuncs of the operators that kernels are."""
+
+
+def _write(
+    tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """The result goes into the memory of the Tensor."""
+    target = _memory_to_write(tensor)
+    if not _write_directly(target, function, tensor, args, kwargs):
+        result = _fitted(tensor, function(tensor, *args, **kwargs))._array
+        if type(target) is DeviceArray:
+            target.value = result.value
+        else:
+            np.copyto(plain(target), result)
+    writes.stamp(target)
+
+
+def _write_directly(
+    target: Any, op: Any, tensor: Tensor, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> bool:
+    """Lets NumPy write the result where it belongs, if the op is one ufunc."""
+    if type(op) is not OpRecord or op.attributes or kwargs or type(target) is DeviceArray:
+        return False
+    run = op.kernel({})
+    ufunc = run if isinstance(run, np.ufunc) else UFUNCS.get(run)
+    operands = [getattr(x, "_array", x) for x in args]
+    if ufunc is None or DeviceArray in map(type, operands):
+        return False
+    try:
+        ufunc(plain(target), *operands, out=plain(target))
+    except (ValueError, TypeError) as error:
+        raise explained(op, (tensor, *args), {}, error) from error
+    return True
+
+
+def _memory_to_write(tensor: Tensor) -> Any:
+    array = tensor._array = with_memory(tensor._array)
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        raise GradientError(
+            "this Tensor is a read-only view (of broadcast_to, say), whose elements share memory: "
+            "change a copy (x = x.clone())"
+        )
+    return array
+
+
+def _assign_memory(tensor: Tensor, key: Any, value: Any) -> None:
+    target = _memory_to_write(tensor)
+    array = getattr(value, "_array", value)
+    if type(target) is DeviceArray:
+        target.value = with_items(tensor, key, value)._array.value
+    else:
+        if type(array) is DeviceArray:
+            raise DeviceError(f'cannot write values on "{value.device}" into a Tensor on "cpu"')
+        if np.iscomplexobj(array) and target.dtype.kind != "c":
+            raise DTypeError(f"cannot write complex numbers into a Tensor of {target.dtype}")
+        try:
+            plain(target)[_plain_key(key)] = array
+        except (ValueError, TypeError, IndexError) as error:
+            raise explained(SET, (), {}, error) from error
+    writes.stamp(target)
+
+
+def _plain_key(key: Any) -> Any:
+    """What stands between brackets, with arrays for Tensors."""
+    if isinstance(key, tuple | list):
+        return type(key)([_plain_key(item) for item in key])
+    if isinstance(key, slice):
+        parts = (key.start, key.stop, key.step)
+        return slice(*(None if part is None else operator.index(part) for part in parts))
+    return getattr(key, "_array", key)
+
+
+# -- methods ------------------------------------------------------------------------------------
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "absolute": ("abs_", "absolute_"),
+    "arccos": ("acos_", "arccos_"),
+    "arccosh": ("acosh_", "arccosh_"),
+    "arcsin": ("asin_", "arcsin_"),
+    "arcsinh": ("asinh_", "arcsinh_"),
+    "arctan": ("atan_", "arctan_"),
+    "arctan2": ("atan2_", "arctan2_"),
+    "arctanh": ("atanh_", "arctanh_"),
+    "divide": ("div_", "divide_", "true_divide_"),
+    "equal": ("eq_",),
+    "greater": ("gt_", "greater_"),
+    "greater_equal": ("ge_", "greater_equal_"),
+    "less": ("lt_", "less_"),
+    "less_equal": ("le_", "less_equal_"),
+    "multiply": ("mul_", "multiply_"),
+    "negative": ("neg_", "negative_"),
+    "not_equal": ("ne_", "not_equal_"),
+}
+"""PyTorch's names where they are not the op's name and ``_``."""
+
+APART = frozenset(
+    {"add", "alias", "copy", "imag", "positive", "power", "real", "relu", "sigmoid", "softplus"}
+    | {"stop_gradient", "strengthen", "subtract"}
+)
+"""Ops that are no in-place methods, or whose method does more than the op."""
+
+
+def _method(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return update(self, function, *args, **kwargs)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", doc
+    return method
+
+
+def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, methods.OPERANDS):
+            return NotImplemented
+        if STATE.trace is not None and not self._is_traced:  # the name is bound, outer values stay
+            return function(self, other)
+        frame = sys._getframe(1)
+        return update(self, function, other, stored_back=lambda: _is_stored_back(frame))
+
+    return method
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "addcdiv_": (lambda x, a, b, *, value=1: x + value * (a / b), "``x + value * a / b``"),
+    "addcmul_": (lambda x, a, b, *, value=1: x + value * (a * b), "``x + value * a * b``"),
+    "clamp_": (ew.clip, "`clip`"),
+    "clamp_max_": (lambda x, max: ew.clip(x, max=max), "the smaller of x and a bound"),
+    "clamp_min_": (lambda x, min: ew.clip(x, min=min), "the larger of x and a bound"),
+    "clip_": (ew.clip, "`clip`"),
+    "lerp_": (lambda x, end, weight: x + weight * (end - x), "from x a part of the way to `end`"),
+    "masked_fill_": (lambda x, mask, value: ew.where(mask, value, x), "`value` under the mask"),
+    "pow_": (methods.power, "`power`"),
+    "relu_": (ew.relu, "`relu`"),
+    "rsqrt_": (lambda x: 1.0 / ew.sqrt(x), "``1 / sqrt(x)``"),
+    "sigmoid_": (ew.sigmoid, "`sigmoid`"),
+}
+
+
+def _add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``x + alpha * other``, in place."""
+    return update(self, ew.add, other if _is_one(alpha) else other * alpha)
+
+
+def _sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``x - alpha * other``, in place."""
+    return update(self, ew.subtract, other if _is_one(alpha) else other * alpha)
+
+
+def _is_one(number: Any) -> bool:
+    return isinstance(number, int | float) and number == 1
+
+
+def _fill_(self: Tensor, value: Any) -> Tensor:
+    """Every element becomes `value`."""
+    assign(self, Ellipsis, value)
+    return self
+
+
+def _zero_(self: Tensor) -> Tensor:
+    """Every element becomes 0."""
+    assign(self, Ellipsis, 0)
+    return self
+
+
+def _copy_(self: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
+    """The elements become those of `source`, which is broadcast and cast."""
+    assign(self, Ellipsis, source.to(self.device) if isinstance(source, Tensor) else source)
+    return self
+
+
+def _drawn(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        from tracegrad import random  # makes Tensors
+
+        assign(self, Ellipsis, draw(random._drawing(name), self.shape, *args, **kwargs))
+        return self
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", doc
+    return method
+
+
+def _normal(generator: Any, shape: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    return generator.normal(mean, std, shape)
+
+
+def _uniform(generator: Any, shape: Any, low: float = 0.0, high: float = 1.0) -> Any:
+    return generator.uniform(low, high, shape)
+
+
+def _bernoulli(generator: Any, shape: Any, p: float = 0.5) -> Any:
+    return generator.random(shape) < p
+
+
+def _exponential(generator: Any, shape: Any, lambd: float = 1.0) -> Any:
+    return generator.exponential(1.0 / lambd, shape)
+
+
+DRAWN = {
+    "bernoulli_": _drawn("bernoulli_", _bernoulli, "Draws 1 with probability `p`, else 0."),
+    "exponential_": _drawn("exponential_", _exponential, "Draws of rate `lambd`."),
+    "normal_": _drawn("normal_", _normal, "Draws of this mean and standard deviation."),
+    "uniform_": _drawn("uniform_", _uniform, "Draws evenly between the bounds."),
+}
+
+
+def _is_elementwise(op: OpRecord) -> bool:
+    simple = op.operands in (("x",), ("a", "b")) and ... not in op.attributes.values()
+    return simple and Trait.ELEMENTWISE in op.traits and op.name not in APART
+
+
+def install(cls: Any) -> None:
+    """Gives Tensors their in-place operators and methods."""
+    for name, function in methods.BINARY.items():
+        if name != "divmod":
+            setattr(cls, f"__i{name}__", _operator(function))
+    for op in list(TABLE.values()):
+        if _is_elementwise(op):
+            for name in NAMES.get(op.name, (f"{op.name}_",)):
+                setattr(cls, name, _method(name, op, f"`{op.name}`, in place."))
+    for name, (function, doc) in FUNCTIONS.items():
+        setattr(cls, name, _method(name, function, f"{doc[0].upper()}{doc[1:]}, in place."))
+    cls.add_, cls.sub_, cls.subtract_ = _add_, _sub_, _sub_
+    cls.fill_, cls.zero_, cls.copy_ = _fill_, _zero_, _copy_
+    for name, method in DRAWN.items():
+        setattr(cls, name, method)
+    cls.__getitem__, cls.__setitem__ = item, assign

@@ -1,0 +1,394 @@
+"""Arrays and the name of a device enter, arrays there leave; ops on them run there.
+
+``"cpu"`` holds NumPy arrays. ``"jax"`` (JAX's default device), ``"cuda"``, ``"gpu"`` and
+``"cuda:1"`` hold JAX arrays, each in a `DeviceArray`, on which ops run by their JAX spelling: so
+Tensors, the tape and derivative rules work on them as on NumPy arrays. 64-bit types stay exact,
+whatever the process has chosen for JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Trait, attribute_key
+from codegen.load import kernel
+from codegen.sizes import Sizes
+from codegen.spelling import Spelling, spell
+from codegen.types import ArrayType, is_inexact
+from tracegrad.dispatch import HANDLERS, TYPES, type_of
+from tracegrad.errors import TracegradError
+from tracegrad.ops.record import KERNEL_NAMES, TABLE, OpRecord
+
+
+class DeviceError(TracegradError, RuntimeError):
+    """A device that is not there, or arrays of several devices in one operation."""
+
+
+# -- names of devices ---------------------------------------------------------------------------
+
+GPUS = ("cuda", "gpu")
+
+
+class Device(str):
+    """Where an array is: a string such as ``"cpu"``, ``"jax"`` or ``"cuda:0"``.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> tg.ones(3).device
+    device(type='cpu')
+    >>> tg.ones(3).device == "cpu"
+    True
+    """
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> str:
+        """The kind of device: ``"cpu"``, ``"jax"`` or ``"cuda"``."""
+        return str(self).partition(":")[0]
+
+    @property
+    def index(self) -> int | None:  # type: ignore[override]
+        """Which of them; None where there is one."""
+        index = str(self).partition(":")[2]
+        return int(index) if index else None
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+
+CPU = Device("cpu")
+
+
+def device(type: Any, index: int | None = None) -> Device:
+    """The device of a name: ``device("cuda:0")``, ``device("cuda", 0)``; raises if it is absent."""
+    if isinstance(type, int):
+        type, index = "cuda", type
+    name = str(type) if index is None else f"{type}:{index}"
+    kind, _, number = name.partition(":")
+    if kind == "cpu" and number in ("", "0"):
+        return CPU
+    if kind not in ("jax", *GPUS) or not (number.isdigit() or not number):
+        raise DeviceError(f"no device is called {name!r}: there are {found()}")
+    return _name_of(_jax_device(name, kind, int(number or 0)))
+
+
+def found() -> str:
+    """The devices of this machine, for messages."""
+    try:
+        jax = _backend().jax
+    except ImportError:
+        return '"cpu" (NumPy); JAX, which GPUs need, is not installed'
+    names = [f'"{_name_of(d)}" (JAX on {d.device_kind})' for d in jax.devices()]
+    return " and ".join(['"cpu" (NumPy)', *names])
+
+
+def _jax_device(name: str, kind: str, index: int) -> Any:
+    try:
+        jax = _backend().jax
+        several = jax.devices("gpu") if kind in GPUS else jax.devices()
+    except (ImportError, RuntimeError) as error:
+        raise DeviceError(f"there is no device {name!r} here: found {found()}") from error
+    if index >= len(several):
+        raise DeviceError(f"there is no device {name!r} here: found {found()}")
+    return several[index]
+
+
+def _name_of(jax_device: Any) -> Device:
+    index = _backend().jax.devices(jax_device.platform).index(jax_device)
+    if jax_device.platform in GPUS:
+        return Device(f"cuda:{index}")
+    return Device(f"jax:{index}" if index else "jax")
+
+
+def _backend() -> Any:
+    from tracegrad import jax_backend  # JAX is imported when it is asked for
+
+    return jax_backend
+
+
+# -- arrays on devices --------------------------------------------------------------------------
+
+
+class DeviceArray:
+    """A JAX array that ops take like a NumPy array; a write puts another JAX array in its place.
+
+    Its operators are made from the op table (`install`).
+    """
+
+    __slots__ = ("__weakref__", "value")
+    __array_priority__ = 2000
+    __hash__ = object.__hash__
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.value.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.value.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(self.value.dtype)
+
+    @property
+    def size(self) -> int:
+        return int(self.value.size)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.value.nbytes)
+
+    def copy(self) -> DeviceArray:
+        """The same values in a place of their own; the JAX array itself cannot change."""
+        return DeviceArray(self.value)
+
+    def item(self) -> Any:
+        """The only element as a Python number."""
+        return np.asarray(self.value).item()
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        return f"DeviceArray({np.asarray(self)!r}, {where(self)!r})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The numbers, brought to the processor."""
+        return np.array(self.value, dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        op = TABLE.get(ufunc.__name__)
+        if method != "__call__":
+            return NotImplemented
+        if op is not None and not kwargs:
+            return run(op, inputs, {})
+        return _by_name(ufunc.__name__, "numpy", (inputs, kwargs))
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _by_name(func.__name__, func.__module__, (args, kwargs))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """NumPy's methods, as kernels call them: the op of this name."""
+        op = TABLE.get(name)
+        if op is None or op.operands != ("x",):
+            raise AttributeError(f"an array on a device has no {name!r}: bring it with .cpu()")
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            given = dict(zip(op.attributes, args, strict=False))
+            return run(op, (self,), {**op.attributes, **given, **kwargs})
+
+        return method
+
+    @property
+    def T(self) -> Any:
+        return run(TABLE["transpose"], (self,), {"axes": None})
+
+    def __getitem__(self, key: Any) -> Any:
+        return _in_jax(lambda: self.value[_values(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.value = _in_jax(lambda: self.value.at[_values(key)].set(_values(value))).value
+
+
+def install(
+    binary: Mapping[str, Callable[..., Any]],
+    comparisons: Mapping[str, Callable[..., Any]],
+    unary: Mapping[str, Callable[..., Any]],
+) -> None:
+    """Gives arrays on devices their operators, from the tables of `tracegrad.methods`."""
+    for name, function in (*binary.items(), *comparisons.items(), *unary.items()):
+        setattr(DeviceArray, f"__{name}__", _method(function))
+    for name, function in binary.items():
+        setattr(DeviceArray, f"__r{name}__", _method(function, reflected=True))
+
+
+def _method(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
+    if reflected:
+        return lambda self, other: function(other, self)
+    return lambda self, *other: function(self, *other)
+
+
+def where(array: Any) -> Device:
+    """The device of an array, a Tensor or a number."""
+    array = getattr(array, "_array", array)
+    if type(array) is not DeviceArray:
+        return CPU
+    (jax_device,) = array.value.devices()
+    return _name_of(jax_device)
+
+
+def move(array: Any, place: Device) -> Any:
+    """The array, on another device (itself where it is there already)."""
+    if where(array) == place:
+        return array
+    if place == CPU:
+        brought = np.array(array.value)
+        return brought if brought.ndim else brought[()]
+    backend = _backend()
+    target = _jax_device(place, place.type, place.index or 0)
+    value = array.value if type(array) is DeviceArray else np.asarray(array)
+    with backend._wide_types(True):
+        return DeviceArray(backend.jax.device_put(value, target))
+
+
+KERNEL_NAMES["_moved"] = lambda x, device: move(x, device)
+
+to_device: OpRecord = OpRecord(
+    name="to_device",
+    operands=("x",),
+    infer=lambda sizes, x, device: x,
+    spelling={"numpy": spell("_moved(x, device)")},
+    attributes={"device": ...},
+    vjp=lambda ct, y, x, device: (to_device(ct, device=where(x)),),
+    opaque=True,
+    doc="x on another device.",
+)
+"""Not in the table: what a compiled function computes with stays on one device."""
+
+
+# -- ops ----------------------------------------------------------------------------------------
+
+_kernels: dict[tuple[OpRecord, Spelling], Callable[..., Any]] = {}
+_dtypes: dict[Any, Any] = {}
+_NO_SIZES = Sizes()
+
+
+def run(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any], like: Any = None) -> Any:
+    """One op on arrays of which one (or else `like`) is on a device: it runs there."""
+    if op.opaque:
+        return op.kernel(attributes)(*arrays, **attributes)
+    place = _common_device(op, [] if like is None else [like], arrays)
+    function = _kernel(op, attributes)
+    dtype = _result_dtype(op, arrays, attributes)
+
+    def compute() -> Any:
+        values = [x.value if type(x) is DeviceArray else x for x in arrays]
+        result = function(*values, **attributes)
+        if isinstance(result, tuple | list) or dtype is None or _dtype(result) == dtype:
+            return result
+        if is_inexact(dtype) and Trait.ELEMENTWISE in op.traits:
+            values = [_widened(value, dtype) for value in values]
+            result = function(*values, **attributes)
+        return _backend().jax.numpy.asarray(result, dtype=dtype)
+
+    made = _in_jax(compute)
+    if not any(type(x) is DeviceArray for x in arrays):  # a constant, made on JAX's own choice
+        several = made if isinstance(made, tuple) else (made,)
+        moved = tuple(move(x, place) for x in several)
+        return moved if isinstance(made, tuple) else moved[0]
+    return made
+
+
+def _run_here(like: DeviceArray, op: Any, operands: Sequence[Any], attributes: Any) -> Any:
+    return run(op, operands, attributes, like)
+
+
+def kernel_on_device(op: Any, like: DeviceArray) -> Callable[..., Any]:
+    """The function that runs an op on the device of `like`."""
+    return lambda *arrays, **attributes: run(op, arrays, attributes, like)
+
+
+def _common_device(op: Any, deciding: Sequence[Any], arrays: Sequence[Any]) -> Device:
+    """The one device of the operands; numbers and arrays without axes are at home everywhere."""
+    if "index" in op.attributes:  # arrays of indices may come from anywhere
+        arrays = [x for x in arrays if is_inexact(type_of(x).dtype)]
+    places = {where(x): x for x in (*deciding, *arrays) if np.ndim(x) or type(x) is DeviceArray}
+    if len(places) != 1:
+        shown = " and ".join(f'"{p}" (shape {np.shape(x)})' for p, x in places.items())
+        raise DeviceError(
+            f"{op.name}: its operands are on different devices, {shown}: move them to one with "
+            ".to(device), .cpu() or .cuda()"
+        )
+    (place,) = places
+    return place
+
+
+def _kernel(op: OpRecord, attributes: Mapping[str, Any]) -> Callable[..., Any]:
+    spelling = op.spelled("jax", attributes)
+    found = _kernels.get((op, spelling))
+    if found is None:
+        jax = _backend().jax
+        names = {"jax": jax, "jnp": jax.numpy, "lax": jax.lax}
+        found = kernel(spelling, op.operands, tuple(op.attributes), names)
+        _kernels[op, spelling] = found
+    return found
+
+
+def _result_dtype(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    """The dtype that NumPy gives the result, by the type rule; None for several results."""
+    types = tuple(map(type_of, arrays))
+    shown = tuple((name, attribute_key(_NO_SIZES, value)) for name, value in attributes.items())
+    key = (op, tuple((t.dtype, t.weak) for t in types), shown)
+    if key not in _dtypes:
+        inferred = op.infer(Sizes(), *types, **attributes)
+        _dtypes[key] = inferred.dtype if isinstance(inferred, ArrayType) else None
+    return _dtypes[key]
+
+
+def _widened(value: Any, dtype: str) -> Any:
+    """An operand in the dtype of the result, where JAX would compute in a narrower one."""
+    if not hasattr(value, "dtype") or value.dtype == bool:
+        return value
+    return value.astype(dtype)
+
+
+def _dtype(result: Any) -> str | None:
+    return getattr(getattr(result, "dtype", None), "name", None)
+
+
+def _in_jax(compute: Callable[[], Any]) -> Any:
+    """What `compute` gives, with 64-bit types, its JAX arrays as arrays of ours."""
+    backend = _backend()
+    with backend._wide_types(True):
+        result = compute()
+    if isinstance(result, tuple | list):
+        return tuple(_wrapped(backend, x) for x in result)
+    return _wrapped(backend, result)
+
+
+def _wrapped(backend: Any, x: Any) -> Any:
+    return DeviceArray(x) if isinstance(x, backend.jax.Array) else x
+
+
+def _by_name(name: str, module: str, given: Any) -> Any:
+    """NumPy's function of this name, run by JAX's of the same name."""
+    scope = _backend().jax.numpy
+    for part in module.split(".")[1:]:
+        scope = getattr(scope, part, scope)
+    function = getattr(scope, name, None)
+    if function is None:
+        raise DeviceError(f"np.{name} cannot run on a device: move the Tensor with .cpu() first")
+    args, kwargs = _values(given)
+    return _in_jax(lambda: function(*args, **kwargs))
+
+
+def _values(x: Any) -> Any:
+    """A structure with JAX arrays in place of ours."""
+    if type(x) is DeviceArray:
+        return x.value
+    if isinstance(x, tuple | list):
+        return type(x)([_values(item) for item in x])
+    return {key: _values(item) for key, item in x.items()} if isinstance(x, dict) else x
+
+
+HANDLERS[DeviceArray] = _run_here
+TYPES[DeviceArray] = lambda x: ArrayType(x.dtype.name, x.shape)

@@ -1,0 +1,56 @@
+"""Data enter, Tensors leave: copied (`tensor`), or sharing their memory (`as_tensor`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracegrad.arrays import array_for, shared_array_for
+from tracegrad.dtypes import get_default_dtype
+from tracegrad.errors import DTypeError
+from tracegrad.tensor import Tensor, wrap
+
+
+def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """A Tensor with a copy of the data.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> tg.tensor([1, 2]), tg.tensor([1, 2], requires_grad=True)
+    (tensor([1, 2]), tensor([1., 2.], requires_grad=True))
+    """
+    made = wrap(array_for(data, dtype))
+    if requires_grad and dtype is None and made.dtype.kind in "biu":
+        made = made.to(dtype=get_default_dtype())
+    if device is not None:
+        made = made.to(device=device)
+    return made.requires_grad_() if requires_grad else made
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """A Tensor of the data, which shares the memory of a NumPy array of the same dtype.
+
+    What NumPy writes into the array is seen by the Tensor. A backward that needs what the array
+    held before raises; it is never silently wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> array = np.zeros(2)
+    >>> shared = tg.as_tensor(array)
+    >>> array[0] = 1.0
+    >>> shared
+    tensor([1., 0.])
+    """
+    made = data if isinstance(data, Tensor) else wrap(shared_array_for(data, dtype))
+    return made.to(dtype=dtype, device=device)
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A Tensor that shares the memory of a NumPy array; see `as_tensor`."""
+    if not isinstance(array, np.ndarray):
+        raise DTypeError(f"from_numpy takes a NumPy array, not {type(array).__name__}")
+    return as_tensor(array)
