@@ -42,6 +42,7 @@ __version__ = "0.1.0"
 globals().update(DTYPES)  # tg.float32, tg.long, ...; PyTorch's tg.float is no name for this file
 devices.install(methods.BINARY, methods.COMPARISONS, methods.UNARY)
 conversions.install(Tensor)
+autograd.load()
 inplace.install(Tensor)
 
 del DTYPES, conversions, inplace, interop, methods

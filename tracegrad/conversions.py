@@ -9,8 +9,8 @@ import numpy as np
 
 from tracegrad.arrays import copy_of
 from tracegrad.devices import CPU, GPUS, Device, DeviceArray, DeviceError, device, to_device, where
-from tracegrad.dtypes import ALIASES
 from tracegrad.dispatch import shape_of
+from tracegrad.dtypes import ALIASES
 from tracegrad.errors import GradientError
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops.shape import reshape

@@ -32,13 +32,21 @@ from numpy import (
 
 from tracegrad.methods import install_methods as _install_methods
 from tracegrad.methods import power
+from tracegrad.ops.activations import *
 from tracegrad.ops.creation import *
+from tracegrad.ops.einsum import *
 from tracegrad.ops.elementwise import *
 from tracegrad.ops.indexing import *  # type: ignore[assignment]  # `where` of one argument too
 from tracegrad.ops.joining import *
 from tracegrad.ops.linear import *
+from tracegrad.ops.nan import *
+from tracegrad.ops.norms import *
+from tracegrad.ops.padding import *
+from tracegrad.ops.products import *
 from tracegrad.ops.reductions import *
+from tracegrad.ops.selecting import *
 from tracegrad.ops.shape import *
+from tracegrad.ops.softmax import *
 
 abs = absolute
 acos = arccos

@@ -13,6 +13,7 @@ from functools import wraps
 from codegen import sizes as sz
 from codegen.ir import Call, Op, Value, dims_of
 from codegen.rewrite import Rewriter, Rule
+from codegen.types import kind
 from tracegrad.ops import creation, elementwise, reductions, shape
 from tracegrad.ops.rules import axes_of
 
@@ -67,10 +68,19 @@ def scale_after_divide(r: Rewriter, call: Call) -> Value | None:
     return None
 
 
+def _is_float(value: Value) -> bool:
+    return kind(value.type.dtype) == "float"
+
+
 @on(elementwise.add, elementwise.subtract)
 def negated_sum(r: Rewriter, call: Call) -> Value | None:
-    """a + -b -> a - b, -a + b -> b - a, a - -b -> a + b."""
+    """a + -b -> a - b, -a + b -> b - a, a - -b -> a + b.
+
+    Not where a narrower integer is negated: -128 in int8 is its own negative.
+    """
     a, b = call.operands
+    if any(not _is_float(v) and v.type.dtype != call.results[0].type.dtype for v in (a, b)):
+        return None
     right = r.node(b)
     if right is not None and right.op is elementwise.negative:
         other = elementwise.subtract if call.op is elementwise.add else elementwise.add
@@ -83,7 +93,12 @@ def negated_sum(r: Rewriter, call: Call) -> Value | None:
 
 @on(elementwise.multiply, elementwise.divide)
 def negation_last(r: Rewriter, call: Call) -> Value | None:
-    """-a * b -> -(a * b), -a / b -> -(a / b): negations move on until a sum absorbs them."""
+    """-a * b -> -(a * b), -a / b -> -(a / b): negations move on until a sum absorbs them.
+
+    Only of floats: the integer -0 is 0, and complex numbers add up products of their parts.
+    """
+    if not all(map(_is_float, call.operands)):
+        return None
     for position in (0, 1):
         node = r.node(call.operands[position])
         if node is not None and node.op is elementwise.negative:
@@ -103,7 +118,8 @@ def minus_one(r: Rewriter, call: Call) -> Value | None:
         return None
     for position in (0, 1):
         number, other = r.number(call.operands[position]), call.operands[1 - position]
-        if number == -1 and other.type == call.results[0].type:
+        exact = kind(other.type.dtype) != "complex"  # (inf + 1j) * -1 is not -(inf + 1j)
+        if number == -1 and exact and other.type == call.results[0].type:
             return r.emit(elementwise.negative, other)
     return None
 

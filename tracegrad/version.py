@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Check, Trait, Constant, Frame, Graph, Origin, Value
+from codegen.ir import Call, Check, Constant, Frame, Graph, Origin, Trait, Value
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from codegen.types import is_inexact, kind
 from tracegrad.autograd.python_op import hooked

@@ -8,7 +8,7 @@ from typing import Any
 from codegen import sizes as sz
 from codegen.ir import Value, dims_of
 from codegen.sizes import Dim, Quotient, Size, Sizes, SliceLength
-from codegen.spelling import ATOM, PRODUCT, SUM, Fragment
+from codegen.spelling import PRODUCT, SUM, Fragment
 
 Shown = tuple[Fragment, frozenset[str]]
 """A text and the variables that it reads."""
@@ -56,14 +56,13 @@ class Lengths:
         reads: frozenset[str] = frozenset()
         terms = []
         for atoms, factor in dim.terms:
-            parts = [] if factor == 1 and atoms else [repr(factor)]
+            parts = [] if factor == 1 and atoms else [Fragment(repr(factor))]
             for atom in atoms:
                 fragment, more = self.atom(atom)
                 reads |= more
-                parts.append(fragment.at(PRODUCT + 1))
-            terms.append(" * ".join(parts))
-        precedence = SUM if len(terms) > 1 else PRODUCT if " * " in terms[0] else ATOM
-        return Fragment(" + ".join(terms), precedence), reads
+                parts.append(fragment)
+            terms.append(_joined(" * ", PRODUCT, parts))
+        return _joined(" + ", SUM, terms), reads
 
     def atom(self, atom: sz.Atom) -> Shown:
         """A symbol, the length of a slice or a quotient."""
@@ -82,3 +81,12 @@ class Lengths:
                 (a, of_reads), (b, by_reads) = self.size(of), self.size(by)
                 text = f"{a.at(PRODUCT)} // {b.at(PRODUCT + 1)}"
                 return Fragment(text, PRODUCT), of_reads | by_reads
+
+
+def _joined(symbol: str, precedence: int, parts: list[Fragment]) -> Fragment:
+    """The operands of a sum or product; a single one is itself."""
+    if len(parts) == 1:
+        return parts[0]
+    first, *rest = parts
+    texts = [first.at(precedence), *(part.at(precedence + 1) for part in rest)]
+    return Fragment(symbol.join(texts), precedence)

@@ -18,7 +18,7 @@ from codegen.emit.lengths import Lengths
 from codegen.emit.target import Source, Target, condition, literal
 from codegen.emit.writer import WIDTH, Names, Writer, quote
 from codegen.ir import Call, Check, Constant, Graph, Node, Number, Op, Origin, Trait, Value, dims_of
-from codegen.passes.fold import EXACT
+from codegen.passes.fold import exact
 from codegen.sizes import Dim, Size
 from codegen.spelling import (
     ABSENT,
@@ -169,12 +169,13 @@ class _Emitter:
             texts.append(fragment.text)
         template = self.graph.frame.returns
         if template is None:
-            shown = ", ".join(texts) + ("," if len(texts) == 1 else "")
+            shown = ", ".join(texts) if len(texts) > 1 else _tuple_text(texts)
         else:
             shown = re.sub(r"\{(\d+)\}", lambda m: texts[int(m[1])], template)
         if not self.target.checks_returned or not self.checks:
             return shown
-        return f"({shown}), ({', '.join(self.checks)},)"
+        outputs = _tuple_text(texts) if template is None else shown
+        return f"{outputs}, {_tuple_text(self.checks)}"
 
     # -- nodes ----------------------------------------------------------------------------------
 
@@ -204,7 +205,7 @@ class _Emitter:
 
     def _call(self, call: Call) -> None:
         spelling = self._spelling(call)
-        if self._fold(call, spelling):
+        if self._fold(call):
             return
         if len(call.results) == 1 and self._may_nest(call, spelling):
             value = call.results[0]
@@ -216,17 +217,11 @@ class _Emitter:
             return
         self._write(call, spelling)
 
-    def _fold(self, call: Call, spelling: Spelling) -> bool:
+    def _fold(self, call: Call) -> bool:
         """Arithmetic on parameters of the program is done here, where their values are known."""
-        value, compute = call.results[0], EXACT.get(spelling.infix or "")
-        numbers = [self.literals[v] for v in call.operands if v in self.literals]
-        if compute is None or len(numbers) != len(call.operands) or value.type.shape:
-            return False
-        if not value.type.weak and value.type.dtype != "float64":
-            return False
-        try:
-            number = compute(*numbers)
-        except ArithmeticError:
+        value = call.results[0]
+        number = exact(call, [self.literals.get(v) for v in call.operands])
+        if number is None:
             return False
         for operand in call.operands:
             self._take(operand)
@@ -301,7 +296,8 @@ class _Emitter:
         if not self.target.inplace or call.reuse is None:
             return None
         spelling = self._spelling(call)
-        if spelling.infix is None and spelling.call is None and spelling.inplace is None:
+        infix = spelling.operator(call.op.operands)
+        if infix is None and spelling.call is None and spelling.inplace is None:
             return None
         operand = call.operands[call.reuse]
         shown = self.shown.get(operand)
@@ -336,8 +332,7 @@ class _Emitter:
         if Trait.UPDATE in call.op.traits:
             holes, _ = self._holes(call, spelling)
             lines = spelling.render_inplace(holes)
-        elif spelling.infix is not None:
-            symbol = spelling.infix
+        elif (symbol := spelling.operator(call.op.operands)) is not None:
             commutes = Trait.COMMUTATIVE in call.op.traits
             holes, _ = self._holes(call, spelling)
             texts = [holes[n] for n in _operand_names(call)]
@@ -409,8 +404,10 @@ class _Emitter:
             if isinstance(attribute, Subscript):
                 holes[name] = attribute.render(arrays)
                 holes[f"{name}_tuple"] = attribute.render_tuple(arrays)
-            elif attribute == call.op.attributes[name] and type(attribute) is type(
-                call.op.attributes[name]
+            elif (
+                name in spelling.droppable
+                and attribute == call.op.attributes[name]
+                and type(attribute) is type(call.op.attributes[name])
             ):
                 holes[name] = ABSENT
             else:
@@ -421,16 +418,20 @@ class _Emitter:
     def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
         """Operands printed as bare literals that would not give the result its dtype."""
         bare = [i for i, v in enumerate(call.operands) if v in self.python_numbers]
-        if not bare or Trait.ELEMENTWISE not in call.op.traits:
-            return set()
         strong = [i for i in bare if not call.operands[i].type.weak]
+        if Trait.ELEMENTWISE not in call.op.traits:
+            return set() if "dtype" in call.op.attributes else set(strong)
         if not strong:
             return set()
         if len(bare) == len(call.operands):
-            literals = [i for i in strong if call.operands[i] in self.literals]
-            return {(literals or strong)[0]} if not call.results[0].type.weak else set()
+            if call.results[0].type.weak:
+                return set()
+            dtype = promote([v.type for v in call.operands])[0]
+            enough = [i for i in strong if call.operands[i].type.dtype == dtype] or strong
+            literals = [i for i in enough if call.operands[i] in self.literals]
+            return {(literals or enough)[0]}
         types = [
-            weak(kind(v.type.dtype)) if i in strong and kind(v.type.dtype) != "bool" else v.type
+            self._bare_type(v) if i in strong and kind(v.type.dtype) != "bool" else v.type
             for i, v in enumerate(call.operands)
         ]
         exact = [v.type for v in call.operands]
@@ -439,9 +440,15 @@ class _Emitter:
     def _printed_types(self, call: Call, strong: set[int]) -> list[ArrayType]:
         """The operands' types as their text says them: a bare literal is a Python number."""
         return [
-            weak(kind(v.type.dtype)) if v in self.python_numbers and i not in strong else v.type
+            self._bare_type(v) if v in self.python_numbers and i not in strong else v.type
             for i, v in enumerate(call.operands)
         ]
+
+    def _bare_type(self, value: Value) -> ArrayType:
+        """The type of a number without its dtype; a number of elements is an int whatever it has."""
+        made = self.graph.producer.get(value)
+        counts = isinstance(made, Call) and Trait.EXTENT in made.op.traits
+        return weak("int" if counts else kind(value.type.dtype))
 
     def _typed(self, type: ArrayType, fragment: Fragment) -> Fragment:
         return Fragment(f"{self.target.module}.{type.dtype}({fragment.text})")
@@ -535,7 +542,8 @@ class _Emitter:
             self.section = origin.section
             if not self.writer.lines[-1].endswith(":"):
                 self.writer.line()
-            self.writer.comment(origin.section)
+            if origin.section:
+                self.writer.comment(origin.section)
             self.group = ()
         if origin.line and group != self.group:
             self.writer.comment(f"{origin.file}:{origin.line}  {origin.text}")
@@ -567,6 +575,10 @@ def _fill(line: str, names: list[str]) -> str:
     for name in names:
         line = line.replace("{}", name, 1)
     return line
+
+
+def _tuple_text(texts: list[str]) -> str:
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
 def _operand_names(call: Call) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from codegen.ir import Call, Check, Number
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
@@ -38,11 +39,14 @@ class Source:
 def literal(value: Number, target: Target) -> Fragment:
     """A number as Python."""
     if isinstance(value, complex):
-        return Fragment(repr(value))
+        if repr(value.real) == "0.0" and 0 <= value.imag < inf:
+            return Fragment(repr(value).replace("e+", "e"))
+        parts = [literal(part, target).text for part in (value.real, value.imag)]
+        return Fragment(f"complex({', '.join(parts)})")
     if isinstance(value, float) and not cmath.isfinite(value):
         text = f"{target.module}.nan" if value != value else f"{target.module}.inf"
         return Fragment(f"-{text}", UNARY) if value < 0 else Fragment(text)
-    text = repr(value)
+    text = repr(value).replace("e+", "e")  # as black writes it
     return Fragment(text, UNARY if text.startswith("-") else ATOM)
 
 

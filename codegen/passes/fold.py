@@ -25,7 +25,7 @@ from codegen.ir import Call, Graph, Number, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, rewrite
 
-EXACT: dict[str, Callable[[Any, Any], Any]] = {
+_EXACT: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -51,7 +51,7 @@ def _fold_extent(r: Rewriter, call: Call) -> Value | None:
 
 def exact(call: Call, numbers: Sequence[Number | None]) -> Number | None:
     """What the call makes of these operands, where Python gives the bits that the target gives."""
-    compute = EXACT.get(_operator(call))
+    compute = _EXACT.get(_operator(call))
     types = [value.type for value in (*call.results, *call.operands)]
     if compute is None or any(t.shape or not (t.weak or t.dtype == "float64") for t in types):
         return None

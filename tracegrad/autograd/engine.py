@@ -19,8 +19,8 @@ from tracegrad.autograd import compiled
 from tracegrad.autograd.hooks import hook_name
 from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape
 from tracegrad.autograd.writes import damaged
-from tracegrad.differentiate import Step, pullback
 from tracegrad.devices import move
+from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
 from tracegrad.ops.elementwise import Masked, conj

@@ -36,6 +36,7 @@ from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.devices import DeviceArray, DeviceError
 from tracegrad.dispatch import dtype_of, ndim_of
 from tracegrad.errors import DTypeError, GradientError, ShapeError
+from tracegrad.ops import activations
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops.indexing import getitem
 from tracegrad.ops.indexing import setitem as with_items
@@ -460,9 +461,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "lerp_": (lambda x, end, weight: x + weight * (end - x), "from x a part of the way to `end`"),
     "masked_fill_": (lambda x, mask, value: ew.where(mask, value, x), "`value` under the mask"),
     "pow_": (methods.power, "`power`"),
-    "relu_": (ew.relu, "`relu`"),
+    "relu_": (activations.relu, "`relu`"),
     "rsqrt_": (lambda x: 1.0 / ew.sqrt(x), "``1 / sqrt(x)``"),
-    "sigmoid_": (ew.sigmoid, "`sigmoid`"),
+    "sigmoid_": (activations.sigmoid, "`sigmoid`"),
 }
 
 

@@ -94,7 +94,7 @@ def reshaped(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> ArrayType:
 def broadcast_shape(sizes: Sizes, x: ArrayType, shape: tuple[Dim, ...]) -> ArrayType:
     """The shape asked for, to which the operand's must broadcast."""
     result = broadcast(sizes, [x.shape, shape])
-    if len(result) != len(shape):
+    if len(result) != len(shape) or not all(map(sizes.same, result, shape)):
         raise ShapeError(
             f"cannot broadcast {shape_text(sizes, x.shape)} to {shape_text(sizes, shape)}"
         )

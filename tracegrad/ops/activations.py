@@ -1,0 +1,78 @@
+"""An array enters, what layers of networks apply to each element leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codegen.ir import Trait
+from codegen.types import is_inexact, weak
+from tracegrad.dispatch import dtype_of
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.elementwise import (
+    astype,
+    exp,
+    is_complex,
+    log1p,
+    where,
+)
+from tracegrad.ops.record import define
+from tracegrad.ops.rules import (
+    ufunc,
+)
+
+relu_of = define(
+    "relu",
+    "np.maximum(x, 0)",
+    infer=lambda sizes, x: ufunc("maximum")(sizes, x, weak("int")),
+    vjp=lambda ct, y, x: (where(x > 0, ct, 0.0),),
+    traits=(Trait.ELEMENTWISE,),
+    domain="ordered",
+)
+sigmoid_of = define(
+    "sigmoid",
+    "np.exp(np.minimum(x, 0.0)) / (1.0 + np.exp(-np.abs(x)))",
+    infer=lambda sizes, x: ufunc("minimum")(sizes, x, weak("float")),
+    vjp=lambda ct, y, x: (ct * (y * (1.0 - y)),),
+    traits=(Trait.ELEMENTWISE,),
+    domain="ordered",
+    doc="1 / (1 + exp(-x)) of real x: nothing overflows, small values keep their digits.",
+)
+softplus_of = define(
+    "softplus",
+    "np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))",
+    infer=lambda sizes, x: ufunc("maximum")(sizes, x, weak("float")),
+    vjp=lambda ct, y, x: (ct * sigmoid_of(x),),
+    traits=(Trait.ELEMENTWISE,),
+    domain="ordered",
+    doc="log(1 + exp(x)) of real x: nothing overflows, small values keep their digits.",
+)
+
+
+def as_inexact(x: Any) -> Any:
+    """An array of floating or complex dtype: integers become float64."""
+    x = as_array(x)
+    return x if is_inexact(dtype_of(x)) else astype(x, dtype="float64")
+
+
+def relu(x: Any) -> Any:
+    """``max(x, 0)``; the derivative at 0 is 0."""
+    return relu_of(x)
+
+
+def sigmoid(x: Any) -> Any:
+    """``1 / (1 + exp(-x))``, accurate for all x."""
+    x = as_inexact(x)
+    return 1.0 / (1.0 + exp(-x)) if is_complex(x) else sigmoid_of(x)
+
+
+def softplus(x: Any) -> Any:
+    """``log(1 + exp(x))``, accurate for all x."""
+    x = as_inexact(x)
+    return log1p(exp(x)) if is_complex(x) else softplus_of(x)
+
+
+__all__ = [
+    "relu",
+    "sigmoid",
+    "softplus",
+]

@@ -1,0 +1,139 @@
+"""An array with NaN in it enters, statistics of the numbers leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codegen.types import is_inexact
+from tracegrad.dispatch import dtype_of
+from tracegrad.ops.activations import as_inexact
+from tracegrad.ops.arguments import as_array, refuse_out, synonyms
+from tracegrad.ops.creation import dtype_name
+from tracegrad.ops.elementwise import (
+    astype,
+    conj,
+    is_complex,
+    isnan,
+    logical_not,
+    real,
+    sqrt,
+)
+from tracegrad.ops.products import (
+    prod,
+)
+from tracegrad.ops.reductions import (
+    _counted_in,
+    _degrees,
+    _reduce,
+    _where,
+    nanmax_over,
+    nanmin_over,
+    sum,
+)
+
+
+def _without_nan(x: Any, instead: Any) -> Any:
+    x = as_array(x)
+    return _where(isnan(x), instead, x) if is_inexact(dtype_of(x)) else x
+
+
+@synonyms
+def nansum(
+    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+) -> Any:
+    """The sum over `axis` of what is not NaN."""
+    refuse_out("nansum", out)
+    return sum(_without_nan(x, 0), axis, dtype, keepdims=keepdims)
+
+
+@synonyms
+def nanprod(
+    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+) -> Any:
+    """The product over `axis` of what is not NaN."""
+    refuse_out("nanprod", out)
+    return prod(_without_nan(x, 1), axis, dtype, keepdims=keepdims)
+
+
+@synonyms
+def nanmax(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+    """The largest element over `axis` that is not NaN; ties share the gradient evenly."""
+    refuse_out("nanmax", out)
+    return _reduce(nanmax_over, x, axis, keepdims)
+
+
+@synonyms
+def nanmin(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+    """The smallest element over `axis` that is not NaN; ties share the gradient evenly."""
+    refuse_out("nanmin", out)
+    return _reduce(nanmin_over, x, axis, keepdims)
+
+
+def _numbers(x: Any, axis: Any, keepdims: bool) -> Any:
+    """How many elements over `axis` are not NaN."""
+    return sum(logical_not(isnan(x)), axis, keepdims=keepdims)
+
+
+@synonyms
+def nanmean(
+    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+) -> Any:
+    """The mean over `axis` of what is not NaN."""
+    refuse_out("nanmean", out)
+    x = as_array(x)
+    total = nansum(x, axis, dtype, keepdims=keepdims)
+    return _over_numbers(total, _numbers(x, axis, keepdims))
+
+
+def _over_numbers(total: Any, number: Any) -> Any:
+    """A sum over a number of elements, in the dtype of the sum."""
+    return total / _counted_in(number, dtype_of(total))
+
+
+@synonyms
+def nanvar(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float | None = None,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    """The variance over `axis` of what is not NaN; arguments as for `var`."""
+    refuse_out("nanvar", out)
+    x = as_inexact(x) if dtype is None else astype(as_array(x), dtype=dtype_name(dtype))
+    deviation = _without_nan(x - nanmean(x, axis, keepdims=True), 0)
+    squares = real(deviation * conj(deviation)) if is_complex(x) else deviation * deviation
+    freedom = _numbers(x, axis, keepdims) - _degrees(ddof, correction, None)
+    return _over_numbers(sum(squares, axis, keepdims=keepdims), freedom)
+
+
+@synonyms
+def nanstd(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float | None = None,
+    keepdims: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    """The standard deviation over `axis` of what is not NaN; derivative 0 where it is 0."""
+    refuse_out("nanstd", out)
+    variance = nanvar(x, axis, dtype, None, ddof, keepdims, correction=correction)
+    flat = variance == 0
+    return _where(flat, 0.0, sqrt(_where(flat, 1.0, variance)))
+
+
+__all__ = [
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+]

@@ -1,0 +1,117 @@
+"""Arrays enter, their lengths leave: norms of vectors and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from codegen.spelling import Spelling, spell
+from tracegrad.dispatch import dtype_of, ndim_of
+from tracegrad.errors import ArgumentError
+from tracegrad.ops.activations import as_inexact
+from tracegrad.ops.arguments import synonyms
+from tracegrad.ops.elementwise import (
+    absolute,
+    astype,
+    conj,
+    is_complex,
+    number_power,
+    real,
+)
+from tracegrad.ops.reductions import (
+    INFINITY,
+    _reduce,
+    _where,
+    count_nonzero,
+    max,
+    min,
+    reducer,
+    restore,
+    sum,
+)
+from tracegrad.ops.rules import (
+    float_like,
+    real_part,
+    reduced,
+)
+from tracegrad.ops.shape import (
+    one_axis,
+    squeeze_axes,
+)
+
+
+def _norm_text(attributes: Mapping[str, Any]) -> Spelling:
+    axis = attributes["axis"]
+    if isinstance(axis, tuple) and len(axis) > 2:  # for NumPy a norm has one axis, two or all
+        return spell("np.sqrt(np.square(np.abs(x)).sum(axis=axis, keepdims=keepdims))")
+    return spell("np.linalg.norm(x, axis=axis, keepdims=keepdims)")
+
+
+def _norm_vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    """x / |x|, and 0 at the origin."""
+    scale = ct / _where(y == 0, 1.0, y)
+    direction = conj(x) if is_complex(x) else x
+    return (restore(scale, axis, keepdims, ndim_of(x)) * direction,)
+
+
+norm_over = reducer(
+    "norm",
+    lambda sizes, x, axis, keepdims: real_part(sizes, float_like(sizes, x)).with_shape(
+        reduced(x.shape, axis, keepdims)
+    ),
+    _norm_vjp,
+    text=_norm_text,
+    doc="The root of the sum of squares.",
+)
+
+
+@synonyms
+def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
+    """The `ord`-norm over `axis`, all elements as one vector; 0 has the gradient 0."""
+    x = as_inexact(x)
+    if ord == 2:
+        return _reduce(norm_over, x, axis, keepdims)
+    if ord == 0:
+        number = count_nonzero(x, axis, keepdims=keepdims)
+        return astype(number, dtype=dtype_of(real(x) if is_complex(x) else x))
+    size = absolute(x)
+    if ord == 1:
+        return sum(size, axis, keepdims=keepdims)
+    if ord in (INFINITY, -INFINITY):
+        return (max if ord > 0 else min)(size, axis, keepdims=keepdims)
+    if 0 < ord < 1:  # its derivative is infinite at 0, and taken as 0
+        powers = _where(size == 0, 0.0, number_power(_where(size == 0, 1.0, size), exponent=ord))
+    else:
+        powers = number_power(size, exponent=ord)
+    total = sum(powers, axis, keepdims=keepdims)
+    root = number_power(_where(total == 0, 1.0, total), exponent=1 / ord)
+    return _where(total == 0, 0.0 if ord > 0 else INFINITY, root)
+
+
+@synonyms
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """A norm as ``np.linalg.norm``: of vectors along one axis, of matrices along two."""
+    x = as_inexact(x)
+    ndim = ndim_of(x)
+    if axis is None and (ord is None or ndim == 1):
+        return vector_norm(x, None, keepdims, 2 if ord is None else ord)
+    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(one_axis(a, ndim) for a in axes)
+    if len(axes) == 1:
+        return vector_norm(x, axes[0], keepdims, 2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ArgumentError(f"norm: a vector has one axis and a matrix two, not {len(axes)}")
+    if ord in (None, "fro"):
+        return vector_norm(x, axes, keepdims)
+    if ord not in (1, -1, INFINITY, -INFINITY):
+        raise ArgumentError(f"norm: ord={ord!r} of a matrix needs its singular values (svdvals)")
+    along, over = axes if ord in (1, -1) else axes[::-1]
+    sums = sum(absolute(x), along, keepdims=True)
+    largest = (max if ord > 0 else min)(sums, over, keepdims=True)
+    return largest if keepdims else squeeze_axes(largest, axis=tuple(sorted(axes)))
+
+
+__all__ = [
+    "norm",
+    "vector_norm",
+]

@@ -1,0 +1,187 @@
+"""An array enters, elements chosen along an axis or by a shape leave."""
+
+from __future__ import annotations
+
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from codegen.sizes import Sizes
+from codegen.spelling import Slot, Subscript
+from codegen.types import ArrayType, broadcast
+from codegen.types import ShapeError as ShapeMismatch
+from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops.arguments import as_array, synonyms
+from tracegrad.ops.creation import (
+    arange_in,
+    arange_of,
+    extent_like,
+    new,
+)
+from tracegrad.ops.elementwise import maximum, minimum, not_equal, remainder
+from tracegrad.ops.indexing import (
+    getitem,
+    scatter,
+)
+from tracegrad.ops.record import define
+from tracegrad.ops.shape import (
+    expand_axes,
+    one_axis,
+    one_or_many,
+    ravel,
+    sizes_of,
+)
+
+# -- along an axis ------------------------------------------------------------------------------
+
+
+@synonyms
+def take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    """The elements, or whole slices along `axis`, at these indices.
+
+    mode
+        What an index out of bounds does: ``"raise"``, ``"wrap"`` or ``"clip"``.
+    """
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = one_axis(axis, ndim_of(x))
+    if mode != "raise":
+        indices = _within(as_array(indices), extent_like(x, shape_of(x)[axis], "int64"), mode)
+    return getitem(x, (*[slice(None)] * axis, indices))
+
+
+def _within(indices: Any, length: Any, mode: str) -> Any:
+    match mode:
+        case "wrap":
+            return remainder(indices, length)
+        case "clip":
+            return minimum(maximum(indices, 0), length - 1)
+    raise ArgumentError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
+
+
+def _along(x: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """Arrays that name, for every place of `indices`, the element of `x` that it means."""
+    ndim, shape = ndim_of(x), shape_of(x)
+    grid = []
+    for a in range(ndim):
+        numbers = indices
+        if a != axis:
+            numbers = arange_in(x, shape[a])
+            if a < ndim - 1:
+                numbers = expand_axes(numbers, axis=one_or_many(tuple(range(1, ndim - a))))
+        grid.append(numbers)
+    return tuple(grid)
+
+
+def _take_along_type(sizes: Sizes, x: ArrayType, indices: ArrayType, axis: int) -> ArrayType:
+    if x.ndim != indices.ndim:
+        raise ShapeMismatch(f"indices have {indices.ndim} axes, the array has {x.ndim}")
+    own = [shape[:axis] + shape[axis + 1 :] for shape in (x.shape, indices.shape)]
+    others = broadcast(sizes, own)
+    return ArrayType(x.dtype, (*others[:axis], indices.shape[axis], *others[axis:]))
+
+
+def _take_along_vjp(ct: Any, y: Any, x: Any, indices: Any, axis: int) -> tuple[Any, None]:
+    grid = _along(x, indices, axis)
+    index = Subscript(tuple(map(Slot, range(len(grid)))))
+    return scatter(ct, x, *grid, index=index, repeats=True), None
+
+
+take_along = define(
+    "take_along_axis",
+    "np.take_along_axis(x, indices, axis=axis)",
+    operands="x indices",
+    infer=_take_along_type,
+    vjp=_take_along_vjp,
+    attributes={"axis": ...},
+)
+
+
+@synonyms
+def take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
+    """The elements at these indices along `axis`, one for each place of `indices`."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    return take_along(x, as_array(indices), axis=one_axis(axis, ndim_of(x)))
+
+
+@synonyms
+def put_along_axis(x: Any, indices: Any, values: Any, axis: Any) -> None:
+    """Writes `values` into the Tensor `x` at these indices along `axis`."""
+    x[_along(x, as_array(indices), one_axis(axis, ndim_of(x)))] = values
+
+
+@synonyms
+def compress(condition: Any, x: Any, axis: Any = None) -> Any:
+    """The slices along `axis` (the elements, without one) where `condition` is true."""
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = one_axis(axis, ndim_of(x))
+    return getitem(x, (*[slice(None)] * axis, not_equal(as_array(condition), 0)))
+
+
+def extract(condition: Any, x: Any) -> Any:
+    """The elements of `x` where `condition` is true."""
+    return getitem(ravel(x), not_equal(ravel(as_array(condition)), 0))
+
+
+# -- indices of diagonals and triangles ---------------------------------------------------------
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """The index of the main diagonal of an array of `ndim` axes of length `n`."""
+    return (new(arange_of, start=0, stop=as_int(n), step=1, dtype=None),) * ndim
+
+
+def diag_indices_from(x: Any) -> tuple[Any, ...]:
+    """The index of the main diagonal of `x`."""
+    shape = shape_of(x)
+    if len(shape) < 2 or not all(sizes_of([x]).same(shape[0], dim) for dim in shape):
+        raise ShapeError(f"diag_indices_from: all axes must be of one length, not {shape}")
+    return (arange_in(x, shape[0]),) * len(shape)
+
+
+def _triangle(name: str) -> Any:
+    return define(
+        name,
+        f"np.{name}(rows, k, columns)",
+        operands="",
+        infer=lambda sizes, rows, k, columns: (
+            (ArrayType("int64", (len(getattr(np, name)(rows, k, columns)[0]),)),) * 2
+        ),
+        attributes={"rows": ..., "k": ..., "columns": ...},
+        differentiable=False,
+    )
+
+
+lower_triangle = _triangle("tril_indices")
+upper_triangle = _triangle("triu_indices")
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The index of what stands at and below the k-th diagonal of an n by m matrix."""
+    columns = as_int(n if m is None else m)
+    found: Any = new(lower_triangle, rows=as_int(n), k=as_int(k), columns=columns)
+    return found
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The index of what stands at and above the k-th diagonal of an n by m matrix."""
+    columns = as_int(n if m is None else m)
+    found: Any = new(upper_triangle, rows=as_int(n), k=as_int(k), columns=columns)
+    return found
+
+
+__all__ = [
+    "compress",
+    "diag_indices",
+    "diag_indices_from",
+    "extract",
+    "put_along_axis",
+    "take",
+    "take_along_axis",
+    "tril_indices",
+    "triu_indices",
+]

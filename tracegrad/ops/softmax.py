@@ -1,0 +1,116 @@
+"""An array enters, what is computed with exponentials of it without overflow leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from codegen.spelling import Spelling, spell
+from tracegrad.dispatch import ndim_of
+from tracegrad.ops.activations import as_inexact
+from tracegrad.ops.arguments import synonyms
+from tracegrad.ops.elementwise import (
+    exp,
+)
+from tracegrad.ops.record import define
+from tracegrad.ops.reductions import (
+    INFINITY,
+    _reduce,
+    _where,
+    reducer,
+    restore,
+    sum_over,
+)
+from tracegrad.ops.rules import (
+    mean_dtype,
+    reduction,
+    ufunc,
+)
+from tracegrad.ops.shape import (
+    canonical_axis,
+)
+
+
+def _logsumexp_text(attributes: Mapping[str, Any]) -> Spelling:
+    """The largest element (0 for an infinite one) is subtracted first, so nothing overflows."""
+    last = "out = np.log(np.exp(x - out).sum(axis=axis, keepdims=keepdims)) + out"
+    keep = ", keepdims=True"
+    if attributes["axis"] is None and not attributes["keepdims"]:
+        keep = ""
+    elif not attributes["keepdims"]:
+        last = last[: -len("out")] + "np.squeeze(out, axis=axis)"
+    return spell(
+        f"out = x.max(axis=axis{keep})\nout = np.where(np.isfinite(out), out, 0.0)\n{last}"
+    )
+
+
+def _logsumexp_vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    """The softmax of x; where all elements are -inf it is taken as 0."""
+    ndim = ndim_of(x)
+    shift = restore(_where(y == -INFINITY, 0.0, y), axis, keepdims, ndim)
+    return (restore(ct, axis, keepdims, ndim) * exp(x - shift),)
+
+
+logsumexp_over = reducer(
+    "logsumexp",
+    reduction(mean_dtype),
+    _logsumexp_vjp,
+    text=_logsumexp_text,
+    domain="nonempty",
+)
+
+
+@synonyms
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """``log(sum(exp(x)))`` over `axis` without overflow."""
+    return _reduce(logsumexp_over, as_inexact(x), axis, keepdims)
+
+
+def _softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
+    return ((ct - sum_over(ct * y, axis=axis, keepdims=True)) * y,)
+
+
+softmax_over = define(
+    "softmax",
+    "out = np.exp(x - x.max(axis=axis, keepdims=True))\nout /= out.sum(axis=axis, keepdims=True)",
+    infer=lambda sizes, x, axis: ufunc("exp")(sizes, x),
+    vjp=_softmax_vjp,
+    attributes={"axis": ...},
+    domain="nonempty",
+)
+
+
+def _log_softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
+    return (ct - exp(y) * sum_over(ct, axis=axis, keepdims=True),)
+
+
+log_softmax_over = define(
+    "log_softmax",
+    "out = x - x.max(axis=axis, keepdims=True)\n"
+    "out = out - np.log(np.exp(out).sum(axis=axis, keepdims=True))",
+    infer=lambda sizes, x, axis: ufunc("exp")(sizes, x),
+    vjp=_log_softmax_vjp,
+    attributes={"axis": ...},
+    domain="nonempty",
+)
+
+
+@synonyms
+def softmax(x: Any, axis: Any = -1) -> Any:
+    """``exp(x)`` over its sum along `axis`, without overflow."""
+    x = as_inexact(x)
+    return softmax_over(x, axis=canonical_axis(axis, ndim_of(x)))
+
+
+@synonyms
+def log_softmax(x: Any, axis: Any = -1) -> Any:
+    """``log(softmax(x))``, exact where the softmax underflows."""
+    x = as_inexact(x)
+    return log_softmax_over(x, axis=canonical_axis(axis, ndim_of(x)))
+
+
+__all__ = [
+    "log_softmax",
+    "logsumexp",
+    "softmax",
+]
