@@ -72,6 +72,18 @@ def is_inexact(dtype: str) -> bool:
     return kind(dtype) in ("float", "complex")
 
 
+def weak_of(number: bool | int | float | complex) -> ArrayType:
+    """The type of a Python number, of a subclass as well."""
+    match number:
+        case bool():
+            return weak("bool")
+        case int():
+            return weak("int")
+        case float():
+            return weak("float")
+    return weak("complex")
+
+
 def weak(number_kind: str) -> ArrayType:
     """The type of a Python ``bool``, ``int``, ``float`` or ``complex``."""
     return ArrayType(_DEFAULT[number_kind], (), weak=number_kind != "bool")

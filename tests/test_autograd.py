@@ -938,11 +938,9 @@ def test_wrong_shapes_from_hooks_name_the_hook() -> None:
 
 
 def test_hooks_of_nodes_are_refused_in_compiled_functions() -> None:
-    from tracegrad.autograd.hooks import register_node_hook
-
     def f(x):
         h = x * 3
-        register_node_hook(h.grad_fn, lambda grads, outs: None)
+        h.grad_fn.register_hook(lambda grads, outs: None)
         return h.sum()
 
     with pytest.raises(tg.errors.TraceError, match="register it on the Tensor"):

@@ -168,11 +168,12 @@ case(
       check %u~ bool False  # f.py:4 | if not s > 1e9:
       check %s int 3  # f.py:5 | int(s)
       check %s float 3.5  # f.py:6 | float(s)
-      %y = mul(%x, %s)  # f.py:7 | return x * s
-      return %y
+      %y = mul(%x, %s)  # f.py:7 | return x * s, s
+      return %y, %s
     }
     """,
     np.array([1.5, 2.0]),
+    returns="{0}, {1}",
 )
 case(
     "lengths",

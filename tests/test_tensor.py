@@ -1326,4 +1326,4 @@ def test_the_augmented_item_is_recognised_in_bytecode():
     nested = [holder.y]
     nested[0][1, 1] -= x[1]
     holder.y.sum().backward()
-    assert numbers(x.grad) == [4.0, 1.0, 1.0, 1.0]
+    assert numbers(x.grad) == [6.0, 1.0, 1.0, 1.0]

@@ -298,9 +298,7 @@ class Compiled:
                 return version.differentiated
             case "optimized":
                 return version.program.graph
-        raise ArgumentError(
-            f'stage={stage!r}: must be "traced", "differentiated" or "optimized"'
-        )
+        raise ArgumentError(f'stage={stage!r}: must be "traced", "differentiated" or "optimized"')
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         def plain(leaf: Any) -> Any:

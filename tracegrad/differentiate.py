@@ -164,9 +164,7 @@ def _apply_rule(
         if contribution is None or key not in active:
             continue
         if isinstance(contribution, Masked):
-            new = _Cotangent(
-                contribution.ct, (*masks, (contribution.condition, contribution.keep))
-            )
+            new = _Cotangent(contribution.ct, (*masks, (contribution.condition, contribution.keep)))
         else:
             new = _Cotangent(contribution, masks)
         _accumulate(key, _fit(new, operand), found)
@@ -358,9 +356,7 @@ def _hooks_of(graph: Graph) -> dict[Any, list[Call]]:
 def _call_hook(stage: Stage, mark: Call, ct: Any) -> Any:
     """The cotangent that a hook was shown, or what it gave instead."""
     name, origin = mark.operands[0].origin.name, mark.results[0].origin
-    stage.origin = replace(
-        origin, name=name and f"{name}_bar", final=False, section="backward"
-    )
+    stage.origin = replace(origin, name=name and f"{name}_bar", final=False, section="backward")
     function, closure = mark.attribute("function").call.resolved(dtype_of(ct))
     read = [Staged(stage, tensor._traced[1]) for tensor in closure]
     return call_python(ct, *read, function=function)
@@ -381,7 +377,5 @@ def relabel(graph: Graph, origins: Mapping[Value, Origin]) -> Graph:
             case Check(operand, look, outcome, origin):
                 nodes.append(Check(new.get(operand, operand), look, outcome, origin))
             case Call():
-                nodes.append(
-                    replace(node, operands=of(node.operands), results=of(node.results))
-                )
+                nodes.append(replace(node, operands=of(node.operands), results=of(node.results)))
     return graph.replace(nodes=tuple(nodes), inputs=of(graph.inputs), outputs=of(graph.outputs))

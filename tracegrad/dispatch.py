@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from codegen.sizes import Dim, Sizes
-from codegen.types import ArrayType, weak
+from codegen.types import ArrayType, weak_of
 
 Handler = Callable[[Any, Any, Sequence[Any], Mapping[str, Any]], Any]
 """``handler(like, op, operands, attributes)``: `like` is the operand that chose the handler."""
@@ -57,7 +57,7 @@ def type_of(x: Any) -> ArrayType:
     if isinstance(x, np.ndarray | np.generic):
         return array_type(x)
     if is_number(x):
-        return weak(type(x).__name__)
+        return weak_of(x)
     return array_type(np.asarray(x))
 
 
@@ -93,4 +93,3 @@ def ndim_of(x: Any) -> int:
 def dtype_of(x: Any) -> str:
     """The dtype's name; of a Python number the one that it would have alone."""
     return type_of(x).dtype
-

@@ -35,7 +35,9 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         elif kind in NUMBERS:
             b, nb = other, None
         else:
-            return NotImplemented if not isinstance(other, OTHERS) else apply(op, (self, other), EMPTY)
+            return (
+                NotImplemented if not isinstance(other, OTHERS) else apply(op, (self, other), EMPTY)
+            )
         if STATE.special:
             return apply(op, (self, other), EMPTY)
         a = self._array
@@ -66,7 +68,9 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def reflected_method(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind not in NUMBERS:
-            return NotImplemented if not isinstance(other, OTHERS) else apply(op, (other, self), EMPTY)
+            return (
+                NotImplemented if not isinstance(other, OTHERS) else apply(op, (other, self), EMPTY)
+            )
         if STATE.special:
             return apply(op, (other, self), EMPTY)
         a = self._array

@@ -373,9 +373,7 @@ class Environment:
         found = [guard for guard in self.guards.values() if guard.value is holder]
         return found[0] if len(found) == 1 and found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
 
-    def fingerprints(
-        self, captured: Iterable[Any], computed: bool
-    ) -> list[tuple[np.ndarray, int]]:
+    def fingerprints(self, captured: Iterable[Any], computed: bool) -> list[tuple[np.ndarray, int]]:
         """Reachable arrays that Python may have read by itself, with a sum over their bytes.
 
         Those that the trace saw as operands are read again by every call. They are summed as well
@@ -404,9 +402,7 @@ class Environment:
 
     def _contents(self) -> list[tuple[Any, str]]:
         """Arrays and Tensors within reach."""
-        return [
-            held for held in self._objects.values() if isinstance(held[0], np.ndarray | Tensor)
-        ]
+        return [held for held in self._objects.values() if isinstance(held[0], np.ndarray | Tensor)]
 
     def written(self) -> str:
         """The first array or Tensor that holds something else than before; "" for none."""

@@ -159,5 +159,3 @@ def _atom(atom: sz.Atom, texts: dict[str, str]) -> str:
             return f"len(range(*slice({start}, {stop}, {step}).indices({dim_text(of, texts)})))"
         case sz.Quotient(of, by):
             return f"(({dim_text(of, texts)}) // ({dim_text(by, texts)}))"
-
-

@@ -70,13 +70,9 @@ def derivative_on_tensors(
             cts = [None] * len(inputs)
     finally:
         STATE.update(**before)
-    filled = [
-        ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)
-    ]
+    filled = [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]
     rest = iter(filled)
-    gradients = tuple(
-        map_tree(lambda leaf: next(rest), arguments.values[p]) for p in positions
-    )
+    gradients = tuple(map_tree(lambda leaf: next(rest), arguments.values[p]) for p in positions)
     gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
     if transform.kind == "grad":
         return (gradient, aux) if transform.has_aux else gradient

@@ -94,9 +94,7 @@ def _with_symbol(symbol: str, graph: Graph, values: Sequence[Value]) -> Value:
 
 def _names_of(values: Sequence[Value], forward: Graph) -> list[str]:
     """A parameter name for each value: the user's where there is one, else what made it."""
-    captures = dict(
-        zip(reversed(forward.inputs), reversed(forward.frame.captures), strict=False)
-    )
+    captures = dict(zip(reversed(forward.inputs), reversed(forward.frame.captures), strict=False))
     names: list[str] = []
     for value in values:
         origin: Origin = value.origin

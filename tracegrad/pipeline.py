@@ -141,5 +141,3 @@ def _concrete(attribute: Any, known: Mapping[str, int], graph: Graph) -> Any:
         case tuple():
             return tuple(_concrete(item, known, graph) for item in attribute)
     return attribute
-
-

@@ -131,9 +131,7 @@ def transposed_twice(r: Rewriter, call: Call) -> Value | None:
     if inner is None or inner.op is not shape.transpose_axes:
         return None
     ndim = call.results[0].type.ndim
-    first, second = (
-        c.attribute("axes") or tuple(reversed(range(ndim))) for c in (inner, call)
-    )
+    first, second = (c.attribute("axes") or tuple(reversed(range(ndim))) for c in (inner, call))
     if tuple(first[i] for i in second) == tuple(range(ndim)):
         return inner.operands[0]
     return None
@@ -198,7 +196,10 @@ def full_of_nothing(r: Rewriter, call: Call) -> Value | None:
     """full((), 0.0) -> 0.0."""
     number = r.number(call.operands[0])
     if call.attribute("shape") == () and number is not None and not isinstance(number, bool):
-        return r.make_number(float(number) if call.results[0].type.dtype == "float64" else number, call.results[0].type)  # type: ignore[arg-type]
+        return r.make_number(
+            float(number) if call.results[0].type.dtype == "float64" else number,
+            call.results[0].type,
+        )  # type: ignore[arg-type]
     return None
 
 

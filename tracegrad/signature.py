@@ -68,9 +68,7 @@ class Arguments:
     @cached_property
     def _names(self) -> dict[int, str]:
         whole = [path_name(self.parameters[leaf.parameter], leaf.path) for leaf in self.leaves]
-        short = [
-            _last(leaf.path) or name for leaf, name in zip(self.leaves, whole, strict=True)
-        ]
+        short = [_last(leaf.path) or name for leaf, name in zip(self.leaves, whole, strict=True)]
         taken = [*short, *self.parameters]
         return {
             id(leaf): s if not leaf.path or taken.count(s) == 1 else w
@@ -192,5 +190,3 @@ def _static(value: Any, text: str) -> tuple[Hashable, ...]:
         ) from None
     shown = repr(value) if isinstance(value, float) else value
     return ("static", type(value), shown)
-
-

@@ -14,7 +14,7 @@ import numpy as np
 
 from codegen.ir import Builder, Origin, Value
 from codegen.sizes import Dim
-from codegen.types import ArrayType, weak
+from codegen.types import ArrayType, weak_of
 from tracegrad.dispatch import HANDLERS, SIZES, TYPES, is_number
 from tracegrad.errors import TraceError
 
@@ -31,7 +31,7 @@ class Stage:
         if type(x) is Staged:
             return x.value
         if is_number(x):
-            return self.builder.constant(x, weak(type(x).__name__), None, self.origin)
+            return self.builder.constant(x, weak_of(x), None, self.origin)
         if isinstance(x, np.generic):
             type_ = ArrayType(x.dtype.name)
             return self.builder.constant(x.item(), type_, None, self.origin)
@@ -63,9 +63,7 @@ class Staged:
         return f"Staged({self.value!r})"
 
 
-def _apply(
-    like: Staged, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
-) -> Any:
+def _apply(like: Staged, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
     """One op appended to the graph under construction."""
     stage = like.stage
     lifted = tuple(stage.lift(x) for x in operands)

@@ -19,7 +19,7 @@ import numpy as np
 
 from codegen.errors import CodegenError
 from codegen.sizes import Sizes
-from codegen.types import ArrayType, weak
+from codegen.types import ArrayType, weak_of
 from tracegrad.arrays import array_for, shared_array_for, with_memory
 from tracegrad.autograd.foreign import foreign, note, plain
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
@@ -560,7 +560,7 @@ def _type(x: Tensor) -> ArrayType:
         sizes = x._traced[0].sizes
         return type_.with_shape([sizes.resolve(dim) for dim in type_.shape])
     if is_number(x._array):
-        return weak(type(x._array).__name__)
+        return weak_of(x._array)
     return array_type(x._array)
 
 

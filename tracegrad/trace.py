@@ -20,7 +20,7 @@ from codegen import sizes as sz
 from codegen.ir import Builder, Call, Check, Number, Origin, Value, attribute_key
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
-from codegen.types import ArrayType, weak
+from codegen.types import ArrayType, weak_of
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
 from tracegrad.ops.elementwise import stop_gradient
@@ -57,7 +57,7 @@ class Trace:
 
     def _input_type(self, array: Any) -> ArrayType:
         if is_number(array):
-            return weak(type(array).__name__)
+            return weak_of(array)
         return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
 
     def capture(self, holder: Any) -> Value:
@@ -87,7 +87,7 @@ class Trace:
             return value
         array = getattr(x, "_array", x)
         if is_number(array):
-            return self.number(array, weak(type(array).__name__), origin)
+            return self.number(array, weak_of(array), origin)
         if isinstance(array, np.generic):
             return self.number(array.item(), ArrayType(array.dtype.name), origin)
         if isinstance(array, np.ndarray):

@@ -271,9 +271,7 @@ def make_version(
     inputs = tuple(trace.inputs)
     value_of = dict(zip(map(id, traced_leaves), inputs, strict=True))
     outputs, structure = _outputs(trace, returned, transform, function)
-    forward = _forward_graph(
-        trace, function, transform, arguments, target, outputs, environment
-    )
+    forward = _forward_graph(trace, function, transform, arguments, target, outputs, environment)
     joint = forward
     if differentiated:
         joint = differentiate(forward, [value_of[id(leaf)] for leaf in wanted])
@@ -575,7 +573,9 @@ def _template(result: Result, target: str) -> str | None:
             if isinstance(leaf, int):
                 return f"{{{leaf}}}"
             if type(leaf.value) in (bool, int, float, str, type(None)):
-                return repr(leaf.value) if not isinstance(leaf.value, str) else json.dumps(leaf.value)
+                return (
+                    repr(leaf.value) if not isinstance(leaf.value, str) else json.dumps(leaf.value)
+                )
             raise _NoTemplate
         children = [text(child) for child in spec.children]
         if spec.type is type(None):
@@ -600,5 +600,3 @@ def _template(result: Result, target: str) -> str | None:
 
 class _NoTemplate(Exception):
     """The structure has a type that Python has no literal for."""
-
-

@@ -90,8 +90,7 @@ print((rss() - before) * 1024 / {graphs} / {ops})
 """
 SETUPS = {
     "tracegrad": (
-        "import tracegrad as tg\n"
-        "make = lambda: tg.tensor([0.1, 0.2, 0.3], requires_grad=True)\n"
+        "import tracegrad as tg\nmake = lambda: tg.tensor([0.1, 0.2, 0.3], requires_grad=True)\n"
     ),
     "torch": (
         "import torch\n"

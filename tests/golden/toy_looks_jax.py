@@ -14,6 +14,6 @@ def f(x):
     look_3 = jnp.trunc(s) == 3
     # f.py:6  float(s)
     look_4 = s == 3.5
-    # f.py:7  return x * s
+    # f.py:7  return x * s, s
     y = x * s
-    return (y,), (look, look_2, look_3, look_4)
+    return (y, s), (look, look_2, look_3, look_4)

@@ -22,6 +22,6 @@ def f(x):
         raise LookupError(
             "f.py:6  float(s)  gave 3.5 when it was traced, and does not now"
         )
-    # f.py:7  return x * s
+    # f.py:7  return x * s, s
     y = x * s
-    return (y,)
+    return y, s

@@ -30,6 +30,7 @@ NAMES: dict[str, str] = {
     "concatenate": "CatBackward0",
     "copy": "CloneBackward0",
     "divide": "DivBackward0",
+    "element": "SelectBackward0",
     "expand_dims": "UnsqueezeBackward0",
     "gather": "IndexBackward0",
     "index_set": "CopySlices",

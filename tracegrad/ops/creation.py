@@ -18,7 +18,7 @@ from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, weak
+from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, weak, weak_of
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
@@ -139,7 +139,7 @@ def _arange_type(sizes: Sizes, start: Any, stop: Any, step: Any, dtype: str | No
     if isinstance(stop, Size):
         return ArrayType(dtype or "int64", (sz.add(stop, -start),))
     length = max(0, math.ceil((stop - start) / step))
-    natural, _ = promote([weak(type(n).__name__) for n in (start, stop, step)])
+    natural, _ = promote([weak_of(n) for n in (start, stop, step)])
     return ArrayType(dtype or natural, (length,))
 
 
@@ -398,7 +398,7 @@ def arange(
     start, stop, step = map(_number, (start, stop, step))
     if step == 0:
         raise ArgumentError("arange: step is 0")
-    natural, _ = promote([weak(type(n).__name__) for n in (start, stop, step)])
+    natural, _ = promote([weak_of(n) for n in (start, stop, step)])
     if dtype is None and requires_grad and not is_inexact(natural):
         dtype = DEFAULT_FLOAT
     name = None if dtype is None or dtype_name(dtype) == natural else dtype_name(dtype)

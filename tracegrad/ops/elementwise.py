@@ -12,7 +12,7 @@ from typing import Any
 
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, is_inexact, kind, weak
+from codegen.types import ArrayType, is_inexact, kind, weak, weak_of
 from tracegrad.dispatch import dtype_of, is_number, type_of
 from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.record import OpRecord, define
@@ -201,7 +201,7 @@ def _power_type(sizes: Any, x: ArrayType, exponent: Any) -> ArrayType:
         return operator("multiply")(sizes, x, x)
     if isinstance(exponent, int) and exponent < 0 and x.weak and kind(x.dtype) == "int":
         return weak("float")
-    return operator("power")(sizes, x, weak(type(exponent).__name__))
+    return operator("power")(sizes, x, weak_of(exponent))
 
 
 number_power = define(
@@ -225,7 +225,7 @@ def _base_vjp(ct: Any, y: Any, x: Any, base: float) -> tuple[Any]:
 number_base_power = define(
     "number_base_power",
     "base ** x",
-    infer=lambda sizes, x, base: operator("power")(sizes, weak(type(base).__name__), x),
+    infer=lambda sizes, x, base: operator("power")(sizes, weak_of(base), x),
     vjp=_base_vjp,
     attributes={"base": ...},
     traits=(Trait.ELEMENTWISE,),
