@@ -400,8 +400,9 @@ REFERENCES["extent"] = lambda size, dtype: np.dtype(dtype).type(size)
 
 @samples_of("full")
 def _full(draw: Draw) -> Iterator[Sample]:
-    for shape in ((2, 3), (), (0,)):
+    for shape in ((2, 3), (), (0,), 4):
         yield Sample((draw(),), {"shape": shape, "dtype": draw.dtype.name})
+    yield Sample((draw(3),), {"shape": (2, 3), "dtype": None})
 
 
 REFERENCES["full"] = lambda value, shape, dtype: np.full(shape, value, dtype=dtype)
@@ -442,17 +443,33 @@ def _indices(draw: Draw) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, ...], d
     yield x, (np.zeros((4, 3), dtype=bool),), {**_index(Slot(0)), "counts": (0,)}
 
 
-@samples_of("getitem")
-def _getitem(draw: Draw) -> Iterator[Sample]:
+@samples_of("getitem", "getitem_copy")
+def _basic_index(draw: Draw) -> Iterator[Sample]:
     for x, arrays, attributes in _indices(draw):
-        yield Sample((x, *arrays), attributes)
+        if not arrays:
+            yield Sample((x,), {"index": attributes["index"]})
 
 
-def _taken(x: Any, *arrays: Any, index: Subscript, counts: Any) -> Any:
+@samples_of("element")
+def _element(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3),), {"index": Subscript((-1,))})
+    yield Sample((draw(4, 3),), {"index": Subscript((2, -3))})
+    yield Sample((draw(),), {"index": Subscript(())})
+
+
+@samples_of("gather")
+def _gather(draw: Draw) -> Iterator[Sample]:
+    for x, arrays, attributes in _indices(draw):
+        if arrays:
+            yield Sample((x, *arrays), attributes)
+
+
+def _taken(x: Any, *arrays: Any, index: Subscript, **_: Any) -> Any:
     return x[index.resolve(arrays)]
 
 
-REFERENCES["getitem"] = _taken
+for _name in ("getitem", "getitem_copy", "element", "gather"):
+    REFERENCES[_name] = _taken
 
 
 @samples_of("index_set")
@@ -465,25 +482,286 @@ def _index_set(draw: Draw) -> Iterator[Sample]:
         yield Sample((x, draw(), *arrays), attributes)
 
 
+@samples_of("index_add")
+def _index_add(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind == "b":
+        return
+    for x, arrays, attributes in _indices(draw):
+        repeats = any(a.dtype != bool and a.ndim > 0 for a in arrays)
+        value = draw(*np.shape(_taken(x, *arrays, **attributes)))
+        yield Sample((x, value, *arrays), {**attributes, "repeats": repeats})
+
+
 @samples_of("scatter")
 def _scatter(draw: Draw) -> Iterator[Sample]:
     for x, arrays, attributes in _indices(draw):
+        repeats = any(a.dtype != bool and a.ndim > 0 for a in arrays)
         ct = draw(*np.shape(_taken(x, *arrays, **attributes)))
-        place = {"shape": x.shape, "dtype": draw.dtype.name}
+        place = {"shape": x.shape, "dtype": draw.dtype.name, "repeats": repeats}
         yield Sample((ct, *arrays), {**attributes, **place})
 
 
-def _written(x: Any, value: Any, *arrays: Any, index: Subscript, counts: Any) -> Any:
+def _written(x: Any, value: Any, *arrays: Any, index: Subscript, **_: Any) -> Any:
     out = x.copy()
     out[index.resolve(arrays)] = value
     return out
 
 
-def _added(ct: Any, *arrays: Any, index: Subscript, counts: Any, shape: Any, dtype: Any) -> Any:
+def _added(ct: Any, *arrays: Any, index: Subscript, shape: Any, dtype: Any, **_: Any) -> Any:
     out = np.zeros(shape, dtype)
     np.add.at(out, index.resolve(arrays), ct)
     return out
 
 
+def _increased(x: Any, value: Any, *arrays: Any, index: Subscript, **_: Any) -> Any:
+    out = x.copy()
+    np.add.at(out, index.resolve(arrays), value)
+    return out
+
+
 REFERENCES["index_set"] = _written
 REFERENCES["scatter"] = _added
+REFERENCES["index_add"] = _increased
+
+
+@samples_of("take_along_axis")
+def _take_along_axis(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(5), draw.below(5, 7)), {"axis": 0})
+    yield Sample((draw(4, 3), draw.below(4, 2, 3)), {"axis": 0})
+    yield Sample((draw(4, 3), draw.below(3, 4, 1)), {"axis": 1})
+    yield Sample((draw(4, 3), draw.below(3, 1, 5)), {"axis": 1})
+    yield Sample((draw(0, 3), draw.below(3, 0, 2)), {"axis": 1})
+
+
+@samples_of("nonzero", "argwhere")
+def _places(draw: Draw) -> Iterator[Sample]:
+    for shape in ((5,), (2, 3), (0,), (2, 0, 3)):
+        mask = draw.bools(*shape)
+        yield Sample((mask,), {"ndim": len(shape), "count": int(mask.sum())})
+
+
+def _only(*names: str) -> Callable[[Generator], Generator]:
+    """The generator with these attributes alone."""
+
+    def of(generator: Generator) -> Generator:
+        return lambda draw: (
+            Sample(s.operands, {n: s.attributes[n] for n in names}) for s in generator(draw)
+        )
+
+    return of
+
+
+GENERATORS["argwhere"] = _only("count")(_places)
+REFERENCES["nonzero"] = lambda x, ndim, count: np.nonzero(x) if ndim > 1 else np.flatnonzero(x)
+REFERENCES["argwhere"] = lambda x, count: np.argwhere(x)
+
+
+@samples_of("tril_indices", "triu_indices")
+def _triangles(draw: Draw) -> Iterator[Sample]:
+    for rows, k, columns in ((3, 0, 3), (2, 1, 4), (4, -1, 2), (0, 0, 0)):
+        yield Sample((), {"rows": rows, "k": k, "columns": columns})
+
+
+REFERENCES["tril_indices"] = lambda rows, k, columns: np.tril_indices(rows, k, columns)
+REFERENCES["triu_indices"] = lambda rows, k, columns: np.triu_indices(rows, k, columns)
+
+
+# -- order along axes, joining and parting ------------------------------------------------------
+
+
+@samples_of("flip")
+def _flip(draw: Draw) -> Iterator[Sample]:
+    for shape, axes in (((3,), (0,)), ((4, 3), (1,)), ((2, 3, 4), (0, 2)), ((0, 3), (0, 1))):
+        yield Sample((draw(*shape),), {"axes": axes})
+
+
+REFERENCES["flip"] = lambda x, axes: np.flip(x, axes)
+
+
+@samples_of("roll")
+def _roll(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(4, 3),), {"shift": 2, "axis": None})
+    yield Sample((draw(4, 3),), {"shift": -1, "axis": 1})
+    yield Sample((draw(2, 3, 4),), {"shift": (1, -5), "axis": (0, 2)})
+    yield Sample((draw(0, 3),), {"shift": 7, "axis": 0})
+
+
+@samples_of("concatenate")
+def _concatenate(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(4), draw(0), draw(2)), {"axis": 0})
+    yield Sample((draw(4, 3), draw(4, 2)), {"axis": 1})
+    yield Sample((draw(2, 3, 1),), {"axis": 2})
+
+
+REFERENCES["concatenate"] = lambda *xs, axis, length: np.concatenate(xs, axis)
+
+
+@samples_of("stack")
+def _stack(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(), draw(), draw()), {"axis": 0})
+    yield Sample((draw(4, 3), draw(4, 3)), {"axis": 1})
+    yield Sample((draw(2, 0), draw(2, 0)), {"axis": 2})
+
+
+REFERENCES["stack"] = lambda *xs, axis: np.stack(xs, axis)
+
+
+@samples_of("split")
+def _split(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(6),), {"at": 3, "axis": 0})
+    yield Sample((draw(2, 5),), {"at": (1, 3), "axis": 1})
+    yield Sample((draw(2, 5),), {"at": (0, 0, 9), "axis": 0})
+    yield Sample((draw(0, 2),), {"at": 2, "axis": 0})
+
+
+REFERENCES["split"] = lambda x, at, axis: np.split(x, at, axis)
+
+
+@samples_of("unstack")
+def _unstack(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3),), {"axis": 0, "count": 3})
+    yield Sample((draw(2, 3, 4),), {"axis": 1, "count": 3})
+    yield Sample((draw(0, 2),), {"axis": 1, "count": 2})
+
+
+REFERENCES["unstack"] = lambda x, axis, count: tuple(np.moveaxis(x, axis, 0))
+
+
+@samples_of("part")
+def _part(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(5),), {"axis": 0, "start": 1, "stop": 3, "length": 2})
+    yield Sample((draw(2, 5),), {"axis": 1, "stop": 3, "length": 3})
+    yield Sample((draw(2, 5, 2),), {"axis": 1, "start": 5, "length": 0})
+
+
+def _axis_slice(axis: int, start: int, stop: int | None) -> tuple[slice, ...]:
+    return (*[slice(None)] * axis, slice(start, stop))
+
+
+REFERENCES["part"] = lambda x, axis, start, stop, length: x[_axis_slice(axis, start, stop)]
+
+
+@samples_of("place")
+def _place(draw: Draw) -> Iterator[Sample]:
+    dtype = draw.dtype.name
+    yield Sample((draw(2),), {"axis": 0, "start": 1, "stop": 3, "shape": 5, "dtype": dtype})
+    yield Sample((draw(2, 3),), {"axis": 1, "stop": 3, "shape": (2, 5), "dtype": dtype})
+    yield Sample((draw(2, 0),), {"axis": 1, "start": 5, "shape": (2, 5), "dtype": dtype})
+
+
+def _placed(ct: Any, axis: int, start: int, stop: Any, shape: Any, dtype: Any) -> Any:
+    out = np.zeros(shape, dtype)
+    out[_axis_slice(axis, start, stop)] = ct
+    return out
+
+
+REFERENCES["place"] = _placed
+
+
+@samples_of("repeat")
+def _repeat(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3),), {"repeats": 2, "axis": None})
+    yield Sample((draw(3),), {"repeats": 0, "axis": None})
+    yield Sample((draw(4, 3),), {"repeats": 3, "axis": 1})
+    yield Sample((draw(4, 3),), {"repeats": (1, 2, 4), "axis": 1})
+    yield Sample((draw(0, 3),), {"repeats": 2, "axis": 0})
+
+
+@samples_of("segment_sums")
+def _segment_sums(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind not in "fc":
+        return
+    yield Sample((draw(6),), {"lengths": (1, 3, 2), "axis": 0})
+    yield Sample((draw(4, 3),), {"lengths": (1, 2), "axis": 1})
+
+
+CLOSE["segment_sums"] = lambda x, lengths, axis: np.concatenate(
+    [
+        part.sum(axis=axis, keepdims=True)
+        for part in np.split(x, np.cumsum(lengths)[:-1], axis=axis)
+    ],
+    axis=axis,
+)
+
+
+@samples_of("tile")
+def _tile(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3),), {"reps": (2,)})
+    yield Sample((draw(3),), {"reps": (2, 3)})
+    yield Sample((draw(4, 3),), {"reps": (1, 2)})
+    yield Sample((draw(4, 3),), {"reps": (2, 0)})
+    yield Sample((draw(0, 3),), {"reps": (2, 1, 2)})
+
+
+@samples_of("pad")
+def _pad(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(3),), {"pad_width": ((1, 2),)})
+    yield Sample((draw(0, 3),), {"pad_width": ((0, 0), (2, 0))})
+    yield Sample((draw(4, 3),), {"pad_width": ((1, 1), (1, 1)), "value": 3})
+    for mode in ("edge", "reflect", "symmetric", "wrap"):
+        yield Sample((draw(2, 3),), {"pad_width": ((3, 0), (1, 2)), "mode": mode})
+
+
+REFERENCES["pad"] = lambda x, pad_width, mode, value: np.pad(
+    x, pad_width, mode, **({"constant_values": value} if mode == "constant" else {})
+)
+
+
+@samples_of("inner_part")
+def _inner_part(draw: Draw) -> Iterator[Sample]:
+    yield Sample((draw(5),), {"pad_width": ((1, 2),)})
+    yield Sample((draw(4, 3),), {"pad_width": ((0, 0), (2, 1))})
+
+
+REFERENCES["inner_part"] = lambda x, pad_width: x[
+    tuple(slice(a, n - b) for n, (a, b) in zip(x.shape, pad_width, strict=True))
+]
+
+
+# -- creation -----------------------------------------------------------------------------------
+
+
+@samples_of("zeros", "ones")
+def _filled(draw: Draw) -> Iterator[Sample]:
+    for shape in (3, (2, 3), (), (0, 2)):
+        yield Sample((), {"shape": shape, "dtype": draw.dtype.name})
+
+
+@samples_of("arange")
+def _arange(draw: Draw) -> Iterator[Sample]:
+    for start, stop, step in ((0, 5, 1), (2, 7, 2), (5, 0, -2), (0.5, 2.0, 0.25), (3, 1, 1)):
+        yield Sample((), {"start": start, "stop": stop, "step": step})
+    yield Sample((), {"stop": 3, "dtype": "float32"})
+
+
+REFERENCES["arange"] = lambda start, stop, step, dtype: np.arange(start, stop, step, dtype)
+
+
+@samples_of("eye", "tri")
+def _rectangles(draw: Draw) -> Iterator[Sample]:
+    for rows, columns, k in ((3, 3, 0), (2, 4, 1), (4, 2, -1), (0, 0, 0)):
+        attributes = {"rows": rows, "columns": columns, "k": k}
+        yield Sample((), {**attributes, "dtype": draw.dtype.name})
+
+
+REFERENCES["eye"] = lambda rows, columns, k, dtype: np.eye(rows, columns, k, dtype)
+REFERENCES["tri"] = lambda rows, columns, k, dtype: np.tri(rows, columns, k, dtype)
+
+
+@samples_of("linspace")
+def _linspace(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind in "fc":
+        yield Sample((draw(), draw()), {"num": 5})
+        yield Sample((draw(3), draw(2, 1)), {"num": 4, "endpoint": False})
+        yield Sample((draw(3), draw()), {"num": 1})
+        yield Sample((draw(), draw()), {"num": 0})
+
+
+@samples_of("array")
+def _array(draw: Draw) -> Iterator[Sample]:
+    yield Sample((), {"values": (1, 2, -3), "dtype": "int64"})
+    yield Sample((), {"values": ((1.5, 2.0), (0.0, 1.0)), "dtype": "float32"})
+    yield Sample((), {"values": (True, False), "dtype": "bool"})
+
+
+REFERENCES["array"] = lambda values, dtype: np.array(values, dtype)

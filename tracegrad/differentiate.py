@@ -318,7 +318,7 @@ def differentiate(
 
     found = pullback(
         steps_of(graph),
-        lambda key: Staged(stage, key),
+        lambda key: Staged(stage, key),  # type: ignore[arg-type]  # keys are values here
         {key: Staged(stage, seed) for key, seed in seeds.items()},
         wanted,
         enter,

@@ -18,7 +18,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, explained
 
 NUMBERS = frozenset({float, int, np.float64, np.float32, bool, complex, np.int64})
-"""Operands that nobody can change afterwards; NumPy arrays go the general way, which copies them."""
+"""Operands that nobody can change afterwards; arrays go the general way, which copies them."""
 
 _new_tensor = Tensor.__new__
 _new_node = Node.__new__

@@ -209,7 +209,7 @@ def _t(x: Tensor) -> Any:
 
 def _fill(x: Tensor, value: Any) -> None:
     """Writes the value into every place."""
-    x[...] = value
+    x[...] = value  # type: ignore[index]
 
 
 def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:

@@ -196,10 +196,10 @@ def full_of_nothing(r: Rewriter, call: Call) -> Value | None:
     """full((), 0.0) -> 0.0."""
     number = r.number(call.operands[0])
     if call.attribute("shape") == () and number is not None and not isinstance(number, bool):
-        return r.make_number(
-            float(number) if call.results[0].type.dtype == "float64" else number,
-            call.results[0].type,
-        )  # type: ignore[arg-type]
+        type_ = call.results[0].type
+        if type_.dtype == "float64" and not isinstance(number, complex):
+            number = float(number)
+        return r.make_number(number, type_)
     return None
 
 

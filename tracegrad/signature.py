@@ -188,5 +188,5 @@ def _static(value: Any, text: str) -> tuple[Hashable, ...]:
             "tuple, list or dict of them, nor hashable: pass its arrays, or give it __hash__ and "
             "__eq__"
         ) from None
-    shown = repr(value) if isinstance(value, float) else value
+    shown: Hashable = repr(value) if isinstance(value, float) else value
     return ("static", type(value), shown)

@@ -151,7 +151,7 @@ class Tensor:
         return len(self._array)
 
     def __iter__(self) -> Iterator[Tensor]:
-        return (self[i] for i in range(len(self)))
+        return (self[i] for i in range(len(self)))  # type: ignore[index]
 
     # -- values ---------------------------------------------------------------------------------
 

@@ -397,7 +397,7 @@ def _outputs(
         if isinstance(first, float):
             outputs.insert(0, trace.lift(first, Origin()))
             shown = [0, *(i + 1 if isinstance(i, int) else i for i in shown[1:])]
-        shape = np.shape(getattr(first, "_array", first))
+        shape = np.shape(getattr(first, "_array", first))  # type: ignore[arg-type]
         if shape != ():
             raise NonScalarError(
                 f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "

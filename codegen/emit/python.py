@@ -445,7 +445,7 @@ class _Emitter:
         ]
 
     def _bare_type(self, value: Value) -> ArrayType:
-        """The type of a number without its dtype; a number of elements is an int whatever it has."""
+        """The type of a number without its dtype; a number of elements is an int in any dtype."""
         made = self.graph.producer.get(value)
         counts = isinstance(made, Call) and Trait.EXTENT in made.op.traits
         return weak("int" if counts else kind(value.type.dtype))

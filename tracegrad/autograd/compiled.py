@@ -1,10 +1,10 @@
-"""A tape enters, gradients as arrays leave: interpreted at first, compiled when its like comes again.
+"""A tape enters, gradients as arrays leave: interpreted first, compiled when its like comes again.
 
 While recording, no key is computed. A compiled backward is a generated function that walks from the
 root node by the shape of tape that it expects, comparing ops, attributes, sharing, types and
 lengths, and gives `None` at the first difference; programs are tried most recent first, by the
-root's op. Only a tape that no program matches is given a structural key: at first sight of a key the
-walker computes over arrays, at the second a program is compiled.
+root's op. Only a tape that no program matches is given a structural key: at first sight of a key
+the walker computes over arrays, at the second a program is compiled.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ class _Matcher:
         for key, value in backward.inputs.items():
             text = self.place.get(key) or self.given(key)
             if value.type.weak:
-                self.require(f"type({text}) is {type(key.value).__name__}")
+                self.require(f"type({text}) is {self.refer('kind', type(key.value))}")
                 continue
             if type(key) not in (Tensor, Node, tuple):  # a constant: a number, another time
                 self.require(f"type({text}) is {self.refer('kind', type(key.value))}")

@@ -288,7 +288,8 @@ def _recorded_pullback(
 ) -> dict[Any, Any]:
     """The walker over Tensors; in a trace its ops stand at the lines of the ops they derive."""
     trace = STATE.trace
-    nodes = [key if type(key) is Node else key[0] for step in steps for key in step.results[:1]]
+    keys: list[Any] = [key for step in steps for key in step.results[:1]]
+    nodes = [key if type(key) is Node else key[0] for key in keys]
     watchers = Watchers(nodes, wanted)
     watching = watchers.arguments(as_arrays=False) if watchers.any() else {}
     if trace is None:
@@ -349,7 +350,8 @@ def backward(
         done = compiled.run_matching(node, ct, free=not retain_graph)
         if done is not None:
             for leaf, array in done:
-                leaf.grad = wrap(array) if leaf.grad is None else leaf.grad + wrap(array)
+                before: Any = leaf.grad
+                leaf.grad = wrap(array) if before is None else before + wrap(array)
             return
     for leaf, value in gradients([tensor], [conjugate(ct)], None, create_graph).items():
         accumulate(leaf, value)

@@ -209,7 +209,7 @@ def _is_seen_by_others(tensor: Tensor) -> bool:
 
 
 def _unexplained_references(tensor: Tensor) -> list[int]:
-    """Of each array that a view's history knows: by how many more it is held than by that history."""
+    """Of each array that a view's history knows: by how many more it is held than by that."""
     arrays = _arrays_along(tensor)
     holders = Counter(map(id, arrays))
     distinct = {id(array): array for array in arrays}
@@ -222,7 +222,7 @@ def _unexplained_references(tensor: Tensor) -> list[int]:
 
 
 def _arrays_along(tensor: Tensor) -> list[np.ndarray]:
-    """A view and what the nodes that made it hold of its memory: each array once for each holder."""
+    """A view and what the nodes that made it hold of its memory: an array once for each holder."""
     memory = writes.memory_of(tensor._array)
     found = [tensor._array]
     node = node_of(tensor)

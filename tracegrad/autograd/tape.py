@@ -151,7 +151,7 @@ def read_by_rule(node: Node) -> frozenset[int] | None:
     """Which operands (and last the result) the op's rule reads, found by staging the rule once."""
     if node.op.opaque or isinstance(node.result, tuple):
         return None
-    types = tuple(type_of(v).with_shape([None] * type_of(v).ndim) for v in node.values)
+    types = tuple(type_of(v).with_shape([0] * type_of(v).ndim) for v in node.values)
     attributes = tuple((k, attribute_key(_NO_SIZES, v)) for k, v in node.attributes.items())
     alike = tuple(np.shape(v) == np.shape(node.result) for v in node.values)
     key = (node.op.name, attributes, types, alike)
