@@ -11,7 +11,7 @@ import numpy as np
 from tracegrad import eager
 from tracegrad.errors import ArgumentError
 from tracegrad.ops import elementwise as ew
-from tracegrad.ops import indexing, linear, shape
+from tracegrad.ops import indexing, linear, selecting, shape
 from tracegrad.ops.creation import shape_tuple
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.staging import Staged
@@ -214,7 +214,7 @@ def _fill(x: Tensor, value: Any) -> None:
 
 def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
     """The slices along `axis` (the elements, without one) where `condition` is true."""
-    return indexing.compress(condition, x, axis)
+    return selecting.compress(condition, x, axis)
 
 
 OWN: dict[str, Any] = {

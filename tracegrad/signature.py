@@ -189,4 +189,5 @@ def _static(value: Any, text: str) -> tuple[Hashable, ...]:
             "__eq__"
         ) from None
     shown: Hashable = repr(value) if isinstance(value, float) else value
-    return ("static", type(value), shown)
+    kind: Any = type(value)
+    return ("static", kind, shown)

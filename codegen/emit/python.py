@@ -174,7 +174,7 @@ class _Emitter:
             shown = re.sub(r"\{(\d+)\}", lambda m: texts[int(m[1])], template)
         if not self.target.checks_returned or not self.checks:
             return shown
-        outputs = _tuple_text(texts) if template is None else shown
+        outputs = _tuple_text(texts) if template is None else f"({shown})"
         return f"{outputs}, {_tuple_text(self.checks)}"
 
     # -- nodes ----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from codegen import sizes as sz
-from codegen.sizes import Dim, Sizes
+from codegen.sizes import Dim, SizeError, Sizes
 from codegen.types import (
     ArrayType,
     ShapeError,
@@ -117,11 +118,11 @@ def contraction(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
         left, right = shape_text(sizes, a.shape), shape_text(sizes, b.shape)
         hint = ""
         if a.ndim == b.ndim == 2:
-            value = sizes.value
-            if value(a.shape[-1]) == value(b.shape[1]):
-                hint = " Did you mean a @ b.T?"
-            elif value(a.shape[0]) == value(b.shape[0]):
-                hint = " Did you mean a.T @ b?"
+            with suppress(SizeError):  # lengths without values make no hint
+                if sizes.value(a.shape[-1]) == sizes.value(b.shape[1]):
+                    hint = " Did you mean a @ b.T?"
+                elif sizes.value(a.shape[0]) == sizes.value(b.shape[0]):
+                    hint = " Did you mean a.T @ b?"
         raise ShapeError(
             f"matmul: cannot contract {left} with {right}: axis {a.ndim - 1} of the first is "
             f"{shape_text(sizes, a.shape[-1:])[1:-2]}, axis {max(b.ndim - 2, 0)} of the second is "

@@ -23,7 +23,7 @@ from tracegrad.dispatch import HANDLERS, SIZES, apply_in, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import shape_tuple
-from tracegrad.ops.elementwise import alias
+from tracegrad.ops.elementwise import alias, copy
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import axes_of, broadcast_shape, permuted, reshaped, same
 
@@ -198,7 +198,9 @@ def ravel(x: Any, order: str = "C") -> Any:
     return alias(x) if ndim_of(x) == 1 else reshape(x, -1, order=order)
 
 
-flatten = ravel
+def flatten(x: Any, order: str = "C") -> Any:
+    """`x` with one axis, in memory of its own."""
+    return copy(ravel(x, order))
 
 
 def _squeezed(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:
