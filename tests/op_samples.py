@@ -88,6 +88,7 @@ class Draw:
 
 ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
     "number_power": [{"exponent": e} for e in (0, 1, 2, 3, 2.0, 0.5, 1.5)],
+    "number_base_power": [{"base": b} for b in (2.0, 0.5)],
     "astype": [{"dtype": d} for d in ("float32", "float64", "int64")],
     "angle": [{"deg": False}, {"deg": True}],
     "nan_to_num": [{}, {"nan": 1.0, "posinf": 2.0, "neginf": -2.0}],
@@ -101,7 +102,15 @@ ONLY = {
 }
 """Domains that not every dtype has."""
 
-NOT_IN_JAX = {("reciprocal", "int64"): "NumPy divides integers as integers"}
+NOT_IN_JAX = {
+    ("reciprocal", "int64"): "NumPy divides integers as integers",
+    ("reciprocal", "int32"): "NumPy divides integers as integers",
+    ("reciprocal", "bool"): "NumPy divides integers as integers",
+    ("floor_divide", "bool"): "what a division by False gives is nobody's rule",
+    ("argmax", "complex128"): "JAX does not order complex numbers",
+    ("argmin", "complex128"): "JAX does not order complex numbers",
+    ("direction", "complex128"): "JAX takes the direction of a complex number as constant",
+}
 """Where JAX means something else on purpose, and why."""
 
 
@@ -173,6 +182,7 @@ TOGETHER = {"cumprod_pullback": "its operands are computed from one another"}
 
 REFERENCES["astype"] = lambda x, dtype: x.astype(dtype)
 REFERENCES["sinc"] = lambda x, order: np.sinc(x)  # its derivatives are of the next orders
+REFERENCES["number_base_power"] = lambda x, base: base**x
 REFERENCES["number_power"] = lambda x, exponent: np.power(x, exponent)
 
 
@@ -765,3 +775,91 @@ def _array(draw: Draw) -> Iterator[Sample]:
 
 
 REFERENCES["array"] = lambda values, dtype: np.array(values, dtype)
+
+
+@samples_of("outer")
+def _outer(draw: Draw) -> Iterator[Sample]:
+    for n, m in ((3, 4), (1, 1), (0, 3), (3, 0)):
+        yield Sample((draw(n), draw(m)), {})
+
+
+@samples_of("cross")
+def _cross(draw: Draw) -> Iterator[Sample]:
+    for a, b in (((3,), (3,)), ((4, 3), (3,)), ((2, 1, 3), (4, 3)), ((0, 3), (3,))):
+        yield Sample((draw(*a), draw(*b)), {})
+
+
+@samples_of("tensordot")
+def _tensordot(draw: Draw) -> Iterator[Sample]:
+    for a, b, axes in (
+        ((2, 3), (3, 4), ((1,), (0,))),
+        ((2, 3, 4), (4, 5, 3), ((1, 2), (2, 0))),
+        ((2, 3), (2, 3), ((0, 1), (0, 1))),
+        ((2,), (3,), ((), ())),
+        ((0, 3), (3, 2), ((1,), (0,))),
+        ((2, 0), (0, 2), ((1,), (0,))),
+    ):
+        yield Sample((draw(*a), draw(*b)), {"axes": axes})
+
+
+@samples_of("einsum")
+def _einsum(draw: Draw) -> Iterator[Sample]:
+    for subscripts, *shapes in (
+        ("ijk,j->ik", (2, 3, 4), (3,)),
+        ("ij,ij->i", (2, 3), (2, 3)),
+        ("ijk,ljk->il", (2, 3, 4), (5, 3, 4)),
+        ("i,j->ij", (2,), (3,)),
+        ("bij,bj->bi", (2, 3, 4), (2, 4)),
+        ("ijk,j->ik", (2, 0, 4), (0,)),
+        ("i,i->", (3,), (3,)),
+    ):
+        yield Sample(tuple(draw(*shape) for shape in shapes), {"subscripts": subscripts})
+
+
+@samples_of("einsum_3")
+def _einsum_3(draw: Draw) -> Iterator[Sample]:
+    for subscripts, *shapes in (
+        ("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)),
+        ("i,j,k->ijk", (2,), (3,), (4,)),
+        ("ij,jk,ki->", (2, 3), (3, 4), (4, 2)),
+        ("ij,jk,kl->il", (2, 0), (0, 4), (4, 2)),
+    ):
+        yield Sample(tuple(draw(*shape) for shape in shapes), {"subscripts": subscripts})
+
+
+@samples_of("einsum_4")
+def _einsum_4(draw: Draw) -> Iterator[Sample]:
+    for subscripts, *shapes in (
+        ("ij,jk,kl,lm->im", (2, 3), (3, 4), (4, 2), (2, 3)),
+        ("i,ij,j,k->k", (2,), (2, 3), (3,), (4,)),
+    ):
+        yield Sample(tuple(draw(*shape) for shape in shapes), {"subscripts": subscripts})
+
+
+CLOSE["einsum"] = CLOSE["einsum_3"] = CLOSE["einsum_4"] = lambda *operands, subscripts: np.einsum(
+    subscripts, *operands, optimize=False
+)
+
+
+@samples_of("diagonal", "trace")
+def _diagonals(draw: Draw) -> Iterator[Sample]:
+    for shape in ((3, 3), (2, 4), (4, 2), (1, 1), (0, 3)):
+        for offset in (0, 1, -1):
+            yield Sample((draw(*shape),), {"offset": offset, "axis1": 0, "axis2": 1})
+    yield Sample((draw(2, 3, 4),), {"offset": 1, "axis1": 2, "axis2": 0})
+    yield Sample((draw(3, 2, 3),), {"offset": 0, "axis1": 0, "axis2": 2})
+    yield Sample((draw(2, 3, 3),), {"offset": -1, "axis1": 1, "axis2": 2})
+
+
+@samples_of("diag")
+def _diag(draw: Draw) -> Iterator[Sample]:
+    for n in (3, 1, 0):
+        for k in (0, 1, -2):
+            yield Sample((draw(n),), {"k": k})
+
+
+@samples_of("tril", "triu")
+def _triangles(draw: Draw) -> Iterator[Sample]:
+    for shape in ((3, 3), (2, 4), (2, 3, 3), (0, 3)):
+        for k in (0, 1, -1):
+            yield Sample((draw(*shape),), {"k": k})

@@ -68,8 +68,9 @@ def quiet_arithmetic():
 
 
 def on_numpy(op: OpRecord, sample: Sample) -> Any:
-    """The op's kernel on the operands."""
-    return op.kernel(sample.attributes)(*sample.operands, **sample.attributes)
+    """The op's kernel on the operands; several results are a tuple."""
+    result = op.kernel(sample.attributes)(*sample.operands, **sample.attributes)
+    return tuple(result) if isinstance(result, list) else result
 
 
 def boxed(operands: Sequence[Any]) -> list[Any]:
@@ -463,7 +464,8 @@ def test_against_jax(op):
 @every_op
 def test_the_jax_backend_has_numpys_dtypes(op):
     pytest.importorskip("jax")
-    tried = [s for dtype in DTYPES for s in samples(op, dtype)[:1] if takes(op, s)]
+    dtypes = [dtype for dtype in DTYPES if (op.name, dtype) not in NOT_IN_JAX]
+    tried = [s for dtype in dtypes for s in samples(op, dtype)[:1] if takes(op, s)]
     tried = [s for s in tried if np.asarray(on_numpy(op, s)).dtype != np.float16]
 
     def f(xs, rests):

@@ -41,7 +41,15 @@ _LIMIT = 4096
 def compile_graph(graph: Graph, target: str) -> Program:
     """The program of a graph; graphs with the same key and labels share the optimizer's work."""
     labels = _labels(graph)
-    key = (graph.key, labels, graph.name, graph.frame, graph.about, target)
+    key = (
+        graph.key,
+        tuple(graph.sizes.guards),
+        labels,
+        graph.name,
+        graph.frame,
+        graph.about,
+        target,
+    )
     optimized = _OPTIMIZED.get(key)
     if optimized is None:
         optimized = _remember(_OPTIMIZED, key, optimize(graph))
