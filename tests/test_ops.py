@@ -251,7 +251,7 @@ def loss_of(op: OpRecord, sample: Sample, curved: bool = False) -> Callable[...,
 
     def loss(xs, rest):
         y = f(xs, rest)
-        several = y if isinstance(y, tuple) else (y,)
+        several = y if isinstance(y, tuple | list) else (y,)
         total = 0.0
         for w, r in zip(weights, several, strict=True):
             if np.asarray(w).dtype.kind == "c":
