@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from codegen.errors import CodegenError
-from codegen.sizes import Dim, Size, Sizes
+from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Spelling, SpellingOf, Subscript
 from codegen.types import ArrayType
 
@@ -351,3 +351,19 @@ class Builder:
 def dims_of(sizes: Sizes, type: ArrayType) -> tuple[Dim, ...]:
     """The shape with every length resolved."""
     return tuple(sizes.resolve(dim) for dim in type.shape)
+
+
+def symbols_printed(node: Node, sizes: Sizes) -> set[str]:
+    """The symbols in the attributes that a call's text shows."""
+    if not isinstance(node, Call) or not node.attributes:
+        return set()
+    used = node.op.spelled("numpy", dict(node.attributes)).uses
+    shown = [v for name, v in node.attributes if name in used or Trait.EXTENT in node.op.traits]
+    dims = [sizes.resolve(dim) for value in shown for dim in _dims_in(value)]
+    return {name for dim in dims for name in symbols(dim)}
+
+
+def _dims_in(value: Any) -> list[Dim]:
+    if isinstance(value, tuple):
+        return [dim for item in value for dim in _dims_in(item)]
+    return [value] if isinstance(value, Size) else []

@@ -13,13 +13,25 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from codegen import sizes as sz
 from codegen.emit.lengths import Lengths
 from codegen.emit.target import Source, Target, condition, literal
 from codegen.emit.writer import WIDTH, Names, Writer, quote
-from codegen.ir import Call, Check, Constant, Graph, Node, Number, Op, Origin, Trait, Value, dims_of
+from codegen.ir import (
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Node,
+    Number,
+    Op,
+    Origin,
+    Trait,
+    Value,
+    dims_of,
+    symbols_printed,
+)
 from codegen.passes.fold import exact
-from codegen.sizes import Dim, Size
+from codegen.sizes import Size
 from codegen.spelling import (
     ABSENT,
     ATOM,
@@ -125,7 +137,7 @@ class _Emitter:
 
     def _find_anchors(self) -> set[Value]:
         """Values that alone tell a length that the program needs: they keep a variable."""
-        needed = {name for node in self.graph.nodes for name in _symbols_in(node, self.sizes)}
+        needed = {name for node in self.graph.nodes for name in symbols_printed(node, self.sizes)}
         for value in self.graph.inputs:
             for dim in dims_of(self.sizes, value.type):
                 needed -= {dim.symbol()} if isinstance(dim, Size) else set()
@@ -550,22 +562,6 @@ class _Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line)
-
-
-def _symbols_in(node: Node, sizes: sz.Sizes) -> set[str]:
-    """The symbols in the attributes that a call prints."""
-    if not isinstance(node, Call) or not node.attributes:
-        return set()
-    used = node.op.spelled("numpy", dict(node.attributes)).uses
-    shown = [v for name, v in node.attributes if name in used or Trait.EXTENT in node.op.traits]
-    dims = [sizes.resolve(dim) for value in shown for dim in _dims_in(value)]
-    return {name for dim in dims for name in sz.symbols(dim)}
-
-
-def _dims_in(value: Any) -> list[Dim]:
-    if isinstance(value, tuple):
-        return [dim for item in value for dim in _dims_in(item)]
-    return [value] if isinstance(value, Size) else []
 
 
 def _fill(line: str, names: list[str]) -> str:
