@@ -20,7 +20,7 @@ from checks import (
     slope,
     wide_jax,
 )
-from op_samples import (
+from samples.sampling import (
     CLOSE,
     DTYPES,
     GENERATORS,
