@@ -1,14 +1,15 @@
 """The graph: what a traced function did, as immutable SSA that prints, parses back and verifies.
 
 Structural nodes are a closed set, matched exhaustively: `Constant` (a number), `Call` (an op on
-values) and `Check` (Python looked at a value: the program is left unless the outcome is the same).
-Branches and loops join that set when paths are merged. Ops are an open set supplied by the client;
-codegen asks their traits and never their names.
+values), `Check` (Python looked at a value: the program is left unless the outcome is the same) and
+`Branch` (Python looked, and several outcomes are known: each goes on in a `Block` of its own, to a
+return of its own). Ops are an open set supplied by the client; codegen asks their traits and never
+their names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -149,7 +150,68 @@ class Check:
         return ()
 
 
-Node: TypeAlias = "Constant | Call | Check"
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Nodes, and what is returned after them; where the last node is a `Branch` it returns.
+
+    `returns` is a Python expression over ``{0}``, ``{1}``, ... (the outputs); `names` are what
+    outputs are called that the user gave no name.
+    """
+
+    nodes: tuple[Node, ...]
+    outputs: tuple[Value, ...] = ()
+    returns: str | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """Python looked at `operand`; for each of the `outcomes` it went on as its block says.
+
+    Always the last node of its block; the program is left at any other outcome. Paths do not meet
+    again: what follows an ``if`` stands in both blocks.
+    """
+
+    operand: Value
+    look: str
+    outcomes: tuple[Number, ...]
+    blocks: tuple[Block, ...]
+    origin: Origin = NOWHERE
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.operand,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def complete(self) -> bool:
+        """True when no other outcome is possible."""
+        return self.look == "bool" and len(self.outcomes) == 2
+
+
+Node: TypeAlias = "Constant | Call | Check | Branch"
+
+
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes and those in the blocks of branches, in the order of the text."""
+    for node in nodes:
+        yield node
+        if isinstance(node, Branch):
+            for block in node.blocks:
+                yield from walk(block.nodes)
+
+
+def ends(block: Block) -> Iterator[Block]:
+    """The blocks in which paths end, in the order of the text."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch):
+        for inner in last.blocks:
+            yield from ends(inner)
+    else:
+        yield block
 
 
 @dataclass(frozen=True)
@@ -157,8 +219,7 @@ class Frame:
     """The generated function's face: parameters, how inputs are read from them, what it returns.
 
     `reads` has one Python expression an input; `captures` are inputs that are not arguments but
-    are passed by keyword; `returns` is a Python expression over ``{0}``, ``{1}``, ... (the
-    outputs); `names` are what outputs are called that the user gave no name.
+    are passed by keyword; `returns` and `names` are the `Block`'s.
     """
 
     parameters: tuple[str, ...]
@@ -170,7 +231,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A program: inputs, nodes in an order that works, outputs."""
+    """A program: inputs, nodes in an order that works, outputs (none where it ends in a branch)."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -181,15 +242,24 @@ class Graph:
     about: str = ""
 
     @cached_property
+    def block(self) -> Block:
+        """The body."""
+        return Block(self.nodes, self.outputs, self.frame.returns, self.frame.names)
+
+    def with_block(self, block: Block) -> Graph:
+        """The graph with other nodes and outputs; what it returns is called as before."""
+        return self.replace(nodes=block.nodes, outputs=block.outputs)
+
+    @cached_property
     def producer(self) -> Mapping[Value, Node]:
         """The node that makes each value that is not an input."""
-        return {result: node for node in self.nodes for result in node.results}
+        return {result: node for node in walk(self.nodes) for result in node.results}
 
     @cached_property
     def users(self) -> Mapping[Value, tuple[Node, ...]]:
         """The nodes that read each value, in order (one entry per reading operand)."""
         table: dict[Value, list[Node]] = {}
-        for node in self.nodes:
+        for node in walk(self.nodes):
             for operand in node.operands:
                 table.setdefault(operand, []).append(node)
         return {value: tuple(nodes) for value, nodes in table.items()}
@@ -198,27 +268,33 @@ class Graph:
     def owner(self) -> Mapping[Value, Value]:
         """The value whose memory each value shows: a view's or splat's is its first operand's."""
         table = {value: value for value in self.inputs}
-        for node in self.nodes:
+        for node in walk(self.nodes):
             shared = isinstance(node, Call) and node.op.traits & {Trait.VIEW, Trait.SPLAT}
             for result in node.results:
                 table[result] = table[node.operands[0]] if shared else result
         return table
 
-    @cached_property
-    def last_read(self) -> Mapping[Value, int]:
-        """The index of the last node that reads the memory of each owner.
+    def last_reads(self, block: Block, kept: Iterable[Value] = ()) -> Mapping[Value, int]:
+        """The index of the last node of a block that reads the memory of each owner.
 
-        Outputs are read last, and so is what a foreign function was given or has returned.
+        Outputs are read last, and so is what a foreign function was given or has returned (`kept`
+        where that was before the block). A branch reads what its blocks read.
         """
         table: dict[Value, int] = {}
-        for index, node in enumerate(self.nodes):
-            table.update((self.owner[operand], index) for operand in node.operands)
-        for node in self.nodes:
-            if isinstance(node, Call) and Trait.EFFECT in node.op.traits:
-                kept = (*node.operands, *node.results)
-                table.update((self.owner[value], len(self.nodes)) for value in kept)
-        table.update((self.owner[output], len(self.nodes)) for output in self.outputs)
+        for index, node in enumerate(block.nodes):
+            table.update((self.owner[value], index) for value in self._reads(node))
+        last = len(block.nodes)
+        table.update((self.owner[value], last) for value in (*kept, *kept_by(block.nodes)))
+        table.update((self.owner[output], last) for output in block.outputs)
         return table
+
+    def _reads(self, node: Node) -> Iterator[Value]:
+        yield from node.operands
+        if isinstance(node, Branch):
+            for block in node.blocks:
+                for inner in block.nodes:
+                    yield from self._reads(inner)
+                yield from block.outputs
 
     def constant(self, value: Value) -> Constant | None:
         """The constant behind a value, or None."""
@@ -231,7 +307,7 @@ class Graph:
 
         0 stands at the slots whose constants are not in this part of a larger graph.
         """
-        constants = [node for node in self.nodes if isinstance(node, Constant)]
+        constants = [node for node in walk(self.nodes) if isinstance(node, Constant)]
         slots = {node.slot: node.value for node in constants if node.slot is not None}
         return tuple(slots.get(i, 0) for i in range(max(slots, default=-1) + 1))
 
@@ -242,16 +318,18 @@ class Graph:
     def key(self) -> tuple[Hashable, ...]:
         """The structure without its numbers: equal keys, one program."""
         place: dict[Value, int] = {}
-        sizes = self.sizes
-
-        def of(value: Value) -> int:
-            return place[value]
-
         parts: list[Hashable] = []
         for value in self.inputs:
             place[value] = len(place)
-            parts.append(type_key(sizes, value.type))
-        for node in self.nodes:
+            parts.append(type_key(self.sizes, value.type))
+        parts += self._block_key(self.block, place)
+        return tuple(parts)
+
+    def _block_key(self, block: Block, place: dict[Value, int]) -> list[Hashable]:
+        """The parts of the key that a block adds; `place` numbers the values."""
+        sizes = self.sizes
+        parts: list[Hashable] = []
+        for node in block.nodes:
             match node:
                 case Constant(number, result, slot):
                     shown = (type(number).__name__, repr(number) if slot is None else slot)
@@ -259,13 +337,19 @@ class Graph:
                 case Call(op, operands, _, results):
                     given = attributes_key(sizes, node)
                     types = tuple(type_key(sizes, r.type) for r in results)
-                    parts.append((op.name, tuple(map(of, operands)), given, types))
+                    parts.append((op.name, tuple(place[v] for v in operands), given, types))
                 case Check(operand, look, outcome):
-                    parts.append(("check", of(operand), look, repr(outcome)))
+                    parts.append(("check", place[operand], look, repr(outcome)))
+                case Branch(operand, look, outcomes, blocks):
+                    inner = tuple(
+                        (repr(outcome), *self._block_key(b, place), b.returns, b.names)
+                        for outcome, b in zip(outcomes, blocks, strict=True)
+                    )
+                    parts.append(("branch", place[operand], look, inner))
             for result in node.results:
                 place[result] = len(place)
-        parts.append(tuple(map(of, self.outputs)))
-        return tuple(parts)
+        parts.append(tuple(place[output] for output in block.outputs))
+        return parts
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
@@ -274,6 +358,14 @@ class Graph:
         from codegen.text import print_graph
 
         return print_graph(self)
+
+
+def kept_by(nodes: Iterable[Node]) -> Iterator[Value]:
+    """What foreign functions among the nodes were given or have returned: they may keep it."""
+    for node in nodes:
+        if isinstance(node, Call) and Trait.EFFECT in node.op.traits:
+            yield from node.operands
+            yield from node.results
 
 
 def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:

@@ -7,12 +7,25 @@ fixpoint of local rules; `rewrite` sweeps again only while something fired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from codegen.errors import CodegenError
-from codegen.ir import Builder, Call, Check, Constant, Graph, Number, Op, Origin, Value
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Number,
+    Op,
+    Origin,
+    Value,
+)
 from codegen.sizes import Settled
 from codegen.types import ArrayType
 
@@ -29,7 +42,19 @@ class Rewriter(Builder):
         self.rules = tuple(rules)
         self.fired = 0
         self.origin = Origin()
+        self.facts: MutableMapping[Any, Any] = {}  # what rules remember of the path so far
         self._renamed: dict[Value, Value] = {}
+
+    def fork(self) -> Rewriter:
+        """The state at the entry of a block: it knows what was made before, and adds its own."""
+        inner = Rewriter.__new__(Rewriter)
+        inner.__dict__.update(self.__dict__)
+        inner.nodes = []
+        inner.fired = 0
+        inner.producer = dict(self.producer)
+        inner.facts = ChainMap({}, self.facts)
+        inner._renamed = dict(self._renamed)
+        return inner
 
     def node(self, value: Value) -> Call | None:
         """The call that makes the value, or None for inputs and numbers."""
@@ -131,11 +156,16 @@ def rewrite(graph: Graph, rules: Sequence[Rule]) -> Graph:
 def sweep(graph: Graph, rewriter: Rewriter) -> Graph:
     """One topological walk with substitution."""
     new: dict[Value, Value] = {value: value for value in graph.inputs}
+    return graph.with_block(_sweep_block(graph.block, rewriter, new))
+
+
+def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> Block:
+    """The block rewritten; `new` are the values that stand for those before it."""
 
     def now(value: Value) -> Value:
         return rewriter.current(new[value])
 
-    for node in graph.nodes:
+    for node in block.nodes:
         match node:
             case Constant():
                 rewriter.append(node)
@@ -149,8 +179,15 @@ def sweep(graph: Graph, rewriter: Rewriter) -> Graph:
                     node if mapped == operands else Call(op, mapped, attributes, results, reuse)
                 )
                 new.update(zip(results, values, strict=True))
-    outputs = tuple(map(now, graph.outputs))
-    return graph.replace(nodes=tuple(rewriter.nodes), outputs=outputs)
+            case Branch(operand, look, outcomes, blocks, origin):
+                forks = [rewriter.fork() for _ in blocks]
+                inner = tuple(
+                    _sweep_block(b, fork, dict(new)) for b, fork in zip(blocks, forks, strict=True)
+                )
+                rewriter.fired += sum(fork.fired for fork in forks)
+                rewriter.append(Branch(now(operand), look, outcomes, inner, origin))
+    outputs = tuple(map(now, block.outputs))
+    return replace(block, nodes=tuple(rewriter.nodes), outputs=outputs)
 
 
 def attributes_of(call: Call) -> Mapping[str, Any]:

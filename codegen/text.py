@@ -9,6 +9,15 @@
       return %value
     }
 
+A branch has a block for each outcome, indented::
+
+      branch %c bool  # model.py:5 | if x[0] > 0:
+        case True
+          return %x
+        case False
+          %y = neg(%x)
+          return %y
+
 A value's name is the user's, numbered where it occurs again; ``~`` marks an inner value of the
 statement. A word and a colon before the file name the section (``# backward: model.py:3 | ...``).
 Types of results are not printed: parsing infers them again from the inputs', and from equalities of
@@ -25,7 +34,20 @@ from typing import Any
 
 from codegen import sizes as sz
 from codegen.errors import CodegenError
-from codegen.ir import Builder, Call, Check, Constant, Frame, Graph, Node, Op, Origin, Value
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Check,
+    Constant,
+    Frame,
+    Graph,
+    Node,
+    Op,
+    Origin,
+    Value,
+)
 from codegen.sizes import Settled, Size, Sizes
 from codegen.spelling import Slot, Subscript
 from codegen.types import DTYPES, KINDS, ArrayType, weak
@@ -61,26 +83,41 @@ def print_graph(graph: Graph) -> str:
     )
     lines = [f"graph {graph.name}({inputs}) {{"]
     lines += [f"  where {a} == {b}" for a, b in graph.sizes.unsolved.items()]
-    for node in graph.nodes:
-        origin = Origin()
-        match node:
-            case Constant(value, result, slot):
-                options = [number_text(value)]
-                options += [] if result.type.weak else [repr(result.type.dtype)]
-                options += [] if slot is None else [f"slot={slot}"]
-                line = f"{define(result, 'c')} = constant({', '.join(options)})"
-            case Call(op, operands, attributes, results, reuse):
-                arguments = [f"%{names[v]}" for v in operands]
-                arguments += [f"{key}={attribute_text(graph.sizes, v)}" for key, v in attributes]
-                arguments += [] if reuse is None else [f"reuse={reuse}"]
-                targets = ", ".join(define(v, op.name) for v in results)
-                line = f"{targets} = {op.name}({', '.join(arguments)})"
-                origin = results[0].origin
-            case Check(operand, look, outcome):
-                line = f"check %{names[operand]} {look} {number_text(outcome)}"
-                origin = node.origin
-        lines.append(f"  {line}{_comment(origin)}")
-    lines.append(f"  return {', '.join('%' + names[v] for v in graph.outputs)}".rstrip())
+
+    def write(block: Block, indent: str) -> None:
+        for node in block.nodes:
+            origin = Origin()
+            match node:
+                case Constant(value, result, slot):
+                    options = [number_text(value)]
+                    options += [] if result.type.weak else [repr(result.type.dtype)]
+                    options += [] if slot is None else [f"slot={slot}"]
+                    line = f"{define(result, 'c')} = constant({', '.join(options)})"
+                case Call(op, operands, attributes, results, reuse):
+                    arguments = [f"%{names[v]}" for v in operands]
+                    arguments += [
+                        f"{key}={attribute_text(graph.sizes, v)}" for key, v in attributes
+                    ]
+                    arguments += [] if reuse is None else [f"reuse={reuse}"]
+                    targets = ", ".join(define(v, op.name) for v in results)
+                    line = f"{targets} = {op.name}({', '.join(arguments)})"
+                    origin = results[0].origin
+                case Check(operand, look, outcome):
+                    line = f"check %{names[operand]} {look} {number_text(outcome)}"
+                    origin = node.origin
+                case Branch(operand, look):
+                    line = f"branch %{names[operand]} {look}"
+                    origin = node.origin
+            lines.append(f"{indent}{line}{_comment(origin)}")
+            if isinstance(node, Branch):
+                for outcome, inner in zip(node.outcomes, node.blocks, strict=True):
+                    lines.append(f"{indent}  case {number_text(outcome)}")
+                    write(inner, f"{indent}    ")
+                return
+        shown = ", ".join("%" + names[v] for v in block.outputs)
+        lines.append(f"{indent}return {shown}".rstrip())
+
+    write(graph.block, "  ")
     lines.append("}")
     return "\n".join(lines)
 
@@ -128,6 +165,7 @@ _ORIGIN = re.compile(r"#(?: (\w+):(?= |$))?(?: (.+?):(\d+) \|(?: (.*))?)?$")
 _NAME = re.compile(r"%([\w~.]+)")
 _NAME_OR_STRING = re.compile(rf"{_STRING}|%([\w~.]+)")
 _CHECK = re.compile(r"check %([\w~.]+) (\w+) (.+)$")
+_BRANCH = re.compile(r"branch %([\w~.]+) (\w+)$")
 _WHERE = re.compile(r"where (.+) == (.+)$")
 _RETURN = re.compile(r"return((?: %[\w~.]+,?)*)$")
 
@@ -141,20 +179,68 @@ def parse(text: str, ops: Mapping[str, Op]) -> Graph:
     values = _inputs(head[2])
     inputs = tuple(values.values())
     symbols = {s for value in inputs for dim in value.type.shape for s in sz.symbols(dim)}
-    builder = Builder(Settled(Sizes(), symbols))
-    outputs: tuple[Value, ...] | None = None
-    for number, line in enumerate(lines[1:-1], 2):
-        try:
-            if outputs is not None:
-                raise ParseError("nothing may follow the return")
-            outputs = _line(builder, line, values, ops)
-        except (ParseError, SyntaxError, TypeError, ValueError) as error:
-            raise ParseError(f"line {number}: {error}: {line.strip()!r}") from error
-    if outputs is None:
-        raise ParseError("no return before the closing brace")
+    reader = _Reader(lines[1:-1], ops, Settled(Sizes(), symbols))
+    block = reader.block(values, "  ")
+    if reader.at < len(reader.lines):
+        raise reader.error("nothing may follow the return")
     parameters = tuple(re.sub(r"\W", "_", name) for name, v in values.items() if v in inputs)
     frame = Frame(parameters=parameters, reads=parameters)
-    return Graph(head[1], inputs, tuple(builder.nodes), outputs, frame, builder.sizes)
+    return Graph(head[1], inputs, block.nodes, block.outputs, frame, reader.sizes)
+
+
+class _Reader:
+    """Reads lines into blocks; `at` is the next line."""
+
+    def __init__(self, lines: list[str], ops: Mapping[str, Op], sizes: Sizes) -> None:
+        self.lines = lines
+        self.ops = ops
+        self.sizes = sizes
+        self.at = 0
+        self.taken: set[str] = set()
+
+    def error(self, why: object) -> ParseError:
+        at = min(self.at, len(self.lines) - 1)
+        return ParseError(f"line {at + 2}: {why}: {self.lines[at].strip()!r}")
+
+    def block(self, values: dict[str, Value], indent: str) -> Block:
+        """The block that begins here, with its lines at least so far indented."""
+        builder = Builder(self.sizes)
+        self.taken |= values.keys()
+        while self.at < len(self.lines) and self.lines[self.at].startswith(indent):
+            line = self.lines[self.at]
+            try:
+                if found := _BRANCH.match(_split(line)[0]):
+                    if found[1] not in values:
+                        raise ParseError(f"%{found[1]} is not made before")
+                    self.at += 1
+                    branch = self._branch(values, found, _split(line)[1], indent)
+                    return Block((*builder.nodes, branch))
+                outputs = _line(builder, line, values, self.taken, self.ops)
+            except (ParseError, SyntaxError, TypeError, ValueError) as error:
+                raise self.error(error) if not _placed(error) else error from error
+            self.at += 1
+            if outputs is not None:
+                return Block(tuple(builder.nodes), outputs)
+        self.at = min(self.at, len(self.lines) - 1)
+        raise ParseError("no return before the closing brace")
+
+    def _branch(
+        self, values: dict[str, Value], found: re.Match[str], origin: Origin, indent: str
+    ) -> Branch:
+        outcomes: list[Any] = []
+        blocks: list[Block] = []
+        start = f"{indent}  case "
+        while self.at < len(self.lines) and self.lines[self.at].startswith(start):
+            number = self.lines[self.at].removeprefix(start)
+            outcomes.append(_evaluate(ast.parse(number, mode="eval").body))
+            self.at += 1
+            blocks.append(self.block(dict(values), f"{indent}    "))
+        return Branch(values[found[1]], found[2], tuple(outcomes), tuple(blocks), origin)
+
+
+def _placed(error: Exception) -> bool:
+    """True for an error that says its line already."""
+    return isinstance(error, ParseError) and str(error).startswith(("line ", "no return"))
 
 
 def _inputs(text: str) -> dict[str, Value]:
@@ -170,7 +256,11 @@ def _inputs(text: str) -> dict[str, Value]:
 
 
 def _line(
-    builder: Builder, line: str, values: dict[str, Value], ops: Mapping[str, Op]
+    builder: Builder,
+    line: str,
+    values: dict[str, Value],
+    used: set[str],
+    ops: Mapping[str, Op],
 ) -> tuple[Value, ...] | None:
     """Reads one line into the builder; the outputs when it is the return."""
     body, origin = _split(line)
@@ -194,7 +284,7 @@ def _line(
     targets = _NAME.findall(left)
     if not equals or left != ", ".join(f"%{name}" for name in targets):
         raise ParseError("expected '%name = op(...)', a check or a return")
-    if taken := values.keys() & set(targets):
+    if taken := used & set(targets):
         raise ParseError(f"%{min(taken)} is made twice")
     node = _node(builder, right, known, ops, origin)
     if len(node.results) != len(targets):
@@ -208,6 +298,7 @@ def _line(
     elif isinstance(node, Call):
         builder.append(replace(node, results=named))
     values.update(zip(targets, named, strict=True))
+    used.update(targets)
     return None
 
 

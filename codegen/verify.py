@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from codegen.errors import CodegenError
-from codegen.ir import Call, Check, Constant, Graph, Node, Op, Trait, Value, dims_of
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Node,
+    Op,
+    Trait,
+    Value,
+    dims_of,
+    kept_by,
+)
 from codegen.sizes import Settled
 from codegen.types import ArrayType
 
@@ -25,14 +38,31 @@ def verify(graph: Graph) -> Graph:
     4. Constants are scalars; constants that share a slot are one number.
     5. Reused memory was made by a call of this graph for a value of the same type, and neither
        that value nor a view of it is read later.
-    6. A check looks at a single element.
+    6. A look is at a single element; a branch has two outcomes or more, a block for each, and ends
+       its block. What one block makes is not read in another.
     7. The frame reads every input.
     """
     made: set[Value] = set()
-    numbers: dict[int, str] = {}
     for value in graph.inputs:
         _once(value, made)
-    for node in graph.nodes:
+    _verify_block(graph, graph.block, made, {}, ())
+    if len(graph.frame.reads) != len(graph.inputs):
+        raise VerifyError(
+            f"{len(graph.inputs)} inputs but the frame reads {len(graph.frame.reads)}"
+        )
+    return graph
+
+
+def _verify_block(
+    graph: Graph,
+    block: Block,
+    made: set[Value],
+    numbers: dict[int, str],
+    kept: tuple[Value, ...],
+) -> None:
+    """Checks a block; `made` are the values before it, `kept` those that may not be overwritten."""
+    last_read = graph.last_reads(block, kept)
+    for index, node in enumerate(block.nodes):
         for operand in node.operands:
             if operand not in made:
                 raise VerifyError(f"{node_text(node)}: operand {operand!r} is not made before it")
@@ -41,22 +71,32 @@ def verify(graph: Graph) -> Graph:
                 _verify_constant(node, numbers)
             case Call():
                 _verify_call(graph, node)
-            case Check(operand=operand):
-                if operand.type.shape and any(d != 1 for d in dims_of(graph.sizes, operand.type)):
-                    raise VerifyError(f"check on a value that is not a single element: {operand!r}")
+                if node.reuse is not None:
+                    _verify_reuse(graph, node, last_read, index, node.reuse)
+            case Check() | Branch():
+                _verify_look(graph, node)
         for result in node.results:
             _once(result, made)
-    for output in graph.outputs:
+        if isinstance(node, Branch):
+            if index + 1 < len(block.nodes) or block.outputs:
+                raise VerifyError("a branch is not the end of its block")
+            held = (*kept, *kept_by(block.nodes))
+            for inner in node.blocks:
+                _verify_block(graph, inner, set(made), numbers, held)
+    for output in block.outputs:
         if output not in made:
             raise VerifyError(f"output {output!r} is not made by the graph")
-    if len(graph.frame.reads) != len(graph.inputs):
-        raise VerifyError(
-            f"{len(graph.inputs)} inputs but the frame reads {len(graph.frame.reads)}"
-        )
-    for index, node in enumerate(graph.nodes):
-        if isinstance(node, Call) and node.reuse is not None:
-            _verify_reuse(graph, node, index, node.reuse)
-    return graph
+
+
+def _verify_look(graph: Graph, node: Check | Branch) -> None:
+    operand = node.operand
+    if operand.type.shape and any(d != 1 for d in dims_of(graph.sizes, operand.type)):
+        raise VerifyError(f"{node_text(node)} on a value that is not a single element: {operand!r}")
+    if isinstance(node, Branch):
+        if len(node.outcomes) != len(node.blocks):
+            raise VerifyError(f"{len(node.outcomes)} outcomes for {len(node.blocks)} blocks")
+        if len(set(map(repr, node.outcomes))) < max(2, len(node.outcomes)):
+            raise VerifyError(f"a branch needs different outcomes, not {node.outcomes}")
 
 
 def node_text(node: Node) -> str:
@@ -117,7 +157,9 @@ def _same_type(graph: Graph, a: ArrayType, b: ArrayType) -> bool:
     return all(map(same, a.shape, b.shape))
 
 
-def _verify_reuse(graph: Graph, call: Call, index: int, position: int) -> None:
+def _verify_reuse(
+    graph: Graph, call: Call, last_read: Mapping[Value, int], index: int, position: int
+) -> None:
     name, operand = call.op.name, call.operands[position]
     if not isinstance(graph.producer.get(operand), Call):
         raise VerifyError(f"{name}: reuses memory that the graph does not own: {operand!r}")
@@ -126,5 +168,5 @@ def _verify_reuse(graph: Graph, call: Call, index: int, position: int) -> None:
         raise VerifyError(f"{name}: cannot reuse {operand!r} for {call.results[0].type}")
     if graph.owner[operand] is not operand:
         raise VerifyError(f"{name}: cannot reuse {operand!r}, which is a view")
-    if graph.last_read[operand] > index:
+    if last_read[operand] > index:
         raise VerifyError(f"{name}: reuses {operand!r}, which is read later")

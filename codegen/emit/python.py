@@ -10,13 +10,16 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from codegen.emit.lengths import Lengths
-from codegen.emit.target import Source, Target, condition, literal
+from codegen.emit.target import Source, Target, condition, literal, negated
 from codegen.emit.writer import WIDTH, Names, Writer, quote
 from codegen.ir import (
+    Block,
+    Branch,
     Call,
     Check,
     Constant,
@@ -28,7 +31,9 @@ from codegen.ir import (
     Trait,
     Value,
     dims_of,
+    ends,
     symbols_printed,
+    walk,
 )
 from codegen.passes.fold import exact
 from codegen.sizes import Size
@@ -74,7 +79,7 @@ class _Emitter:
         self.shown: dict[Value, _Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
         self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
-        self.left = self._count_uses()
+        self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
         self.wish = self._output_names()
         self.python_numbers: set[Value] = set()
@@ -104,15 +109,20 @@ class _Emitter:
         writer.depth += 1
         for value, read in zip(graph.inputs, frame.reads, strict=True):
             self._input(value, read)
-        for node in graph.nodes:
-            self._node(node)
-        writer.line(f"return {self._returns()}")
+        self._block(graph.block)
         names = {name: foreign.call for foreign, name in self.foreign.items()}
         return Source(writer.text(), graph.name, self.target.name, names)
 
-    def _count_uses(self) -> dict[Value, int]:
+    def _block(self, block: Block) -> None:
+        for node in block.nodes:
+            self._node(node)
+        if not (block.nodes and isinstance(block.nodes[-1], Branch)):
+            self.writer.line(f"return {self._returns(block)}")
+
+    def _count_uses(self, block: Block) -> dict[Value, int]:
+        """How often the text of a block reads each value, every path counted."""
         left: dict[Value, int] = {}
-        for node in self.graph.nodes:
+        for node in walk(block.nodes):
             counts = [1] * len(node.operands)
             if isinstance(node, Call):
                 uses = self._spelling(node).uses
@@ -121,14 +131,15 @@ class _Emitter:
                         counts[i] = uses.get(name, 0)
             for operand, count in zip(node.operands, counts, strict=True):
                 left[operand] = left.get(operand, 0) + count
-        for output in self.graph.outputs:
-            left[output] = left.get(output, 0) + 1
+        for end in ends(block):
+            for output in end.outputs:
+                left[output] = left.get(output, 0) + 1
         return left
 
     def _foreign_names(self) -> dict[Foreign, str]:
         """A name for each callable of the client's, which no variable takes."""
         found: dict[Foreign, str] = {}
-        for node in self.graph.nodes:
+        for node in walk(self.graph.nodes):
             for _, attribute in node.attributes if isinstance(node, Call) else ():
                 if isinstance(attribute, Foreign) and attribute not in found:
                     found[attribute] = self.names.wish(attribute.name)
@@ -137,23 +148,31 @@ class _Emitter:
 
     def _find_anchors(self) -> set[Value]:
         """Values that alone tell a length that the program needs: they keep a variable."""
-        needed = {name for node in self.graph.nodes for name in symbols_printed(node, self.sizes)}
+        nodes = list(walk(self.graph.nodes))
+        needed = {name for node in nodes for name in symbols_printed(node, self.sizes)}
         for value in self.graph.inputs:
             for dim in dims_of(self.sizes, value.type):
                 needed -= {dim.symbol()} if isinstance(dim, Size) else set()
+        return self._anchors_in(self.graph.nodes, needed) if needed else set()
+
+    def _anchors_in(self, nodes: Iterable[Node], needed: set[str | None]) -> set[Value]:
         anchors: set[Value] = set()
-        for node in self.graph.nodes:
+        for node in nodes:
             for result in node.results:
                 for dim in dims_of(self.sizes, result.type):
                     if isinstance(dim, Size) and dim.symbol() in needed:
                         needed.discard(dim.symbol())
                         anchors.add(result)
+            if isinstance(node, Branch):
+                for block in node.blocks:
+                    anchors |= self._anchors_in(block.nodes, set(needed))
         return anchors
 
     def _output_names(self) -> dict[Value, str]:
         wish: dict[Value, str] = {}
-        for output, name in zip(self.graph.outputs, self.graph.frame.names, strict=False):
-            wish.setdefault(output, name)
+        for end in ends(self.graph.block):
+            for output, name in zip(end.outputs, end.names, strict=False):
+                wish.setdefault(output, name)
         return wish
 
     def _spelling(self, call: Call) -> Spelling:
@@ -172,14 +191,14 @@ class _Emitter:
         if value.type.weak:
             self.python_numbers.add(value)
 
-    def _returns(self) -> str:
+    def _returns(self, block: Block) -> str:
         texts = []
-        for output in self.graph.outputs:
+        for output in block.outputs:
             fragment = self._take(output).fragment
             if output in self.python_numbers and not output.type.weak:
                 fragment = self._typed(output.type, fragment)
             texts.append(fragment.text)
-        template = self.graph.frame.returns
+        template = block.returns
         if template is None:
             shown = ", ".join(texts) if len(texts) > 1 else _tuple_text(texts)
         else:
@@ -201,6 +220,8 @@ class _Emitter:
                 self._check(node)
             case Call():
                 self._call(node)
+            case Branch():
+                self._branch(node)
 
     def _check(self, check: Check) -> None:
         shown = self._take(check.operand)
@@ -211,9 +232,52 @@ class _Emitter:
             self.checks.append(name)
             return
         message = f"{where}  gave {check.outcome!r} when it was traced, and does not now"
-        otherwise = test[4:] if test.startswith("not ") else f"not {test}"
-        lines = [f"if {otherwise}:", f"    raise LookupError({quote(message)})"]
+        lines = [f"if {negated(test)}:", f"    raise LookupError({quote(message)})"]
         self._statement(lines, check.origin)
+
+    def _branch(self, branch: Branch) -> None:
+        """An ``if`` whose arms return; the path that ends first is written first.
+
+        Where the other path goes on to further branches it stands after the ``if``, not inside.
+        """
+        fragment = self._take(branch.operand).fragment
+        if len(branch.outcomes) > 2 and not fragment.text.isidentifier():
+            name = self.names.wish(branch.origin.name or "look")
+            self._statement([f"{name} = {fragment.text}"], branch.origin)
+            fragment = Fragment(name)
+        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=_order)
+        tests = []
+        for outcome, _ in arms:
+            check = Check(branch.operand, branch.look, outcome, branch.origin)
+            test, where = condition(check, fragment, self.target)
+            tests.append(test)
+        for i, ((_, block), test) in enumerate(zip(arms, tests, strict=True)):
+            last = branch.complete and i == len(arms) - 1
+            if last and _goes_on(block):
+                self.writer.line()
+                self.left = self._count_uses(block)
+                self._block(block)
+                return
+            word = "else:" if last else f"{'elif' if i else 'if'} {test}:"
+            self._statement([word], branch.origin) if i == 0 else self.writer.line(word)
+            self._arm(block)
+        if not branch.complete:
+            seen = " or ".join(map(repr, branch.outcomes))
+            message = f"{where}  gave {seen} when it was traced, and does not now"
+            self.writer.line(f"raise LookupError({quote(message)})")
+
+    def _arm(self, block: Block) -> None:
+        """A block of its own, which leaves no trace in what is written after it."""
+        before = (self.shown, self.owner, self.pending, self.left, self.names.used)
+        checks, group, section = self.checks, self.group, self.section
+        self.shown, self.owner = dict(self.shown), dict(self.owner)
+        self.pending, self.left = dict(self.pending), self._count_uses(block)
+        self.names.used, self.checks = set(self.names.used), list(checks)
+        self.writer.depth += 1
+        self._block(block)
+        self.writer.depth -= 1
+        self.shown, self.owner, self.pending, self.left, self.names.used = before
+        self.checks, self.group, self.section = checks, group, section
 
     def _call(self, call: Call) -> None:
         spelling = self._spelling(call)
@@ -260,7 +324,7 @@ class _Emitter:
         if not user:
             return True
         reader = user[0]
-        if isinstance(reader, Check):
+        if isinstance(reader, Check | Branch):
             return True
         assert not isinstance(reader, Constant)
         origin = reader.results[0].origin
@@ -562,6 +626,17 @@ class _Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line)
+
+
+def _goes_on(block: Block) -> bool:
+    """True when another branch follows."""
+    return bool(block.nodes) and isinstance(block.nodes[-1], Branch)
+
+
+def _order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
+    """Paths that end come first, and of equal ones that of the true outcome."""
+    outcome, block = arm
+    return _goes_on(block), not outcome
 
 
 def _fill(line: str, names: list[str]) -> str:

@@ -68,3 +68,8 @@ def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
     if check.look == "int" and kind(check.operand.type.dtype) == "float":
         return f"jnp.trunc({shown.text}) == {value}", where
     return f"{shown.at(COMPARE + 1)} == {value}", where
+
+
+def negated(test: str) -> str:
+    """The test that is true where this one is false."""
+    return test[4:] if test.startswith("not ") else f"not {test}"

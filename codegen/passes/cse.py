@@ -18,15 +18,26 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from codegen.ir import Call, Check, Constant, Graph, Node, Trait, Value, attributes_key, type_key
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Node,
+    Trait,
+    Value,
+    attributes_key,
+    type_key,
+)
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
 
 
 def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Merges equal numbers, then equal calls."""
-    graph = _merge_numbers(graph)
-    seen: dict[Hashable, tuple[Value, ...]] = {}
+    graph = graph.with_block(_merge_numbers(graph, graph.block, {}, {}))
     order: dict[Value, int] = {}  # values by their first mention
 
     def merge(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
@@ -36,24 +47,25 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
         if Trait.COMMUTATIVE in call.op.traits:
             operands.sort()
         key = (call.op.name, tuple(operands), attributes_key(graph.sizes, call))
-        if key in seen:
-            return tuple(map(r.current, seen[key]))
-        seen[key] = call.results
+        seen = r.facts.get(key)
+        if seen is not None:
+            return tuple(map(r.current, seen))
+        r.facts[key] = call.results
         return None
 
     return sweep(graph, Rewriter(graph, (merge,)))
 
 
-def _merge_numbers(graph: Graph) -> Graph:
-    """The graph with one constant for each number of each type."""
-    first: dict[Hashable, Value] = {}
-    same: dict[Value, Value] = {}
+def _merge_numbers(
+    graph: Graph, block: Block, first: dict[Hashable, Value], same: dict[Value, Value]
+) -> Block:
+    """The block with one constant for each number of each type; `first` are those before it."""
     nodes: list[Node] = []
 
     def merged(values: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(same.get(value, value) for value in values)
 
-    for node in graph.nodes:
+    for node in block.nodes:
         match node:
             case Constant(value, result, slot):
                 shown = repr(value) if slot is None else slot
@@ -66,4 +78,7 @@ def _merge_numbers(graph: Graph) -> Graph:
                 nodes.append(node if mapped == operands else replace(node, operands=mapped))
             case Check(operand=operand):
                 nodes.append(replace(node, operand=same.get(operand, operand)))
-    return graph.replace(nodes=tuple(nodes), outputs=merged(graph.outputs))
+            case Branch(operand=operand, blocks=blocks):
+                inner = tuple(_merge_numbers(graph, b, dict(first), same) for b in blocks)
+                nodes.append(replace(node, operand=same.get(operand, operand), blocks=inner))
+    return replace(block, nodes=tuple(nodes), outputs=merged(block.outputs))

@@ -14,25 +14,50 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from codegen.ir import Call, Check, Graph, Node, Trait, Value, dims_of, symbols_printed
+from collections.abc import Mapping
+from dataclasses import replace
+
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Check,
+    Graph,
+    Node,
+    Trait,
+    Value,
+    dims_of,
+    symbols_printed,
+    walk,
+)
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.sizes import Size
 
 
 def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Removes dead nodes."""
-    tell = _tellers(graph)
-    live: set[Value] = set(graph.outputs)
+    block, _ = _live_part(graph, graph.block, _tellers(graph))
+    if sum(1 for _ in walk(block.nodes)) == sum(1 for _ in walk(graph.nodes)):
+        return graph
+    return graph.with_block(block)
+
+
+def _live_part(graph: Graph, block: Block, tell: Mapping[str, Value]) -> tuple[Block, set[Value]]:
+    """The block without its dead nodes, and what it reads."""
+    live: set[Value] = set(block.outputs)
     kept: list[Node] = []
-    for node in reversed(graph.nodes):
-        needed = isinstance(node, Check) or any(result in live for result in node.results)
-        if needed or (isinstance(node, Call) and Trait.EFFECT in node.op.traits):
+    for node in reversed(block.nodes):
+        if isinstance(node, Branch):
+            parts = [_live_part(graph, inner, tell) for inner in node.blocks]
+            node = replace(node, blocks=tuple(part for part, _ in parts))
+            live.update(*(read for _, read in parts))
+        looked = isinstance(node, Check | Branch)
+        called = isinstance(node, Call) and Trait.EFFECT in node.op.traits
+        if looked or called or any(result in live for result in node.results):
             kept.append(node)
             live.update(node.operands)
             live.update(tell[name] for name in symbols_printed(node, graph.sizes) if name in tell)
-    if len(kept) == len(graph.nodes):
-        return graph
-    return graph.replace(nodes=tuple(reversed(kept)))
+    return replace(block, nodes=tuple(reversed(kept))), live
 
 
 def _tellers(graph: Graph) -> dict[str, Value]:
@@ -44,7 +69,7 @@ def _tellers(graph: Graph) -> dict[str, Value]:
         if isinstance(dim, Size)
     }
     tell: dict[str, Value] = {}
-    for node in graph.nodes:
+    for node in walk(graph.nodes):
         for result in node.results:
             for dim in dims_of(graph.sizes, result.type):
                 name = dim.symbol() if isinstance(dim, Size) else None

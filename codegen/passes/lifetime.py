@@ -17,28 +17,44 @@ Before::                                   After::
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from codegen.ir import Call, Graph, Node, Trait, Value, dims_of
+from codegen.ir import Block, Branch, Call, Graph, Node, Trait, Value, dims_of, kept_by
 from codegen.passes.client import NO_CLIENT, Client
 
 
 def lifetime(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Marks the operand that each elementwise call or update may overwrite."""
-    ordered: set[Value] = set()  # values whose memory is known to be in C order
+    return graph.with_block(_marked(graph, graph.block, set(), ()))
+
+
+def _marked(graph: Graph, block: Block, ordered: set[Value], kept: tuple[Value, ...]) -> Block:
+    """The block with its calls marked.
+
+    `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
+    called before the block may keep.
+    """
+    last_read = graph.last_reads(block, kept)
     nodes: list[Node] = []
-    for index, node in enumerate(graph.nodes):
+    for index, node in enumerate(block.nodes):
         if isinstance(node, Call):
-            choice = _choose(graph, node, index, ordered)
+            choice = _choose(graph, node, index, last_read, ordered)
             if choice != node.reuse:
                 node = replace(node, reuse=choice)
             if _in_c_order(graph, node, ordered):
                 ordered.update(node.results)
+        elif isinstance(node, Branch):
+            held = (*kept, *kept_by(block.nodes))
+            inner = (_marked(graph, b, set(ordered), held) for b in node.blocks)
+            node = replace(node, blocks=tuple(inner))
         nodes.append(node)
-    return graph.replace(nodes=tuple(nodes))
+    return replace(block, nodes=tuple(nodes))
 
 
-def _choose(graph: Graph, call: Call, index: int, ordered: set[Value]) -> int | None:
+def _choose(
+    graph: Graph, call: Call, index: int, last_read: Mapping[Value, int], ordered: set[Value]
+) -> int | None:
     elementwise = Trait.ELEMENTWISE in call.op.traits
     if not call.op.traits & {Trait.OUT, Trait.UPDATE} or len(call.results) != 1:
         return None
@@ -51,7 +67,7 @@ def _choose(graph: Graph, call: Call, index: int, ordered: set[Value]) -> int | 
             isinstance(made, Call)
             and shape
             and graph.owner[operand] is operand
-            and graph.last_read[operand] == index
+            and last_read[operand] == index
             and operand.type.dtype == result.type.dtype
             and dims_of(graph.sizes, operand.type) == shape
             and Trait.EXTENT not in made.op.traits

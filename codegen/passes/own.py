@@ -15,7 +15,21 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from codegen.ir import Builder, Call, Constant, Graph, Node, Trait, Value
+from dataclasses import replace
+
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Constant,
+    Graph,
+    Node,
+    Op,
+    Trait,
+    Value,
+    walk,
+)
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -24,13 +38,20 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     copy, full = client.copy, client.full
     if copy is None or full is None:
         return graph
-    repeated = _repeated(graph)
+    return graph.with_block(_owned(graph, graph.block, copy, full, _repeated(graph)))
+
+
+def _owned(graph: Graph, block: Block, copy: Op, full: Op, repeated: set[Value]) -> Block:
+    """The block with copies of the outputs that share memory."""
     taken: set[Value] = set(graph.inputs)
     builder = Builder(graph.sizes)
-    for node in graph.nodes:
+    for node in block.nodes:
+        if isinstance(node, Branch):
+            inner = (_owned(graph, b, copy, full, repeated) for b in node.blocks)
+            node = replace(node, blocks=tuple(inner))
         builder.append(node)
     outputs = []
-    for output in graph.outputs:
+    for output in block.outputs:
         owner, made = graph.owner[output], graph.producer.get(output)
         if output.type.weak or _is_number(made):
             pass
@@ -54,7 +75,7 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
             (output,) = results
         taken.add(owner)
         outputs.append(output)
-    return graph.replace(nodes=tuple(builder.nodes), outputs=tuple(outputs))
+    return replace(block, nodes=tuple(builder.nodes), outputs=tuple(outputs))
 
 
 def _is_number(node: Node | None) -> bool:
@@ -70,7 +91,7 @@ def _makes_its_own(node: Node) -> bool:
 def _repeated(graph: Graph) -> set[Value]:
     """The values that show some of their memory more than once: splats and views of them."""
     repeated: set[Value] = set()
-    for node in graph.nodes:
+    for node in walk(graph.nodes):
         traits = node.op.traits if isinstance(node, Call) else frozenset()
         if Trait.SPLAT in traits or (Trait.VIEW in traits and node.operands[0] in repeated):
             repeated.update(node.results)
