@@ -241,6 +241,17 @@ class Sizes:
         self._readers: dict[str, set[str]] = {}  # symbol: those whose known length reads it
         self.data: dict[str, Callable[[int], None]] = {}
 
+    def copy(self) -> Sizes:
+        """What is believed so far, to be added to on its own."""
+        other = Sizes(self.seen)
+        other.known = dict(self.known)
+        other.guards = list(self.guards)
+        other.unsolved = dict(self.unsolved)
+        other._next = self._next
+        other._readers = {name: set(readers) for name, readers in self._readers.items()}
+        other.data = dict(self.data)
+        return other
+
     def new(self, value: int, look: Callable[[int], None] | None = None) -> Size:
         """A fresh symbol whose value in this trace is `value`.
 

@@ -45,23 +45,17 @@ def verify(graph: Graph) -> Graph:
     made: set[Value] = set()
     for value in graph.inputs:
         _once(value, made)
-    _verify_block(graph, graph.block, made, {}, ())
+    _verify_block(graph, graph.block, made, {})
     if len(graph.frame.reads) != len(graph.inputs):
         raise VerifyError(
             f"{len(graph.inputs)} inputs but the frame reads {len(graph.frame.reads)}"
         )
+    _verify_memory(graph, graph.block, ())
     return graph
 
 
-def _verify_block(
-    graph: Graph,
-    block: Block,
-    made: set[Value],
-    numbers: dict[int, str],
-    kept: tuple[Value, ...],
-) -> None:
-    """Checks a block; `made` are the values before it, `kept` those that may not be overwritten."""
-    last_read = graph.last_reads(block, kept)
+def _verify_block(graph: Graph, block: Block, made: set[Value], numbers: dict[int, str]) -> None:
+    """Checks a block; `made` are the values before it."""
     for index, node in enumerate(block.nodes):
         for operand in node.operands:
             if operand not in made:
@@ -71,8 +65,6 @@ def _verify_block(
                 _verify_constant(node, numbers)
             case Call():
                 _verify_call(graph, node)
-                if node.reuse is not None:
-                    _verify_reuse(graph, node, last_read, index, node.reuse)
             case Check() | Branch():
                 _verify_look(graph, node)
         for result in node.results:
@@ -80,12 +72,22 @@ def _verify_block(
         if isinstance(node, Branch):
             if index + 1 < len(block.nodes) or block.outputs:
                 raise VerifyError("a branch is not the end of its block")
-            held = (*kept, *kept_by(block.nodes))
             for inner in node.blocks:
-                _verify_block(graph, inner, set(made), numbers, held)
+                _verify_block(graph, inner, set(made), numbers)
     for output in block.outputs:
         if output not in made:
             raise VerifyError(f"output {output!r} is not made by the graph")
+
+
+def _verify_memory(graph: Graph, block: Block, kept: tuple[Value, ...]) -> None:
+    """Checks what a block overwrites; `kept` are values before it that may not be overwritten."""
+    last_read = graph.last_reads(block, kept)
+    for index, node in enumerate(block.nodes):
+        if isinstance(node, Call) and node.reuse is not None:
+            _verify_reuse(graph, node, last_read, index, node.reuse)
+        elif isinstance(node, Branch):
+            for inner in node.blocks:
+                _verify_memory(graph, inner, (*kept, *kept_by(block.nodes)))
 
 
 def _verify_look(graph: Graph, node: Check | Branch) -> None:

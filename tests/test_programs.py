@@ -323,8 +323,8 @@ def test_the_source_runs_alone(program):
         zip(version.program.graph.frame.captures, version.captured_arrays(), strict=True)
     )
     returned = run(*f._bind(program.args, {}).values, **captured)
-    if version.flat:
-        returned = version.result.build(returned)
+    if version.built:
+        returned = version.finish(returned)
     assert_same_bits(split(returned), expected)
 
 

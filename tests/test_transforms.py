@@ -717,7 +717,8 @@ def test_threads_may_share_a_callable_from_the_first_call_on():
             assert_close((value, gradient), (want, bar), 1e-13, atol=1e-15)
 
     many_threads(work)
-    assert made.cache_info().versions == 2
+    info = made.cache_info()
+    assert (info.versions, info.traces) == (1, 2)
 
 
 def test_threads_do_not_mix_eager_and_traced_work():
@@ -814,13 +815,30 @@ def test_calling_a_callable_inside_its_own_trace_on_plain_arrays():
 
 def test_too_many_versions_stay_right(monkeypatch):
     monkeypatch.setattr(tg.config, "versions", 4)
-    made = tg.grad(lambda x: x * float(x))
+    scale = 0.0
+    made = tg.grad(lambda x: x * scale)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for i in range(20):
+            scale = float(i)
+            assert made(2.0) == scale
+    assert [w.category for w in seen] == [tg.errors.RecompileWarning]
+    assert "scale was 3.0, is 4.0" in str(seen[0].message)
+    assert made.cache_info().versions <= 4
+
+
+def test_a_look_that_differs_on_every_call_is_given_up():
+    def f(x):
+        return x * float(x)
+
+    made = tg.grad(f)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for i in range(60):
             assert made(float(i)) == float(i)
     assert [w.category for w in seen] == [tg.errors.RecompileWarning]
-    assert made.cache_info().versions <= 4
+    assert "return x * float(x)" in str(seen[0].message)
+    assert made.cache_info().traces == 1 + 6  # the misses 1, 2, 4, 8, 16 and 32
 
 
 def test_changing_the_backend_setting_is_honoured(monkeypatch):

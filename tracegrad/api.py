@@ -8,7 +8,7 @@ from typing import Any
 from tracegrad.callables import Compiled
 from tracegrad.errors import ArgumentError
 from tracegrad.nested import vjp
-from tracegrad.version import Transform
+from tracegrad.returned import Transform
 
 __all__ = ["compile", "grad", "value_and_grad", "vjp"]
 

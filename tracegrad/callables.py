@@ -10,19 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from codegen.ir import Graph, Origin, Value
+from codegen.ir import Graph
 from tracegrad import config
-from tracegrad.differentiate import differentiate
 from tracegrad.errors import ArgumentError, RecompileWarning
+from tracegrad.explain import report, why
 from tracegrad.guards import MISS, entry
 from tracegrad.nested import boxed_leaf, derivative_on_tensors
-from tracegrad.partition import backward_graph
+from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
+from tracegrad.returned import Transform
 from tracegrad.signature import Arguments, bind, is_jax, signature_of
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
-from tracegrad.version import Transform, Version, check_wanted, make_version
+from tracegrad.version import Version, make_version
 
 
 class CacheInfo(NamedTuple):
@@ -32,6 +33,13 @@ class CacheInfo(NamedTuple):
     misses: int
     traces: int
     versions: int
+
+
+class Left(NamedTuple):
+    """A version whose program met an outcome that it does not know, and what it said."""
+
+    version: Version
+    said: str
 
 
 class Compiled:
@@ -86,18 +94,51 @@ class Compiled:
         target = self._target()
         if self._given_up:
             return self._eager(arguments)
-        found = self._lookup(arguments, target)
+        left: list[Left] = []
+        found = self._lookup(arguments, target, left)
         if found is None:
+            state = self._generation
             with self._lock:
                 if self._generalise(arguments):
-                    arguments = self._bind(args, kwargs)
-                found = self._lookup(arguments, target)  # another thread may have been here
+                    arguments, state = self._bind(args, kwargs), -1
+                if state != self._generation:  # another thread may have been here
+                    left = []
+                    found = self._lookup(arguments, target, left)
                 if found is None:
-                    self._misses += 1
-                    version = self._make(arguments, target, args if not kwargs else None)
-                    return self._first(version, arguments)
+                    return self._missed(arguments, target, None if kwargs else args, left)
         self._hits += 1
         return found[1]
+
+    def _missed(
+        self,
+        arguments: Arguments,
+        target: str,
+        args: tuple[Any, ...] | None,
+        left: Sequence[Left],
+    ) -> Any:
+        """The result of a call that no version takes."""
+        self._misses += 1
+        if left and not self._worth_a_trace(left[0]):
+            return self._eager(arguments)
+        version = self._make(arguments, target, args, left)
+        return self._first(version, arguments)
+
+    def _worth_a_trace(self, left: Left) -> bool:
+        """Whether a path that a version does not know is to be compiled; the last time, says so."""
+        version, said = left
+        growth = version.growth
+        if growth.worth(self._hits, version.tree):
+            return True
+        if growth.stopped and not growth.warned:
+            growth.warned = True
+            warnings.warn(
+                f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
+                "run eagerly from here on, with a compiled backward",
+                RecompileWarning,
+                stacklevel=5,
+            )
+        self._given_up = growth.useless
+        return False
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         return bind(self._signature, args, kwargs, self._static, frozenset(self._traced_ints))
@@ -113,7 +154,10 @@ class Compiled:
                 raise
             return self._eager(arguments)
 
-    def _lookup(self, arguments: Arguments, target: str) -> tuple[Version, Any] | None:
+    def _lookup(
+        self, arguments: Arguments, target: str, left: list[Left]
+    ) -> tuple[Version, Any] | None:
+        """The version that stands for a call, and its result; `left` gets those that were left."""
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         for version in reversed(self._versions.get((arguments.key, target), [])):
             if not version.holds([*traced, *version.captured_arrays()]):
@@ -123,30 +167,51 @@ class Compiled:
             except LookupError as error:
                 if type(error) is not LookupError:
                     raise
+                left.append(Left(version, str(error)))
         return None
 
     def _make(
-        self, arguments: Arguments, target: str, args: tuple[Any, ...] | None
+        self,
+        arguments: Arguments,
+        target: str,
+        args: tuple[Any, ...] | None,
+        left: Sequence[Left],
     ) -> Version | None:
+        """A version for this call; None where there are too many already."""
         with self._lock:
-            if self.cache_info().versions >= config.versions:
+            every = [version for versions in self._versions.values() for version in versions]
+            reason = why(arguments, target, every, left[0].said if left else "")
+            if len(every) >= config.versions and not left:
                 self._given_up = True
                 warnings.warn(
-                    f"{self.__name__}: {config.versions} versions were compiled and this call "
-                    "needs another; the function runs eagerly from here on. Looks at values that "
-                    "differ on every call (if, float(), item()) are the usual cause",
+                    f"{self.__name__}: {len(every)} versions were compiled and this call needs "
+                    f"another ({reason}); the function runs eagerly from here on. State that "
+                    "differs on every call is the usual cause: pass it as an argument",
                     RecompileWarning,
                     stacklevel=4,
                 )
                 return None
-            version = self._version(arguments, target)
+            known = left[0].version if left else None
+            version = self._version(arguments, target, known, reason)
             if version.effect:
                 return self._not_kept(version)
-            self._versions.setdefault((arguments.key, target), []).append(version)
-            if args is not None:
-                entries = self._entries.get(target, ())
-                self._entries[target] = (entry(version, arguments.values, len(args)), *entries[:7])
+            self._keep(version, arguments, args)
             return version
+
+    def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
+        """Enters a version, in the place of the one that it has grown from."""
+        replaced = version.replaces
+        place = (arguments.key, version.target)
+        others = [v for v in self._versions.get(place, []) if v is not replaced]
+        self._versions[place] = [*others, version]
+        entries = self._entries.get(version.target, ())
+        kept = [e for e in entries if e.version is not replaced]
+        if args is not None:
+            made = entry(version, arguments.values, len(args))
+            made.version = version
+            kept = [made, *kept[:7]]
+        self._entries[version.target] = tuple(kept)
+        self._generation += 1
 
     def _not_kept(self, version: Version) -> Version:
         """A function that changes state of its own: its program serves this one call."""
@@ -162,10 +227,14 @@ class Compiled:
             )
         return version
 
-    def _version(self, arguments: Arguments, target: str) -> Version:
+    def _version(
+        self, arguments: Arguments, target: str, known: Version | None, reason: str
+    ) -> Version:
         self._traces += 1
         call = self._caller(arguments)
-        return make_version(self._function, call, self._transform, arguments, target)
+        version = make_version(self._function, call, self._transform, arguments, target, known)
+        version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
+        return version
 
     def _generalise(self, arguments: Arguments) -> bool:
         """An int that differs from call to call is traced like a float from the third value on.
@@ -218,13 +287,16 @@ class Compiled:
 
         if self._target() == "jax" and STATE.trace is None and not self._given_up:
             arguments = jax_backend.described(self._bind(args, kwargs))
-            found = self._lookup(arguments, "jax")
+            left: list[Left] = []
+            found = self._lookup(arguments, "jax", left)
             if found is not None:
                 self._hits += 1
                 return found[1]
             self._misses += 1
             plain = self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
-            version = self._make(plain, "jax", None if kwargs else args)
+            version = None
+            if not left or self._worth_a_trace(left[0]):
+                version = self._make(plain, "jax", None if kwargs else args, left)
             try:
                 if version is not None:
                     return version.call(arguments)
@@ -279,10 +351,9 @@ class Compiled:
             case "all":
                 return version.program.source.text
             case "forward":
-                graph = _named(version.traced, "", "result")
-                return compile_graph(graph, version.target).source.text
+                return compile_graph(forward_part(version), version.target).source.text
             case "backward" if self._transform.kind != "compile":
-                graph = _backward_part(version, self._transform)
+                graph = backward_part(version, self._transform)
                 return compile_graph(graph, version.target).source.text
             case "backward":
                 raise ArgumentError(f"{self.__name__} is compiled without a gradient")
@@ -308,11 +379,26 @@ class Compiled:
 
         args, kwargs = map_tree(plain, (args, kwargs))
         arguments, target = self._bind(args, kwargs), self._target()
-        found = self._lookup(arguments, target)
+        left: list[Left] = []
+        found = self._lookup(arguments, target, left)
         if found is not None:
             return found[0]
-        version = self._make(arguments, target, args if not kwargs else None)
-        return version if version is not None else self._version(arguments, target)
+        version = self._make(arguments, target, args if not kwargs else None, left)
+        if version is None:
+            version = self._version(arguments, target, None, "its source was asked for")
+        return version
+
+    def explain(self) -> str:
+        """A report: every version, what it is valid for, its guards, why it was compiled, its time.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> slope = tg.grad(lambda x: (x**2).sum())
+        >>> _ = slope(np.ones(3))
+        >>> print(slope.explain().splitlines()[0])
+        <lambda>: 1 version, 0 hits, 1 miss, 1 trace
+        """
+        every = [version for versions in self._versions.values() for version in versions]
+        return report(self.__name__, self.cache_info(), every, self._given_up)
 
     def cache_info(self) -> CacheInfo:
         """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
@@ -326,6 +412,7 @@ class Compiled:
         self._hits = self._misses = self._traces = 0
         self._given_up = False
         self._strikes = 0
+        self._generation = 0  # how often the versions have changed
         self._ints: dict[Any, set[int]] = {}
         self._traced_ints: set[Any] = set()
 
@@ -352,6 +439,10 @@ class Bound:
         """As `Compiled.graph`."""
         return self._compiled.graph(self._instance, *args, stage=stage, **kwargs)
 
+    def explain(self) -> str:
+        """As `Compiled.explain`."""
+        return self._compiled.explain()
+
     def cache_info(self) -> CacheInfo:
         """As `Compiled.cache_info`; versions of all instances are counted together."""
         return self._compiled.cache_info()
@@ -362,32 +453,3 @@ class Bound:
 
     def __repr__(self) -> str:
         return f"<bound {self._compiled!r}>"
-
-
-def _named(graph: Graph, suffix: str, *names: str) -> Graph:
-    """The forward graph alone, under the function's own name."""
-    frame = graph.frame
-    stem = graph.name.removesuffix("_value_and_grad").removesuffix("_grad")
-    face = type(frame)(frame.parameters, frame.reads, frame.captures, None, names)
-    if len(graph.outputs) == 1:
-        face = type(frame)(frame.parameters, frame.reads, frame.captures, "{0}", names)
-    return graph.replace(name=stem + suffix, frame=face)
-
-
-def _backward_part(version: Version, transform: Transform) -> Graph:
-    """From saved values and the cotangent of the result to the gradients."""
-
-    forward = version.traced
-    output = forward.outputs[0]
-    ct = Value(output.type.with_dtype(output.type.dtype), Origin("value_bar", True))
-    arguments = version.arguments
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    targets = [forward.inputs[traced.index(leaf)] for leaf in check_wanted(arguments, transform)]
-    joint = differentiate(forward, targets, {output: ct}, keep=())
-    cut, _ = backward_graph(joint, forward, joint.outputs, (ct,))
-    frame = cut.frame
-    names = tuple(f"{value.origin.name}_bar" for value in targets)
-    returns = "{0}" if len(targets) == 1 else None
-    face = type(frame)(frame.parameters, frame.reads, frame.captures, returns, names)
-    stem = forward.name.removesuffix("_value_and_grad").removesuffix("_grad")
-    return cut.replace(name=f"{stem}_backward", frame=face, about="")

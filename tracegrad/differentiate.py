@@ -308,7 +308,8 @@ def differentiate(
         for mark in hooks.get(key, ()):
             value = _call_hook(stage, mark, value)
         made = builder.producer.get(value.value)
-        if origin.name and isinstance(made, Call) and value.value not in names:
+        ours = value.value.origin.section == "backward"
+        if origin.name and ours and isinstance(made, Call) and value.value not in names:
             names[value.value] = replace(
                 value.value.origin,
                 name=f"{origin.name}_bar",

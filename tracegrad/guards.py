@@ -63,9 +63,9 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     else:
         plain = list(parameters)
     call = f"program({', '.join([*plain, *passed])})"
-    if version.flat:
-        names["build"] = version.result.build
-        call = f"build({call})"
+    if version.built:
+        names["finish"] = version.finish
+        call = f"finish({call})"
     if version.checked:
         lines += [
             "    try:",

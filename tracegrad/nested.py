@@ -16,11 +16,11 @@ from tracegrad.autograd.tape import LEAF
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
+from tracegrad.returned import Transform, check_wanted
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree, unflatten
-from tracegrad.version import Transform, check_wanted
 
 
 def boxed_leaf(leaf: Any) -> Any:

@@ -3,34 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from codegen import sizes as sz
 from codegen.errors import CodegenError
-from codegen.ir import Call, Constant, Frame, Graph, Node, Origin, Value
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Constant,
+    Frame,
+    Graph,
+    Node,
+    Origin,
+    Value,
+    ends,
+    walk,
+)
+from codegen.passes.dce import dce
 from codegen.sizes import Size
 
 
 def backward_graph(
-    joint: Graph, forward: Graph, gradients: Sequence[Value], cotangents: Sequence[Value]
+    joint: Graph, forward: Graph, cotangents: Sequence[Value]
 ) -> tuple[Graph, list[Value]]:
     """The backward nodes of `joint` as a graph from residuals and cotangents to gradients.
 
     Residuals are the values of `forward` (inputs or results) that the backward reads, or whose
-    shape it needs; they are the first inputs, in that order.
+    shape it needs; they are the first inputs, in that order. Where the forward branches the
+    backward branches on the same value; what is read on one path only is None on the others.
     """
-    constants = {n.result for n in forward.nodes if isinstance(n, Constant)}
-    made = {result for node in forward.nodes for result in node.results} - constants
-    made |= set(forward.inputs)
-    first = len(forward.nodes)
-    nodes: list[Node] = [n for n in forward.nodes if isinstance(n, Constant)]
-    nodes += joint.nodes[first:]
-    live = _live(nodes, gradients)
+    constants = {n.result for n in walk(forward.nodes) if isinstance(n, Constant)}
+    results = {result for node in walk(forward.nodes) for result in node.results}
+    made = (results - constants) | set(forward.inputs)
+    block = _without_dead(_without_forward(joint.block, results), joint)
     residuals: dict[Value, None] = {}
-    for node in live:
+    nodes = list(walk(block.nodes))
+    for node in nodes:
         residuals.update((v, None) for v in node.operands if v in made)
+    gradients = [v for end in ends(block) for v in end.outputs]
     residuals.update((v, None) for v in gradients if v in made)
-    needed = {s for node in live for s in _symbols(node, joint)}
+    needed = {s for node in nodes for s in _symbols(node, joint)}
     needed |= {s for v in gradients for dim in v.type.shape for s in _names(dim, joint)}
     known = {
         name
@@ -42,28 +56,32 @@ def backward_graph(
         residuals.setdefault(_with_symbol(symbol, joint, [*forward.inputs, *sorted_made(forward)]))
     names = _names_of([*residuals, *cotangents], forward)
     frame = Frame(tuple(names), tuple(names), (), joint.frame.returns, joint.frame.names)
-    graph = joint.replace(
-        inputs=(*residuals, *cotangents),
-        nodes=tuple(live),
-        outputs=tuple(gradients),
-        frame=frame,
-    )
+    graph = joint.replace(inputs=(*residuals, *cotangents), frame=frame).with_block(block)
     return graph, list(residuals)
+
+
+def _without_forward(block: Block, results: set[Value]) -> Block:
+    """The block with its numbers, branches and backward alone."""
+    nodes: list[Node] = []
+    for node in block.nodes:
+        match node:
+            case Branch(blocks=blocks):
+                inner = tuple(_without_forward(b, results) for b in blocks)
+                nodes.append(replace(node, blocks=inner))
+            case Call() if node.results[0] not in results:
+                nodes.append(node)
+            case Constant():
+                nodes.append(node)
+    return replace(block, nodes=tuple(nodes))
+
+
+def _without_dead(block: Block, joint: Graph) -> Block:
+    return dce(joint.with_block(block)).block
 
 
 def sorted_made(graph: Graph) -> list[Value]:
     """The values of a graph in the order in which they are made."""
-    return [result for node in graph.nodes for result in node.results]
-
-
-def _live(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
-    wanted = set(outputs)
-    kept = []
-    for node in reversed(nodes):
-        if any(result in wanted for result in node.results):
-            kept.append(node)
-            wanted.update(node.operands)
-    return kept[::-1]
+    return [result for node in walk(graph.nodes) for result in node.results]
 
 
 def _symbols(node: Node, graph: Graph) -> set[str]:

@@ -9,18 +9,19 @@ Each verb is a function below or a module beside it; each arrow is one type that
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import codegen
 from codegen.emit.target import Source
-from codegen.ir import Call, Constant, Graph, Number, Value
+from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number, Value, walk
 from codegen.sizes import Size, substitute
 from tracegrad import config
 from tracegrad.ops.creation import full_of
 from tracegrad.ops.elementwise import copy
+from tracegrad.paths import outcome_key
 from tracegrad.rules import RULES
 
 
@@ -72,21 +73,31 @@ def _remember(table: dict[Hashable, Any], key: Hashable, value: Any) -> Any:
 
 def _labels(graph: Graph) -> Hashable:
     """What the text says of the user's code: names and lines are part of a program's identity."""
-    return tuple(
-        (v.origin.name, v.origin.final, v.origin.file, v.origin.line, v.origin.text)
-        for v in (*graph.inputs, *(r for node in graph.nodes for r in node.results))
-    )
+    origins = [value.origin for value in graph.inputs]
+    for node in walk(graph.nodes):
+        if isinstance(node, Check | Branch):
+            origins.append(node.origin)
+        origins += [result.origin for result in node.results]
+    return tuple((o.name, o.final, o.file, o.line, o.text) for o in origins)
 
 
 def with_numbers(graph: Graph, numbers: Sequence[Number]) -> Graph:
     """The graph with other values of its parameters."""
-    nodes = tuple(
-        Constant(numbers[node.slot], node.result, node.slot)
-        if isinstance(node, Constant) and node.slot is not None
-        else node
-        for node in graph.nodes
-    )
-    return graph.replace(nodes=nodes)
+    return graph.with_block(_with_numbers(graph.block, numbers))
+
+
+def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
+    nodes: list[Node] = []
+    for node in block.nodes:
+        match node:
+            case Constant(_, result, int(slot)):
+                nodes.append(Constant(numbers[slot], result, slot))
+            case Branch(blocks=blocks):
+                inner = tuple(_with_numbers(b, numbers) for b in blocks)
+                nodes.append(replace(node, blocks=inner))
+            case _:
+                nodes.append(node)
+    return replace(block, nodes=tuple(nodes))
 
 
 CLIENT = codegen.Client(RULES, copy, full_of)
@@ -110,18 +121,35 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     """Runs a graph op by op on arrays, generating nothing: what compiled code must equal."""
     values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     sizes = _lengths(graph, inputs)
-    for node in graph.nodes:
-        match node:
-            case Constant(value, result):
-                strong = np.dtype(result.type.dtype).type
-                values[result] = value if result.type.weak else strong(value)
-            case Call(op, operands, attributes, results):
-                concrete = {name: _concrete(v, sizes, graph) for name, v in attributes}
-                out = op.kernel(concrete)(*(values[v] for v in operands), **concrete)  # type: ignore[attr-defined]
-                made = out if len(results) > 1 else (out,)
-                values.update(zip(results, made, strict=True))
-                sizes |= _lengths_of(results, made, sizes)  # a mask's count is known only now
-    return [values[output] for output in graph.outputs]
+    block = graph.block
+    while True:
+        following: Block | None = None
+        for node in block.nodes:
+            match node:
+                case Constant(value, result):
+                    strong = np.dtype(result.type.dtype).type
+                    values[result] = value if result.type.weak else strong(value)
+                case Call(op, operands, attributes, results):
+                    concrete = {name: _concrete(v, sizes, graph) for name, v in attributes}
+                    kernel = op.kernel(concrete)  # type: ignore[attr-defined]
+                    out = kernel(*(values[v] for v in operands), **concrete)
+                    made = out if len(results) > 1 else (out,)
+                    values.update(zip(results, made, strict=True))
+                    sizes |= _lengths_of(results, made, sizes)  # a mask's count is known only now
+                case Branch(operand, look, outcomes, blocks):
+                    found = read(values[operand], look)
+                    keys = list(map(outcome_key, outcomes))
+                    following = blocks[keys.index(outcome_key(found))]
+        if following is None:
+            return [values[output] for output in block.outputs]
+        block = following
+
+
+def read(value: Any, look: str) -> Number:
+    """What Python sees when it reads the value in this way."""
+    convert = {"bool": bool, "int": int, "float": float, "complex": complex}
+    result: Number = convert[look](value) if look in convert else np.asarray(value).item()
+    return result
 
 
 def _lengths(graph: Graph, inputs: Sequence[Any]) -> dict[str, int]:

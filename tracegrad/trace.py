@@ -25,6 +25,7 @@ from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
+from tracegrad.paths import Limb, PathBuilder, Tree
 from tracegrad.points import capture, constant_index, label
 from tracegrad.state import STATE
 
@@ -35,22 +36,70 @@ PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 class Trace:
     """One run of a function: the graph under construction and what it depends on."""
 
-    def __init__(self, code: CodeType | None, static_lengths: bool = False) -> None:
+    def __init__(
+        self,
+        code: CodeType | None,
+        static_lengths: bool = False,
+        tree: Tree | None = None,
+        holders: Sequence[Any] = (),
+    ) -> None:
+        """A new trace; it continues `tree`, whose captured arrays are `holders` now."""
         self.static_lengths = static_lengths  # the target must know every length beforehand
-        self.sizes = Sizes()
-        self.builder = Builder(self.sizes)
         self.code = code
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.slots: dict[str, int] = {}
         self.counts: dict[Hashable, Dim] = {}
+        self.masks: dict[str, Value] = {}  # what tells the lengths that depend on data
+        self.closed = False  # such a length was looked at
         self.finished = False
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
+        self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
+        self.sizes = Sizes()
+        self.builder = Builder(self.sizes)
+        if tree is not None:
+            self._continue(tree, holders)
+
+    def _continue(self, tree: Tree, holders: Sequence[Any]) -> None:
+        self.sizes = tree.sizes.copy()
+        self.builder = PathBuilder(self.sizes, tree.root)
+        self._known = list(tree.inputs)
+        self.slots, self.counts = dict(tree.slots), dict(tree.counts)
+        self.masks = dict(tree.masks)
+        for name in self.sizes.data:
+            self.sizes.data[name] = partial(self._look_at_count, self.masks[name])
+        for value, holder in zip(tree.captured, holders, strict=True):
+            self._see(value, getattr(holder, "_array", holder))
+            self.captured.setdefault(id(holder), (holder, value))
+
+    def _see(self, value: Value, array: Any) -> None:
+        """The lengths of a known input in this run."""
+        for dim, length in zip(value.type.shape, np.shape(array), strict=True):
+            assert isinstance(dim, Size)
+            self.sizes.seen[str(dim.symbol())] = length
+
+    def tree(self, root: Limb) -> Tree:
+        """The paths in `root`, the last of which is this trace's, and what a next one needs."""
+        return Tree(
+            root=root,
+            inputs=tuple(self.inputs),
+            captured=tuple(value for _, value in self.captured.values()),
+            sizes=self.sizes,
+            slots=self.slots,
+            counts=self.counts,
+            masks=self.masks,
+            closed=self.closed,
+        )
 
     # -- what enters ----------------------------------------------------------------------------
 
     def input(self, array: Any, name: str) -> Value:
-        """A new input for this array or number; every length is free."""
+        """The next input, for this array or number; every length is free."""
+        if self._known:
+            value = self._known.pop(0)
+            self._see(value, array)
+            self.inputs.append(value)
+            return value
         value = Value(self._input_type(array), Origin(name, True))
         self.inputs.append(value)
         return value
@@ -181,7 +230,10 @@ class Trace:
                 known = count
             else:
                 known = self.sizes.new(count, partial(self._look_at_count, mask))
+                self.masks[str(known.symbol())] = mask
             self.counts[key] = known
+        elif isinstance(known, Size):
+            self.sizes.seen[str(known.symbol())] = int(np.count_nonzero(array))
         return known
 
     def _computation(self, value: Value) -> Hashable:
@@ -198,6 +250,7 @@ class Trace:
     def _look_at_count(self, mask: Value, count: int) -> None:
         if self.finished:
             raise TraceError("the number of elements that a mask selects decides a shape")
+        self.closed = True
         (total,) = self.builder.call(sum_over, (mask,), self.origin(), axis=None, keepdims=False)
         self.look(total, "int", count)
 

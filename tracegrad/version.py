@@ -1,76 +1,46 @@
 """A function and the arguments of one call enter; a compiled version of it leaves.
 
-A version is one trace with what follows from it: the graphs of every stage, the program, and the
-guards under which the program stands for the function.
+A version is a tree of paths (`paths.py`) with what follows from it: the graphs of every stage, the
+program, and the guards under which the program stands for the function. A call that takes a path
+which the program does not know is traced along the tree, and leaves a version with one path more.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from os.path import basename
-from types import CodeType, FunctionType
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Check, Constant, Frame, Graph, Origin, Trait, Value
+from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Trait, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
-from codegen.types import is_inexact, kind
-from tracegrad.autograd.python_op import hooked
-from tracegrad.autograd.tape import LEAF
 from tracegrad.differentiate import differentiate
-from tracegrad.environment import IMMUTABLE, Environment, Guard, random_state
-from tracegrad.errors import ArgumentError, NonScalarError, TraceError
+from tracegrad.environment import Environment, Guard
+from tracegrad.face import empty_graph
+from tracegrad.growth import Growth
 from tracegrad.ops.indexing import INDEXED, constant_items
+from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
 from tracegrad.pipeline import Program, compile_graph
+from tracegrad.returned import (
+    Result,
+    Transform,
+    check_wanted,
+    outputs_of,
+    result_of,
+    template_of,
+)
+from tracegrad.running import Run, run_traced
 from tracegrad.signature import Arguments, Leaf
-from tracegrad.state import STATE
-from tracegrad.tensor import Tensor, wrap
-from tracegrad.trace import Trace
-from tracegrad.tree import TreeSpec, flatten, unflatten
-
-
-@dataclass(frozen=True)
-class Transform:
-    """What is made of the function: "compile", "grad" or "value_and_grad"."""
-
-    kind: str
-    argnums: int | tuple[int, ...] = 0
-    has_aux: bool = False
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        return (self.argnums,) if isinstance(self.argnums, int) else self.argnums
-
-
-@dataclass(frozen=True)
-class Result:
-    """The structure of what a call returns: outputs of the graph, and things that are no arrays."""
-
-    spec: TreeSpec
-    leaves: tuple[int | Static, ...]  # index of an output, or the thing itself
-
-    def build(self, outputs: Sequence[Any]) -> Any:
-        """The returned object."""
-        values = [outputs[i] if isinstance(i, int) else i.value for i in self.leaves]
-        return unflatten(self.spec, values)
-
-
-@dataclass(frozen=True)
-class Static:
-    """A returned leaf that is not an array: the same on every call of the version."""
-
-    value: Any
+from tracegrad.tensor import Tensor
 
 
 @dataclass
 class Version:
     """One compiled version; see the module's first lines."""
 
+    tree: Tree
     arguments: Arguments
     traced: Graph
     differentiated: Graph
@@ -79,20 +49,35 @@ class Version:
     environment: Environment
     unchanged: Callable[[], bool]
     effect: str  # what the function did beside computing; "" for nothing
-    result: Result
-    flat: bool  # the program returns a flat tuple, which `result` builds into what is returned
+    results: tuple[Result, ...]  # one for each end of a path
+    built: bool  # the program returns what `finish` makes the returned object of
     target: str
     symbols: Mapping[str, tuple[int, int]]  # a free length: traced input and axis
     guards: tuple[tuple[Any, Any], ...]
     seconds: float
+    growth: Growth
+    replaces: Version | None  # the one that it has grown from
+    reasons: tuple[str, ...] = ()  # why each of its paths was compiled
+
+    @property
+    def read_again(self) -> list[Guard]:
+        """The places of captured arrays: what is there is no guard, it is read by every call."""
+        return [c.source for c in self.captured if c.source is not None]
 
     @property
     def checked(self) -> bool:
         """True when Python looked at a value: the program may refuse a call."""
         return any(
-            isinstance(node, Check) or (isinstance(node, Call) and Trait.EFFECT in node.op.traits)
-            for node in self.program.graph.nodes
+            isinstance(node, Check)
+            or (isinstance(node, Branch) and not node.complete)
+            or (isinstance(node, Call) and Trait.EFFECT in node.op.traits)
+            for node in walk(self.program.graph.nodes)
         )
+
+    def finish(self, outputs: Any) -> Any:
+        """The returned object, from a flat tuple or from the number of the end and such a tuple."""
+        end, values = outputs if len(self.results) > 1 else (0, outputs)
+        return self.results[end].build(values)
 
     @property
     def run(self) -> Callable[..., Any]:
@@ -126,7 +111,7 @@ class Version:
             outputs = self.run(*traced, **keywords)
         else:
             outputs = self.run(*arguments.values, **keywords)
-        return self.result.build(outputs) if self.flat else outputs
+        return self.finish(outputs) if self.built else outputs
 
 
 @dataclass(frozen=True)
@@ -162,153 +147,132 @@ class Captured:
         return f"{read}._array" if isinstance(self.holder, Tensor) else read
 
 
-def run_traced(
-    function: Callable[..., Any],
-    call: Callable[[Sequence[Any]], Any],
-    arguments: Arguments,
-    wanted: frozenset[int],
-    target: str = "numpy",
-) -> tuple[Trace, Any]:
-    """Runs the function on Tensors that record into a new trace; the trace and what it returned."""
-    trace = Trace(code_of(function), static_lengths=target == "jax")
-    tensors = []
-    for leaf in arguments.leaves:
-        if not leaf.traced:
-            tensors.append(leaf.value)
-            continue
-        value = trace.input(leaf.value, arguments.name_of(leaf))
-        tensor = wrap(leaf.value, (trace, value))
-        tensor._node = LEAF if leaf.parameter in wanted else None
-        tensors.append(tensor)
-    rebuilt, start = [], 0
-    for spec, n in zip(arguments.specs, _counts(arguments), strict=True):
-        rebuilt.append(unflatten(spec, tensors[start : start + n]))
-        start += n
-    before = STATE.update(trace=trace, grad_enabled=True)
-    try:
-        returned = call(rebuilt)
-    finally:
-        STATE.update(**before)
-    trace.finished = True
-    return trace, returned
-
-
-def _counts(arguments: Arguments) -> list[int]:
-    counts = [0] * len(arguments.values)
-    for leaf in arguments.leaves:
-        counts[leaf.parameter] += 1
-    return counts
-
-
-def code_of(function: Any) -> CodeType | None:
-    """The code object whose frame ends the program points of a trace."""
-    inner = getattr(function, "__wrapped__", function)
-    inner = getattr(inner, "__func__", inner)
-    return getattr(inner, "__code__", None)
-
-
-def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
-    """The leaves to differentiate; raises for what has no gradient, naming it."""
-    count = len(arguments.parameters)
-    leaves = []
-    for position in transform.positions:
-        if not -count <= position < count:
-            raise ArgumentError(f"argnums={position}: the function has {count} arguments")
-        parameter = position % count
-        found = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
-        if not found:
-            raise ArgumentError(f"argument {arguments.parameters[parameter]} holds no array")
-        for leaf in found:
-            text = arguments.text_of(leaf)
-            if not leaf.traced:
-                raise ArgumentError(
-                    f"argument {text} is to be differentiated but is {leaf.value!r} of type "
-                    f"{type(leaf.value).__name__}: pass a float or an array of floats"
-                    + (f", {text}={float(leaf.value)}" if isinstance(leaf.value, int) else "")
-                )
-            dtype = str(leaf.kind[1])
-            if dtype not in ("float", "complex") and not is_inexact(dtype):
-                raise ArgumentError(
-                    f"argument {text} is to be differentiated but has dtype {dtype}: gradients "
-                    f"need floating point, pass {text}.astype(float)"
-                )
-        leaves += found
-    return leaves
-
-
 def make_version(
     function: Callable[..., Any],
     call: Callable[[Sequence[Any]], Any],
     transform: Transform,
     arguments: Arguments,
     target: str,
+    known: Version | None = None,
 ) -> Version:
-    """Traces, differentiates, optimizes, emits and loads."""
+    """Traces, differentiates, optimizes, emits and loads.
+
+    `known` is a version that stands for the call but for a look: what is new is grafted onto its
+    tree, and the version that leaves takes its place. Where the trace departs from that tree it
+    becomes a version of its own.
+    """
     began = time.perf_counter()
-    differentiated = transform.kind != "compile"
-    wanted = check_wanted(arguments, transform) if differentiated else []
-    objects = [
-        (arguments.text_of(leaf), leaf.value)
-        for leaf in arguments.leaves
-        if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
-    ]
-    environment = Environment(function, objects)
-    random_before = random_state()
-    trace, returned = run_traced(
-        function, call, arguments, frozenset(leaf.parameter for leaf in wanted), target
-    )
-    if random_state() != random_before:
-        raise TraceError(
-            f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
-            "which would be frozen in the program: draw before the call and pass the arrays"
-        )
-    foreign = _foreign_code(trace, code_of(function))
-    if foreign:
-        environment.keep(Environment(function, objects, foreign))
-    change = environment.changed()
-    effects = [change.text if change else environment.written(), *environment.effects]
-    traced_leaves = [leaf for leaf in arguments.leaves if leaf.traced]
-    inputs = tuple(trace.inputs)
-    value_of = dict(zip(map(id, traced_leaves), inputs, strict=True))
-    outputs, structure = _outputs(trace, returned, transform, function)
-    forward = _forward_graph(trace, function, transform, arguments, target, outputs, environment)
-    joint = forward
-    if differentiated:
-        joint = differentiate(forward, [value_of[id(leaf)] for leaf in wanted])
-        if transform.kind == "grad":
-            joint = joint.replace(outputs=joint.outputs[1:])
-    result, names = _result(transform, arguments, wanted, structure, len(outputs))
-    template = _template(result, target)
-    frame = joint.frame
-    frame = Frame(frame.parameters, frame.reads, frame.captures, template, tuple(names))
-    joint = joint.replace(frame=frame)
+    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    parameters = frozenset(leaf.parameter for leaf in wanted)
+    tree, holders = _continued(known, target)
+    run = run_traced(function, call, arguments, parameters, target, tree, holders)
+    outputs, result = outputs_of(run.trace, run.returned, transform, function)
+    tree, continues = _tree_of(run, End(outputs, result), tree)
+    holders = [holder for holder, _ in run.trace.captured.values()]
+    face = empty_graph(tree, function, transform, arguments, target, holders, run.environment)
+    forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
+    joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
     program = compile_graph(joint, target)
-    sizes = program.graph.sizes
-    symbols = _symbols(program.graph)
-    holders = [holder for holder, _ in trace.captured.values()]
     captured = tuple(
-        Captured(name, holder, environment.sources(holder), value.type.dtype, value.type.ndim)
-        for name, (holder, value) in zip(frame.captures, trace.captured.values(), strict=True)
+        Captured(name, holder, run.environment.sources(holder), value.type.dtype, value.type.ndim)
+        for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )
     read_again = [c.source for c in captured if c.source is not None]
+    fingerprints = run.environment.fingerprints(holders, _computed(forward, run.environment))
+    bounds = _bounds(forward) if target == "jax" else ()
     return Version(
+        tree=tree,
         arguments=arguments.without_arrays(),
         traced=forward,
         differentiated=joint,
         program=program,
         captured=captured,
-        environment=environment,
-        unchanged=environment.check(
-            read_again, environment.fingerprints(holders, _computed(forward, environment))
-        ),
-        effect=next(filter(None, effects), ""),
-        result=result,
-        flat=template is None,
+        environment=run.environment,
+        unchanged=run.environment.check(read_again, fingerprints),
+        effect=run.effect,
+        results=results,
+        built=built,
         target=target,
-        symbols=symbols,
-        guards=(*_guards(sizes, trace.sizes), *(_bounds(forward) if target == "jax" else ())),
+        symbols=_symbols(program.graph),
+        guards=(*_guards(program.graph.sizes, tree.sizes), *bounds),
         seconds=time.perf_counter() - began,
+        growth=known.growth if known is not None else Growth(),
+        replaces=known if continues else None,
     )
+
+
+def _continued(known: Version | None, target: str) -> tuple[Tree | None, list[Any]]:
+    """The tree that a trace may follow, with the arrays that are captured now.
+
+    JAX programs have one path each: a look is checked beside the result.
+    """
+    if known is None or known.tree.closed or target == "jax":
+        return None, []
+    holders = [c.holder if c.source is None else c.source.now() for c in known.captured]
+    if len(set(map(id, holders))) < len(holders):
+        return None, []
+    return known.tree, holders
+
+
+def _tree_of(run: Run, end: End, tree: Tree | None) -> tuple[Tree, bool]:
+    """The tree with this run's path, and whether it continues the one before.
+
+    A path that departs from that tree makes one of its own.
+    """
+    trace = run.trace
+    root = None
+    if tree is not None and isinstance(trace.builder, PathBuilder) and not run.effect:
+        root = grown(tree.root, trace.builder, end)
+    return trace.tree(root or path(trace.builder.nodes, end)), root is not None
+
+
+def _joint(
+    tree: Tree,
+    face: Graph,
+    transform: Transform,
+    arguments: Arguments,
+    wanted: Sequence[Leaf],
+    target: str,
+) -> tuple[Graph, tuple[Result, ...], bool]:
+    """The graph with its gradients; how what it returns is made into what the call returns."""
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    targets = [tree.inputs[traced.index(leaf)] for leaf in wanted]
+    ends = list(tree.ends)
+    shown = [result_of(transform, arguments, wanted, e.result, len(e.outputs)) for e in ends]
+    results = tuple(result for result, _ in shown)
+    templates = [template_of(result, target) for result in results]
+    built = None in templates
+
+    def close(end: End, before: tuple[Node, ...]) -> Block:
+        nodes, outputs = ((), end.outputs)
+        if wanted:
+            nodes, outputs = _backward(end, face.replace(nodes=before), targets)
+        if transform.kind == "grad":
+            outputs = outputs[1:]
+        number = ends.index(end)
+        template = templates[number]
+        if built:
+            template = f"{number}, {_tuple_of(len(outputs))}" if len(ends) > 1 else None
+        return Block(nodes, outputs, template, tuple(shown[number][1]))
+
+    block = blocks(tree.root, close)
+    frame = replace(face.frame, returns=block.returns, names=block.names)
+    return face.replace(frame=frame).with_block(block), results, built
+
+
+def _tuple_of(count: int) -> str:
+    """A tuple of as many outputs, as text."""
+    return f"({', '.join(f'{{{i}}}' for i in range(count))}{',' if count == 1 else ''})"
+
+
+def _backward(
+    end: End, before: Graph, targets: Sequence[Value]
+) -> tuple[tuple[Node, ...], tuple[Value, ...]]:
+    """The backward of one path, made once: its nodes, and the outputs with the gradients."""
+    if end.backward is None:
+        whole = differentiate(before.replace(outputs=end.outputs), targets)
+        end.backward = whole.nodes[len(before.nodes) :], whole.outputs
+    return end.backward
 
 
 def _computed(graph: Graph, environment: Environment) -> bool:
@@ -317,22 +281,8 @@ def _computed(graph: Graph, environment: Environment) -> bool:
         isinstance(node, Constant)
         and not (node.result.origin.name or "").endswith("_bar")  # cotangents start from 1
         and not environment.explains(node.value, node.result.type.weak)
-        for node in graph.nodes
+        for node in walk(graph.nodes)
     )
-
-
-def _foreign_code(trace: Trace, code: CodeType | None) -> set[CodeType]:
-    """The code of hooks written inside the function: the program calls them, as they are then."""
-    marks = [n for n in trace.builder.nodes if isinstance(n, Call) and n.op is hooked]
-    hooks = [mark.attribute("function").call.hook for mark in marks]
-    codes = {hook.__code__ for hook in hooks if isinstance(hook, FunctionType)}
-    return codes & _nested_codes(code)
-
-
-def _nested_codes(code: CodeType | None) -> set[CodeType]:
-    """Every code object inside a code object."""
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)] if code is not None else []
-    return {c for nested in inner for c in (nested, *_nested_codes(nested))}
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:
@@ -346,7 +296,7 @@ def _bounds(graph: Graph) -> tuple[tuple[Dim, Dim], ...]:
     ``x[5]`` needs ``len(x[5:6]) == 1``, and ``x[-5]`` that ``len(x[4:5]) == 1``.
     """
     found: dict[tuple[Dim, Dim], None] = {}
-    for node in graph.nodes:
+    for node in walk(graph.nodes):
         if isinstance(node, Call) and node.op in INDEXED:
             x, *others = (value.type for value in node.operands)
             arrays = others[len(node.op.operands) - 2 :]
@@ -367,236 +317,3 @@ def _symbols(graph: Graph) -> dict[str, tuple[int, int]]:
             if name is not None:
                 found.setdefault(name, (index, axis))
     return found
-
-
-def _outputs(
-    trace: Trace, returned: Any, transform: Transform, function: Any
-) -> tuple[tuple[Value, ...], Result]:
-    """The graph's outputs and the structure of what the function returned."""
-    name = getattr(function, "__name__", "the function")
-    if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
-        raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
-    leaves, spec = flatten(returned)
-    outputs: list[Value] = []
-    shown: list[int | Static] = []
-    for leaf in leaves:
-        if isinstance(leaf, Tensor | np.ndarray | np.generic):
-            shown.append(len(outputs))
-            outputs.append(trace.lift(leaf, Origin()))
-        else:
-            shown.append(Static(leaf))
-    if transform.kind != "compile":
-        first = leaves[0] if leaves else None
-        main = returned[0] if transform.has_aux else returned
-        single = isinstance(main, Tensor | np.generic | np.ndarray | float)
-        if not single:
-            raise NonScalarError(
-                f"{name} returns {type(main).__name__}; its gradient needs one number, "
-                "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
-            )
-        if isinstance(first, float):
-            outputs.insert(0, trace.lift(first, Origin()))
-            shown = [0, *(i + 1 if isinstance(i, int) else i for i in shown[1:])]
-        shape = np.shape(getattr(first, "_array", first))  # type: ignore[arg-type]
-        if shape != ():
-            raise NonScalarError(
-                f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "
-                "it with .sum() or .mean(), or use tg.jacobian or tg.vjp"
-            )
-        if not is_inexact(outputs[0].type.dtype):
-            raise NonScalarError(
-                f"{name} returns {outputs[0].type.dtype}; a gradient needs a floating-point value"
-            )
-    return tuple(outputs), Result(spec, tuple(shown))
-
-
-def _forward_graph(
-    trace: Trace,
-    function: Any,
-    transform: Transform,
-    arguments: Arguments,
-    target: str,
-    outputs: tuple[Value, ...],
-    environment: Environment,
-) -> Graph:
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    captures = _capture_names(trace, environment, arguments.parameters)
-    if target == "jax":
-        names = _unique([arguments.name_of(leaf) for leaf in traced])
-        parameters, reads = tuple(names), tuple(names)
-    else:
-        parameters = arguments.parameters
-        reads = tuple(_double_quoted(arguments, leaf) for leaf in traced)
-    inputs = (*trace.inputs, *(value for _, value in trace.captured.values()))
-    name = _identifier(getattr(function, "__name__", "function"))
-    suffix = {"compile": "", "grad": "_grad", "value_and_grad": "_value_and_grad"}
-    return Graph(
-        name=name + suffix[transform.kind],
-        inputs=inputs,
-        nodes=tuple(trace.builder.nodes),
-        outputs=outputs,
-        frame=Frame(parameters, (*reads, *captures), captures),
-        sizes=trace.sizes,
-        about=_about(function, transform, arguments, trace, captures),
-    )
-
-
-def _double_quoted(arguments: Arguments, leaf: Leaf) -> str:
-    return arguments.text_of(leaf).replace("'", '"')
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    taken: list[str] = []
-    for name in names:
-        unique, count = name, 1
-        while unique in taken:
-            count += 1
-            unique = f"{name}_{count}"
-        taken.append(unique)
-    return taken
-
-
-def _identifier(name: str) -> str:
-    return name if name.isidentifier() else "function"
-
-
-def _capture_names(
-    trace: Trace, environment: Environment, parameters: Sequence[str]
-) -> tuple[str, ...]:
-    """Captured arrays under the names by which the function's code knows them."""
-    stems = []
-    for holder, _ in trace.captured.values():
-        source = environment.sources(holder)
-        words = re.findall(r"\w+", source.text) if source is not None else []
-        stems.append(words[-1] if words and words[-1].isidentifier() else "captured")
-    return tuple(_unique([*parameters, *stems])[len(parameters) :])
-
-
-def _about(
-    function: Any,
-    transform: Transform,
-    arguments: Arguments,
-    trace: Trace,
-    captures: Sequence[str],
-) -> str:
-    """The header: what the code is, for which arguments it is valid and what else it reads."""
-    code = code_of(function)
-    where = f" ({basename(code.co_filename)}:{code.co_firstlineno})" if code is not None else ""
-    name = getattr(function, "__name__", "function")
-    names = ", ".join(arguments.parameters[p] for p in transform.positions)
-    what = {
-        "compile": f"{name}{where}",
-        "grad": f"gradient in {names} of {name}{where}",
-        "value_and_grad": f"value and gradient in {names} of {name}{where}",
-    }[transform.kind]
-    lines = [f"Generated by tracegrad: {what}."]
-    lines.append("Valid for")
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    for leaf, value in zip(traced, trace.inputs, strict=True):
-        lines.append(f"    {_double_quoted(arguments, leaf)}: {_shown_type(trace, value)}")
-    for leaf in arguments.leaves:
-        if not leaf.traced:
-            lines.append(f"    {_double_quoted(arguments, leaf)} = {leaf.value!r}")
-    if captures:
-        lines.append("Reads from outside, by reference")
-        for name, (_, value) in zip(captures, trace.captured.values(), strict=True):
-            lines.append(f"    {name}: {_shown_type(trace, value)}")
-    return "\n".join(lines)
-
-
-def _shown_type(trace: Trace, value: Value) -> str:
-    if value.type.weak:
-        return f"a Python {kind(value.type.dtype)}"
-    shape = ", ".join(str(trace.sizes.resolve(dim)) for dim in value.type.shape)
-    return f"{value.type.dtype} ({shape}{',' if len(value.type.shape) == 1 else ''})"
-
-
-# -- what is returned ---------------------------------------------------------------------------
-
-
-def _result(
-    transform: Transform,
-    arguments: Arguments,
-    wanted: Sequence[Leaf],
-    returned: Result,
-    n_outputs: int,
-) -> tuple[Result, list[str]]:
-    """The structure of the callable's return value, and names for its outputs."""
-    count = sum(isinstance(i, int) for i in returned.leaves)
-    value_names = ["value"] if transform.kind != "compile" else ["result"] * count
-    value_names += [f"aux_{i}" for i in range(n_outputs - len(value_names))]
-    if transform.kind == "compile":
-        return returned, value_names
-    gradient_names = [f"{arguments.name_of(leaf)}_bar" for leaf in wanted]
-    skip = 0 if transform.kind == "value_and_grad" else 1
-    start = n_outputs - skip
-    specs = [arguments.specs[p % len(arguments.specs)] for p in transform.positions]
-    if isinstance(transform.argnums, int):
-        gradient_spec = specs[0]
-    else:
-        gradient_spec = flatten(tuple(unflatten(s, [0] * s_leaves(s)) for s in specs))[1]
-    gradient = (gradient_spec, [start + i for i in range(len(wanted))])
-    pieces: list[tuple[TreeSpec, list[Any]]] = []
-    if transform.kind == "value_and_grad":
-        pieces.append((returned.spec, list(returned.leaves)))
-        pieces.append(gradient)
-    elif transform.has_aux:
-        pieces.append(gradient)
-        aux = returned.spec.children[1]
-        pieces.append((aux, [i - 1 if isinstance(i, int) else i for i in returned.leaves[1:]]))
-    else:
-        pieces.append(gradient)
-    names = (value_names if not skip else value_names[1:]) + gradient_names
-    if len(pieces) == 1:
-        return Result(pieces[0][0], tuple(pieces[0][1])), names
-    spec = flatten(tuple(unflatten(s, [0] * len(leaves)) for s, leaves in pieces))[1]
-    return Result(spec, tuple(i for _, leaves in pieces for i in leaves)), names
-
-
-def s_leaves(spec: TreeSpec) -> int:
-    """The number of leaves of a structure."""
-    return 1 if spec.type is None else sum(s_leaves(child) for child in spec.children)
-
-
-def _template(result: Result, target: str) -> str | None:
-    """The structure as Python over ``{0}``, ``{1}``...; None when it needs other types.
-
-    Under ``jax.jit`` nothing but arrays can be returned.
-    """
-    if target == "jax" and any(isinstance(leaf, Static) for leaf in result.leaves):
-        return None
-    rest = iter(result.leaves)
-
-    def text(spec: TreeSpec, top: bool = False) -> str:
-        if spec.type is None:
-            leaf = next(rest)
-            if isinstance(leaf, int):
-                return f"{{{leaf}}}"
-            if type(leaf.value) in (bool, int, float, str, type(None)):
-                return (
-                    repr(leaf.value) if not isinstance(leaf.value, str) else json.dumps(leaf.value)
-                )
-            raise _NoTemplate
-        children = [text(child) for child in spec.children]
-        if spec.type is type(None):
-            return "None"
-        if spec.type is tuple:
-            inner = ", ".join(children) + ("," if len(children) == 1 else "")
-            return inner if top and children else f"({inner})"
-        if spec.type is list:
-            return f"[{', '.join(children)}]"
-        if spec.type is dict:
-            keys = [step.key for step in spec.steps]  # type: ignore[union-attr]
-            if all(isinstance(key, str) for key in keys):
-                pairs = zip(map(json.dumps, keys), children, strict=True)
-                return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
-        raise _NoTemplate
-
-    try:
-        return text(result.spec, True)
-    except _NoTemplate:
-        return None
-
-
-class _NoTemplate(Exception):
-    """The structure has a type that Python has no literal for."""

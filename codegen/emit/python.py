@@ -231,7 +231,7 @@ class _Emitter:
             self._statement([f"{name} = {test}"], check.origin)
             self.checks.append(name)
             return
-        message = f"{where}  gave {check.outcome!r} when it was traced, and does not now"
+        message = f"{where}  was only ever {check.outcome!r}"
         lines = [f"if {negated(test)}:", f"    raise LookupError({quote(message)})"]
         self._statement(lines, check.origin)
 
@@ -263,7 +263,7 @@ class _Emitter:
             self._arm(block)
         if not branch.complete:
             seen = " or ".join(map(repr, branch.outcomes))
-            message = f"{where}  gave {seen} when it was traced, and does not now"
+            message = f"{where}  was only ever {seen}"
             self.writer.line(f"raise LookupError({quote(message)})")
 
     def _arm(self, block: Block) -> None:

@@ -59,7 +59,7 @@ def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
             return (shown.text if outcome else f"~{shown.at(UNARY)}"), where
         return f"{shown.at(COMPARE + 1)} {'!=' if outcome else '=='} 0", where
     if check.look == "bool":
-        return (shown.text if outcome else f"not {shown.at(COMPARE + 1)}"), where
+        return (shown.text if outcome else f"not {shown.at(COMPARE)}"), where
     if outcome != outcome:
         return f"{shown.at(COMPARE + 1)} != {shown.at(COMPARE + 1)}", where
     value = literal(outcome, target).text

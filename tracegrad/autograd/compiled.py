@@ -191,7 +191,7 @@ def compile_backward(
         for i, key in enumerate(seeds)
     }
     joint = differentiate(forward, targets, cotangents, keep=())
-    cut, residuals = backward_graph(joint, forward, joint.outputs, tuple(cotangents.values()))
+    cut, residuals = backward_graph(joint, forward, tuple(cotangents.values()))
     program = compile_graph(cut, "numpy")
     key_of = {value: key for key, value in values.items()}
     guards = dict.fromkeys((*trace.sizes.guards, *program.graph.sizes.guards))

@@ -1,0 +1,190 @@
+"""Versions of a function enter, in words: why each was compiled, what each is valid for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from codegen.ir import Branch, Check, Node, walk
+from codegen.sizes import Dim, Size, substitute, symbols
+from tracegrad.environment import Guard
+from tracegrad.signature import Arguments, Leaf
+from tracegrad.version import Version
+
+MOST_GUARDS = 40  # that a report lists
+
+
+def why(arguments: Arguments, target: str, versions: Sequence[Version], said: str) -> str:
+    """Why a call needs a version: what it meets that those which exist do not stand for.
+
+    `said` is what a program said that left at a look.
+    """
+    if said:
+        return said
+    if not versions:
+        return "the first call"
+    same_target = [version for version in versions if version.target == target]
+    if not same_target:
+        return f"the first call on {target}"
+    same = [version for version in same_target if version.arguments.key == arguments.key]
+    if not same:
+        return _other_arguments(same_target[-1].arguments, arguments)
+    version = same[-1]
+    change = version.environment.changed(version.read_again)
+    if change is not None:
+        return f"{change.text} was {_short(change.value)}, is {_short(change.now())}"
+    for captured in version.captured:
+        array = captured.array()
+        if not captured.fits(array):
+            return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
+    return _other_lengths(version, arguments) or "an array that Python reads has changed"
+
+
+def _other_arguments(before: Arguments, now: Arguments) -> str:
+    if before.parameters != now.parameters:
+        return f"called with ({', '.join(now.parameters)}), not ({', '.join(before.parameters)})"
+    places = {(leaf.parameter, leaf.path): leaf for leaf in before.leaves}
+    for leaf in now.leaves:
+        other = places.get((leaf.parameter, leaf.path))
+        if other is None or other.kind != leaf.kind:
+            was = _kind(other) if other is not None else "absent"
+            return f"{now.text_of(leaf)} was {was}, is {_kind(leaf)}"
+    for name, old, new in zip(now.parameters, before.specs, now.specs, strict=True):
+        if old != new:
+            return f"{name} has another structure"
+    return "other arguments"
+
+
+def _other_lengths(version: Version, arguments: Arguments) -> str:
+    arrays = [leaf.value for leaf in arguments.leaves if leaf.traced]
+    arrays += version.captured_arrays()
+    known = {name: arrays[i].shape[axis] for name, (i, axis) in version.symbols.items()}
+    texts = _length_texts(version)
+    for a, b in version.guards:
+        left, right = substitute(a, known), substitute(b, known)
+        if left != right:
+            shown = f"{_length(a, texts)} == {_length(b, texts)}"
+            return f"{shown} was assumed; now it is {left} and {right}"
+    return ""
+
+
+def _kind(leaf: Leaf) -> str:
+    match leaf.kind:
+        case ("array", dtype, int(ndim)):
+            return f"{dtype} with {_axes(ndim)}"
+        case ("scalar", dtype):
+            return f"a {dtype} scalar"
+        case ("number", kind):
+            return f"a Python {kind}"
+        case ("static", _, value):
+            return repr(value)
+    return str(leaf.kind[0])
+
+
+def _axes(ndim: int) -> str:
+    return f"{ndim} axis" if ndim == 1 else f"{ndim} axes"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"{text[:57].splitlines()[0]}..."
+
+
+def _length_texts(version: Version) -> dict[str, str]:
+    arguments = version.arguments
+    reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
+    reads += [captured.name for captured in version.captured]
+    return {
+        name: f"{reads[index]}.shape[{axis}]" for name, (index, axis) in version.symbols.items()
+    }
+
+
+def _length(dim: Dim, texts: dict[str, str]) -> str:
+    """A length in terms of the arguments."""
+    text = str(dim)
+    if isinstance(dim, Size):
+        for name in sorted(symbols(dim), key=len, reverse=True):
+            text = text.replace(name, texts.get(name, name))
+    return text
+
+
+# -- the report -----------------------------------------------------------------------------------
+
+
+def report(name: str, info: Any, versions: Sequence[Version], given_up: bool) -> str:
+    """What `Compiled.explain` prints."""
+    parts = [
+        _count(len(versions), "version"),
+        _count(info.hits, "hit"),
+        _count(info.misses, "miss", "misses"),
+        _count(info.traces, "trace"),
+    ]
+    lines = [f"{name}: {', '.join(parts)}"]
+    if given_up:
+        lines.append("runs eagerly: too many calls needed programs of their own")
+    for number, version in enumerate(versions, 1):
+        lines += ["", *_version_lines(number, version)]
+    return "\n".join(lines)
+
+
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def _version_lines(number: int, version: Version) -> list[str]:
+    arguments = version.arguments
+    shown = ", ".join(f"{arguments.text_of(leaf)}: {_kind(leaf)}" for leaf in arguments.leaves)
+    paths = sum(1 for _ in version.tree.ends)
+    size = version.program.source.text.count("\n")
+    lines = [f"version {number} for {version.target}: {shown}"]
+    lines.append(
+        f"  {_count(paths, 'path')}, {_count(size, 'line')}, last compiled in "
+        f"{version.seconds * 1e3:.1f} ms"
+    )
+    if version.growth.stopped:
+        lines.append(f"  no path is added any more: {version.growth.stopped}")
+    lines.append("  compiled because")
+    lines += [f"    {reason}" for reason in version.reasons]
+    for title, facts in (
+        ("looks", _looks(version)),
+        ("lengths", _lengths(version)),
+        ("state", _state(version)),
+        ("reads again on every call", [c.name for c in version.captured]),
+    ):
+        if facts:
+            lines += [f"  {title}", *(f"    {fact}" for fact in facts)]
+    return lines
+
+
+def _looks(version: Version) -> list[str]:
+    facts: dict[str, None] = {}
+    for node in walk(version.traced.nodes):
+        fact = _look(node)
+        if fact:
+            facts[fact] = None
+    return list(facts)
+
+
+def _look(node: Node) -> str:
+    match node:
+        case Check(_, look, outcome, origin):
+            seen = repr(outcome)
+        case Branch(_, look, outcomes, _, origin):
+            seen = " or ".join(map(repr, outcomes))
+        case _:
+            return ""
+    where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a value"
+    return f"{where}  ({look}: {seen})"
+
+
+def _lengths(version: Version) -> list[str]:
+    texts = _length_texts(version)
+    return [f"{_length(a, texts)} == {_length(b, texts)}" for a, b in version.guards]
+
+
+def _state(version: Version) -> list[str]:
+    skipped = set(map(id, version.read_again))
+    guards: list[Guard] = [g for g in version.environment.guards.values() if id(g) not in skipped]
+    facts = list(dict.fromkeys(f"{guard.text} is {_short(guard.value)}" for guard in guards))
+    more = len(facts) - MOST_GUARDS
+    return facts[:MOST_GUARDS] + ([f"and {more} more"] if more > 0 else [])

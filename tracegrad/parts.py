@@ -1,0 +1,57 @@
+"""A version enters; its forward alone, or its backward alone, leaves as a graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codegen.ir import Block, Graph, Node, Origin, Value
+from tracegrad.differentiate import differentiate
+from tracegrad.partition import backward_graph
+from tracegrad.paths import End, blocks
+from tracegrad.returned import Transform, check_wanted
+from tracegrad.version import Version
+
+
+def forward_part(version: Version) -> Graph:
+    """The function's value alone, under its own name."""
+    graph = version.traced
+
+    def close(end: End, before: tuple[Node, ...]) -> Block:
+        template = "{0}" if len(end.outputs) == 1 else None
+        return Block((), end.outputs, template, ("result",))
+
+    block = blocks(version.tree.root, close)
+    face = replace(graph.frame, returns=block.returns, names=block.names)
+    return graph.replace(name=_stem(graph), frame=face).with_block(block)
+
+
+def backward_part(version: Version, transform: Transform) -> Graph:
+    """From saved values and the cotangent of the result to the gradients."""
+    forward, tree = version.traced, version.tree
+    arguments = version.arguments
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    targets = [tree.inputs[traced.index(leaf)] for leaf in check_wanted(arguments, transform)]
+    names = tuple(f"{value.origin.name}_bar" for value in targets)
+    cotangents: dict[str, Value] = {}  # one for each dtype that paths return
+
+    def close(end: End, before: tuple[Node, ...]) -> Block:
+        output = end.outputs[0]
+        origin = Origin("value_bar", True)
+        ct = cotangents.setdefault(
+            output.type.dtype, Value(output.type.with_dtype(output.type.dtype), origin)
+        )
+        path = forward.replace(nodes=before, outputs=end.outputs)
+        joint = differentiate(path, targets, {output: ct}, keep=())
+        template = "{0}" if len(targets) == 1 else None
+        return Block(joint.nodes[len(before) :], joint.outputs, template, names)
+
+    block = blocks(tree.root, close)
+    face = replace(forward.frame, returns=block.returns, names=block.names)
+    joint = forward.replace(frame=face).with_block(block)
+    cut, _ = backward_graph(joint, forward, tuple(cotangents.values()))
+    return cut.replace(name=f"{_stem(forward)}_backward", about="")
+
+
+def _stem(graph: Graph) -> str:
+    """The name of the user's function."""
+    return graph.name.removesuffix("_value_and_grad").removesuffix("_grad")

@@ -1,0 +1,248 @@
+"""Traces of one function enter, one by one; the tree of their paths leaves, as blocks of a graph.
+
+A path is what one trace recorded: straight code from look to look (a look is Python reading the
+value of a tensor), and an end. Paths that agree up to a look share that code: a trace *follows* the
+tree while it does what was done before, and at an outcome never seen it grows an arm of its own.
+A trace that departs anywhere else (its Python depends on something that nobody recorded) keeps what
+it has followed and becomes a path of its own, outside the tree.
+
+Trees are immutable: growing gives a new one that shares the old limbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from codegen.ir import (
+    NOWHERE,
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Check,
+    Constant,
+    Node,
+    Number,
+    Op,
+    Origin,
+    Value,
+    attribute_key,
+    type_key,
+)
+from codegen.sizes import Dim, Sizes
+from codegen.types import ArrayType
+
+Outcome: TypeAlias = "tuple[str, str]"
+
+
+def outcome_key(outcome: Number) -> Outcome:
+    """What tells outcomes apart: 0.0 from -0.0 and False, nan like nan."""
+    return type(outcome).__name__, repr(outcome)
+
+
+@dataclass(eq=False)
+class End:
+    """The end of a path: what the function returned there."""
+
+    outputs: tuple[Value, ...]
+    result: object
+    backward: tuple[tuple[Node, ...], tuple[Value, ...]] | None = None
+    """Once differentiated: the nodes that follow, and all outputs with the gradients."""
+
+    def agrees(self, other: End) -> bool:
+        """Whether two traces returned the same."""
+        return self.outputs == other.outputs and repr(self.result) == repr(other.result)
+
+
+@dataclass(frozen=True, eq=False)
+class Limb:
+    """Straight code up to a look with an arm for each outcome seen, or up to an end."""
+
+    nodes: tuple[Node, ...]
+    look: Check | None = None  # as it was first recorded
+    arms: Mapping[Outcome, tuple[Number, Limb]] = field(default_factory=dict)
+    end: End | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """All known paths of a function under one set of guards, and what a further trace continues."""
+
+    root: Limb
+    inputs: tuple[Value, ...]
+    captured: tuple[Value, ...]  # inputs for arrays from outside, in the order of their discovery
+    sizes: Sizes
+    slots: Mapping[str, int]
+    counts: Mapping[Hashable, Dim]
+    masks: Mapping[str, Value]
+    closed: bool  # a shape depended on data: each path has lengths of its own
+
+    @property
+    def ends(self) -> Iterator[End]:
+        """The ends of the paths, in the order of the program's text."""
+        limbs = [self.root]
+        while limbs:
+            limb = limbs.pop()
+            if limb.end is not None:
+                yield limb.end
+            limbs += [inner for _, inner in reversed(_ordered(limb))]
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        limbs, total = [self.root], 0
+        while limbs:
+            limb = limbs.pop()
+            total += len(limb.nodes)
+            limbs += [inner for _, inner in limb.arms.values()]
+        return total
+
+
+def _ordered(limb: Limb) -> list[tuple[Number, Limb]]:
+    """The arms of a limb, in an order that does not depend on which was seen first."""
+
+    def place(arm: tuple[Number, Limb]) -> tuple[Any, ...]:
+        outcome = arm[0]
+        if isinstance(outcome, bool | complex) or outcome != outcome:
+            return 1, not outcome, repr(outcome)
+        return 0, outcome, repr(outcome)
+
+    return sorted(limb.arms.values(), key=place)
+
+
+class PathBuilder(Builder):
+    """Grows the graph of a trace; while the trace follows a known path, its nodes are taken."""
+
+    def __init__(self, sizes: Sizes, root: Limb) -> None:
+        super().__init__(sizes)
+        self.limb: Limb | None = root  # that of the next node; None once the trace is on its own
+        self.at = 0
+        self.passed: list[tuple[Limb, Outcome]] = []
+        self.arm: int | None = None  # the first node of the arm that this trace grows
+
+    def constant(
+        self, value: Number, type: ArrayType, slot: int | None = None, origin: Origin = NOWHERE
+    ) -> Value:
+        node = self._next()
+        if (
+            isinstance(node, Constant)
+            and node.slot == slot
+            and outcome_key(node.value) == outcome_key(value)
+            and type_key(self.sizes, node.result.type) == type_key(self.sizes, type)
+        ):
+            self._follow(node)
+            return node.result
+        return super().constant(value, type, slot, origin)
+
+    def call(
+        self, op: Op, operands: tuple[Value, ...], origin: Origin = NOWHERE, **attributes: Any
+    ) -> tuple[Value, ...]:
+        node = self._next()
+        if (
+            isinstance(node, Call)
+            and node.op is op
+            and node.operands == operands
+            and self._same_attributes(node, attributes)
+        ):
+            self._follow(node)
+            return node.results
+        return super().call(op, operands, origin, **attributes)
+
+    def append(self, node: Node) -> None:
+        limb = self.limb
+        super().append(node)
+        if limb is None:
+            return
+        look = limb.look if self.at == len(limb.nodes) else None
+        if not isinstance(node, Check) or look is None or not _same_look(node, look):
+            self.limb = None
+            return
+        key = outcome_key(node.outcome)
+        self.passed.append((limb, key))
+        self.limb, self.at = limb.arms[key][1] if key in limb.arms else None, 0
+        if self.limb is None:
+            self.arm = len(self.nodes)
+
+    def _next(self) -> Node | None:
+        """The node that stands next on the known paths."""
+        if self.limb is None or self.at >= len(self.limb.nodes):
+            return None
+        return self.limb.nodes[self.at]
+
+    def _follow(self, node: Node) -> None:
+        super().append(node)
+        self.at += 1
+
+    def _same_attributes(self, node: Call, given: Mapping[str, Any]) -> bool:
+        for name, value in node.attributes:
+            other = given.get(name, node.op.attributes[name])
+            if other is not value and (
+                attribute_key(self.sizes, other) != attribute_key(self.sizes, value)
+            ):
+                return False
+        return given.keys() <= node.op.attributes.keys()
+
+
+def _same_look(a: Check, b: Check) -> bool:
+    return a.operand is b.operand and a.look == b.look
+
+
+def grown(root: Limb, builder: PathBuilder, end: End) -> Limb | None:
+    """The tree with the path of a trace; None for a trace that departed from it."""
+    limb = builder.limb
+    if limb is not None and limb.end is not None and builder.at == len(limb.nodes):
+        return root if limb.end.agrees(end) else None
+    if builder.arm is None:
+        return None
+    arm, joint = path(builder.nodes[builder.arm :], end), builder.nodes[builder.arm - 1]
+    assert isinstance(joint, Check)
+    for inner, key in reversed(builder.passed):
+        outcome = inner.arms[key][0] if key in inner.arms else joint.outcome
+        arm = replace(inner, arms={**inner.arms, key: (outcome, arm)})
+    return arm
+
+
+def path(nodes: Sequence[Node], end: End) -> Limb:
+    """One path as a tree: a limb from look to look."""
+    looks = [i for i, node in enumerate(nodes) if isinstance(node, Check)]
+    start = looks[-1] + 1 if looks else 0
+    limb = Limb(tuple(nodes[start:]), end=end)
+    for i in reversed(range(len(looks))):
+        check = nodes[looks[i]]
+        assert isinstance(check, Check)
+        start = looks[i - 1] + 1 if i else 0
+        arms = {outcome_key(check.outcome): (check.outcome, limb)}
+        limb = Limb(tuple(nodes[start : looks[i]]), check, arms)
+    return limb
+
+
+def blocks(root: Limb, close: Callable[[End, tuple[Node, ...]], Block]) -> Block:
+    """The tree as nested blocks; ``close(end, before)`` is the block that ends a path.
+
+    `before` are all nodes on the way to the end. A look with one outcome stays a `Check`.
+    """
+    return _block(root, [], close)
+
+
+def _block(
+    limb: Limb, before: list[Node], close: Callable[[End, tuple[Node, ...]], Block]
+) -> Block:
+    nodes: list[Node] = []
+    while len(limb.arms) == 1:
+        assert limb.look is not None
+        ((outcome, inner),) = limb.arms.values()
+        nodes += [*limb.nodes, replace(limb.look, outcome=outcome)]
+        limb = inner
+    nodes += limb.nodes
+    if limb.end is not None:
+        last = close(limb.end, (*before, *nodes))
+        return replace(last, nodes=(*nodes, *last.nodes))
+    look = limb.look
+    assert look is not None
+    arms = _ordered(limb)
+    inner_blocks = tuple(_block(inner, [*before, *nodes], close) for _, inner in arms)
+    outcomes = tuple(outcome for outcome, _ in arms)
+    branch = Branch(look.operand, look.look, outcomes, inner_blocks, look.origin)
+    return Block((*nodes, branch))

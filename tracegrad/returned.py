@@ -1,0 +1,213 @@
+"""What a function returned enters; the outputs of its graph and the structure around them leave.
+
+What is no array (a string, None, a number that is not differentiated) is returned as it was; the
+program writes the structure as Python where it can, else `Result.build` makes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Origin, Value
+from codegen.types import is_inexact
+from tracegrad.errors import ArgumentError, NonScalarError
+from tracegrad.signature import Arguments, Leaf
+from tracegrad.tensor import Tensor
+from tracegrad.trace import Trace
+from tracegrad.tree import TreeSpec, flatten, unflatten
+
+
+@dataclass(frozen=True)
+class Transform:
+    """What is made of the function: "compile", "grad" or "value_and_grad"."""
+
+    kind: str
+    argnums: int | tuple[int, ...] = 0
+    has_aux: bool = False
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        return (self.argnums,) if isinstance(self.argnums, int) else self.argnums
+
+
+@dataclass(frozen=True)
+class Result:
+    """The structure of what a call returns: outputs of the graph, and things that are no arrays."""
+
+    spec: TreeSpec
+    leaves: tuple[int | Static, ...]  # index of an output, or the thing itself
+
+    def build(self, outputs: Sequence[Any]) -> Any:
+        """The returned object."""
+        values = [outputs[i] if isinstance(i, int) else i.value for i in self.leaves]
+        return unflatten(self.spec, values)
+
+
+@dataclass(frozen=True)
+class Static:
+    """A returned leaf that is not an array: the same on every call of the version."""
+
+    value: Any
+
+
+def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
+    """The leaves to differentiate; raises for what has no gradient, naming it."""
+    count = len(arguments.parameters)
+    leaves = []
+    for position in transform.positions:
+        if not -count <= position < count:
+            raise ArgumentError(f"argnums={position}: the function has {count} arguments")
+        parameter = position % count
+        found = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
+        if not found:
+            raise ArgumentError(f"argument {arguments.parameters[parameter]} holds no array")
+        for leaf in found:
+            text = arguments.text_of(leaf)
+            if not leaf.traced:
+                raise ArgumentError(
+                    f"argument {text} is to be differentiated but is {leaf.value!r} of type "
+                    f"{type(leaf.value).__name__}: pass a float or an array of floats"
+                    + (f", {text}={float(leaf.value)}" if isinstance(leaf.value, int) else "")
+                )
+            dtype = str(leaf.kind[1])
+            if dtype not in ("float", "complex") and not is_inexact(dtype):
+                raise ArgumentError(
+                    f"argument {text} is to be differentiated but has dtype {dtype}: gradients "
+                    f"need floating point, pass {text}.astype(float)"
+                )
+        leaves += found
+    return leaves
+
+
+def outputs_of(
+    trace: Trace, returned: Any, transform: Transform, function: Any
+) -> tuple[tuple[Value, ...], Result]:
+    """The graph's outputs and the structure of what the function returned."""
+    name = getattr(function, "__name__", "the function")
+    if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
+        raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
+    leaves, spec = flatten(returned)
+    outputs: list[Value] = []
+    shown: list[int | Static] = []
+    for leaf in leaves:
+        if isinstance(leaf, Tensor | np.ndarray | np.generic):
+            shown.append(len(outputs))
+            outputs.append(trace.lift(leaf, Origin()))
+        else:
+            shown.append(Static(leaf))
+    if transform.kind != "compile":
+        first = leaves[0] if leaves else None
+        main = returned[0] if transform.has_aux else returned
+        single = isinstance(main, Tensor | np.generic | np.ndarray | float)
+        if not single:
+            raise NonScalarError(
+                f"{name} returns {type(main).__name__}; its gradient needs one number, "
+                "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
+            )
+        if isinstance(first, float):
+            outputs.insert(0, trace.lift(first, Origin()))
+            shown = [0, *(i + 1 if isinstance(i, int) else i for i in shown[1:])]
+        shape = np.shape(getattr(first, "_array", first))  # type: ignore[arg-type]
+        if shape != ():
+            raise NonScalarError(
+                f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "
+                "it with .sum() or .mean(), or use tg.jacobian or tg.vjp"
+            )
+        if not is_inexact(outputs[0].type.dtype):
+            raise NonScalarError(
+                f"{name} returns {outputs[0].type.dtype}; a gradient needs a floating-point value"
+            )
+    return tuple(outputs), Result(spec, tuple(shown))
+
+
+def result_of(
+    transform: Transform,
+    arguments: Arguments,
+    wanted: Sequence[Leaf],
+    returned: Result,
+    n_outputs: int,
+) -> tuple[Result, list[str]]:
+    """The structure of the callable's return value, and names for its outputs."""
+    count = sum(isinstance(i, int) for i in returned.leaves)
+    value_names = ["value"] if transform.kind != "compile" else ["result"] * count
+    value_names += [f"aux_{i}" for i in range(n_outputs - len(value_names))]
+    if transform.kind == "compile":
+        return returned, value_names
+    gradient_names = [f"{arguments.name_of(leaf)}_bar" for leaf in wanted]
+    skip = 0 if transform.kind == "value_and_grad" else 1
+    start = n_outputs - skip
+    specs = [arguments.specs[p % len(arguments.specs)] for p in transform.positions]
+    if isinstance(transform.argnums, int):
+        gradient_spec = specs[0]
+    else:
+        gradient_spec = flatten(tuple(unflatten(s, [0] * _count(s)) for s in specs))[1]
+    gradient = (gradient_spec, [start + i for i in range(len(wanted))])
+    pieces: list[tuple[TreeSpec, list[Any]]] = []
+    if transform.kind == "value_and_grad":
+        pieces.append((returned.spec, list(returned.leaves)))
+        pieces.append(gradient)
+    elif transform.has_aux:
+        pieces.append(gradient)
+        aux = returned.spec.children[1]
+        pieces.append((aux, [i - 1 if isinstance(i, int) else i for i in returned.leaves[1:]]))
+    else:
+        pieces.append(gradient)
+    names = (value_names if not skip else value_names[1:]) + gradient_names
+    if len(pieces) == 1:
+        return Result(pieces[0][0], tuple(pieces[0][1])), names
+    spec = flatten(tuple(unflatten(s, [0] * len(leaves)) for s, leaves in pieces))[1]
+    return Result(spec, tuple(i for _, leaves in pieces for i in leaves)), names
+
+
+def _count(spec: TreeSpec) -> int:
+    """The number of leaves of a structure."""
+    return 1 if spec.type is None else sum(_count(child) for child in spec.children)
+
+
+def template_of(result: Result, target: str) -> str | None:
+    """The structure as Python over ``{0}``, ``{1}``...; None when it needs other types.
+
+    Under ``jax.jit`` nothing but arrays can be returned.
+    """
+    if target == "jax" and any(isinstance(leaf, Static) for leaf in result.leaves):
+        return None
+    rest = iter(result.leaves)
+
+    def text(spec: TreeSpec, top: bool = False) -> str:
+        if spec.type is None:
+            leaf = next(rest)
+            if isinstance(leaf, int):
+                return f"{{{leaf}}}"
+            if type(leaf.value) in (bool, int, float, str, type(None)):
+                return (
+                    repr(leaf.value) if not isinstance(leaf.value, str) else json.dumps(leaf.value)
+                )
+            raise _NoTemplate
+        children = [text(child) for child in spec.children]
+        if spec.type is type(None):
+            return "None"
+        if spec.type is tuple:
+            inner = ", ".join(children) + ("," if len(children) == 1 else "")
+            return inner if top and children else f"({inner})"
+        if spec.type is list:
+            return f"[{', '.join(children)}]"
+        if spec.type is dict:
+            keys = [step.key for step in spec.steps]  # type: ignore[union-attr]
+            if all(isinstance(key, str) for key in keys):
+                pairs = zip(map(json.dumps, keys), children, strict=True)
+                return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
+        raise _NoTemplate
+
+    try:
+        return text(result.spec, True)
+    except _NoTemplate:
+        return None
+
+
+class _NoTemplate(Exception):
+    """The structure has a type that Python has no literal for."""

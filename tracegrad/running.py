@@ -1,0 +1,125 @@
+"""A function and the arguments of one call enter; its trace, and what else the run did, leave.
+
+The function runs on Tensors that hold the arguments' values and record into a `Trace`. The Python
+state within its reach is compared before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+from codegen.ir import Call
+from tracegrad.autograd.python_op import hooked
+from tracegrad.autograd.tape import LEAF
+from tracegrad.environment import IMMUTABLE, Environment, random_state
+from tracegrad.errors import TraceError
+from tracegrad.paths import Tree
+from tracegrad.signature import Arguments
+from tracegrad.state import STATE
+from tracegrad.tensor import wrap
+from tracegrad.trace import Trace
+from tracegrad.tree import unflatten
+
+
+@dataclass(frozen=True)
+class Run:
+    """One traced run of a function."""
+
+    trace: Trace
+    returned: Any
+    environment: Environment  # the state that the function can read, as it was before
+    effect: str  # what it did beside computing; "" for nothing
+
+
+def run_traced(
+    function: Callable[..., Any],
+    call: Callable[[Sequence[Any]], Any],
+    arguments: Arguments,
+    wanted: frozenset[int],
+    target: str,
+    tree: Tree | None = None,
+    holders: Sequence[Any] = (),
+) -> Run:
+    """Runs the function; `wanted` are the parameters to differentiate.
+
+    The trace continues `tree`, whose captured arrays are `holders` now.
+    """
+    objects = [
+        (arguments.text_of(leaf), leaf.value)
+        for leaf in arguments.leaves
+        if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
+    ]
+    environment = Environment(function, objects)
+    random_before = random_state()
+    trace = Trace(code_of(function), target == "jax", tree, holders)
+    returned = _record(trace, call, arguments, wanted)
+    if random_state() != random_before:
+        raise TraceError(
+            f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
+            "which would be frozen in the program: draw before the call and pass the arrays"
+        )
+    foreign = _foreign_code(trace, code_of(function))
+    if foreign:
+        environment.keep(Environment(function, objects, foreign))
+    change = environment.changed()
+    effects = [change.text if change else environment.written(), *environment.effects]
+    return Run(trace, returned, environment, next(filter(None, effects), ""))
+
+
+def _record(
+    trace: Trace,
+    call: Callable[[Sequence[Any]], Any],
+    arguments: Arguments,
+    wanted: frozenset[int],
+) -> Any:
+    tensors = []
+    for leaf in arguments.leaves:
+        if not leaf.traced:
+            tensors.append(leaf.value)
+            continue
+        value = trace.input(leaf.value, arguments.name_of(leaf))
+        tensor = wrap(leaf.value, (trace, value))
+        tensor._node = LEAF if leaf.parameter in wanted else None
+        tensors.append(tensor)
+    rebuilt, start = [], 0
+    for spec, n in zip(arguments.specs, _counts(arguments), strict=True):
+        rebuilt.append(unflatten(spec, tensors[start : start + n]))
+        start += n
+    before = STATE.update(trace=trace, grad_enabled=True)
+    try:
+        returned = call(rebuilt)
+    finally:
+        STATE.update(**before)
+    trace.finished = True
+    return returned
+
+
+def _counts(arguments: Arguments) -> list[int]:
+    counts = [0] * len(arguments.values)
+    for leaf in arguments.leaves:
+        counts[leaf.parameter] += 1
+    return counts
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code object whose frame ends the program points of a trace."""
+    inner = getattr(function, "__wrapped__", function)
+    inner = getattr(inner, "__func__", inner)
+    return getattr(inner, "__code__", None)
+
+
+def _foreign_code(trace: Trace, code: CodeType | None) -> set[CodeType]:
+    """The code of hooks written inside the function: the program calls them, as they are then."""
+    marks = [n for n in trace.builder.nodes if isinstance(n, Call) and n.op is hooked]
+    hooks = [mark.attribute("function").call.hook for mark in marks]
+    codes = {hook.__code__ for hook in hooks if isinstance(hook, FunctionType)}
+    return codes & _nested_codes(code)
+
+
+def _nested_codes(code: CodeType | None) -> set[CodeType]:
+    """Every code object inside a code object."""
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)] if code is not None else []
+    return {c for nested in inner for c in (nested, *_nested_codes(nested))}
