@@ -512,9 +512,8 @@ def test_both_outcomes_of_a_look():
     f = assert_as_numpy(branch, x)
     for y in (-x, x, -x, 2.0 * x):
         assert_close(f(y), tg.value_and_grad(branch, backend="numpy")(y), RTOL)
-    assert f.cache_info().versions == 2
-    assert "look = x[0] > 0\n" in f.source(x)
-    assert "look = ~(x[0] > 0)\n" in f.source(-x)
+    assert f.cache_info().versions == 1
+    assert "return jax.lax.cond(x[0] > 0, taken, otherwise)\n" in f.source(x)
     on_device = f(jnp.asarray(-x, "float32"))
     assert isinstance(on_device[0], jax.Array)
 
@@ -547,10 +546,11 @@ def test_looks_of_every_kind(f):
     calls = [(1.0, 2.0, 3.0), (2.5, 2.0, 3.0), (1.9, 2.0, 3.0), (np.nan, 1.0, 1.0), (1.0, 0.0, 9.0)]
     if f is picked:
         calls = [call for call in calls if call[0] == call[0]]
-    for call in (*calls, *calls):
-        x = np.array(call)
-        assert_close(on_jax(x), on_numpy(x), RTOL, what=f"{call}")
-    assert on_jax.cache_info().versions == on_numpy.cache_info().versions
+    for call in (*calls, *calls, *calls):
+        for _ in range(2):  # a path is compiled at once where the one before was met again
+            x = np.array(call)
+            assert_close(on_jax(x), on_numpy(x), RTOL, what=f"{call}")
+    assert on_jax.cache_info().traces == on_numpy.cache_info().traces
 
 
 def test_a_look_of_another_outcome_is_a_plain_lookup_error():

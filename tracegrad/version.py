@@ -164,10 +164,10 @@ def make_version(
     began = time.perf_counter()
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
-    tree, holders = _continued(known, target)
+    tree, holders = _continued(known)
     run = run_traced(function, call, arguments, parameters, target, tree, holders)
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
-    tree, continues = _tree_of(run, End(outputs, result), tree)
+    tree, continues = _tree_of(run, End(outputs, result), tree, target)
     holders = [holder for holder, _ in run.trace.captured.values()]
     face = empty_graph(tree, function, transform, arguments, target, holders, run.environment)
     forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
@@ -201,12 +201,9 @@ def make_version(
     )
 
 
-def _continued(known: Version | None, target: str) -> tuple[Tree | None, list[Any]]:
-    """The tree that a trace may follow, with the arrays that are captured now.
-
-    JAX programs have one path each: a look is checked beside the result.
-    """
-    if known is None or known.tree.closed or target == "jax":
+def _continued(known: Version | None) -> tuple[Tree | None, list[Any]]:
+    """The tree that a trace may follow, with the arrays that are captured now."""
+    if known is None or known.tree.closed:
         return None, []
     holders = [c.holder if c.source is None else c.source.now() for c in known.captured]
     if len(set(map(id, holders))) < len(holders):
@@ -214,16 +211,33 @@ def _continued(known: Version | None, target: str) -> tuple[Tree | None, list[An
     return known.tree, holders
 
 
-def _tree_of(run: Run, end: End, tree: Tree | None) -> tuple[Tree, bool]:
+def _tree_of(run: Run, end: End, tree: Tree | None, target: str) -> tuple[Tree, bool]:
     """The tree with this run's path, and whether it continues the one before.
 
-    A path that departs from that tree makes one of its own.
+    A path that departs from that tree makes one of its own, and so does one that the target cannot
+    join to it.
     """
     trace = run.trace
-    root = None
     if tree is not None and isinstance(trace.builder, PathBuilder) and not run.effect:
         root = grown(tree.root, trace.builder, end)
-    return trace.tree(root or path(trace.builder.nodes, end)), root is not None
+        if root is not None:
+            joined = trace.tree(root)
+            if target != "jax" or _conditional(joined):
+                return joined, True
+    return trace.tree(path(trace.builder.nodes, end)), False
+
+
+def _conditional(tree: Tree) -> bool:
+    """Whether the paths are arms of ``lax.cond``: both outcomes of each branch, equal types."""
+
+    def types(end: End) -> list[tuple[str, bool, tuple[Dim, ...]]]:
+        of = [output.type for output in end.outputs]
+        return [(t.dtype, t.weak, tuple(map(tree.sizes.resolve, t.shape))) for t in of]
+
+    ends = list(tree.ends)
+    body = blocks(tree.root, lambda end, _: Block((), end.outputs))
+    branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
+    return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
 
 
 def _joint(
@@ -238,13 +252,17 @@ def _joint(
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
     targets = [tree.inputs[traced.index(leaf)] for leaf in wanted]
     ends = list(tree.ends)
-    shown = [result_of(transform, arguments, wanted, e.result, len(e.outputs)) for e in ends]
+    shown = [
+        result_of(transform, arguments, wanted, e.result, len(e.outputs))  # type: ignore[arg-type]
+        for e in ends
+    ]
     results = tuple(result for result, _ in shown)
     templates = [template_of(result, target) for result in results]
     built = None in templates
 
     def close(end: End, before: tuple[Node, ...]) -> Block:
-        nodes, outputs = ((), end.outputs)
+        nodes: tuple[Node, ...] = ()
+        outputs = end.outputs
         if wanted:
             nodes, outputs = _backward(end, face.replace(nodes=before), targets)
         if transform.kind == "grad":

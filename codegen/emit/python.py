@@ -87,6 +87,9 @@ class _Emitter:
         self.lengths = Lengths(graph.sizes, self._arrays, self._attribute)
         self.anchors = self._find_anchors()
         self.checks: list[str] = []
+        nodes = list(walk(graph.nodes))
+        self.looked = any(isinstance(node, Check) for node in nodes)
+        self.branched = any(isinstance(node, Branch) for node in nodes)
         self.group: tuple[object, ...] = ()
         self.section = ""
 
@@ -155,13 +158,14 @@ class _Emitter:
                 needed -= {dim.symbol()} if isinstance(dim, Size) else set()
         return self._anchors_in(self.graph.nodes, needed) if needed else set()
 
-    def _anchors_in(self, nodes: Iterable[Node], needed: set[str | None]) -> set[Value]:
+    def _anchors_in(self, nodes: Iterable[Node], needed: set[str]) -> set[Value]:
         anchors: set[Value] = set()
         for node in nodes:
             for result in node.results:
                 for dim in dims_of(self.sizes, result.type):
-                    if isinstance(dim, Size) and dim.symbol() in needed:
-                        needed.discard(dim.symbol())
+                    name = dim.symbol() if isinstance(dim, Size) else None
+                    if name in needed:
+                        needed.remove(name)
                         anchors.add(result)
             if isinstance(node, Branch):
                 for block in node.blocks:
@@ -203,10 +207,13 @@ class _Emitter:
             shown = ", ".join(texts) if len(texts) > 1 else _tuple_text(texts)
         else:
             shown = re.sub(r"\{(\d+)\}", lambda m: texts[int(m[1])], template)
-        if not self.target.checks_returned or not self.checks:
+        if not self.target.checks_returned or not self.looked:
             return shown
         outputs = _tuple_text(texts) if template is None else f"({shown})"
-        return f"{outputs}, {_tuple_text(self.checks)}"
+        if not self.branched:
+            return f"{outputs}, {_tuple_text(self.checks)}"
+        held = " & ".join(self.checks) or f"{self.target.module}.bool_(True)"
+        return f"{outputs}, ({held},)"
 
     # -- nodes ----------------------------------------------------------------------------------
 
@@ -240,6 +247,9 @@ class _Emitter:
 
         Where the other path goes on to further branches it stands after the ``if``, not inside.
         """
+        if self.target.checks_returned:
+            self._conditional(branch)
+            return
         fragment = self._take(branch.operand).fragment
         if len(branch.outcomes) > 2 and not fragment.text.isidentifier():
             name = self.names.wish(branch.origin.name or "look")
@@ -265,6 +275,25 @@ class _Emitter:
             seen = " or ".join(map(repr, branch.outcomes))
             message = f"{where}  was only ever {seen}"
             self.writer.line(f"raise LookupError({quote(message)})")
+
+    def _conditional(self, branch: Branch) -> None:
+        """Both blocks as functions of no arguments, one of which the target calls."""
+        assert branch.complete
+        fragment = self._take(branch.operand).fragment
+        check = Check(branch.operand, branch.look, True, branch.origin)
+        test, _ = condition(check, fragment, self.target)
+        names = [self.names.wish(name) for name in ("taken", "otherwise")]
+        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=lambda arm: not arm[0])
+        if not self.writer.lines[-1].endswith(":"):
+            self.writer.line()
+        for (_, block), name in zip(arms, names, strict=True):
+            self._statement([f"def {name}():"], branch.origin)
+            before = self.names.reserved
+            self.names.reserved = before | self.names.used  # or they would be local to the arm
+            self._arm(block)
+            self.names.reserved = before
+            self.writer.line()
+        self.writer.line(f"return jax.lax.cond({', '.join([test, *names])})")
 
     def _arm(self, block: Block) -> None:
         """A block of its own, which leaves no trace in what is written after it."""
