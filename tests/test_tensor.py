@@ -7,6 +7,7 @@ import gc
 import operator
 import pickle
 import re
+import sys
 import threading
 import tracemalloc
 import weakref
@@ -1278,3 +1279,24 @@ def test_the_augmented_item_is_recognised_in_bytecode():
     nested[0][1, 1] -= x[1]
     holder.y.sum().backward()
     assert numbers(x.grad) == [6.0, 1.0, 1.0, 1.0]
+
+
+def test_the_augmented_item_is_recognised_under_a_debugger():
+    """A debugger that steps through instructions replaces them while it does."""
+
+    def step(frame, event, argument):
+        frame.f_trace_opcodes = True
+        return step
+
+    def add(y):
+        y[0] += 1.0
+        y[0:2] += 1.0
+
+    y = leaf(1.0, 2.0) * 2
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        add(y)
+    finally:
+        sys.settrace(before)
+    assert numbers(y) == [4.0, 5.0]
