@@ -53,7 +53,7 @@ class Function:
     tensor([1.0000, 2.7183], grad_fn=<ExpBackward>)
     >>> y.sum().backward()
     >>> x.grad
-    tensor([1.        , 2.71828183])
+    tensor([1.0000, 2.7183])
     """
 
     _op: PythonOp
