@@ -27,7 +27,7 @@ from tracegrad.autograd.nodes import GradFn, shown_node
 from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, next_stamp, record
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
-from tracegrad.devices import Device, DeviceArray, kernel_on_device, where
+from tracegrad.devices import Device, DeviceArray, DeviceError, kernel_on_device, where
 from tracegrad.dispatch import HANDLERS, SIZES, TYPES, array_type, is_number
 from tracegrad.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.errors import (
@@ -444,36 +444,54 @@ def apply_to_tensors(
     like: Tensor, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
 ) -> Any:
     """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
+    special = STATE.special  # else: no trace, recording, nobody watches
     if not op.takes_numbers:
-        operands = [
-            TABLE["strengthen"](x) if type(x) is Tensor and is_number(x._array) else x
-            for x in operands
-        ]
-    trace = STATE.trace
+        operands = [_with_axes(x) if type(x) is Tensor else x for x in operands]
     values: Any = None
     try:
-        if trace is not None:
+        if special and STATE.trace is not None:
+            _refuse_devices(op, operands)
             if not STATE.grad_enabled and op.differentiable:
                 operands = [_without_history(x) for x in operands]
-            result, values = trace.record(op, operands, attributes)
+            result, values = STATE.trace.record(op, operands, attributes)
         else:
             arrays = [x._array if type(x) is Tensor else x for x in operands]
             kernel = _kernel(like, op, arrays, attributes)
-            if STATE.observer is not None:
+            if special and STATE.observer is not None:
                 result = STATE.observer(op, kernel, arrays, attributes)
             else:
                 result = kernel(*arrays, **attributes)
     except (CodegenError, ValueError, TypeError, IndexError) as error:
         raise explained(op, operands, attributes, error) from error
-    several = result if isinstance(result, tuple | list) else (result,)
-    traced = [None if values is None else (trace, value) for value in values or several]
-    tensors = [wrap(array, of) for array, of in zip(several, traced, strict=True)]
-    if STATE.grad_enabled and op.differentiable:
+    several = isinstance(result, tuple | list)
+    tensors = [wrap(array) for array in result] if several else [wrap(result)]
+    if values is not None:
+        for tensor, value in zip(tensors, values, strict=True):
+            tensor._traced = (STATE.trace, value)
+    if op.differentiable and (not special or STATE.grad_enabled):
         for x in operands:
             if type(x) is Tensor and x._node is not None:
-                _record(op, operands, attributes, tensors)
+                _record(op, operands, attributes, tensors, special and STATE.anomaly)
                 break
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+
+def _refuse_devices(op: Any, operands: Sequence[Any]) -> None:
+    """Raises when a function that is being traced meets a Tensor on a device."""
+    for x in operands:
+        if type(x) is Tensor and type(x._array) is DeviceArray:
+            raise DeviceError(
+                f'{op.name}: a function that is being compiled met a Tensor on "{x.device}"; '
+                "programs take NumPy arrays (backend= says where they run): bring it with .cpu()"
+            )
+
+
+def _with_axes(x: Tensor) -> Tensor:
+    """An operand of an op that calls methods of its operands, which Python numbers have not."""
+    if not is_number(x._array):
+        return x
+    strengthened: Tensor = TABLE["strengthen"](x)
+    return strengthened
 
 
 def _without_history(x: Any) -> Any:
@@ -497,25 +515,39 @@ def _kernel(
 
 
 def _record(
-    op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], tensors: list[Tensor]
+    op: Any,
+    operands: Sequence[Any],
+    attributes: Mapping[str, Any],
+    tensors: list[Tensor],
+    with_line: bool,
 ) -> None:
     """Puts the op on the tape; results that can carry gradients know their node."""
-    arrays = tuple([t._array for t in tensors])
+    result: Any = tensors[0]._array if len(tensors) == 1 else tuple([t._array for t in tensors])
     traced: Any = None
     if tensors[0]._traced is not None:
         traced = (
             tuple([x._traced if type(x) is Tensor else None for x in operands]),
             tuple([t._traced for t in tensors]),
         )
-    node = record(op, operands, attributes, arrays if len(arrays) > 1 else arrays[0], traced)
-    if traced is None and np.ndarray in map(type, operands):
-        _guard_operands(node, operands)
-    if STATE.anomaly:
+    node = record(op, operands, attributes, result, traced)
+    for x in operands:
+        if type(x) is np.ndarray and traced is None:
+            _guard_operands(node, operands)
+            break
+    if with_line:
         node.more = {"where": label(capture(None))}
+    if len(tensors) == 1:
+        if _is_differentiable(result):
+            tensors[0]._node = node
+        return
     for index, tensor in enumerate(tensors):
-        array = tensor._array
-        if is_number(array) or array.dtype.kind in "fc":
-            tensor._node = node if len(tensors) == 1 else Output(node, index)
+        if _is_differentiable(tensor._array):
+            tensor._node = Output(node, index)
+
+
+def _is_differentiable(array: Any) -> bool:
+    """True for numbers and arrays that can carry gradients."""
+    return not hasattr(array, "dtype") or array.dtype.kind in "fc"
 
 
 def _guard_operands(node: Node, operands: Sequence[Any]) -> None:

@@ -50,10 +50,10 @@ class Function:
     >>> x = tg.tensor([0.0, 1.0], requires_grad=True)
     >>> y = Exp.apply(x)
     >>> y
-    tensor([1.        , 2.71828183], grad_fn=<ExpBackward>)
+    tensor([1.0000, 2.7183], grad_fn=<ExpBackward>)
     >>> y.sum().backward()
     >>> x.grad
-    tensor([1.        , 2.71828183])
+    tensor([1.0000, 2.7183])
     """
 
     _op: PythonOp

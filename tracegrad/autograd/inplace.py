@@ -13,7 +13,6 @@ What is written decides how:
 
 from __future__ import annotations
 
-import dis
 import gc
 import operator
 import sys
@@ -33,6 +32,7 @@ from tracegrad.arrays import with_memory
 from tracegrad.autograd import writes
 from tracegrad.autograd.foreign import Foreign, plain
 from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
+from tracegrad.bytecode import operation, owner
 from tracegrad.devices import DeviceArray, DeviceError
 from tracegrad.dispatch import dtype_of, ndim_of
 from tracegrad.errors import DTypeError, GradientError, ShapeError
@@ -56,8 +56,8 @@ def update(
 ) -> Tensor:
     """``tensor = function(tensor, *args)``, in place.
 
-    `stored_back` tells whether the Tensor is about to be assigned to the place that it was taken
-    from, as in ``y[0] += v``: then it may be a view.
+    `stored_back` tells whether the Tensor was made for the place to which it is about to be
+    assigned, as in ``y[0] += v``: then it may be a view.
     """
     if STATE.trace is not None:
         return _renew(tensor, _fitted(tensor, function(tensor, *args, **kwargs)))
@@ -83,7 +83,7 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
 
 def _is_recorded(tensor: Tensor, others: Sequence[Any]) -> bool:
     return STATE.grad_enabled and any(
-        type(x) is Tensor and x._node is not None for x in (tensor, *others)
+        [type(x) is Tensor and x._node is not None for x in (tensor, *others)]
     )
 
 
@@ -258,7 +258,7 @@ def _refuse(tensor: Tensor, stored_back: Callable[[], bool]) -> None:
                     "this Tensor shares memory with the one that it was detached from, whose "
                     "history would not know of the write: change a copy (x = x.detach().clone())"
                 )
-    if _is_part(tensor) and not stored_back():
+    if not stored_back() and _is_part(tensor):
         raise GradientError(
             "a view is being changed in place, and another Tensor looks at the same memory, whose "
             "history would not know of it: write to that one (y[0] += v, and not row = y[0]; "
@@ -287,30 +287,67 @@ def _leaf_error() -> GradientError:
 
 def _is_stored_back(frame: FrameType) -> bool:
     """Whether a frame is at the operator of ``y[i] += v``, whose result is assigned to ``y[i]``."""
-    code = frame.f_code.co_code
-    at = frame.f_lasti + 2
-    while at < len(code) and dis.opname[code[at]] in ("CACHE", "SWAP"):
+    code, at = frame.f_code, frame.f_lasti
+    if operation(code, at) != "BINARY_OP":
+        return False
+    start = owner(code, at)
+    while owner(code, at) == start or operation(code, at) == "SWAP":
         at += 2
-    return at < len(code) and dis.opname[code[at]] in ("STORE_SUBSCR", "STORE_SLICE")
+    return operation(code, at) in ("STORE_SUBSCR", "STORE_SLICE")
+
+
+def _references_of_a_temporary() -> int:
+    """How often the operand of an in-place operator is held that nothing but ``y[i] += v`` holds.
+
+    Asked where `_operator` asks, for Pythons count what a running expression holds differently.
+    """
+
+    class Part:
+        def __iadd__(self, other: Any) -> int:
+            return sys.getrefcount(self)
+
+    class Whole(dict[int, Any]):
+        def __missing__(self, key: int) -> Any:
+            return Part()
+
+    whole = Whole()
+    whole[0] += 1
+    count: int = whole[0]
+    return count
+
+
+TEMPORARY = _references_of_a_temporary()
 
 
 def item(tensor: Tensor, key: Any) -> Tensor:
-    """``tensor[key]``.
+    """``tensor[key]``, which looks at the memory of the whole, also where it is one element.
 
     A small part of a Tensor that is being filled gets memory of its own, so that it does not keep
     the whole, and the next write needs no copy of the whole.
     """
     part: Tensor = getitem(tensor, key)
-    node = tensor._node
-    if type(node) is not Node or node.op is not SET or node.traced is not None:
+    if part._traced is not None:
         return part
-    array = part._array
-    is_view = isinstance(array, np.ndarray) and array.base is not None
-    if is_view and 4 * array.nbytes <= tensor._array.nbytes:
-        part._array = array.copy()
-        if type(part._node) is Node:
-            part._node.result = part._array
+    array, node = part._array, tensor._node
+    if type(node) is Node and node.op is SET and part._node is not None:
+        if _is_small_part(array, tensor._array):
+            _hold(part, array.copy())
+    elif isinstance(array, np.generic) and isinstance(tensor._array, np.ndarray):
+        places: Any = map(operator.index, key if type(key) is tuple else (key,))
+        _hold(part, tensor._array[(*places, Ellipsis)])
     return part
+
+
+def _hold(part: Tensor, array: np.ndarray) -> None:
+    """Gives a part, and the node that made it, other memory with the same numbers."""
+    part._array = array
+    if type(part._node) is Node:
+        part._node.result = array
+
+
+def _is_small_part(array: Any, whole: Any) -> bool:
+    is_view = isinstance(array, np.ndarray) and array.base is not None
+    return is_view and 4 * array.nbytes <= whole.nbytes
 
 
 # -- not recorded: memory -----------------------------------------------------------------------
@@ -350,18 +387,27 @@ def _write_directly(
     target: Any, op: Any, tensor: Tensor, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> bool:
     """Lets NumPy write the result where it belongs, if the op is one ufunc."""
-    if type(op) is not OpRecord or op.attributes or kwargs or type(target) is DeviceArray:
+    if kwargs or not isinstance(op, OpRecord) or type(target) is DeviceArray:
         return False
-    run = op.kernel({})
-    ufunc = run if isinstance(run, np.ufunc) else UFUNCS.get(run)
-    operands = [getattr(x, "_array", x) for x in args]
+    ufunc = _ufunc_of(op)
+    operands = [x._array if type(x) is Tensor else x for x in args]
     if ufunc is None or DeviceArray in map(type, operands):
         return False
+    memory = plain(target)
     try:
-        ufunc(plain(target), *operands, out=plain(target))
+        ufunc(memory, *operands, out=memory)
     except (ValueError, TypeError) as error:
         raise explained(op, (tensor, *args), {}, error) from error
     return True
+
+
+@cache
+def _ufunc_of(op: OpRecord) -> np.ufunc | None:
+    """The one ufunc that an op is, if it is one."""
+    if op.attributes:
+        return None
+    run = op.kernel({})
+    return run if isinstance(run, np.ufunc) else UFUNCS.get(run)
 
 
 def _memory_to_write(tensor: Tensor) -> Any:
@@ -445,8 +491,8 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
             return NotImplemented
         if STATE.trace is not None and not self._is_traced:  # the name is bound, outer values stay
             return function(self, other)
-        frame = sys._getframe(1)
-        return update(self, function, other, stored_back=lambda: _is_stored_back(frame))
+        frame, is_new = sys._getframe(1), sys.getrefcount(self) <= TEMPORARY
+        return update(self, function, other, stored_back=lambda: is_new and _is_stored_back(frame))
 
     return method
 

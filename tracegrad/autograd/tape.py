@@ -109,12 +109,6 @@ class Shape:
 TYPES[Shape] = lambda x: ArrayType(x.dtype.name, tuple(x.shape))
 
 
-def parent_of(x: Any) -> Any:
-    """What a node keeps of an operand to go on backwards."""
-    node = getattr(x, "_node", None)
-    return x if node is LEAF else node
-
-
 def record(
     op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], result: Any, traced: Any
 ) -> Node:
@@ -122,8 +116,17 @@ def record(
     node: Node = Node.__new__(Node)
     node.op = op
     node.attributes = attributes
-    node.parents = tuple([parent_of(x) for x in operands])
-    node.values = tuple([getattr(x, "_array", x) for x in operands])
+    parents: list[Any] = []  # what is kept of an operand to go on backwards
+    values: list[Any] = []
+    for x in operands:
+        if hasattr(x, "_node"):
+            parents.append(x if x._node is LEAF else x._node)
+            values.append(x._array)
+        else:
+            parents.append(None)
+            values.append(x)
+    node.parents = tuple(parents)
+    node.values = tuple(values)
     node.result = result
     node.stamp = next_stamp()
     node.traced = traced
@@ -135,7 +138,7 @@ def record(
 def slim(node: Node) -> None:
     """Forgets large arrays that the op's rule does not read."""
     arrays = (*node.values, node.result)
-    if all(getattr(array, "nbytes", 0) <= SMALL for array in arrays) or node.traced:
+    if node.traced or not any([getattr(array, "nbytes", 0) > SMALL for array in arrays]):
         return
     read = read_by_rule(node)
     if read is None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tracegrad.autograd.foreign import Foreign, is_changed
-from tracegrad.autograd.tape import WRITES, Node, needed_from, next_stamp
+from tracegrad.autograd.tape import WRITES, Node, Output, Shape, needed_from, next_stamp
 from tracegrad.errors import GradientError
 from tracegrad.points import Label, Point, capture, label
 
@@ -35,9 +35,9 @@ _written: dict[int, _Written] = {}  # by id of the memory
 
 
 def memory_of(array: Any) -> Any:
-    """The array that owns an array's memory."""
-    while isinstance(base := getattr(array, "base", None), np.ndarray):
-        array = base
+    """The array that owns an array's memory; anything else as it is."""
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
     return array
 
 
@@ -87,32 +87,71 @@ def version(array: Any) -> int:
 # -- what a tape has saved ----------------------------------------------------------------------
 
 
-def damaged(nodes: Iterable[Node]) -> bool:
+def damaged(nodes: Sequence[Node]) -> bool:
     """Whether anything that the nodes hold was written since; raises if a rule reads it."""
+    numbers: dict[Hashable, list[tuple[Node, int, Any]]] = {}
     found = False
     for node in nodes:
-        for position, array in _saved(node):
+        for position, array in enumerate(_held(node)):
+            if isinstance(array, np.ndarray | np.generic) and not array.ndim:
+                numbers.setdefault(_name(node, position), []).append((node, position, array))
             change = _change(array, node.stamp)
-            if change is None:
-                continue
-            found = True
-            needed = needed_from(node)
-            if needed is None or position in needed:
-                raise GradientError(_message(node, position, array, change))
-    return found
+            if change is not None:
+                found = True
+                if _is_needed(node, position):
+                    raise GradientError(_message(node, position, array, change))
+    several = [uses for uses in numbers.values() if not _are_equal(uses)]
+    for uses in several:
+        _keep_one_value(uses)
+    return found or bool(several)
 
 
-def _saved(node: Node) -> Iterator[tuple[int, Any]]:
-    yield from enumerate(node.values)
-    results = node.result if type(node.result) is tuple else (node.result,)
-    for result in results:
-        yield len(node.values), result
+def _held(node: Node) -> tuple[Any, ...]:
+    """The arrays of a node: operands, then results."""
+    return (*node.values, *(node.result if type(node.result) is tuple else (node.result,)))
+
+
+def _is_needed(node: Node, position: int) -> bool:
+    needed = needed_from(node)
+    return needed is None or position in needed
+
+
+def _name(node: Node, position: int) -> Hashable:
+    """What tells the Tensor at a position of a node from others: who made it, or which leaf."""
+    if position >= len(node.values):
+        return (id(node), position - len(node.values))
+    parent = node.parents[position]
+    if type(parent) is Output:
+        return (id(parent.node), parent.index)
+    return (id(parent), 0) if parent is not None else (id(node), -1 - position)
+
+
+def _are_equal(uses: Sequence[tuple[Node, int, Any]]) -> bool:
+    """Whether one Tensor without axes was saved with one value: else it was written in between.
+
+    What was saved as a number stays as it was, so the memory does not tell.
+    """
+    return len({array.tobytes() for *_, array in uses}) <= 1
+
+
+def _keep_one_value(uses: Sequence[tuple[Node, int, Any]]) -> None:
+    """Lets go of the values that no rule needs: a backward knows one value of a Tensor."""
+    needed = [(node, i, array) for node, i, array in uses if _is_needed(node, i)]
+    if not _are_equal(needed):
+        entries = [_written.get(id(memory_of(array))) for *_, array in needed]
+        points = [entry.point for entry in entries if entry is not None and entry.point]
+        raise GradientError(_message(*needed[-1], label(points[0]) if points else "a write"))
+    for node, position, array in uses:
+        if not _is_needed(node, position):
+            held = [*_held(node)]
+            held[position] = Shape(array)
+            count = len(node.values)
+            node.values = tuple(held[:count])
+            node.result = tuple(held[count:]) if type(node.result) is tuple else held[count]
 
 
 def _change(array: Any, saved: int) -> Label | str | None:
     """Who has changed an array since a time; None for nobody."""
-    if not hasattr(array, "nbytes"):  # a number or a shape
-        return None
     memory = memory_of(array)
     entry = _written.get(id(memory))
     if entry is not None and entry.memory() is memory and entry.stamp > saved:
@@ -135,7 +174,7 @@ def _receiver(statement: str) -> str | None:
 
 
 def _message(node: Node, position: int, array: Any, change: Label | str) -> str:
-    which = "result" if position == len(node.values) else f"operand {position}"
+    which = "result" if position >= len(node.values) else f"operand {position}"
     what = f"the {which} of {node.name()}, of shape {np.shape(array)}"
     if isinstance(change, str):
         name, who = "a Tensor", f"by {change}"

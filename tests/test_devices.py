@@ -1,0 +1,230 @@
+"""Tensors on devices: JAX's first device stands for a GPU, what runs there is the same."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tracegrad.errors import ConversionError, GradientError
+
+jax = pytest.importorskip("jax", reason="devices are JAX's")
+
+
+def numbers(x):
+    return x.detach().cpu().tolist()
+
+
+def leaf(*values):
+    return tg.tensor(values, dtype="float64", requires_grad=True)
+
+
+def test_devices_have_names():
+    x = tg.tensor([1.0])
+    assert (x.device, str(x.device), x.device.type, x.device.index) == ("cpu", "cpu", "cpu", None)
+    assert repr(x.device) == "device(type='cpu')"
+    assert not x.is_cuda
+    assert x.to("jax").device == tg.device("jax")
+    assert repr(tg.devices.Device("cuda:1")) == "device(type='cuda', index=1)"
+    assert x.cpu() is x
+    with pytest.raises(tg.devices.DeviceError, match=r"tpu.*cpu"):
+        tg.device("tpu")
+
+
+@pytest.mark.skipif(any(d.platform == "gpu" for d in jax.devices()), reason="there is a GPU")
+@pytest.mark.parametrize("ask", [lambda x: x.cuda(), lambda x: x.to("gpu"), lambda x: x.to(0)])
+def test_an_absent_gpu_is_refused_with_what_was_found(ask):
+    with pytest.raises(tg.devices.DeviceError, match=r"no device '(cuda|gpu).*\"cpu\" \(NumPy\)"):
+        ask(tg.tensor([1.0]))
+
+
+DEVICE_PROGRAMS = {
+    "arithmetic": lambda x, w: ((x * w + 2.0 - x / w) ** 2).sum(),
+    "reflected": lambda x, w: (1.0 - x + 2.0 / w).mean(),
+    "functions": lambda x, w: (tg.tanh(x) * tg.exp(w) + tg.sigmoid(x) - tg.sqrt(w * w + 1.0)).sum(),
+    "reductions": lambda x, w: (
+        (x.sum(axis=0) * w.mean(axis=0)).max() + x.std() + w.prod(axis=1).sum()
+    ),
+    "products": lambda x, w: (x @ w.T).sum() + x[0] @ w[0],
+    "shapes": lambda x, w: (x.T.reshape(-1) * tg.concat([w[1:], w[:1]]).ravel()).sum(),
+    "indexing": lambda x, w: (x[1:, ::2] * w[0, 1]).sum() + x[x > 0].sum() + w[[0, 0]].sum(),
+    "choice": lambda x, w: tg.where(x > w, x, w * 2.0).sum() + tg.clip(x, -0.5, 0.5).sum(),
+    "stacks": lambda x, w: (tg.stack([x, w]) ** 3).mean(),
+}
+
+
+@pytest.mark.parametrize("name", DEVICE_PROGRAMS)
+def test_ops_on_a_device_equal_those_on_the_processor(name):
+    program = DEVICE_PROGRAMS[name]
+    rng = np.random.default_rng(1)
+    start, weights = rng.normal(size=(3, 4)), rng.normal(size=(3, 4)) + 3.0
+
+    def run(device):
+        x = tg.tensor(start, requires_grad=True, device=device)
+        w = tg.tensor(weights, requires_grad=True, device=device)
+        for _ in range(3):  # interpreted, and where backwards are compiled
+            x.grad = w.grad = None
+            loss = program(x, w)
+            loss.backward()
+        assert loss.device == x.grad.device == w.grad.device == device
+        assert loss.dtype == x.grad.dtype == np.float64
+        return numbers(loss), numbers(x.grad), numbers(w.grad)
+
+    for there, here in zip(run("jax"), run("cpu"), strict=True):
+        np.testing.assert_allclose(there, here, rtol=1e-12, atol=1e-14)
+
+
+def test_dtypes_on_a_device_are_numpys():
+    whole = tg.tensor([1, 2], dtype="int32", device="jax")
+    half = tg.tensor([1.5, 2.5], dtype="float32", device="jax")
+    assert (whole * half).dtype == np.float64
+    assert (half * 2.0).dtype == np.float32
+    assert tg.sqrt(whole).dtype == np.float64
+    assert whole.sum().dtype == np.int64
+    assert (whole > 1).dtype == np.bool_
+    assert half.long().tolist() == [1, 2]
+
+
+def test_moves_are_recorded():
+    x = leaf(1.0, 2.0)
+    there = x.to("jax")
+    assert "Copy" in there.grad_fn.name()
+    back = (there * 3).cpu()
+    assert (there.device, back.device) == ("jax", "cpu")
+    (back * back).sum().backward()
+    assert x.grad.device == "cpu"
+    assert numbers(x.grad) == [18.0, 36.0]
+
+
+def test_devices_do_not_mix():
+    here, there = tg.tensor([1.0, 2.0]), tg.tensor([1.0, 2.0], device="jax")
+    for mixed in (
+        lambda: here * there,
+        lambda: there + here,
+        lambda: tg.stack([here, there]),
+        lambda: there.copy_(here) + here,
+        lambda: here.copy_(there) + there,
+        lambda: here.add_(there),
+    ):
+        with pytest.raises(tg.devices.DeviceError, match=r"devices|on \""):
+            mixed()
+    assert numbers(there * tg.tensor(2.0)) == [2.0, 4.0]
+    with pytest.raises(ConversionError, match="cpu"):
+        np.asarray(there)
+
+
+def test_values_of_a_device():
+    x = tg.tensor([[1.0, 2.0]], device="jax")
+    assert (x.tolist(), x.sum().item(), float(x[0, 1]), len(x)) == ([[1.0, 2.0]], 3.0, 2.0, 1)
+    assert [numbers(row) for row in x] == [[1.0, 2.0]]
+    assert bool(x[0, 0] < x[0, 1])
+    assert np.from_dlpack(x).tolist() == [[1.0, 2.0]]
+
+
+def test_writes_on_a_device():
+    x = tg.tensor([1.0, 2.0], requires_grad=True, device="jax")
+    shared = x.detach()
+    with tg.no_grad():
+        x.mul_(2)
+        x[0] = 7.0
+    assert numbers(shared) == numbers(x) == [7.0, 4.0]
+    y = x * 2
+    y += 1
+    y[0] = x[1]
+    y.sum().backward()
+    assert numbers(x.grad) == [0.0, 3.0]
+    e = tg.exp(x)
+    e.detach().zero_()
+    with pytest.raises(GradientError, match=r"e\.detach\(\) was changed"):
+        e.sum().backward()
+
+
+# -- around them --------------------------------------------------------------------------------
+
+
+def test_devices_are_left_alone_in_compiled_functions():
+    with pytest.raises(tg.devices.DeviceError, match="backend"):
+        tg.compile(lambda x: x.to("jax"))(np.ones(2))
+
+
+def test_compiled_functions_refuse_tensors_of_a_device():
+    there = tg.tensor([1.0, 2.0], device="jax")
+    with pytest.raises(tg.devices.DeviceError, match=r'on "jax".*\.cpu\(\)'):
+        tg.compile(lambda x: x * there)(np.ones(2))
+
+
+def test_detach_ends_gradients_of_compiled_functions():
+    def f(x):
+        return (x.detach() * x + x.data * x).sum()
+
+    assert tg.grad(f, backend="jax")(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+
+
+def test_prints_the_device():
+    assert repr(tg.tensor([1.0], device="jax")) == "tensor([1.], device='jax')"
+    there = leaf(1.0).to("jax").float()
+    shown = "tensor([1.], device='jax', dtype=float32, grad_fn=<ToCopyBackward0>)"
+    assert repr(there) == shown
+
+
+def test_leaves_are_copied_deeply_and_pickled():
+    x = tg.tensor([1.0, 2.0], requires_grad=True, device="jax")
+    (x * x).sum().backward()
+    for again in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert again is not x
+        assert (again.requires_grad, again.is_leaf, again.device) == (True, True, "jax")
+        assert numbers(again) == [1.0, 2.0]
+        with tg.no_grad():
+            again.zero_()
+        assert numbers(x) == [1.0, 2.0]
+    together = copy.deepcopy([x, x])
+    assert together[0] is together[1]
+    assert numbers(together[0].grad) == numbers(x.grad)
+    assert copy.copy(x).requires_grad
+
+
+def test_second_derivatives():
+    x = tg.tensor([0.5, 1.0], requires_grad=True, device="jax")
+    for _ in range(3):
+        (first,) = tg.autograd.grad((tg.sin(x) * x).sum(), x, create_graph=True)
+        (second,) = tg.autograd.grad(first.sum(), x)
+    values = np.array([0.5, 1.0])
+    expected = 2 * np.cos(values) - values * np.sin(values)
+    np.testing.assert_allclose(numbers(second), expected, rtol=1e-14)
+    assert second.device == "jax"
+
+
+def test_hooks_see_gradients_of_the_device():
+    seen = []
+    x = tg.tensor([1.0, 2.0], requires_grad=True, device="jax")
+    y = x * 2
+    y.register_hook(lambda gradient: seen.append(gradient.device) or gradient * 3)
+    y.sum().backward()
+    assert seen == ["jax"]
+    assert numbers(x.grad) == [6.0, 6.0]
+
+
+@pytest.mark.parametrize("make", [tg.optim.SGD, tg.optim.Adam, tg.optim.RMSprop])
+def test_optimizers_work_where_their_parameters_are(make):
+    def run(device):
+        w = tg.tensor([1.0, 2.0], requires_grad=True, device=device)
+        optimizer = make([w], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (w * w).sum().backward()
+            optimizer.step()
+        assert w.device == device
+        return numbers(w)
+
+    np.testing.assert_allclose(run("jax"), run("cpu"), rtol=1e-12)
+
+
+def test_arrays_are_made_there():
+    assert tg.ones(2, device="jax").device == "jax"
+    assert tg.zeros_like(tg.ones(2, device="jax")).device == "jax"
+    made = tg.arange(3, device="jax", requires_grad=True)
+    assert (made.device, made.requires_grad) == ("jax", True)
+    assert tg.rand(2, device="jax").device == "jax"
