@@ -30,6 +30,7 @@ Y = np.array([1.5, 0.3, -0.7])
 def fresh():
     """No backward is known at the start of a test."""
     eager_backwards._SEEN.clear()
+    eager_backwards._COMPILED.clear()
     eager_backwards._MATCHERS.clear()
 
 
@@ -307,6 +308,20 @@ def test_detached_operands():
 
     for f, expected in [(whole, 2.0 * X * Y), (cut, X * Y), (whole, 2.0 * X * Y)] * 3:
         assert_close(gradients(f, X, Y)[0], expected, 1e-15)
+
+
+@pytest.mark.parametrize("one, two", [(tg.tensor(2.0 * Y), tg.tensor(Y)), (2, 1), (0.5, 7.0)])
+def test_constants_that_were_one_object(one, two):
+    """Constants that are the same object when a backward is compiled may differ later."""
+
+    def f(x, c, d, e):
+        return (x * c).sum() * d + (x * x * e).sum()
+
+    for c, e in [(one, one)] * 3 + [(one, two), (two, one), (two, two)]:
+        for d in (2, 1, 2):
+            (found,) = gradients(lambda x, c=c, d=d, e=e: f(x, c, d, e), X)
+            expected = _array(c) * d + 2.0 * X * _array(e)
+            assert_close(found, expected, 1e-15)
 
 
 def test_dtypes_ranks_and_shapes():

@@ -63,7 +63,18 @@ def type_of(x: Any) -> ArrayType:
 
 def array_type(x: Any) -> ArrayType:
     """The type of an array, with its lengths as they are."""
-    return ArrayType(x.dtype.name, tuple(x.shape))
+    return ArrayType(dtype_name(x.dtype), tuple(x.shape))
+
+
+_NAMES: dict[np.dtype, str] = {}
+
+
+def dtype_name(dtype: np.dtype) -> str:
+    """``dtype.name``, which NumPy writes anew each time: that takes longer than an operation."""
+    name = _NAMES.get(dtype)
+    if name is None:
+        name = _NAMES[dtype] = dtype.name
+    return name
 
 
 def shape_of(x: Any) -> tuple[Dim, ...]:

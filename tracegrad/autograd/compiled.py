@@ -82,7 +82,7 @@ def run(
         places = tuple(number[k] for k in backward.residuals)
         _COMPILED[key] = backward.program, places, reached
         _bound(_COMPILED)
-        _recognise(nodes, seeds, wanted, targets, backward)
+        _recognise(nodes, steps, seeds, wanted, targets, backward)
     program, places, reached = _COMPILED[key]
     keys = list(number)
     results = program.run(*(value_of(keys[i]) for i in places), *seeds.values())
@@ -96,6 +96,7 @@ def _bound(table: dict[Hashable, Any]) -> None:
 
 def _recognise(
     nodes: Sequence[Node],
+    steps: Sequence[Step],
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
     targets: Sequence[Any],
@@ -106,7 +107,7 @@ def _recognise(
     all_leaves = leaves == set(wanted) and len(leaves) == len(wanted)
     root = next(iter(seeds))
     if len(seeds) == 1 and type(root) is Node and all_leaves:
-        matcher = matcher_of(nodes, root, targets, backward)
+        matcher = matcher_of(nodes, steps, root, targets, backward)
         if matcher is not None:
             tried = _MATCHERS.get(root.op, ())
             _MATCHERS[root.op] = (matcher, *tried[: _TRIED - 1])
@@ -202,18 +203,26 @@ def compile_backward(
 
 
 def matcher_of(
-    nodes: Sequence[Node], root: Node, wanted: Sequence[Any], backward: Backward
+    nodes: Sequence[Node],
+    steps: Sequence[Step],
+    root: Node,
+    wanted: Sequence[Any],
+    backward: Backward,
 ) -> Callable[..., Any] | None:
     """The function that recognises a tape like this one and runs its backward."""
-    text, names = matcher_source(nodes, root, wanted, backward)
+    text, names = matcher_source(nodes, steps, root, wanted, backward)
     return load(text, "match", names)
 
 
 def matcher_source(
-    nodes: Sequence[Node], root: Node, wanted: Sequence[Any], backward: Backward
+    nodes: Sequence[Node],
+    steps: Sequence[Step],
+    root: Node,
+    wanted: Sequence[Any],
+    backward: Backward,
 ) -> tuple[str, dict[str, Any]]:
     """The matcher's text: newest node first, so that every node is known before it is read."""
-    writer = _Matcher(nodes, root)
+    writer = _Matcher(nodes, steps, root)
     for node in reversed(nodes):
         writer.node(node)
     writer.inputs(backward)
@@ -224,7 +233,7 @@ def matcher_source(
 class _Matcher:
     """Writes a matcher; `place` is where each key of the tape is found by then."""
 
-    def __init__(self, nodes: Sequence[Node], root: Node) -> None:
+    def __init__(self, nodes: Sequence[Node], steps: Sequence[Step], root: Node) -> None:
         self.number = {node: f"n{i}" for i, node in enumerate(reversed(nodes))}
         self.lines = ["def match(n0, ct, free):"]
         self.names: dict[str, Any] = {
@@ -237,7 +246,13 @@ class _Matcher:
             "ndarray": np.ndarray,
         }
         self.known: set[Any] = {root}
-        self.place: dict[Any, str] = {}
+        # Each constant where it was met: one object may be met twice, and be two another time.
+        self.place: dict[Any, str] = {
+            key: f"{self.number[node]}.values[{i}]"
+            for node, step in zip(nodes, steps, strict=True)
+            for i, (key, parent) in enumerate(zip(step.operands, node.parents, strict=True))
+            if parent is None
+        }
         self.leaves: dict[Tensor, str] = {}
 
     def require(self, condition: str) -> None:
@@ -319,7 +334,7 @@ class _Matcher:
             )
         texts: dict[str, str] = {}
         for key, value in backward.inputs.items():
-            text = self.place.get(key) or self.given(key)
+            text = self.place[key]
             if value.type.weak:
                 self.require(f"type({text}) is {self.refer('kind', type(key.value))}")
                 continue
@@ -336,16 +351,9 @@ class _Matcher:
         for a, b in backward.guards:
             self.require(f"{dim_text(a, texts)} == {dim_text(b, texts)}")
 
-    def given(self, key: Any) -> str:
-        for node, me in self.number.items():
-            for i, parent in enumerate(node.parents):
-                if parent is None and node.values[i] is key.value:
-                    return f"{me}.values[{i}]"
-        raise KeyError(key)
-
     def finish(self, root: Node, wanted: Sequence[Any], backward: Backward) -> None:
         self.names["program"] = backward.program.run
-        arguments = [self.place.get(key) or self.given(key) for key in backward.residuals]
+        arguments = [self.place[key] for key in backward.residuals]
         ct = f"ct{_conjugated(root.result)}"
         self.lines.append(f"    found = program({', '.join([*arguments, ct])})")
         self.lines.append("    if free:")
