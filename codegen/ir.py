@@ -377,7 +377,8 @@ def attribute_key(sizes: Sizes, value: Hashable) -> Hashable:
     """An attribute as part of a key."""
     match value:
         case Size():
-            return sizes.resolve(value)
+            dim = sizes.resolve(value)
+            return dim if isinstance(dim, Size) else ("int", repr(dim))
         case tuple():
             return tuple(attribute_key(sizes, item) for item in value)
         case slice():

@@ -118,10 +118,16 @@ class Compiled:
     ) -> Any:
         """The result of a call that no version takes."""
         self._misses += 1
-        if left and not self._worth_a_trace(left[0]):
-            return self._eager(arguments)
-        version = self._make(arguments, target, args, left)
-        return self._first(version, arguments)
+        before = left[0].version.growth.copy() if left else None
+        try:
+            if left and not self._worth_a_trace(left[0]):
+                return self._eager(arguments)
+            version = self._make(arguments, target, args, left)
+            return self._first(version, arguments)
+        except Exception:  # the user's function raised: this was no path
+            if before is not None:
+                left[0].version.growth.restore(before)
+            raise
 
     def _worth_a_trace(self, left: Left) -> bool:
         """Whether a path that a version does not know is to be compiled; the last time, says so."""
@@ -315,7 +321,7 @@ class Compiled:
         call = self._caller(arguments)
         if self._transform.kind == "compile":
             return call(arguments.values)
-        return derivative_on_tensors(call, arguments, self._transform, create_graph=True)
+        return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
 
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
@@ -328,7 +334,7 @@ class Compiled:
             boxed = [map_tree(boxed_leaf, value) for value in arguments.values]
             return map_tree(plain, call(boxed))
         return map_tree(
-            plain, derivative_on_tensors(call, arguments, self._transform, create_graph=False)
+            plain, derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
         )
 
     # -- looking at it --------------------------------------------------------------------------

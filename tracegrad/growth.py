@@ -8,7 +8,7 @@ program that answers too few of the calls is given up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracegrad.paths import Tree
 
@@ -46,3 +46,11 @@ class Growth:
     def useless(self) -> bool:
         """True when the program answers too few calls to be tried before each."""
         return bool(self.stopped) and self.hits < WORTH * self.total
+
+    def copy(self) -> Growth:
+        """The state now, for `restore`."""
+        return replace(self)
+
+    def restore(self, before: Growth) -> None:
+        """Forgets what was met since."""
+        self.__dict__.update(before.__dict__)

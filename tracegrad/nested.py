@@ -16,7 +16,7 @@ from tracegrad.autograd.tape import LEAF
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
-from tracegrad.returned import Transform, check_wanted
+from tracegrad.returned import Transform, check_returned, check_wanted
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
@@ -33,6 +33,7 @@ def derivative_on_tensors(
     arguments: Arguments,
     transform: Transform,
     create_graph: bool,
+    name: str = "the function",
 ) -> Any:
     """Value and gradient by running the function on Tensors and walking their tape."""
     check_wanted(arguments, transform)
@@ -59,6 +60,7 @@ def derivative_on_tensors(
     before = STATE.update(grad_enabled=True)
     try:
         returned = call(values)
+        check_returned(returned, transform, name)
         main, aux = returned if transform.has_aux else (returned, None)
         cts = []
         if isinstance(main, Tensor) and main.requires_grad:

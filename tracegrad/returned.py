@@ -15,6 +15,7 @@ import numpy as np
 
 from codegen.ir import Origin, Value
 from codegen.types import is_inexact
+from tracegrad.dispatch import dtype_of
 from tracegrad.errors import ArgumentError, NonScalarError
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.tensor import Tensor
@@ -84,44 +85,44 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
     return leaves
 
 
+def check_returned(returned: Any, transform: Transform, name: str) -> None:
+    """Raises where what a function returned has no gradient."""
+    if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
+        raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
+    if transform.kind == "compile":
+        return
+    main = returned[0] if transform.has_aux else returned
+    if not isinstance(main, Tensor | np.generic | np.ndarray | float):
+        raise NonScalarError(
+            f"{name} returns {type(main).__name__}; its gradient needs one number, "
+            "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
+        )
+    shape = np.shape(getattr(main, "_array", main))
+    if shape != ():
+        raise NonScalarError(
+            f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "
+            "it with .sum() or .mean(), or use tg.jacobian or tg.vjp"
+        )
+    dtype = dtype_of(main)
+    if not is_inexact(dtype):
+        raise NonScalarError(f"{name} returns {dtype}; a gradient needs a floating-point value")
+
+
 def outputs_of(
     trace: Trace, returned: Any, transform: Transform, function: Any
 ) -> tuple[tuple[Value, ...], Result]:
     """The graph's outputs and the structure of what the function returned."""
-    name = getattr(function, "__name__", "the function")
-    if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
-        raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
+    check_returned(returned, transform, getattr(function, "__name__", "the function"))
     leaves, spec = flatten(returned)
     outputs: list[Value] = []
     shown: list[int | Static] = []
-    for leaf in leaves:
-        if isinstance(leaf, Tensor | np.ndarray | np.generic):
+    for i, leaf in enumerate(leaves):
+        number = i == 0 and transform.kind != "compile"  # a float too is to be differentiated
+        if number or isinstance(leaf, Tensor | np.ndarray | np.generic):
             shown.append(len(outputs))
             outputs.append(trace.lift(leaf, Origin()))
         else:
             shown.append(Static(leaf))
-    if transform.kind != "compile":
-        first = leaves[0] if leaves else None
-        main = returned[0] if transform.has_aux else returned
-        single = isinstance(main, Tensor | np.generic | np.ndarray | float)
-        if not single:
-            raise NonScalarError(
-                f"{name} returns {type(main).__name__}; its gradient needs one number, "
-                "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
-            )
-        if isinstance(first, float):
-            outputs.insert(0, trace.lift(first, Origin()))
-            shown = [0, *(i + 1 if isinstance(i, int) else i for i in shown[1:])]
-        shape = np.shape(getattr(first, "_array", first))  # type: ignore[arg-type]
-        if shape != ():
-            raise NonScalarError(
-                f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "
-                "it with .sum() or .mean(), or use tg.jacobian or tg.vjp"
-            )
-        if not is_inexact(outputs[0].type.dtype):
-            raise NonScalarError(
-                f"{name} returns {outputs[0].type.dtype}; a gradient needs a floating-point value"
-            )
     return tuple(outputs), Result(spec, tuple(shown))
 
 

@@ -54,7 +54,8 @@ def run_traced(
     ]
     environment = Environment(function, objects)
     random_before = random_state()
-    trace = Trace(code_of(function), target == "jax", tree, holders)
+    placed = lambda holder: environment.sources(holder) is not None
+    trace = Trace(code_of(function), target == "jax", tree, holders, placed)
     returned = _record(trace, call, arguments, wanted)
     if random_state() != random_before:
         raise TraceError(

@@ -8,7 +8,7 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from os.path import basename
 from types import CodeType
@@ -42,8 +42,13 @@ class Trace:
         static_lengths: bool = False,
         tree: Tree | None = None,
         holders: Sequence[Any] = (),
+        placed: Callable[[Any], bool] = lambda holder: True,
     ) -> None:
-        """A new trace; it continues `tree`, whose captured arrays are `holders` now."""
+        """A new trace; it continues `tree`, whose captured arrays are `holders` now.
+
+        ``placed(array)`` tells of an array from outside whether it stands somewhere, to be found
+        by later calls; others were made by the function itself.
+        """
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code
         self.inputs: list[Value] = []
@@ -55,6 +60,9 @@ class Trace:
         self.finished = False
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
+        self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
+        self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
+        self.placed = placed
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
@@ -71,6 +79,8 @@ class Trace:
         for value, holder in zip(tree.captured, holders, strict=True):
             self._see(value, getattr(holder, "_array", holder))
             self.captured.setdefault(id(holder), (holder, value))
+            if type(holder) is np.ndarray and not self.placed(holder):
+                self._made.append((holder, value))
 
     def _see(self, value: Value, array: Any) -> None:
         """The lengths of a known input in this run."""
@@ -114,12 +124,28 @@ class Trace:
 
         It is kept by reference: calls see what it holds then.
         """
-        found = self.captured.get(id(holder))
+        found = self.captured.get(id(holder)) or self._again.get(id(holder))
+        if found is None and self._made and type(holder) is np.ndarray:
+            found = self._made_again(holder)
         if found is None:
             array = getattr(holder, "_array", holder)
             value = Value(self._input_type(array), Origin(f"captured_{len(self.captured)}", True))
             found = self.captured[id(holder)] = (holder, value)
         return found[1]
+
+    def _made_again(self, array: np.ndarray) -> tuple[Any, Value] | None:
+        """The known input for an array that this run made as an earlier one did: with its bytes."""
+        if self.placed(array):
+            return None
+        for i, (made, value) in enumerate(self._made):
+            layout = (made.dtype, made.shape, made.strides)
+            if layout == (array.dtype, array.shape, array.strides) and (
+                made.tobytes() == array.tobytes()
+            ):
+                del self._made[i]
+                found = self._again[id(array)] = (array, value)
+                return found
+        return None
 
     def number(self, x: Number, type: ArrayType, origin: Origin) -> Value:
         """A number as a value: part of the structure if it is a plain one, else a parameter."""
