@@ -436,7 +436,7 @@ def test_too_many_paths_turn_eager_once(function, n, transform, monkeypatch):
 
 @pytest.mark.parametrize(
     "function, n, line",
-    [(product_of_positive, 8, "if ii > 0"), (scaled_by_what_was_read, 3, "float(x[0])")],
+    [(product_of_positive, 12, "if ii > 0"), (scaled_by_what_was_read, 3, "float(x[0])")],
 )
 def test_the_warning_names_the_line_that_keeps_deciding(function, n, line):
     _, messages = call_until_eager(function, n, tg.value_and_grad)
