@@ -7,7 +7,20 @@ imports the standard library only.
 
 from codegen.emit import TARGETS, Source, emit
 from codegen.errors import CodegenError
-from codegen.ir import Builder, Call, Check, Constant, Frame, Graph, Op, Origin, Trait, Value
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Check,
+    Constant,
+    Frame,
+    Graph,
+    Op,
+    Origin,
+    Trait,
+    Value,
+)
 from codegen.load import kernel, load
 from codegen.passes import PIPELINE, Client, optimize
 from codegen.rewrite import Rewriter, Rule, rewrite
@@ -21,6 +34,8 @@ __all__ = [
     "PIPELINE",
     "TARGETS",
     "ArrayType",
+    "Block",
+    "Branch",
     "Builder",
     "Call",
     "Check",

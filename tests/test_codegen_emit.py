@@ -176,6 +176,35 @@ case(
     returns="{0}, {1}",
 )
 case(
+    "branches",
+    """
+    graph f(x: float64[n0], y: float64[n0]) {
+      %s = sum(%x)  # f.py:2 | s = x.sum()
+      %s~ = constant(1e9)
+      %t~ = greater(%s~, %s)  # f.py:3 | if s < 1e9:
+      check %t~ bool True  # f.py:3 | if s < 1e9:
+      %a = exp(%x)  # f.py:4 | a = np.exp(x)
+      %u~ = greater(%s, %s~)  # f.py:5 | if s > 1e9:
+      branch %u~ bool  # f.py:5 | if s > 1e9:
+        case False
+          %b = mul(%a, %y)  # f.py:8 | b = a * y
+          %v~ = sum(%b)  # f.py:9 | if b.sum():
+          branch %v~ bool  # f.py:9 | if b.sum():
+            case True
+              %b.1 = sin(%b)  # f.py:10 | b = np.sin(b)
+              return %b.1, %s
+            case False
+              %b.2 = mul(%b, %s)  # f.py:12 | b = b * s
+              return %b.2, %s
+        case True
+          %a.1 = neg(%a)  # f.py:6 | a = -a
+          return %a.1, %s
+    }
+    """,
+    np.array([1.5, 2.0]),
+    np.array([0.5, -2.0]),
+)
+case(
     "lengths",
     """
     graph f(x: float64[n0, n1], y: float64[n0], z: float64[6]) {
@@ -375,6 +404,9 @@ def test_the_jax_source_computes_the_same(name):
         if name == "looks":
             result, outcomes = result
             assert all(outcomes) and len(outcomes) == 4
+        if name == "branches":
+            result, (held,) = result
+            assert held
         for ours, theirs in zip(flat(result), expected, strict=True):
             theirs = np.asarray(theirs)
             assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from codegen import (
     ArrayType,
     Builder,
-    Check,
     CodegenError,
     Frame,
     Graph,
@@ -34,6 +33,7 @@ from codegen import (
     parse,
     verify,
 )
+from codegen.ir import Block, Branch, Check, Constant
 from codegen.sizes import mul
 from codegen.types import DTYPES, kind, weak
 from tracegrad import pipeline
@@ -306,10 +306,63 @@ def with_checks(grown, run, draw):
     return verify(graph.replace(nodes=tuple(nodes)))
 
 
+def branched(graph, before, block, run, inputs, draw, depth=2):
+    """The block with what follows one of its numbers once for each outcome of looking at it.
+
+    `before` are the nodes on the way to the block. The path that is taken returns the same, the
+    other what it computes last.
+    """
+    scalars = [
+        (i, value)
+        for i, node in enumerate(block.nodes)
+        for value in node.results
+        if not value.type.shape and value.type.dtype in DTYPES
+    ]
+    if not depth or not scalars or not draw(st.booleans()):
+        return block
+    made, value = draw(st.sampled_from(scalars))
+    start = draw(st.integers(made + 1, len(block.nodes)))
+    common = block.nodes[:start]
+    looked = graph.replace(nodes=(*before, *common), outputs=(value,))
+    seen = quietly(run, looked, inputs)
+    if seen is None:
+        return block
+    arms = {}
+    for outcome in (bool(seen[0]), not seen[0]):
+        new = {}
+        nodes = tuple(renewed(node, new) for node in block.nodes[start:])
+        outputs = tuple(new.get(output, output) for output in block.outputs)
+        arm = Block(nodes, outputs)
+        if outcome == bool(seen[0]):
+            arm = branched(graph, (*before, *common), arm, run, inputs, draw, depth - 1)
+        else:
+            arm = replace(arm, outputs=(*list(new.values())[-1:], outputs[0]))
+        arms[outcome] = arm
+    outcomes = tuple(draw(st.permutations([True, False])))
+    blocks = tuple(arms[outcome] for outcome in outcomes)
+    origin = replace(value.origin, name=None)
+    return Block((*common, Branch(value, "bool", outcomes, blocks, origin)))
+
+
+def renewed(node, new):
+    """The node with results of its own; `new` are those that stand for others."""
+    results = tuple(Value(value.type, value.origin) for value in node.results)
+    operands = tuple(new.get(value, value) for value in node.operands)
+    new.update(zip(node.results, results, strict=True))
+    match node:
+        case Constant():
+            return replace(node, result=results[0])
+        case Check():
+            return replace(node, operand=operands[0])
+    return replace(node, operands=operands, results=results)
+
+
 def keeps_bits(grown, run, optimized_by, data):
     expected = quietly(run, grown.graph, grown.inputs)
     assume(expected is not None)
     graph = with_checks(grown, run, data.draw)
+    block = branched(graph, (), graph.block, run, grown.inputs, data.draw)
+    graph = verify(graph.with_block(block))
     kept = [np.array(x) for x in grown.inputs]
     optimized = optimized_by(graph)
     same_bits(quietly(run, optimized, grown.inputs), expected, f"{graph}\n{optimized}")

@@ -22,7 +22,7 @@ from codegen import (
     spell,
 )
 from codegen import sizes as sz
-from codegen.ir import Call, Constant
+from codegen.ir import Branch, Call, Constant
 from codegen.load import kernel
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import SpellingOf
@@ -257,7 +257,8 @@ def run(graph: Graph, inputs: Sequence[Any], namespace: Mapping[str, Any]) -> li
             return tuple(map(concrete, attribute))
         return sz.substitute(attribute, known) if isinstance(attribute, sz.Size) else attribute
 
-    for node in graph.nodes:
+    block = graph.block
+    for node in (rest := list(block.nodes)):
         match node:
             case Constant(number, result):
                 dtype = result.type.dtype
@@ -269,4 +270,7 @@ def run(graph: Graph, inputs: Sequence[Any], namespace: Mapping[str, Any]) -> li
                 function = kernel(spelling, called.operands, tuple(called.attributes), namespace)
                 out = function(*(values[operand] for operand in operands), **given)
                 values.update(zip(results, out if len(results) > 1 else (out,), strict=True))
-    return [values[output] for output in graph.outputs]
+            case Branch(operand, _, outcomes, blocks):
+                block = blocks[outcomes.index(bool(values[operand]))]
+                rest += block.nodes
+    return [values[output] for output in block.outputs]
