@@ -223,6 +223,8 @@ class Trace:
 
     def look(self, value: Value, kind: str, outcome: Number) -> None:
         """Python read the value: the program holds while reading gives `outcome`."""
+        for dim in value.type.shape:
+            self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         self.builder.append(Check(value, kind, outcome, self.origin()))
 
     def look_at_shape(self, value: Value) -> tuple[int, ...]:

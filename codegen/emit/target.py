@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import copysign, inf
 
 from codegen.ir import Call, Check, Number
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
@@ -60,8 +60,12 @@ def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
         return f"{shown.at(COMPARE + 1)} {'!=' if outcome else '=='} 0", where
     if check.look == "bool":
         return (shown.text if outcome else f"not {shown.at(COMPARE)}"), where
-    if outcome != outcome:
-        return f"{shown.at(COMPARE + 1)} != {shown.at(COMPARE + 1)}", where
+    if isinstance(outcome, complex):
+        parts = [_exactly(Fragment(f"{shown.at(ATOM)}.real", ATOM), outcome.real, target)]
+        parts.append(_exactly(Fragment(f"{shown.at(ATOM)}.imag", ATOM), outcome.imag, target))
+        return _both(parts, target), where
+    if isinstance(outcome, float):
+        return _exactly(shown, outcome, target), where
     value = literal(outcome, target).text
     if check.look == "int" and not target.checks_returned:
         return f"int({shown.text}) == {value}", where
@@ -70,6 +74,25 @@ def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
     return f"{shown.at(COMPARE + 1)} == {value}", where
 
 
+def _exactly(shown: Fragment, value: float, target: Target) -> str:
+    """The test that a float is this one; nan is nan, and zeros have a sign."""
+    text = shown.at(COMPARE + 1)
+    if value != value:
+        return f"{text} != {text}"
+    test = f"{text} == {literal(value, target).text}"
+    if value:
+        return test
+    sign = f"{target.module}.signbit({shown.text})"
+    no = "~" if target.checks_returned else "not "
+    return _both([test, sign if copysign(1.0, value) < 0 else f"{no}{sign}"], target)
+
+
+def _both(tests: Sequence[str], target: Target) -> str:
+    return " & ".join(f"({t})" for t in tests) if target.checks_returned else " and ".join(tests)
+
+
 def negated(test: str) -> str:
     """The test that is true where this one is false."""
+    if " and " in test:
+        return f"not ({test})"
     return test[4:] if test.startswith("not ") else f"not {test}"
