@@ -71,7 +71,7 @@ cofactors_of: OpRecord = define(
     operands="x value",
     infer=lambda sizes, x, value: same(sizes, value),
     vjp=_cofactors_vjp,
-    traits=(Trait.VIEW,),
+    traits=(Trait.VIEW,),  # to a program it is nothing: see `tracegrad.rules`
     domain="square",
     doc="`value`, which is the matrix of cofactors of x, with its derivative in x.",
 )

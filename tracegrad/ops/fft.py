@@ -86,6 +86,7 @@ def _transformed(
     sizes: Sizes, x: ArrayType, length: Dim, n: Dim | None, inverse: bool, real_side: bool
 ) -> Dim:
     """The length of a transform of one axis."""
+    length = sizes.resolve(length)
     own = length if not (inverse and real_side) else sz.add(sz.mul((2, length)), -2)
     wanted = own if n is None else n
     needed = _half(wanted) if inverse and real_side else wanted

@@ -108,12 +108,17 @@ def over_gaps(part: Any, gap: Any, spectrum: Any, scale: Any, free: Any = None) 
     places that are 0 in any case.
     """
     eps = float(np.finfo(dtype_of(gap)).eps)
-    size = norm_over(spectrum, axis=ndim_of(spectrum) - 1, keepdims=True)
-    size = size if ndim_of(gap) == ndim_of(spectrum) else expand_dims(size, -1)
-    near = absolute(gap) <= 64 * eps * size
-    axes = (ndim_of(scale) - 2, ndim_of(scale) - 1)
-    settled = absolute(part) <= eps**0.5 * norm_over(scale, axis=axes, keepdims=True)
+    near = absolute(gap) <= 64 * eps * _length(spectrum, ndim_of(spectrum) - 1, ndim_of(gap))
+    settled = absolute(part) <= eps**0.5 * _length(scale, ndim_of(scale) - 2, ndim_of(gap))
     if free is not None:
         settled = logical_or(settled, free)
-    apart = where(near, 0.0, gap)
-    return part / where(logical_and(near, settled), float("inf"), apart)
+    return part / where(logical_and(near, settled), float("inf"), where(near, 0.0, gap))
+
+
+def _length(x: Any, first: int, ndim: int) -> Any:
+    """The norm over all axes from the first on, as numbers for arrays of so many axes."""
+    if first == 0:
+        return norm_over(x, axis=None, keepdims=False)
+    axes = tuple(range(first, ndim_of(x)))
+    found = norm_over(x, axis=axes[0] if len(axes) == 1 else axes, keepdims=True)
+    return found if ndim_of(found) == ndim else expand_dims(found, -1)
