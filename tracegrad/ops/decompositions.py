@@ -274,7 +274,7 @@ def _svd_vjp(cts: Any, ys: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     its diagonal.
     """
     (ct_u, ct_s, ct_vh), (u, s, vh) = cts, ys
-    rows, columns = shape_of(x)[-2:]
+    rows, columns = _sides(x)
     if full_matrices and rows != columns:
         if ct_u is not None or ct_vh is not None:
             raise NotDifferentiableError(
@@ -291,14 +291,24 @@ def _svd_vjp(cts: Any, ys: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     left = matmul(u, _turns(p, r, s, is_complex(u)))
     if ct_s is not None:
         left = left + columns_times(u, ct_s)
-    if p is not None and rows != columns and rows > columns:
+    if p is not None and _is_more(rows, columns):
         outside = g_u - matmul(u, p)
         left = left + over_gaps(outside, expand_dims(s, -2), s, g_u)
     whole = matmul(left, vh)
-    if r is not None and rows != columns and rows < columns:
+    if r is not None and _is_more(columns, rows):
         outside = g_vh - matmul(adjoint(r), vh)
         whole = whole + matmul(u, over_gaps(outside, expand_dims(s, -1), s, g_vh))
     return (conjugated(whole),)
+
+
+def _sides(x: Any) -> tuple[Any, Any]:
+    """The numbers of rows and columns: equal, or (see `smaller`) known as ints."""
+    rows, columns = shape_of(x)[-2:]
+    return rows, columns
+
+
+def _is_more(a: Any, b: Any) -> bool:
+    return bool(a != b and a > b)
 
 
 def _first(x: Any, axis: int, s: Any) -> Any:
@@ -385,8 +395,8 @@ def _qr_vjp(cts: Any, ys: Any, x: Any, mode: str) -> tuple[Any]:
     Of a wide matrix these are the first columns; the others are ``Q @ R`` of the others alone.
     """
     (ct_q, ct_r), (q, r) = cts, ys
-    rows, columns = shape_of(x)[-2:]
-    tall = rows != columns and rows > columns
+    rows, columns = _sides(x)
+    tall = _is_more(rows, columns)
     if tall and mode == "complete":
         raise NotDifferentiableError(
             f'qr: of a matrix of shape ({rows}, {columns}) mode="complete" adds columns that the '
@@ -409,7 +419,7 @@ def _qr_vjp(cts: Any, ys: Any, x: Any, mode: str) -> tuple[Any]:
 
 def _side_by_side(g_first: Any, g_rest: Any, q: Any, x: Any) -> Any:
     """The gradient of the first columns and of the others, which only R depends on."""
-    rows, columns = shape_of(x)[-2:]
+    rows, columns = _sides(x)
     if g_rest is None:
         widths = ((0, 0),) * (ndim_of(x) - 1)
         return pad(g_first, (*widths, (0, columns - rows)))

@@ -20,6 +20,7 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import new
 from tracegrad.ops.elementwise import conj, is_complex, real
 from tracegrad.ops.indexing import getitem, setitem
+from tracegrad.ops.joining import part_of
 from tracegrad.ops.padding import pad
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import same
@@ -44,8 +45,11 @@ def _real_dtype(dtype: str) -> str:
 
 
 def _known(sizes: Sizes, length: Dim, wanted: Dim) -> None:
-    """Cutting off differs from filling up: where that matters, the length is a constant."""
-    if not sizes.same(length, wanted):
+    """Cutting off differs from filling up: where that matters, the length is a constant.
+
+    A length without a number comes from `_rfft_vjp`, which fills up.
+    """
+    if isinstance(wanted, int) and not sizes.same(length, wanted):
         sizes.fix(sizes.resolve(length))
 
 
@@ -112,8 +116,8 @@ def _fitted(ct: Any, x: Any, axis: int) -> Any:
     have, want = shape_of(ct)[axis], shape_of(x)[axis]
     if have == want:
         return ct
-    if have > want:
-        return getitem(ct, (*(slice(None),) * axis, slice(None, want)))
+    if not (isinstance(have, int) and isinstance(want, int)) or have > want:  # see `_known`
+        return part_of(ct, axis=axis, start=0, stop=want, length=want)
     return pad(ct, {axis: (0, want - have)})
 
 
@@ -253,7 +257,7 @@ def _along_many(record: OpRecord, x: Any, s: Any, axes: Any, norm: Any) -> Any:
     x = as_array(x)
     ndim = ndim_of(x)
     if axes is None:
-        places = tuple(range(ndim if s is None else ndim - len(s), ndim))
+        places = tuple(range(0 if s is None else ndim - len(s), ndim))
     else:
         places = tuple(one_axis(axis, ndim) for axis in axes)
         many_axes(places, ndim)  # raises where one is named twice

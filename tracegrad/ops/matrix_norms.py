@@ -31,8 +31,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
         largest = (max if ord > 0 else min)(sums, over, keepdims=True)
         return largest if keepdims else squeeze_axes(largest, axis=tuple(sorted(axes)))
     s = svdvals_of(moveaxis(x, axes, (-2, -1)))
-    reduce = {"nuc": sum, 2: max, -2: min}[ord]
-    norms = reduce(s, -1)
+    norms = sum(s, -1) if ord == "nuc" else max(s, -1) if ord == 2 else min(s, -1)
     return expand_dims(norms, tuple(sorted(axes))) if keepdims else norms
 
 

@@ -15,7 +15,7 @@ from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, broadcast, shape_text
-from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.dispatch import HANDLERS, apply_in, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.linear import lower_triangle, matmul, upper_triangle
@@ -181,8 +181,9 @@ def _batched_triangular(a: Any, b: Any, attributes: Mapping[str, Any]) -> Any:
     of_a, of_b = shape_of(a), shape_of(b)
     if ndim_of(b) > 1 and of_a[:-2] != of_b[:-2]:
         batch = broadcast(sizes_of([a, b]), [of_a[:-2], of_b[:-2]])
-        a = broadcast_to_shape(a, shape=(*batch, *of_a[-2:]))
-        b = broadcast_to_shape(b, shape=(*batch, *of_b[-2:]))
+        like = a if type(a) in HANDLERS else b
+        a = apply_in(like, broadcast_to_shape, {"shape": (*batch, *of_a[-2:])}, a)
+        b = apply_in(like, broadcast_to_shape, {"shape": (*batch, *of_b[-2:])}, b)
     return triangular_solve(a, b, **attributes)
 
 
@@ -192,8 +193,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if axes is not None:
         axes = tuple(axes)
         a = moveaxis(a, axes, tuple(range(-len(axes), 0)))
-    unknown = shape_of(a)[ndim_of(b) :]
-    flat = reshape_to(a, shape=(sz.mul(shape_of(b)), sz.mul(unknown)))
+    known, unknown = shape_of(a)[: ndim_of(b)], shape_of(a)[ndim_of(b) :]
+    flat = reshape_to(a, shape=(sz.mul(known), sz.mul(unknown)))
     return reshape_to(solve_of(flat, ravel(b)), shape=unknown)
 
 
