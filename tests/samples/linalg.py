@@ -148,7 +148,7 @@ def _solve_triangular(draw: Draw) -> Iterator[Sample]:
         ((2,), (2, 3, 1), False, True),
     ):
         a = with_values(draw, batch, 3, 3) + _of(draw, 2 * np.eye(3))
-        yield Sample((a, draw(*b)), {"lower": lower, "unit_diagonal": unit})
+        yield Sample((a, draw(*b)), {"lower": lower, "unit_diagonal": unit, "batch": bool(batch)})
 
 
 @samples_of("pinv")
@@ -181,14 +181,16 @@ def _multi_dot(draw: Draw) -> Iterator[Sample]:
     yield Sample((draw(2, 0), draw(0, 3), draw(3, 2)), {})
 
 
-def _triangle(a: np.ndarray, b: np.ndarray, lower: bool, unit_diagonal: bool) -> np.ndarray:
+def _triangle(
+    a: np.ndarray, b: np.ndarray, lower: bool, unit_diagonal: bool, batch: bool
+) -> np.ndarray:
     half = np.tril(a, -unit_diagonal) if lower else np.triu(a, int(unit_diagonal))
     return np.linalg.solve(half + np.eye(3, dtype=a.dtype) if unit_diagonal else half, b)
 
 
 REFERENCES["eig"] = lambda x: np.linalg.eig(x.astype(complex))
 REFERENCES["svdvals"] = np.linalg.svdvals
-REFERENCES["solve_triangular"] = _triangle
+CLOSE["solve_triangular"] = _triangle
 REFERENCES["cofactors"] = lambda x, value: value
 REFERENCES["multi_dot"] = lambda *arrays: np.linalg.multi_dot(arrays)
 REFERENCES["lstsq"] = lambda a, b, rcond: np.linalg.lstsq(a, b, rcond=rcond)[0]

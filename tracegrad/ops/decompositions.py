@@ -52,7 +52,7 @@ from tracegrad.ops.products import cumsum_along
 from tracegrad.ops.record import define
 from tracegrad.ops.reductions import max, sum_over
 from tracegrad.ops.shape import expand_dims, matrix_transpose
-from tracegrad.ops.solving import solve_of, triangular_solve
+from tracegrad.ops.solving import solve_of, triangular
 
 _ONE = np.eye(1)
 EighResult: Any = type(np.linalg.eigh(_ONE))
@@ -68,10 +68,8 @@ def _cholesky_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
     upper = adjoint(y)
     inner = matmul(upper, conjugated(ct))
     inner = hermitian_from(lower_triangle(inner, k=0), lower_triangle(inner, k=-1))
-    half = triangular_solve(upper, inner, lower=False, unit_diagonal=False)
-    return (
-        conjugated(0.5 * triangular_solve(upper, adjoint(half), lower=False, unit_diagonal=False)),
-    )
+    half = triangular(upper, inner, lower=False)
+    return (conjugated(0.5 * triangular(upper, adjoint(half), lower=False)),)
 
 
 def _square_type(name: str) -> Any:
@@ -437,7 +435,7 @@ def _qr_pullback(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     whole = matmul(q, inner)
     if g_q is not None:
         whole = g_q + whole
-    return adjoint(triangular_solve(r, adjoint(whole), lower=False, unit_diagonal=False))
+    return adjoint(triangular(r, adjoint(whole), lower=False))
 
 
 qr_of = define(

@@ -118,19 +118,37 @@ def solve(a: Any, b: Any) -> Any:
     return solve_of(as_array(a), as_array(b))
 
 
+BLOCK = 64
+"""Rows that are solved for together: what they cost beside the matrix products is little."""
+
+
 def _triangular_text(attributes: Mapping[str, Any]) -> Spelling:
-    half = "np.tril" if attributes["lower"] else "np.triu"
-    if not attributes["unit_diagonal"]:
-        return spell(f"np.linalg.solve({half}(a), b)")
-    strict = f"{half}(a, {-1 if attributes['lower'] else 1})"
-    return spell(f"np.linalg.solve({strict} + np.eye(a.shape[-1], dtype=a.dtype), b)")
+    """Substitution by blocks of rows: NumPy has none, and its `solve` factorizes what it gets."""
+    lower, dots = attributes["lower"], "..., " if attributes["batch"] else ""
+    half, last = ("np.tril" if lower else "np.triu"), ", :" if attributes["batch"] else ""
+    rows = f"i : i + {BLOCK}"
+    block = f"{half}(a[{dots}{rows}, {rows}])"
+    if attributes["unit_diagonal"]:
+        length = f"len(a[i : i + {BLOCK}])" if not dots else f"a[{dots}{rows}, :].shape[-2]"
+        block = f"{block[:-1]}, {-1 if lower else 1}) + np.eye({length}, dtype=a.dtype)"
+    known = ":i" if lower else f"i + {BLOCK} :"
+    length = "len(a)" if not dots else "a.shape[-1]"
+    blocks = (
+        f"0, {length}, {BLOCK}" if lower else f"({length} - 1) // {BLOCK} * {BLOCK}, -1, -{BLOCK}"
+    )
+    left = f"b[{dots}{rows}{last}] - a[{dots}{rows}, {known}] @ out[{dots}{known}{last}]"
+    return spell(
+        "out = np.empty(b.shape, np.result_type(a, b, 1.0))\n"
+        f"for i in range({blocks}):\n"
+        f"    out[{dots}{rows}{last}] = np.linalg.solve({block}, {left})"
+    )
 
 
 def _triangular_vjp(
-    ct: Any, y: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool
+    ct: Any, y: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool, batch: bool
 ) -> tuple[Any, Any]:
     """As of `solve`; what is not read of `a` gets 0."""
-    ct_b = triangular_solve(matrix_transpose(a), ct, lower=not lower, unit_diagonal=unit_diagonal)
+    ct_b = triangular(matrix_transpose(a), ct, not lower, unit_diagonal)
     triangle = lower_triangle if lower else upper_triangle
     strict = (-1 if lower else 1) if unit_diagonal else 0
     return triangle(-_against(ct_b, y), k=strict), ct_b
@@ -143,10 +161,17 @@ triangular_solve: OpRecord = define(
     operands="a b",
     infer=_solved_type("solve_triangular"),
     vjp=_triangular_vjp,
-    attributes={"lower": False, "unit_diagonal": False},
+    attributes={"lower": False, "unit_diagonal": False, "batch": False},
     domain="invertible",
     doc="x with a @ x = b, of a one triangle; b is a vector for one matrix, else has its batch.",
 )
+
+
+def triangular(a: Any, b: Any, lower: bool, unit_diagonal: bool = False) -> Any:
+    """The record, which is written in another way for batches."""
+    how = {"lower": lower, "unit_diagonal": unit_diagonal, "batch": ndim_of(a) > 2}
+    return triangular_solve(a, b, **how)
+
 
 TRANS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -163,20 +188,20 @@ def solve_triangular(
     unit_diagonal
         Whether the diagonal is taken for ones, whatever stands there.
 
-    In NumPy source it is ``np.linalg.solve`` of the triangle; in JAX source the triangular solve.
+    In NumPy source it is a loop over blocks of rows; in JAX source JAX's own triangular solve.
     """
     if trans not in TRANS:
         raise ArgumentError(f'solve_triangular: trans={trans!r} is none of 0, 1, 2, "N", "T", "C"')
     a, b = as_array(a), as_array(b)
     if TRANS[trans]:
         a, lower = adjoint(a) if TRANS[trans] == 2 else matrix_transpose(a), not lower
-    attributes = {"lower": bool(lower), "unit_diagonal": bool(unit_diagonal)}
+    how = (bool(lower), bool(unit_diagonal))
     if ndim_of(b) == 1 and ndim_of(a) > 2:
-        return squeeze(_batched_triangular(a, expand_dims(b, -1), attributes), -1)
-    return _batched_triangular(a, b, attributes)
+        return squeeze(_of_one_batch(a, expand_dims(b, -1), *how), -1)
+    return _of_one_batch(a, b, *how)
 
 
-def _batched_triangular(a: Any, b: Any, attributes: Mapping[str, Any]) -> Any:
+def _of_one_batch(a: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
     """The record, whose operands have the same batch."""
     of_a, of_b = shape_of(a), shape_of(b)
     if ndim_of(b) > 1 and of_a[:-2] != of_b[:-2]:
@@ -184,7 +209,7 @@ def _batched_triangular(a: Any, b: Any, attributes: Mapping[str, Any]) -> Any:
         like = a if type(a) in HANDLERS else b
         a = apply_in(like, broadcast_to_shape, {"shape": (*batch, *of_a[-2:])}, a)
         b = apply_in(like, broadcast_to_shape, {"shape": (*batch, *of_b[-2:])}, b)
-    return triangular_solve(a, b, **attributes)
+    return triangular(a, b, lower, unit_diagonal)
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
