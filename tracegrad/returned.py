@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Origin, Value
-from codegen.types import is_inexact
+from codegen.types import is_inexact, kind
 from tracegrad.errors import ArgumentError, NonScalarError
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.tensor import Tensor
@@ -121,6 +121,12 @@ def outputs_of(
         if not is_inexact(outputs[0].type.dtype):
             raise NonScalarError(
                 f"{name} returns {outputs[0].type.dtype}; a gradient needs a floating-point value"
+            )
+        if kind(outputs[0].type.dtype) == "complex":
+            raise NonScalarError(
+                f"{name} returns a complex number; a gradient needs a real one: take .real, .imag "
+                "or abs of it, or for the derivative of a holomorphic function "
+                "tg.vjp(f, z)[1](1.0)"
             )
     return tuple(outputs), Result(spec, tuple(shown))
 
