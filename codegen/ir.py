@@ -48,7 +48,8 @@ class Op:
 
     `operands` are the names used in the spellings; a last name with a star takes any number.
     `attributes` maps each attribute to its default (`...` for none). `identities` are ``(position,
-    number)``: the operand at `position` may be dropped when it is that number.
+    number)``: the operand at `position` may be dropped when it is that number. `results` are what
+    variables are called that hold several results.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Op:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     traits: frozenset[Trait] = frozenset()
     identities: tuple[tuple[int, Number], ...] = ()
+    results: tuple[str, ...] = ()
 
     def spelled(self, target: str, attributes: Mapping[str, Any]) -> Spelling:
         """The spelling in `target` for these attributes."""

@@ -1041,6 +1041,74 @@ def complex_phase(np):
     return loss
 
 
+# -- linear algebra and spectra -----------------------------------------------------------------
+
+
+@program(
+    lambda draw, n=5: (
+        0.3 * draw.number(),
+        0.3 * draw.number(),
+        numpy.sort(3.0 * draw(n)),
+        draw(n),
+    ),
+    dict(n=1),
+    dict(n=7),
+    argnums=(0, 1),
+)
+def gaussian_process(np):
+    def loss(log_length, log_noise, x, y):
+        gap = (x[:, None] - x) / np.exp(log_length)
+        k = np.exp(-0.5 * gap**2) + np.exp(log_noise) * np.eye(len(x))
+        factor = np.linalg.cholesky(k)
+        alpha = np.linalg.solve(factor, y)
+        return 0.5 * alpha @ alpha + np.sum(np.log(np.diagonal(factor)))
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(3), draw(3, 3), draw(n, 3)), dict(n=1), argnums=(0, 1))
+def gaussian_density(np):
+    def loss(mean, root, x):
+        covariance = root @ root.T + 0.5 * np.eye(3)
+        d = x - mean
+        distance = np.sum(d * np.linalg.solve(covariance, d.T).T, axis=1)
+        sign, log_volume = np.linalg.slogdet(covariance)
+        return np.mean(0.5 * distance) + 0.5 * sign * log_volume
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n, n), draw(n)), dict(n=2), dict(n=3), argnums=(0, 1))
+def function_of_a_matrix(np):
+    def loss(x, v):
+        w, q = np.linalg.eigh(x @ x.T + np.diag(np.arange(1.0, len(v) + 1)))
+        return v @ ((q * np.sqrt(w)) @ q.T @ v) + np.linalg.det(x) * np.trace(
+            np.linalg.inv(x @ x.T)
+        )
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n, 3), draw(n)), dict(n=3), argnums=(0, 1))
+def main_directions(np):
+    def loss(x, y):
+        u, s, vh = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+        plane = u[:, :2] @ (u[:, :2].T @ y)
+        return np.sum(plane**2) + np.sum(np.log(s[:2])) + np.sum(np.abs(vh[0]))
+
+    return loss
+
+
+@program(lambda draw, n=8: (draw(n), draw.positive(5)), dict(n=8), argnums=(0, 1))
+def spectral_filter(np):
+    def loss(signal, gain):
+        spectrum = np.fft.rfft(signal) * gain
+        smooth = np.fft.irfft(spectrum)
+        return np.sum((smooth - signal) ** 2) + np.sum(np.abs(np.fft.fft2(np.outer(smooth, gain))))
+
+    return loss
+
+
 # -- filling arrays -----------------------------------------------------------------------------
 
 

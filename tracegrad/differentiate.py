@@ -153,7 +153,7 @@ def _apply_rule(
         results = results[0]
     else:
         ct = tuple(
-            ct.settled() if ct is not None else None if op.opaque else zeros_of(y)
+            ct.settled() if ct is not None else None if op.opaque or op.partial else zeros_of(y)
             for ct, y in zip(cts, results, strict=True)
         )
     if around is None:

@@ -6,6 +6,8 @@ Each is also the built-in exception that a NumPy or PyTorch user would expect (`
 
 from __future__ import annotations
 
+from numpy.linalg import LinAlgError
+
 
 class TracegradError(Exception):
     """The root of all errors that tracegrad raises on purpose."""
@@ -13,6 +15,13 @@ class TracegradError(Exception):
 
 class ShapeError(TracegradError, ValueError):
     """Shapes that an operation cannot take; the message names them, and the user's line."""
+
+
+class SingularError(TracegradError, LinAlgError):
+    """A matrix that a decomposition cannot take: singular, not positive definite, no convergence.
+
+    As NumPy's it is a `numpy.linalg.LinAlgError`, which ``except`` clauses name.
+    """
 
 
 class DTypeError(TracegradError, TypeError):

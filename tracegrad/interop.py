@@ -115,9 +115,6 @@ def _along_axis(
 
 # -- functions ----------------------------------------------------------------------------------
 
-OF_LINALG = ("matmul", "matrix_transpose", "norm", "outer", "tensordot", "vecdot", "vector_norm")
-"""Functions of ``np.linalg`` that are the same in the main namespace."""
-
 LOOKS: dict[str, Callable[..., Any]] = {
     "iscomplexobj": lambda x: x.dtype.kind == "c",
     "isrealobj": lambda x: x.dtype.kind != "c",
@@ -147,8 +144,6 @@ def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
         return LOOKS.get(name) or getattr(namespace, name, None)
     scope = sys.modules.get(f"tracegrad.{module}")
     function: Callable[..., Any] | None = getattr(scope, name, None)
-    if function is None and module == "linalg" and name in OF_LINALG:
-        function = getattr(namespace, name, None)
     return function
 
 

@@ -39,6 +39,7 @@ from tracegrad.ops.elementwise import *
 from tracegrad.ops.indexing import *  # type: ignore[assignment]  # `where` of one argument too
 from tracegrad.ops.joining import *
 from tracegrad.ops.linear import *
+from tracegrad.ops.matrix_norms import norm
 from tracegrad.ops.nan import *
 from tracegrad.ops.norms import *
 from tracegrad.ops.padding import *

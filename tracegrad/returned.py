@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Origin, Value
-from codegen.types import is_inexact
+from codegen.types import is_inexact, kind
 from tracegrad.dispatch import dtype_of
 from tracegrad.errors import ArgumentError, NonScalarError
 from tracegrad.signature import Arguments, Leaf
@@ -106,6 +106,11 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
     dtype = dtype_of(main)
     if not is_inexact(dtype):
         raise NonScalarError(f"{name} returns {dtype}; a gradient needs a floating-point value")
+    if kind(dtype) == "complex":
+        raise NonScalarError(
+            f"{name} returns a complex number; a gradient needs a real one: take .real, .imag or "
+            "abs of it, or for the derivative of a holomorphic function tg.vjp(f, z)[1](1.0)"
+        )
 
 
 def outputs_of(

@@ -14,7 +14,7 @@ from codegen import sizes as sz
 from codegen.ir import Call, Op, Value, dims_of
 from codegen.rewrite import Rewriter, Rule
 from codegen.types import kind
-from tracegrad.ops import creation, elementwise, reductions, shape
+from tracegrad.ops import creation, determinants, elementwise, reductions, shape
 from tracegrad.ops.rules import axes_of
 
 
@@ -191,6 +191,12 @@ def same_value(r: Rewriter, call: Call) -> Value | None:
     return call.operands[0]
 
 
+@on(determinants.cofactors_of)
+def computed_value(r: Rewriter, call: Call) -> Value | None:
+    """A value that was given a derivative of its own is that value to a program."""
+    return call.operands[1]
+
+
 @on(creation.full_of)
 def full_of_nothing(r: Rewriter, call: Call) -> Value | None:
     """full((), 0.0) -> 0.0."""
@@ -215,5 +221,6 @@ RULES: tuple[Rule, ...] = (
     same_dtype,
     number_times_one,
     same_value,
+    computed_value,
     full_of_nothing,
 )

@@ -35,6 +35,7 @@ from tracegrad.errors import (
     DTypeError,
     GradientError,
     ShapeError,
+    SingularError,
     TracegradError,
 )
 from tracegrad.ops.record import TABLE
@@ -566,12 +567,13 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
     if isinstance(error, TracegradError):
         return error
     message = str(error)
+    singular = isinstance(error, np.linalg.LinAlgError)
     if not isinstance(error, CodegenError):
         try:  # the type rule says it better than NumPy
             types = [array_type(np.asarray(getattr(x, "_array", x))) for x in operands]
             op.infer(Sizes(), *types, **attributes)
         except CodegenError as better:
-            message = str(better)
+            message, singular = str(better), False
         except Exception:
             pass  # the type rule is no wiser: NumPy's words stand
     if not message.startswith(op.name):
@@ -581,6 +583,8 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
         message += f"\n  at {where.file}:{where.line}  {where.text}"
     if isinstance(error, IndexError):
         return IndexError(message)
+    if singular:
+        return SingularError(message)
     if isinstance(error, CodegenError | ValueError):
         return ShapeError(message)
     return DTypeError(message)

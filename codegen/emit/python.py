@@ -393,8 +393,11 @@ class _Emitter:
             self._bind(call, [f"{targets} = {shown.fragment.text}"], shown.reads)
             return
         holes, reads = self._holes(call, spelling)
+        counters = {name: self.names.wish(name) for name in spelling.counters}
+        holes |= {name: Fragment(own) for name, own in counters.items()}
         lines = spelling.render_statements({**holes, "out": Fragment("{}")})
         self._bind(call, lines, reads)
+        self.names.used.difference_update(counters.values())
 
     def _overwrites(self, call: Call) -> str | None:
         """The variable whose memory this call takes over, if it may and reads well."""
@@ -590,8 +593,9 @@ class _Emitter:
         keep = reads if len(lines) > 1 else frozenset()
         spelled = self._spelling(call)
         names: list[str] = []
-        for result in call.results:
-            names.append(self._name(result, call.op, spelled, keep.union(names)))
+        stems = call.op.results or (call.op.name,) * len(call.results)
+        for result, stem in zip(call.results, stems, strict=True):
+            names.append(self._name(result, call.op, stem, spelled, keep.union(names)))
         for result, name in zip(call.results, names, strict=True):
             if result in self.anchors:
                 self.names.reserved.add(name)
@@ -605,7 +609,9 @@ class _Emitter:
         self.owner[name] = value
         self.shown[value] = _Shown(Fragment(name), shares | {name}, True)
 
-    def _name(self, value: Value, op: Op, spelled: Spelling, keep: frozenset[str]) -> str:
+    def _name(
+        self, value: Value, op: Op, usual: str, spelled: Spelling, keep: frozenset[str]
+    ) -> str:
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
             stem = self.wish[value]
@@ -618,7 +624,7 @@ class _Emitter:
             stem = "n"
         else:
             bare = spelled.infix is not None or Trait.VIEW in op.traits
-            stem = "t" if bare or spelled.text[0] in "-+~" else op.name
+            stem = "t" if bare or spelled.text[0] in "-+~" else usual
         return self.names.wish(stem, self._free_names() - keep)
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:

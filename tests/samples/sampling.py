@@ -179,6 +179,12 @@ CLOSE: dict[str, Callable[..., Any]] = {}
 TOGETHER = {"cumprod_pullback": "its operands are computed from one another"}
 """Ops whose derivative holds only where they are used, and why: tested through their users."""
 
+PHASE_FREE: set[str] = set()
+"""Ops that leave the phases of complex results free, so that differences of these say nothing."""
+
+HERMITIAN = ("hermitian", "positive_definite")
+"""Domains of ops that read one triangle and are derived as functions of Hermitian matrices."""
+
 REFERENCES["astype"] = lambda x, dtype: x.astype(dtype)
 REFERENCES["sinc"] = lambda x, order: np.sinc(x)  # its derivatives are of the next orders
 REFERENCES["number_base_power"] = lambda x, base: base**x

@@ -319,6 +319,11 @@ def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
                 f"backward() of a Tensor of shape {np.shape(array)} needs its cotangent: "
                 "pass gradient=..., or reduce it to one number with .sum() or .mean()"
             )
+        if tensor.is_complex():
+            raise NonScalarError(
+                f"a {tensor.dtype} number has no gradient of its own, only real ones have: take "
+                ".real, .imag or abs() of it, or pass gradient=..."
+            )
         one = tensor.dtype.type(1.0)
         ones = np.full(np.shape(array), one) if np.ndim(array) else one
         return move(ones, tensor.device)

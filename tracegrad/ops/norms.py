@@ -1,4 +1,4 @@
-"""Arrays enter, their lengths leave: norms of vectors and matrices."""
+"""Vectors enter, their lengths leave; those of matrices stand in `matrix_norms`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from codegen.spelling import Spelling, spell
 from tracegrad.dispatch import dtype_of, ndim_of
-from tracegrad.errors import ArgumentError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import synonyms
 from tracegrad.ops.elementwise import (
@@ -33,10 +32,6 @@ from tracegrad.ops.rules import (
     float_like,
     real_part,
     reduced,
-)
-from tracegrad.ops.shape import (
-    one_axis,
-    squeeze_axes,
 )
 
 
@@ -88,30 +83,4 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: float = 2
     return _where(total == 0, 0.0 if ord > 0 else INFINITY, root)
 
 
-@synonyms
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """A norm as ``np.linalg.norm``: of vectors along one axis, of matrices along two."""
-    x = as_inexact(x)
-    ndim = ndim_of(x)
-    if axis is None and (ord is None or ndim == 1):
-        return vector_norm(x, None, keepdims, 2 if ord is None else ord)
-    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(one_axis(a, ndim) for a in axes)
-    if len(axes) == 1:
-        return vector_norm(x, axes[0], keepdims, 2 if ord is None else ord)
-    if len(axes) != 2:
-        raise ArgumentError(f"norm: a vector has one axis and a matrix two, not {len(axes)}")
-    if ord in (None, "fro"):
-        return vector_norm(x, axes, keepdims)
-    if ord not in (1, -1, INFINITY, -INFINITY):
-        raise ArgumentError(f"norm: ord={ord!r} of a matrix needs its singular values (svdvals)")
-    along, over = axes if ord in (1, -1) else axes[::-1]
-    sums = sum(absolute(x), along, keepdims=True)
-    largest = (max if ord > 0 else min)(sums, over, keepdims=True)
-    return largest if keepdims else squeeze_axes(largest, axis=tuple(sorted(axes)))
-
-
-__all__ = [
-    "norm",
-    "vector_norm",
-]
+__all__ = ["vector_norm"]

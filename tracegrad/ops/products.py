@@ -80,7 +80,7 @@ exclusive_prod = define(
 )
 
 
-def _others(x: Any, axes: tuple[int, ...]) -> Any:
+def products_of_others(x: Any, axes: tuple[int, ...]) -> Any:
     """For each element the product of all others over these axes."""
     ndim = ndim_of(x)
     order = (*axes, *(i for i in range(ndim) if i not in axes))
@@ -98,7 +98,7 @@ def _prod_vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     axes = axes_of(axis, ndim_of(x))
     if not axes:
         return (ct,)
-    return (restore(ct, axis, keepdims, ndim_of(x)) * _others(x, axes),)
+    return (restore(ct, axis, keepdims, ndim_of(x)) * products_of_others(x, axes),)
 
 
 prod_over = reducer("prod", reduction(sum_dtype), _prod_vjp)

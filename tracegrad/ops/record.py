@@ -36,6 +36,7 @@ class OpRecord(Op):
     differentiable: bool = True
     doc: str = ""
     opaque: bool = False  # runs the user's own Python: never staged
+    partial: bool = False  # several results, and the rule takes None for those without a cotangent
     domain: str = "real"  # where random samples for tests come from
     _kernels: dict[Spelling, Callable[..., Any]] = field(default_factory=dict)
 
@@ -72,6 +73,8 @@ def define(
     traits: tuple[Trait, ...] = (),
     identities: tuple[tuple[int, Any], ...] = (),
     differentiable: bool | None = None,
+    results: str = "",
+    partial: bool = False,
     domain: str = "real",
     doc: str = "",
 ) -> OpRecord:
@@ -90,6 +93,11 @@ def define(
     differentiable
         False for ops whose derivative is zero wherever it exists (comparisons, rounding): their
         operands get no cotangent. Default: True when there is a `vjp`.
+    results
+        What variables are called that hold its several results.
+    partial
+        For an op with several results: True when its rule takes None as the cotangent of a result
+        that nothing depends on, instead of zeros.
     domain
         Where test samples come from: see `tracegrad.ops.samples`.
     """
@@ -106,6 +114,8 @@ def define(
         differentiable=vjp is not None if differentiable is None else differentiable,
         doc=doc,
         domain=domain,
+        results=tuple(results.split()),
+        partial=partial,
     )
     if name in TABLE:
         raise ValueError(f"two ops named {name!r}")

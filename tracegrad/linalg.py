@@ -1,0 +1,92 @@
+"""Arrays of matrices enter, what ``np.linalg`` computes of them leaves: ``tg.linalg``.
+
+The names and arguments of NumPy and of the array API standard's extension, and `solve_triangular`.
+``np.linalg.f(tensor)`` finds its counterpart here. Every function takes batches of matrices along
+the last two axes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.linalg import LinAlgError
+
+from tracegrad.dispatch import ndim_of
+from tracegrad.errors import ShapeError
+from tracegrad.ops import linear
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.decompositions import *
+from tracegrad.ops.determinants import *
+from tracegrad.ops.least_squares import *
+from tracegrad.ops.linear import matmul, outer, vecdot
+from tracegrad.ops.matrix_norms import *
+from tracegrad.ops.matrix_products import *
+from tracegrad.ops.norms import vector_norm
+from tracegrad.ops.shape import matrix_transpose
+from tracegrad.ops.solving import *
+
+# ruff: noqa: F403, F405
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross products of vectors of 3 components along `axis`."""
+    return linear.cross(x1, x2, axis=axis)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """A diagonal of the matrices along the last two axes, as the last axis."""
+    return linear.diagonal(x, offset, *_last_two("diagonal", x))
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """Sums of products over `axes`: a number (last of `x1`, first of `x2`) or a list for each."""
+    return linear.tensordot(x1, x2, axes)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sum of a diagonal of the matrices along the last two axes."""
+    return linear.trace(x, offset, *_last_two("trace", x), dtype=dtype)
+
+
+def _last_two(name: str, x: Any) -> tuple[int, int]:
+    ndim = ndim_of(as_array(x))
+    if ndim < 2:
+        raise ShapeError(f"{name}: a matrix has two axes, this array has {ndim}")
+    return ndim - 2, ndim - 1
+
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

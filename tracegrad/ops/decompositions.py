@@ -1,0 +1,466 @@
+"""Matrices enter, their factors leave: Cholesky, eigenvalues, singular values, QR.
+
+Batches are all axes but the last two. Derivatives exist where the factors are smooth; what is done
+where eigenvalues or singular values coincide is said at `tracegrad.ops.matrices.over_gaps`.
+
+References: Giles 2008, Collected matrix derivative results for forward and reverse mode AD; Murray
+2016, Differentiation of the Cholesky decomposition; Seeger et al. 2017, Auto-differentiating linear
+algebra; Walter and Lehmann 2012, Algorithmic differentiation of linear algebra functions; Boeddeker
+et al. 2017, On the computation of complex-valued gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from codegen.sizes import Sizes
+from codegen.types import ArrayType
+from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.errors import ArgumentError, NotDifferentiableError
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.elementwise import (
+    absolute,
+    imag,
+    is_complex,
+    logical_and,
+    real,
+    sign_of,
+    where,
+)
+from tracegrad.ops.indexing import getitem
+from tracegrad.ops.joining import concatenate
+from tracegrad.ops.linear import lower_triangle, matmul, upper_triangle
+from tracegrad.ops.matrices import (
+    adjoint,
+    columns_times,
+    complex_dtype,
+    computed_dtype,
+    conjugated,
+    hermitian_from,
+    identity_mask,
+    matrix_axes,
+    on_diagonal,
+    over_gaps,
+    real_dtype,
+    smaller,
+    square_axes,
+)
+from tracegrad.ops.padding import pad
+from tracegrad.ops.products import cumsum_along
+from tracegrad.ops.record import define
+from tracegrad.ops.reductions import max, sum_over
+from tracegrad.ops.shape import expand_dims, matrix_transpose
+from tracegrad.ops.solving import solve_of, triangular
+
+_ONE = np.eye(1)
+EighResult: Any = type(np.linalg.eigh(_ONE))
+EigResult: Any = type(np.linalg.eig(_ONE))
+QRResult: Any = type(np.linalg.qr(_ONE))
+SVDResult: Any = type(np.linalg.svd(_ONE))
+
+# -- Cholesky -----------------------------------------------------------------------------------
+
+
+def _cholesky_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
+    """Half of ``inv(L)^H P inv(L)``, P Hermitian with the lower triangle of ``L^H g``."""
+    upper = adjoint(y)
+    inner = matmul(upper, conjugated(ct))
+    inner = hermitian_from(lower_triangle(inner, k=0), lower_triangle(inner, k=-1))
+    half = triangular(upper, inner, lower=False)
+    return (conjugated(0.5 * triangular(upper, adjoint(half), lower=False)),)
+
+
+def _square_type(name: str) -> Any:
+    def infer(sizes: Sizes, x: ArrayType) -> ArrayType:
+        square_axes(name, sizes, x)
+        return ArrayType(computed_dtype(name, x), x.shape)
+
+    return infer
+
+
+cholesky_of = define(
+    "cholesky",
+    "np.linalg.cholesky(x)",
+    jax="jnp.linalg.cholesky(x, symmetrize_input=False)",
+    infer=_square_type("cholesky"),
+    vjp=_cholesky_vjp,
+    domain="positive_definite",
+    doc="Lower triangular L with L @ L^H = x, of which the lower triangle is read.",
+)
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """The lower triangular L with ``L @ L.conj().T == a`` (`upper`: its conjugate transpose).
+
+    `a` is Hermitian and positive definite; of its two triangles one is read, and the gradient is
+    Hermitian, that of a function of Hermitian matrices. Raises `numpy.linalg.LinAlgError` where a
+    matrix is not positive definite.
+
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.grad(lambda a: tg.linalg.cholesky(a)[0, 0])(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    array([[0.25, 0.  ],
+           [0.  , 0.  ]])
+    """
+    a = as_array(a)
+    return adjoint(cholesky_of(adjoint(a))) if upper else cholesky_of(a)
+
+
+# -- eigenvalues of Hermitian matrices ----------------------------------------------------------
+
+
+def _eigh_type(sizes: Sizes, x: ArrayType, UPLO: str) -> tuple[ArrayType, ArrayType]:
+    batch, n = square_axes("eigh", sizes, x)
+    dtype = computed_dtype("eigh", x)
+    return ArrayType(real_dtype(dtype), (*batch, n)), ArrayType(dtype, (*batch, n, n))
+
+
+def _eigh_vjp(cts: Any, ys: Any, x: Any, UPLO: str) -> tuple[Any]:
+    """``V (diag(g_w) + K / gaps) V^H``, K the anti-Hermitian part of ``V^H g_v``."""
+    (ct_w, ct_v), (w, v) = cts, ys
+    if ct_v is None:
+        return (conjugated(matmul(columns_times(v, ct_w), adjoint(v))),)
+    turn = matmul(adjoint(v), conjugated(ct_v))
+    part = 0.5 * (turn - adjoint(turn))
+    gap = expand_dims(w, -2) - expand_dims(w, -1)
+    phases = identity_mask(gap) if is_complex(v) else None  # free: vectors of length 1 remain
+    inner = matmul(v, over_gaps(part, gap, w, turn, phases))
+    if ct_w is not None:
+        inner = inner + columns_times(v, ct_w)
+    return (conjugated(matmul(inner, adjoint(v))),)
+
+
+eigh_of = define(
+    "eigh",
+    "np.linalg.eigh(x, UPLO=UPLO)",
+    jax="jnp.linalg.eigh(x, UPLO, symmetrize_input=False)",
+    infer=_eigh_type,
+    vjp=_eigh_vjp,
+    attributes={"UPLO": "L"},
+    results="w v",
+    partial=True,
+    domain="hermitian",
+    doc="Eigenvalues in ascending order and eigenvectors, the columns, of a Hermitian matrix.",
+)
+
+
+def _eigvalsh_vjp(ct: Any, y: Any, x: Any, UPLO: str) -> tuple[Any]:
+    _, v = eigh_of(x, UPLO=UPLO)
+    return (conjugated(matmul(columns_times(v, ct), adjoint(v))),)
+
+
+eigvalsh_of = define(
+    "eigvalsh",
+    "np.linalg.eigvalsh(x, UPLO=UPLO)",
+    jax="jnp.linalg.eigh(x, UPLO, symmetrize_input=False)[0]",
+    infer=lambda sizes, x, UPLO: _eigh_type(sizes, x, UPLO)[0],
+    vjp=_eigvalsh_vjp,
+    attributes={"UPLO": "L"},
+    domain="hermitian",
+    doc="The eigenvalues of a Hermitian matrix in ascending order.",
+)
+
+
+def _triangle(UPLO: str) -> str:
+    if UPLO not in ("L", "U", "l", "u"):
+        raise ArgumentError(f'UPLO={UPLO!r}: the triangle that is read is "L" or "U"')
+    return UPLO.upper()
+
+
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues (ascending) and eigenvectors (columns) of Hermitian matrices.
+
+    One triangle of `a` is read, and the gradient is Hermitian. An eigenvalue that repeats leaves
+    its eigenvectors free within their space: functions that do not depend on that choice (sums over
+    all of them, projections onto the space) have the gradient that mathematics says, of others the
+    gradient is infinite. What no rule can tell from the factors alone: of a matrix function ``v *
+    f(w) @ v.T`` at a repeated eigenvalue the share of ``f'`` within the space is missing; write it
+    without eigenvectors where eigenvalues repeat (`matrix_power`, `inv`, `cholesky`). The phase of
+    complex eigenvectors is free as well: a function must not depend on it.
+    """
+    return EighResult(*eigh_of(as_array(a), UPLO=_triangle(UPLO)))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of Hermitian matrices in ascending order.
+
+    The gradient of an eigenvalue that repeats is that of one of its directions; functions that
+    treat equal eigenvalues alike have the gradient that mathematics says.
+    """
+    return eigvalsh_of(as_array(a), UPLO=_triangle(UPLO))
+
+
+# -- eigenvalues of general matrices ------------------------------------------------------------
+
+
+def _eig_type(sizes: Sizes, x: ArrayType) -> tuple[ArrayType, ArrayType]:
+    batch, n = square_axes("eig", sizes, x)
+    dtype = complex_dtype(computed_dtype("eig", x))
+    return ArrayType(dtype, (*batch, n)), ArrayType(dtype, (*batch, n, n))
+
+
+def _eig_vjp(cts: Any, ys: Any, x: Any) -> tuple[Any]:
+    """``inv(V)^T (diag(ct_w) + V^T ct_v / gaps) V^T`` for vectors as LAPACK scales them.
+
+    Their length is 1 and their largest component is real: what `ct_v` says of length and phase
+    comes back through the other components.
+    """
+    (ct_w, ct_v), (w, v) = cts, ys
+    right = matrix_transpose(v)
+    if ct_v is None:
+        return (solve_of(right, expand_dims(ct_w, -1) * right),)
+    along = sum_over(ct_v * v, axis=ndim_of(v) - 2, keepdims=True)
+    size, down = absolute(v), ndim_of(v) - 2
+    largest = size == max(size, axis=down, keepdims=True, initial=0.0)
+    largest = logical_and(largest, cumsum_along(largest, axis=down) == 1)
+    turned = where(largest, 1j * imag(along) / where(largest, v, 1.0), 0.0)
+    turn = matmul(right, ct_v - real(along) * conjugated(v) - turned)
+    gap = expand_dims(w, -2) - expand_dims(w, -1)
+    inner = over_gaps(turn, gap, w, turn, identity_mask(gap))
+    if ct_w is not None:
+        inner = on_diagonal(ct_w, inner)
+    return (solve_of(right, matmul(inner, right)),)
+
+
+eig_of = define(
+    "eig",
+    "np.linalg.eig(x + 0j)",
+    infer=_eig_type,
+    vjp=_eig_vjp,
+    results="w v",
+    partial=True,
+    domain="square",
+    doc="Eigenvalues and eigenvectors, the columns, of a square matrix: always complex.",
+)
+
+
+def eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors (columns, of length 1, the largest component real).
+
+    Both are complex, also where NumPy gives real ones: whether they are is seen only in the values.
+    The gradient needs eigenvectors that are independent; where eigenvalues repeat, see `eigh`.
+    """
+    return EigResult(*eig_of(as_array(a)))
+
+
+def eigvals(a: Any) -> Any:
+    """The eigenvalues of square matrices, complex, in the order of `eig`."""
+    return eig_of(as_array(a))[0]
+
+
+# -- singular values ----------------------------------------------------------------------------
+
+
+def _svd_type(sizes: Sizes, x: ArrayType, full_matrices: bool) -> tuple[ArrayType, ...]:
+    batch, rows, columns = matrix_axes("svd", x)
+    dtype, k = computed_dtype("svd", x), smaller(sizes, rows, columns)
+    of_u, of_v = (rows, columns) if full_matrices else (k, k)
+    return (
+        ArrayType(dtype, (*batch, rows, of_u)),
+        ArrayType(real_dtype(dtype), (*batch, k)),
+        ArrayType(dtype, (*batch, of_v, columns)),
+    )
+
+
+def _svd_vjp(cts: Any, ys: Any, x: Any, full_matrices: bool) -> tuple[Any]:
+    """``U M V^H``, and what of `g_u` and `g_v` lies outside of the spaces of U and V.
+
+    With A and B the anti-Hermitian parts of ``U^H g_u`` and ``V^H g_v`` is ``M_ij = (A + B)_ij /
+    (s_j - s_i) + (A - B)_ij / (s_j + s_i)``, and the cotangents of the singular values are added to
+    its diagonal.
+    """
+    (ct_u, ct_s, ct_vh), (u, s, vh) = cts, ys
+    rows, columns = _sides(x)
+    if full_matrices and rows != columns:
+        if ct_u is not None or ct_vh is not None:
+            raise NotDifferentiableError(
+                f"svd: of a matrix of shape ({rows}, {columns}) full_matrices=True adds vectors "
+                "that the matrix does not determine: write full_matrices=False"
+            )
+        u, vh = _first(u, -1, s), _first(vh, -2, s)
+    if ct_u is None and ct_vh is None:
+        return (conjugated(matmul(columns_times(u, ct_s), vh)),)
+    g_u = None if ct_u is None else conjugated(ct_u)
+    g_vh = None if ct_vh is None else conjugated(ct_vh)
+    p = None if g_u is None else matmul(adjoint(u), g_u)
+    r = None if g_vh is None else matmul(vh, adjoint(g_vh))
+    left = matmul(u, _turns(p, r, s, is_complex(u)))
+    if ct_s is not None:
+        left = left + columns_times(u, ct_s)
+    if p is not None and _is_more(rows, columns):
+        outside = g_u - matmul(u, p)
+        left = left + over_gaps(outside, expand_dims(s, -2), s, g_u)
+    whole = matmul(left, vh)
+    if r is not None and _is_more(columns, rows):
+        outside = g_vh - matmul(adjoint(r), vh)
+        whole = whole + matmul(u, over_gaps(outside, expand_dims(s, -1), s, g_vh))
+    return (conjugated(whole),)
+
+
+def _sides(x: Any) -> tuple[Any, Any]:
+    """The numbers of rows and columns: equal, or (see `smaller`) known as ints."""
+    rows, columns = shape_of(x)[-2:]
+    return rows, columns
+
+
+def _is_more(a: Any, b: Any) -> bool:
+    return bool(a != b and a > b)
+
+
+def _first(x: Any, axis: int, s: Any) -> Any:
+    """As many columns (axis -1) or rows (-2) as there are singular values."""
+    few = slice(None, shape_of(s)[-1])
+    return getitem(x, (Ellipsis, few) if axis == -1 else (Ellipsis, few, slice(None)))
+
+
+def _turns(p: Any, r: Any, s: Any, phases: bool) -> Any:
+    """How the singular vectors turn, of U by `p`, of V by `r`, in the bases of both."""
+    both = p + r if p is not None and r is not None else r if p is None else p
+    other = p - r if p is not None and r is not None else -r if p is None else p
+    gap = expand_dims(s, -2) - expand_dims(s, -1)
+    free = identity_mask(gap) if phases else None
+    same = over_gaps(0.5 * (both - adjoint(both)), gap, s, both, free)
+    total = expand_dims(s, -2) + expand_dims(s, -1)
+    return same + over_gaps(0.5 * (other - adjoint(other)), total, s, other)
+
+
+svd_of = define(
+    "svd",
+    "np.linalg.svd(x, full_matrices=full_matrices)",
+    infer=_svd_type,
+    vjp=_svd_vjp,
+    attributes={"full_matrices": True},
+    results="u s vh",
+    partial=True,
+    domain="matrix",
+    doc="u, s, vh with u * s @ vh = x: orthonormal columns, descending numbers, orthonormal rows.",
+)
+
+
+def _svdvals_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
+    """As of absolute values, the derivative at 0 is 0."""
+    u, _, vh = svd_of(x, full_matrices=False)
+    return (conjugated(matmul(columns_times(u, ct * sign_of(y)), vh)),)
+
+
+svdvals_of = define(
+    "svdvals",
+    "np.linalg.svd(x, compute_uv=False)",
+    infer=lambda sizes, x: _svd_type(sizes, x, False)[1],
+    vjp=_svdvals_vjp,
+    domain="matrix",
+    doc="The singular values in descending order.",
+)
+
+
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """``(U, S, Vh)`` with ``a == U * S @ Vh``; only S where `compute_uv` is False.
+
+    `hermitian` says no more of `a` and changes nothing. U and Vh of a matrix that is not square
+    have a derivative for ``full_matrices=False``. Singular values that repeat, or are 0, leave
+    their vectors free: functions that do not depend on that choice have their gradient, of others
+    it is infinite; see `eigh`.
+    """
+    a = as_array(a)
+    if not compute_uv:
+        return svdvals_of(a)
+    return SVDResult(*svd_of(a, full_matrices=bool(full_matrices)))
+
+
+def svdvals(x: Any, /) -> Any:
+    """The singular values in descending order; the gradient of one that is 0 is 0."""
+    return svdvals_of(as_array(x))
+
+
+# -- QR -----------------------------------------------------------------------------------------
+
+
+def _qr_type(sizes: Sizes, x: ArrayType, mode: str) -> tuple[ArrayType, ArrayType]:
+    batch, rows, columns = matrix_axes("qr", x)
+    dtype = computed_dtype("qr", x)
+    k = smaller(sizes, rows, columns)
+    k = rows if mode == "complete" else k
+    return ArrayType(dtype, (*batch, rows, k)), ArrayType(dtype, (*batch, k, columns))
+
+
+def _qr_vjp(cts: Any, ys: Any, x: Any, mode: str) -> tuple[Any]:
+    """``(g_q + Q P) inv(R)^H``, P Hermitian with the upper triangle of ``g_r R^H - Q^H g_q``.
+
+    Of a wide matrix these are the first columns; the others are ``Q @ R`` of the others alone.
+    """
+    (ct_q, ct_r), (q, r) = cts, ys
+    rows, columns = _sides(x)
+    tall = _is_more(rows, columns)
+    if tall and mode == "complete":
+        raise NotDifferentiableError(
+            f'qr: of a matrix of shape ({rows}, {columns}) mode="complete" adds columns that the '
+            'matrix does not determine: write mode="reduced"'
+        )
+    g_q = None if ct_q is None else conjugated(ct_q)
+    g_r = None if ct_r is None else conjugated(ct_r)
+    if rows == columns or tall:
+        return (conjugated(_qr_pullback(g_q, g_r, q, r)),)
+    first, rest = (Ellipsis, slice(None, rows)), (Ellipsis, slice(rows, None))
+    g_rest = None
+    if g_r is not None:
+        g_rest = getitem(g_r, rest)
+        through = matmul(getitem(x, rest), adjoint(g_rest))
+        g_q = through if g_q is None else g_q + through
+        g_r = getitem(g_r, first)
+    g_first = _qr_pullback(g_q, g_r, q, getitem(r, first))
+    return (conjugated(_side_by_side(g_first, g_rest, q, x)),)
+
+
+def _side_by_side(g_first: Any, g_rest: Any, q: Any, x: Any) -> Any:
+    """The gradient of the first columns and of the others, which only R depends on."""
+    rows, columns = _sides(x)
+    if g_rest is None:
+        widths = ((0, 0),) * (ndim_of(x) - 1)
+        return pad(g_first, (*widths, (0, columns - rows)))
+    return concatenate([g_first, matmul(q, g_rest)], axis=-1)
+
+
+def _qr_pullback(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
+    parts = []
+    if g_r is not None:
+        parts.append(matmul(g_r, adjoint(r)))
+    if g_q is not None:
+        parts.append(-matmul(adjoint(q), g_q))
+    inner = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    inner = hermitian_from(upper_triangle(inner, k=0), upper_triangle(inner, k=1))
+    whole = matmul(q, inner)
+    if g_q is not None:
+        whole = g_q + whole
+    return adjoint(triangular(r, adjoint(whole), lower=False))
+
+
+qr_of = define(
+    "qr",
+    "np.linalg.qr(x, mode=mode)",
+    infer=_qr_type,
+    vjp=_qr_vjp,
+    attributes={"mode": "reduced"},
+    results="q r",
+    partial=True,
+    domain="matrix",
+    doc="q with orthonormal columns and upper triangular r with q @ r = x.",
+)
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """``(Q, R)`` with ``a == Q @ R``, Q with orthonormal columns and R upper triangular.
+
+    `mode` is "reduced", "complete" (Q square) or "r" (only R). The gradient needs the first
+    columns of `a` to be independent, and of a tall matrix ``mode="reduced"``.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ArgumentError(f'qr: mode={mode!r} is none of "reduced", "complete" and "r"')
+    q, r = qr_of(as_array(a), mode="reduced" if mode == "r" else mode)
+    return r if mode == "r" else QRResult(q, r)
+
+
+__all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]

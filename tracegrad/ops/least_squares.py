@@ -1,0 +1,179 @@
+"""Matrices of any shape and rank enter; pseudoinverses, least squares solutions and ranks leave.
+
+Reference: Golub and Pereyra 1973, The differentiation of pseudo-inverses and nonlinear least
+squares problems whose variables separate. The derivative exists where the rank is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from codegen.sizes import Sizes
+from codegen.spelling import Spelling, spell
+from codegen.types import ArrayType, ShapeError, shape_text
+from tracegrad.dispatch import ndim_of
+from tracegrad.errors import ArgumentError
+from tracegrad.ops.activations import as_inexact
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.decompositions import svdvals_of
+from tracegrad.ops.elementwise import absolute, astype, greater, not_equal, square
+from tracegrad.ops.linear import matmul
+from tracegrad.ops.matrices import adjoint, computed_dtype, conjugated, matrix_axes
+from tracegrad.ops.record import OpRecord, define
+from tracegrad.ops.reductions import any, sum_over
+from tracegrad.ops.shape import expand_dims
+
+# What is relatively smaller counts as 0: NumPy's default, or "auto", which is max(m, n) * eps.
+
+AUTO = "auto"
+
+
+def _cutoff(rcond: Any, name: str) -> Any:
+    if rcond is None:
+        return AUTO
+    if np.ndim(rcond):
+        raise ArgumentError(f"{name}: the cutoff is one number for all matrices")
+    return float(rcond)
+
+
+def _pinv_type(sizes: Sizes, x: ArrayType, rcond: Any) -> ArrayType:
+    batch, rows, columns = matrix_axes("pinv", x)
+    return ArrayType(computed_dtype("pinv", x), (*batch, columns, rows))
+
+
+def _pinv_text(attributes: Mapping[str, Any]) -> Spelling:
+    return spell(f"np.linalg.pinv(x, {'rtol=None' if attributes['rcond'] == AUTO else 'rcond'})")
+
+
+def _pinv_jax(attributes: Mapping[str, Any]) -> Spelling:
+    if attributes["rcond"] != AUTO:
+        return spell("jnp.linalg.pinv(x, rcond)")
+    return spell("jnp.linalg.pinv(x, max(x.shape[-2:]) * jnp.finfo(x.dtype).eps)")
+
+
+def _pinv_vjp(ct: Any, y: Any, x: Any, rcond: Any) -> tuple[Any]:
+    """Through ``dY = -Y dX Y + Y Y^H dX^H (1 - X Y) + (1 - Y X) dX^H Y^H Y``."""
+    g = conjugated(ct)
+    back, g_back = adjoint(y), adjoint(g)
+    first = matmul(matmul(back, g), back)
+    outside = g_back - matmul(x, matmul(y, g_back))  # (1 - X Y) G^H
+    rows = matmul(matmul(outside, y), back)
+    beside = g_back - matmul(matmul(g_back, y), x)  # G^H (1 - Y X)
+    return (conjugated(rows + matmul(back, matmul(y, beside)) - first),)
+
+
+pinv_of: OpRecord = define(
+    "pinv",
+    _pinv_text,
+    jax=_pinv_jax,
+    infer=_pinv_type,
+    vjp=_pinv_vjp,
+    attributes={"rcond": ...},
+    domain="matrix",
+    doc="The pseudoinverse; singular values below rcond times the largest count as 0.",
+)
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = 1e-15) -> Any:
+    """The pseudoinverses of matrices of any shape and rank.
+
+    Singular values below `rcond` (or `rtol`) times the largest count as 0; ``rtol=None`` stands for
+    the larger length times the machine precision. The gradient is that for a constant rank.
+    `hermitian` says no more of `a` and changes nothing.
+    """
+    given = rtol if rcond is None else rcond
+    return pinv_of(as_inexact(a), rcond=_cutoff(given, "pinv"))
+
+
+# -- least squares ------------------------------------------------------------------------------
+
+
+def _lstsq_type(sizes: Sizes, a: ArrayType, b: ArrayType, rcond: Any) -> ArrayType:
+    shown = " and ".join(shape_text(sizes, x.shape) for x in (a, b))
+    if a.ndim != 2 or b.ndim not in (1, 2) or not sizes.same(a.shape[0], b.shape[0]):
+        raise ShapeError(f"lstsq: takes a matrix and as many right-hand sides, not {shown}")
+    return ArrayType(computed_dtype("lstsq", a, b), (a.shape[1], *b.shape[1:]))
+
+
+def _lstsq_vjp(ct: Any, y: Any, a: Any, b: Any, rcond: Any) -> tuple[Any, Any]:
+    """Through ``dx = -P dA x + P P^H dA^H r + (1 - P A) dA^H P^H x``, r what is left of b."""
+    p = pinv_of(a, rcond=AUTO if rcond is None else rcond)
+    g, x = conjugated(ct), y
+    if ndim_of(b) == 1:
+        g, x, b = (expand_dims(v, -1) for v in (g, x, b))
+    back = adjoint(p)
+    g_b = matmul(back, g)
+    left = b - matmul(a, x)
+    g_a = matmul(left, adjoint(matmul(p, g_b))) - matmul(g_b, adjoint(x))
+    beside = adjoint(g) - matmul(adjoint(g_b), a)  # g^H (1 - P A)
+    g_a = g_a + matmul(matmul(back, x), beside)
+    ct_b = conjugated(g_b)
+    return conjugated(g_a), ct_b[:, 0] if ndim_of(ct) == 1 else ct_b
+
+
+lstsq_of = define(
+    "lstsq",
+    "np.linalg.lstsq(a, b, rcond=rcond)[0]",
+    operands="a b",
+    infer=_lstsq_type,
+    vjp=_lstsq_vjp,
+    attributes={"rcond": None},
+    domain="matrix",
+    doc="The shortest x with the least norm of a @ x - b.",
+)
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
+    """``(x, residuals, rank, s)``: the shortest x with the least norm of ``a @ x - b``.
+
+    The residuals are the sums of squares of ``b - a @ x`` for every column (NumPy's are empty where
+    `a` has not full rank or not more rows than columns). The gradient is that for a constant rank.
+    """
+    a, b = as_array(a), as_array(b)
+    x = lstsq_of(a, b, rcond=None if rcond is None else float(rcond))
+    left = absolute(b - matmul(a, x))
+    residuals = sum_over(square(left), axis=0, keepdims=ndim_of(b) == 1)
+    return x, residuals, matrix_rank(a, rtol=rcond), svdvals_of(a)
+
+
+# -- rank ---------------------------------------------------------------------------------------
+
+
+def _rank_type(sizes: Sizes, x: ArrayType, rtol: Any) -> ArrayType:
+    batch, _, _ = matrix_axes("matrix_rank", x)
+    computed_dtype("matrix_rank", x)
+    return ArrayType("int64", batch)
+
+
+rank_of = define(
+    "matrix_rank",
+    "np.linalg.matrix_rank(x, rtol=rtol)",
+    jax="jnp.linalg.matrix_rank(x, rtol=rtol).astype(jnp.int64)",
+    infer=_rank_type,
+    attributes={"rtol": None},
+    differentiable=False,
+    domain="matrix",
+    doc="How many singular values are larger than rtol times the largest.",
+)
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """The number of singular values above `tol`, or above `rtol` times the largest.
+
+    By default `rtol` is the larger length times the machine precision.
+    """
+    a = as_array(A)
+    if tol is not None and rtol is not None:
+        raise ArgumentError("matrix_rank: both tol= and rtol= are given")
+    if ndim_of(a) < 2:
+        return astype(any(not_equal(a, 0)), dtype="int64")
+    if tol is not None:
+        s = svdvals_of(a)
+        return sum_over(greater(s, tol), axis=ndim_of(s) - 1, keepdims=False)
+    return rank_of(a, rtol=None if rtol is None else float(rtol))
+
+
+__all__ = ["lstsq", "matrix_rank", "pinv"]

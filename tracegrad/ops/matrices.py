@@ -1,0 +1,124 @@
+"""Types and values of matrices enter, what the rules of linear algebra share leaves.
+
+Cotangents here and everywhere pair without conjugation: a change dx of x changes the result by
+``real(sum(ct * dx))``. Rules of functions that are not holomorphic (Cholesky, eigenvectors, ...)
+are derived for gradients, which are the conjugates of cotangents: see `conjugated`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from codegen.sizes import Dim, Sizes
+from codegen.types import ArrayType, ShapeError, is_inexact, promote, shape_text
+from tracegrad.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.errors import DTypeError
+from tracegrad.ops.elementwise import absolute, conj, is_complex, logical_and, logical_or, where
+from tracegrad.ops.norms import norm_over
+from tracegrad.ops.products import diagonal_mask
+from tracegrad.ops.shape import expand_dims, matrix_transpose
+
+# -- types --------------------------------------------------------------------------------------
+
+
+def computed_dtype(name: str, *types: ArrayType) -> str:
+    """The dtype in which LAPACK computes: integers become float64; float16 is refused."""
+    dtype, _ = promote(types)
+    if dtype == "float16":
+        raise DTypeError(f"{name}: float16 is too short for linear algebra: use float32")
+    return dtype if is_inexact(dtype) else "float64"
+
+
+def real_dtype(dtype: str) -> str:
+    """The dtype of the parts of a complex number."""
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
+def complex_dtype(dtype: str) -> str:
+    """The complex dtype with parts of this dtype."""
+    return {"float32": "complex64", "float64": "complex128"}.get(dtype, dtype)
+
+
+def matrix_axes(name: str, x: ArrayType) -> tuple[tuple[Dim, ...], Dim, Dim]:
+    """The batch axes, the number of rows and that of columns."""
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: a matrix has two axes or more, not {x.ndim}")
+    return x.shape[:-2], x.shape[-2], x.shape[-1]
+
+
+def square_axes(name: str, sizes: Sizes, x: ArrayType) -> tuple[tuple[Dim, ...], Dim]:
+    """The batch axes and the order of a square matrix; raises for one that is not square."""
+    batch, rows, columns = matrix_axes(name, x)
+    if not sizes.same(rows, columns):
+        raise ShapeError(f"{name}: the matrix is not square: {shape_text(sizes, x.shape)}")
+    return batch, rows
+
+
+def smaller(sizes: Sizes, rows: Dim, columns: Dim) -> Dim:
+    """The smaller of two lengths; where they differ, they are constants from here on."""
+    if sizes.same(rows, columns):
+        return rows
+    return min(sizes.fix(sizes.resolve(rows)), sizes.fix(sizes.resolve(columns)))
+
+
+# -- values -------------------------------------------------------------------------------------
+
+
+def conjugated(x: Any) -> Any:
+    """The conjugate, which of real numbers is the number itself; between cotangent and gradient."""
+    return conj(x) if is_complex(x) else x
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose."""
+    return matrix_transpose(conjugated(x))
+
+
+def columns_times(x: Any, factors: Any) -> Any:
+    """``x @ diag(factors)``."""
+    return x * expand_dims(factors, -2)
+
+
+def identity_mask(x: Any) -> Any:
+    """True on the diagonal of a square matrix like `x`."""
+    rows, columns = shape_of(x)[-2:]
+    return diagonal_mask(x, rows, columns)
+
+
+def on_diagonal(values: Any, elsewhere: Any) -> Any:
+    """A square matrix with a vector on its diagonal."""
+    return where(identity_mask(elsewhere), expand_dims(values, -2), elsewhere)
+
+
+def hermitian_from(triangle: Any, strict: Any) -> Any:
+    """The Hermitian matrix that has this triangle; `strict` is it without its diagonal."""
+    whole = triangle + adjoint(strict)
+    return 0.5 * (whole + adjoint(whole)) if is_complex(whole) else whole
+
+
+def over_gaps(part: Any, gap: Any, spectrum: Any, scale: Any, free: Any = None) -> Any:
+    """``part / gap`` for gaps between eigenvalues (or singular values), some of which may be 0.
+
+    A gap that is nothing but rounding stands for 0. There `part` says how the function would change
+    if other vectors were taken in the common space: where that is 0 (within rounding), as for every
+    function that is well defined, the quotient is 0; else there is no derivative, and it is
+    infinite. `spectrum` are the values, `scale` is what `part` is rounded against, and `free` marks
+    places that are 0 in any case.
+    """
+    eps = float(np.finfo(dtype_of(gap)).eps)
+    near = absolute(gap) <= 64 * eps * _length(spectrum, ndim_of(spectrum) - 1, ndim_of(gap))
+    settled = absolute(part) <= eps**0.5 * _length(scale, ndim_of(scale) - 2, ndim_of(gap))
+    if free is not None:
+        settled = logical_or(settled, free)
+    return part / where(logical_and(near, settled), float("inf"), where(near, 0.0, gap))
+
+
+def _length(x: Any, first: int, ndim: int) -> Any:
+    """The norm over all axes from the first on, as numbers for arrays of so many axes."""
+    if first == 0:
+        return norm_over(x, axis=None, keepdims=False)
+    axes = tuple(range(first, ndim_of(x)))
+    found = norm_over(x, axis=axes[0] if len(axes) == 1 else axes, keepdims=True)
+    return found if ndim_of(found) == ndim else expand_dims(found, -1)
