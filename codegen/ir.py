@@ -47,7 +47,9 @@ class Op:
 
     `operands` are the names used in the spellings; a last name with a star takes any number.
     `attributes` maps each attribute to its default (`...` for none). `identities` are ``(position,
-    number)``: the operand at `position` may be dropped when it is that number.
+    number)``: the operand at `position` may be dropped when it is that number. `needs` says, by
+    target, what the names in its spelling stand for that the target's text does not have anyway: an
+    import, or the text of a function.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Op:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     traits: frozenset[Trait] = frozenset()
     identities: tuple[tuple[int, Number], ...] = ()
+    needs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def spelled(self, target: str, attributes: Mapping[str, Any]) -> Spelling:
         """The spelling in `target` for these attributes."""

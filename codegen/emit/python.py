@@ -67,7 +67,17 @@ class _Emitter:
         self.target = target
         self.sizes = graph.sizes
         frame = graph.frame
-        reserved = {graph.name, "np", "jax", "jnp", "len", *frame.parameters, *frame.captures}
+        self.needs = self._needs()
+        reserved = {
+            graph.name,
+            *self.needs,
+            "np",
+            "jax",
+            "jnp",
+            "len",
+            *frame.parameters,
+            *frame.captures,
+        }
         self.names = Names(reserved)
         self.foreign = self._foreign_names()
         self.writer = Writer()
@@ -93,8 +103,11 @@ class _Emitter:
             indent = " " * (len(line) - len(line.lstrip()) + 4)
             for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
                 writer.comment(part)
-        for line in self.target.imports:
+        for line in (*self.target.imports, *(t for t in self.needs.values() if not is_function(t))):
             writer.line(line)
+        for text in filter(is_function, self.needs.values()):
+            for line in ("", "", *text.splitlines()):
+                writer.line(line)
         writer.line()
         writer.line()
         if self.target.decorator:
@@ -124,6 +137,16 @@ class _Emitter:
         for output in self.graph.outputs:
             left[output] = left.get(output, 0) + 1
         return left
+
+    def _needs(self) -> dict[str, str]:
+        """What the spellings name beside operands and attributes, and the text that makes it."""
+        calls = [node for node in self.graph.nodes if isinstance(node, Call)]
+        found: dict[str, str] = {}
+        for call in calls:
+            for name, text in call.op.needs.get(self.target.name, {}).items():
+                if name in self._spelling(call).uses:
+                    found[name] = text
+        return found
 
     def _foreign_names(self) -> dict[Foreign, str]:
         """A name for each callable of the client's, which no variable takes."""
@@ -562,6 +585,11 @@ class _Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line)
+
+
+def is_function(text: str) -> bool:
+    """Whether what an op needs is the text of a function, not an import."""
+    return text.startswith("def ")
 
 
 def _fill(line: str, names: list[str]) -> str:
