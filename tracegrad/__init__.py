@@ -17,6 +17,7 @@ from tracegrad import (
     errors,
     interop,
     methods,
+    nn,
     optim,
     random,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from codegen.ir import Graph, Origin, Value
 from tracegrad import config
 from tracegrad.differentiate import differentiate
+from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.guards import MISS, entry
 from tracegrad.nested import boxed_leaf, derivative_on_tensors
@@ -308,7 +309,10 @@ class Compiled:
 
         args, kwargs = map_tree(plain, (args, kwargs))
         arguments, target = self._bind(args, kwargs), self._target()
-        found = self._lookup(arguments, target)
+        versions = self._versions.get((arguments.key, target), [])
+        sources = [s for version in versions for s in sources_of(version.program.graph)]
+        with given_back(sources):  # to look is not to call
+            found = self._lookup(arguments, target)
         if found is not None:
             return found[0]
         version = self._make(arguments, target, args if not kwargs else None)

@@ -45,6 +45,7 @@ class Trace:
         self.slots: dict[str, int] = {}
         self.counts: dict[Hashable, Dim] = {}
         self.finished = False
+        self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
 
     # -- what enters ----------------------------------------------------------------------------
@@ -93,6 +94,12 @@ class Trace:
         if isinstance(array, np.ndarray):
             return self.capture(x)
         raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
+
+    def finish(self) -> None:
+        """The run is over; what it drew will be drawn again, by the program."""
+        self.finished = True
+        for source, state in self.drawn_from.values():
+            source.state = state
 
     # -- what happens ---------------------------------------------------------------------------
 

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Check, Constant, Frame, Graph, Origin, Trait, Value
+from codegen.ir import Call, Check, Constant, Frame, Graph, Origin, Value
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from codegen.types import is_inexact, kind
 from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
 from tracegrad.differentiate import differentiate
+from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import IMMUTABLE, Environment, Guard, random_state
 from tracegrad.errors import ArgumentError, NonScalarError, TraceError
 from tracegrad.ops.indexing import INDEXED, constant_items
@@ -90,7 +91,7 @@ class Version:
     def checked(self) -> bool:
         """True when Python looked at a value: the program may refuse a call."""
         return any(
-            isinstance(node, Check) or (isinstance(node, Call) and Trait.EFFECT in node.op.traits)
+            isinstance(node, Check) or (isinstance(node, Call) and node.op.opaque)  # type: ignore[attr-defined]
             for node in self.program.graph.nodes
         )
 
@@ -98,7 +99,10 @@ class Version:
     def run(self) -> Callable[..., Any]:
         """The program's function; it raises a plain LookupError where a look ends differently."""
         run = self.program.run
-        return run.checked if self.target == "jax" and self.checked else run
+        if not self.checked:
+            return run
+        run = run.checked if self.target == "jax" else run
+        return giving_back(run, sources_of(self.program.graph))
 
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether the state, and the lengths of these arrays, are what the trace assumed.
@@ -189,7 +193,7 @@ def run_traced(
         returned = call(rebuilt)
     finally:
         STATE.update(**before)
-    trace.finished = True
+        trace.finish()
     return trace, returned
 
 

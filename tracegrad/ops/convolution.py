@@ -75,7 +75,7 @@ def _padded(attributes: Mapping[str, Any]) -> str:
 
 
 def _windows(attributes: Mapping[str, Any], span: str) -> str:
-    """Statements after which ``out`` is a view of the windows: (batch, channels, *places, *kernel)."""
+    """Statements after which ``out`` views the windows: (batch, channels, *places, *kernel)."""
     stride, dilation = attributes["stride"], attributes["dilation"]
     padded = _padded(attributes)
     view = sliding(range(2, 2 + len(stride)), span, stride, dilation)
