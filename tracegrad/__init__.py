@@ -20,6 +20,7 @@ from tracegrad import (
     nn,
     optim,
     random,
+    special,
 )
 from tracegrad.api import compile, grad, value_and_grad, vjp
 from tracegrad.autograd import inplace

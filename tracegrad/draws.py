@@ -21,6 +21,7 @@ from codegen.spelling import Foreign, spell
 from codegen.types import ArrayType
 from tracegrad.dispatch import apply_in
 from tracegrad.ops.creation import new
+from tracegrad.ops.elementwise import Undefined
 from tracegrad.ops.record import OpRecord
 from tracegrad.state import STATE
 
@@ -45,6 +46,21 @@ def _type(
     return ArrayType(dtype, size)
 
 
+CONTINUOUS = ("standard_gamma", "beta")
+"""Draws whose numbers move with their parameters, by no rule that is known here."""
+
+
+def _vjp(ct: Any, y: Any, *parameters: Any, draw: Any, size: Any, dtype: str) -> tuple[Any, ...]:
+    method = draw.call.method
+    if method not in CONTINUOUS:
+        return (None,) * len(parameters)
+    refused = Undefined(
+        f"{method}: numbers drawn have no derivative in its parameters: pass tg.stop_gradient(...) "
+        "if they are to be constants"
+    )
+    return (refused,) * len(parameters)
+
+
 IO_CALLBACK = (
     "io_callback(partial(draw, size), jax.ShapeDtypeStruct(size, dtype), *parameters, ordered=True)"
 )
@@ -62,7 +78,7 @@ drawn = OpRecord(
             "io_callback": "from jax.experimental import io_callback",
         }
     },
-    differentiable=False,
+    vjp=_vjp,
     doc="Random numbers of this shape; not in the table, for each has a generator of its own.",
 )
 

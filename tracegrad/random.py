@@ -33,7 +33,8 @@ class Generator:
 
     The same seed gives the numbers that ``numpy.random.default_rng(seed)`` gives. Results are
     Tensors; they are differentiable in the parameters that only shift and scale (`normal`,
-    `uniform`, `exponential`, the scale of `gamma`), and constants in all others.
+    `uniform`, `exponential`, the scale of `gamma`). Counts and choices are constant in theirs. In
+    the shapes of `gamma` and `beta` no derivative is known, and asking for it raises.
 
     Examples
     --------

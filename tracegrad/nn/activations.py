@@ -56,7 +56,7 @@ cdf = define(
     vjp=lambda ct, y, x: (ct * (DENSITY * exp(x * x * -0.5)),),
     traits=(Trait.ELEMENTWISE,),
     needs=needs((normal_cdf,)),
-    domain="ordered",
+    domain="floating",
     doc="The distribution function of the normal distribution.",
 )
 

@@ -15,7 +15,7 @@ from tracegrad.ops.elementwise import where
 from tracegrad.ops.padding import pad_with
 from tracegrad.ops.record import define
 from tracegrad.ops.reductions import argmax_over, sum_over
-from tracegrad.ops.shape import expand_axes, length_of, reshape_to, squeeze_axes
+from tracegrad.ops.shape import expand_axes, length_of, one_or_many, reshape_to, squeeze_axes
 from tracegrad.ops.windows import span_of, windows
 
 N = 2
@@ -24,9 +24,10 @@ N = 2
 def _first_max_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
     """The first of equal elements gets the cotangent, as in PyTorch."""
     choices = arange_in(x, shape_of(x)[0])
-    first = argmax_over(x, axis=0, keepdims=False)
-    chosen = expand_axes(choices, axis=tuple(range(1, ndim_of(x)))) == expand_axes(first, axis=0)
-    return (where(chosen, expand_axes(ct, axis=0), 0.0),)
+    if ndim_of(x) > 1:
+        choices = expand_axes(choices, axis=one_or_many(tuple(range(1, ndim_of(x)))))
+    first = argmax_over(x, axis=0, keepdims=True)
+    return (where(choices == first, expand_axes(ct, axis=0), 0.0),)
 
 
 first_max = define(

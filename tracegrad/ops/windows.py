@@ -48,13 +48,13 @@ def add_windows_jax(windows, lengths, stride, dilation):
 
 def take_windows_jax(x, span, stride, dilation):
     """The windows (*kernel, ..., *places) that slide over the last axes."""
-    n = len(span)
-    for axis in range(x.ndim - n, x.ndim):
-        i = axis - x.ndim + n
-        starts = jnp.arange(0, x.shape[axis + i] - span[i] + 1, stride[i])  # noqa: F821
-        offsets = jnp.arange(0, span[i], dilation[i])  # noqa: F821
-        windows = jnp.take(x, offsets[:, None] + starts, axis=axis + i)  # noqa: F821
-        x = jnp.moveaxis(windows, axis + i, i)  # noqa: F821
+    first = x.ndim - len(span)
+    for i, (length, step, d) in enumerate(zip(span, stride, dilation)):
+        axis = first + 2 * i  # the windows of earlier axes stand in front by now
+        starts = jnp.arange(0, x.shape[axis] - length + 1, step)  # noqa: F821
+        offsets = jnp.arange(0, length, d)  # noqa: F821
+        x = jnp.take(x, offsets[:, None] + starts, axis=axis)  # noqa: F821
+        x = jnp.moveaxis(x, axis, i)  # noqa: F821
     return x
 
 
