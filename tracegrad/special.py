@@ -275,7 +275,8 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
     """``log(sum(b * exp(a)))`` over `axis` without overflow; `b` must not be negative."""
     a = as_inexact(a)
     if b is not None:
-        a = a + log(as_inexact(b))
+        b = as_inexact(b)
+        a = where(b == 0, -math.inf, a + log(where(b == 0, 1.0, b)))
     return soft.logsumexp(a, axis=axis, keepdims=keepdims)
 
 

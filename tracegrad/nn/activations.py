@@ -12,7 +12,7 @@ from tracegrad.ops import activations as base
 from tracegrad.ops import softmax as soft
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.elementwise import exp, expm1, minimum, tanh, where
+from tracegrad.ops.elementwise import exp, expm1, tanh, where
 from tracegrad.ops.record import define
 from tracegrad.ops.rules import ufunc
 from tracegrad.ops.windows import needs
@@ -96,7 +96,8 @@ def silu(input: Any) -> Any:
 def elu(input: Any, alpha: float = 1.0) -> Any:
     """``input`` where it is positive, else ``alpha * (exp(input) - 1)``."""
     x = as_inexact(input)
-    return where(x > 0, x, alpha * expm1(minimum(x, 0.0)))
+    positive = x > 0
+    return where(positive, x, alpha * expm1(where(positive, 0.0, x)))
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:

@@ -7,12 +7,15 @@ from operator import index as as_int
 from typing import Any
 
 from codegen import sizes as sz
+from codegen.errors import CodegenError
+from codegen.sizes import Sizes
 from codegen.types import is_inexact, promote
-from tracegrad.dispatch import dtype_of, ndim_of, shape_of, type_of
+from tracegrad.dispatch import HANDLERS, dtype_of, ndim_of, shape_of, type_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.convolution import conv, conv_input
 from tracegrad.ops.elementwise import astype
+from tracegrad.ops.record import OpRecord
 from tracegrad.ops.shape import expand_axes, length_of, sizes_of, squeeze_axes
 from tracegrad.ops.windows import span_of
 
@@ -133,7 +136,7 @@ def conv_transpose2d(
         sz.add(sz.mul([s, sz.add(count, -1)]), span, e)
         for count, s, span, e in zip(shape_of(x)[2:], how["stride"], how["span"], extra)
     )
-    y = conv_input(x, w, lengths=lengths, **how)
+    y = _checked(name, conv_input, x, w, lengths=lengths, **how)
     y = y if bias is None else y + expand_axes(bias, axis=tuple(range(1, n + 1)))
     return y if batched else squeeze_axes(y, axis=0)
 
@@ -152,10 +155,20 @@ def _conv(
     x, w = _operands(name, n, input, weight)
     batched = ndim_of(x) == n + 2
     x = x if batched else expand_axes(x, axis=0)
-    y = conv(x, w, **_how(name, n, w, stride, padding, dilation, groups))
+    y = _checked(name, conv, x, w, **_how(name, n, w, stride, padding, dilation, groups))
     if bias is not None:
         y = y + expand_axes(bias, axis=1 if n == 1 else tuple(range(1, n + 1)))
     return y if batched else squeeze_axes(y, axis=0)
+
+
+def _checked(name: str, op: OpRecord, *arrays: Any, **attributes: Any) -> Any:
+    """The op, whose type rule says what is wrong with plain arrays better than NumPy would."""
+    if not any(type(x) in HANDLERS for x in arrays):
+        try:
+            op.infer(Sizes(), *map(type_of, arrays), **attributes)
+        except CodegenError as error:
+            raise ShapeError(f"{name}: {error}") from None
+    return op(*arrays, **attributes)
 
 
 def _operands(name: str, n: int, input: Any, weight: Any) -> tuple[Any, Any]:
