@@ -30,7 +30,7 @@ from tracegrad.state import STATE
 class Draw:
     """One method of one generator, as programs call it: a shape, and arrays of parameters."""
 
-    generator: np.random.Generator
+    generator: Any  # NumPy's, or what has its methods
     method: str
     keywords: tuple[tuple[str, Any], ...] = ()
 
@@ -84,7 +84,7 @@ drawn = OpRecord(
 
 
 def draw(
-    generator: np.random.Generator,
+    generator: Any,
     method: str,
     size: tuple[Dim, ...],
     result: str,

@@ -44,7 +44,7 @@ class MissingSciPyError(TracegradError, ImportError):
 def scipy_special() -> Any:
     """SciPy's module; raises where there is none."""
     try:
-        from scipy import special
+        from scipy import special  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingSciPyError(
             'tg.special runs on SciPy, which is not installed: pip install "tracegrad[special]"'
@@ -104,20 +104,22 @@ def _bell(x: Any) -> Any:
 
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
-_erf = _special("erf", lambda ct, y, x: (ct * (TWO_OVER_ROOT_PI * exp(-(x * x))),))
-_erfc = _special("erfc", lambda ct, y, x: (ct * (-TWO_OVER_ROOT_PI * exp(-(x * x))),))
-_erfinv = _special(
+_erf: OpRecord = _special("erf", lambda ct, y, x: (ct * (TWO_OVER_ROOT_PI * exp(-(x * x))),))
+_erfc: OpRecord = _special("erfc", lambda ct, y, x: (ct * (-TWO_OVER_ROOT_PI * exp(-(x * x))),))
+_erfinv: OpRecord = _special(
     "erfinv", lambda ct, y, x: (ct * (exp(y * y) / TWO_OVER_ROOT_PI),), domain="unit"
 )
-_ndtr = _special("ndtr", lambda ct, y, x: (ct * _bell(x),), domain="floating")
-_log_ndtr = _special(
+_ndtr: OpRecord = _special("ndtr", lambda ct, y, x: (ct * _bell(x),), domain="floating")
+_log_ndtr: OpRecord = _special(
     "log_ndtr", lambda ct, y, x: (ct * (DENSITY * exp(-0.5 * (x * x) - y)),), domain="floating"
 )
-_expit = _special("expit", lambda ct, y, x: (ct * (y * _expit(-x)),))
-_logit = _special("logit", lambda ct, y, x: (ct / (x * (1.0 - x)),), domain="probability")
+_expit: OpRecord = _special("expit", lambda ct, y, x: (ct * (y * _expit(-x)),))
+_logit: OpRecord = _special("logit", lambda ct, y, x: (ct / (x * (1.0 - x)),), domain="probability")
 
-_gammaln = _special("gammaln", lambda ct, y, x: (ct * _digamma(x),), domain="gamma")
-_digamma = _special("digamma", lambda ct, y, x: (ct * _polygamma(x, n=1),), domain="gamma")
+_gammaln: OpRecord = _special("gammaln", lambda ct, y, x: (ct * _digamma(x),), domain="gamma")
+_digamma: OpRecord = _special(
+    "digamma", lambda ct, y, x: (ct * _polygamma(x, n=1),), domain="gamma"
+)
 
 
 def _polygamma_text(attributes: Mapping[str, Any]) -> Spelling:
@@ -127,7 +129,7 @@ def _polygamma_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(zeta if factor == 1 else f"{factor}.0 * {zeta}")
 
 
-_polygamma = _special(
+_polygamma: OpRecord = _special(
     "polygamma",
     lambda ct, y, x, n: (ct * _polygamma(x, n=n + 1),),
     text=_polygamma_text,
@@ -143,7 +145,7 @@ def _betaln_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return ct * (_digamma(a) - both), ct * (_digamma(b) - both)
 
 
-_betaln = _special("betaln", _betaln_vjp, "a b", domain="gamma")
+_betaln: OpRecord = _special("betaln", _betaln_vjp, "a b", domain="gamma")
 
 
 def _betainc_vjp(ct: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
@@ -155,7 +157,7 @@ def _betainc_vjp(ct: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
     return refused, refused, ct * density
 
 
-_betainc = _special("betainc", _betainc_vjp, "a b x", domain="betainc")
+_betainc: OpRecord = _special("betainc", _betainc_vjp, "a b x", domain="betainc")
 
 
 def _i1_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
@@ -164,8 +166,8 @@ def _i1_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
     return (ct * (_i0(x) - where(zero, 0.5, y / where(zero, 1.0, x))),)
 
 
-_i0 = _special("i0", lambda ct, y, x: (ct * _i1(x),))
-_i1 = _special("i1", _i1_vjp)
+_i0: OpRecord = _special("i0", lambda ct, y, x: (ct * _i1(x),))
+_i1: OpRecord = _special("i1", _i1_vjp)
 
 
 def _xlogy_vjp(ct: Any, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
@@ -176,7 +178,7 @@ def _xlogy_vjp(ct: Any, y: Any, x: Any, z: Any) -> tuple[Any, Any]:
     return ct * slope, ct * where(nothing, 0.0, x / where(nothing, 1.0, z))
 
 
-_xlogy = _special("xlogy", _xlogy_vjp, "x z", domain="positive")
+_xlogy: OpRecord = _special("xlogy", _xlogy_vjp, "x z", domain="positive")
 
 
 # -- what users call ----------------------------------------------------------------------------

@@ -208,7 +208,7 @@ def _how(
         kernel: Any = tuple(length_of(w, axis) for axis in range(2, n + 2))
     else:
         kernel = tuple(map(sizes_of([w]).resolve, shape_of(w)[2:]))
-    span = tuple(map(span_of, kernel, apart))
+    span: tuple[Any, ...] = tuple(map(span_of, kernel, apart))
     if same:
         if any(step > 1 for step in steps):
             raise ArgumentError(f'{name}: padding="same" needs stride=1, not {stride}')
