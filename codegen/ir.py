@@ -49,7 +49,9 @@ class Op:
     `operands` are the names used in the spellings; a last name with a star takes any number.
     `attributes` maps each attribute to its default (`...` for none). `identities` are ``(position,
     number)``: the operand at `position` may be dropped when it is that number. `results` are what
-    variables are called that hold several results.
+    variables are called that hold several results. `needs` says, by target, what the names in its
+    spelling stand for that the target's text does not have anyway: an import, or the text of a
+    function.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Op:
     traits: frozenset[Trait] = frozenset()
     identities: tuple[tuple[int, Number], ...] = ()
     results: tuple[str, ...] = ()
+    needs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def spelled(self, target: str, attributes: Mapping[str, Any]) -> Spelling:
         """The spelling in `target` for these attributes."""

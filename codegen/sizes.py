@@ -84,10 +84,11 @@ def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
 
 def symbol(name: str) -> Size:
     """The size named `name`."""
-    return _size(name)
+    return size_of(name)
 
 
-def _size(atom: Atom) -> Size:
+def size_of(atom: Atom) -> Size:
+    """The size that is this atom and nothing else."""
     return Size((((atom,), 1),))
 
 
@@ -152,7 +153,7 @@ def quotient(of: Dim, by: Dim) -> Dim:
             result[tuple(rest)] = scale // factor
         else:
             return _canonical(result)
-    return _size(Quotient(of, by))
+    return size_of(Quotient(of, by))
 
 
 def slice_length(of: Dim, item: slice) -> Dim:
@@ -168,7 +169,7 @@ def slice_length(of: Dim, item: slice) -> Dim:
     stop = item.stop
     if step == 1 and (start or 0) >= 0 and (stop is None or stop < 0):
         start, stop = (start or 0) - (stop or 0), None  # x[1:], x[:-1]: as many are dropped
-    return _size(SliceLength(of, start, stop, None if step == 1 else step))
+    return size_of(SliceLength(of, start, stop, None if step == 1 else step))
 
 
 def symbols(dim: Dim) -> set[str]:
@@ -274,7 +275,9 @@ class Sizes:
         """The length with composed parts replaced by the simpler ones that they are equal to."""
         if isinstance(dim, Size):
             if len(dim.terms) > 1 or dim.atom() is None:
-                parts = [(f, *(self._simplest(_size(a)) for a in atoms)) for atoms, f in dim.terms]
+                parts = [
+                    (f, *(self._simplest(size_of(a)) for a in atoms)) for atoms, f in dim.terms
+                ]
                 dim = add(*map(mul, parts))
             else:
                 dim = _rebuilt(dim.terms[0][0][0], self._simplest)

@@ -242,7 +242,7 @@ def _render(node: ast.expr, holes: Holes) -> Fragment:
             parts = [_render(value, holes).at(level + 1) for value in values]
             return Fragment(f" {symbol} ".join(parts), level)
         case ast.Call(function, args, keywords):
-            shown = [_render(arg, holes).text for arg in args]
+            shown = [text for arg in args if (text := _render(arg, holes).text)]  # `*none` is none
             for keyword in keywords:
                 value = keyword.value
                 if not (isinstance(value, ast.Name) and holes.get(value.id) is ABSENT):

@@ -23,7 +23,9 @@ import numpy as np
 import pytest
 import toy
 
-from codegen import TARGETS, CodegenError, emit, load, optimize
+from codegen import TARGETS, ArrayType, CodegenError, Graph, Op, emit, load, optimize, spell
+from codegen.ir import Builder, Frame, Origin, Value
+from codegen.sizes import Sizes
 
 RANDOM = np.random.default_rng(7)
 
@@ -505,3 +507,47 @@ def test_an_unknown_target_and_a_missing_spelling_are_said_by_name():
     assert "np.sin(x)" in emit(mixed, "numpy").text
     with pytest.raises(CodegenError, match="sin has no spelling for the target 'jax'"):
         emit(mixed, "jax")
+
+
+# -- what ops need --------------------------------------------------------------------------------
+
+TWICE = "def twice(x):\n    return x + x"
+
+
+def with_needs():
+    """An op whose text names a function and an import."""
+    return Op(
+        "hypotenuse",
+        ("x",),
+        lambda sizes, x: x,
+        {"numpy": spell("math.sqrt(twice(x * x))")},
+        needs={"numpy": {"twice": TWICE, "math": "import math", "unused": "import unused"}},
+    )
+
+
+def graph_of(op, parameter):
+    builder = Builder(Sizes())
+    x = Value(ArrayType("float64"), Origin(parameter, True))
+    results = builder.call(op, (x,), Origin())
+    frame = Frame((parameter,), (parameter,))
+    return Graph("f", (x,), tuple(builder.nodes), results, frame, builder.sizes)
+
+
+@pytest.mark.parametrize("parameter", ["x", "twice", "math"])
+def test_what_an_op_names_is_imported_or_written_above(parameter):
+    source = emit(graph_of(with_needs(), parameter), "numpy")
+    assert "unused" not in source.text
+    assert "import math" in source.text
+    assert black.format_str(source.text, mode=black.Mode()) == source.text
+    text = source.text.replace("import numpy as np\n", "")
+    assert load(text, "f")(3.0) == (18.0**0.5,)
+
+
+def test_an_op_of_any_number_of_operands_may_have_none():
+    op = Op(
+        "total", ("*xs",), lambda sizes: ArrayType("float64"), {"numpy": spell("sum_(1.0, *xs)")}
+    )
+    builder = Builder(Sizes())
+    results = builder.call(op, (), Origin())
+    graph = Graph("f", (), tuple(builder.nodes), results, Frame((), ()), builder.sizes)
+    assert "sum_(1.0)" in emit(graph, "numpy").text

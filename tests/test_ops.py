@@ -396,7 +396,9 @@ def jax_kernel(op: OpRecord, attributes: dict[str, Any]) -> Callable[..., Any]:
     import jax.numpy as jnp
 
     scope = {"jnp": jnp, "jax": jax, "lax": jax.lax}
-    return kernel(op.spelled("jax", attributes), op.operands, tuple(op.attributes), scope)
+    spelling = op.spelled("jax", attributes)
+    scope |= op.needed("jax", spelling, scope)
+    return kernel(spelling, op.operands, tuple(op.attributes), scope)
 
 
 def jax_of(op: OpRecord, tried: Sequence[Sample]) -> list[tuple[list[Any], list[Any]]]:

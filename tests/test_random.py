@@ -42,9 +42,14 @@ def test_result_is_a_leaf_without_history(draw: Callable[[], Any]) -> None:
 
 
 @draws
-def test_drawing_while_tracing_is_refused(draw: Callable[[], Any]) -> None:
-    with pytest.raises(tg.errors.TraceError, match="draw once"):
-        tg.compile(lambda x: x + draw().sum())(np.ones(2))
+def test_compiled_functions_draw_anew_and_like_eager_ones(draw: Callable[[], Any]) -> None:
+    compiled = tg.compile(lambda x: x + draw())
+    tg.manual_seed(3)
+    expected = [draw().numpy() for _ in range(3)]
+    tg.manual_seed(3)
+    for drawn in expected:
+        np.testing.assert_array_equal(compiled(np.zeros(())), drawn)
+    assert compiled.cache_info().traces == 1
 
 
 @pytest.mark.parametrize("draw", [tg.rand, tg.randn])
@@ -116,3 +121,146 @@ def test_normal_broadcasts_and_differentiates() -> None:
     x.sum().backward()
     assert mean.grad.tolist() == [[2.0], [2.0], [2.0]]
     np.testing.assert_allclose(std.grad.numpy(), noise.sum(axis=0).numpy())
+
+
+# -- generators ---------------------------------------------------------------------------------
+
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "random": lambda g: g.random((3, 2)),
+    "random_32": lambda g: g.random(4, dtype=np.float32),
+    "uniform": lambda g: g.uniform(-1.0, 3.0, 5),
+    "uniform_broadcast": lambda g: g.uniform(np.zeros((2, 1)), np.ones(3)),
+    "integers": lambda g: g.integers(2, 9, (2, 3)),
+    "integers_below": lambda g: g.integers(7, size=4),
+    "integers_endpoint": lambda g: g.integers(1, 6, 20, endpoint=True, dtype=np.int32),
+    "standard_normal": lambda g: g.standard_normal(4),
+    "normal": lambda g: g.normal(1.0, 2.0, (2, 2)),
+    "normal_broadcast": lambda g: g.normal(np.arange(3.0), 0.5),
+    "standard_exponential": lambda g: g.standard_exponential(3),
+    "exponential": lambda g: g.exponential(2.0, 3),
+    "standard_gamma": lambda g: g.standard_gamma(np.array([0.5, 3.0])),
+    "gamma": lambda g: g.gamma(2.0, 3.0, 4),
+    "beta": lambda g: g.beta(2.0, np.array([1.0, 4.0])),
+    "binomial": lambda g: g.binomial(10, 0.3, 6),
+    "poisson": lambda g: g.poisson(np.array([1.0, 20.0])),
+    "permutation": lambda g: g.permutation(8),
+    "permutation_of": lambda g: g.permutation(np.arange(12.0).reshape(3, 4), axis=1),
+    "choice": lambda g: g.choice(10, 4, replace=False),
+    "choice_of": lambda g: g.choice(np.array([2.0, 4.0, 8.0]), (2, 3), p=np.array([0.5, 0.3, 0.2])),
+    "scalar": lambda g: g.normal(),
+}
+methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
+
+
+@methods
+def test_generators_give_numpys_numbers(method: Callable[[Any], Any]) -> None:
+    """Eager, compiled and on JAX, call after call."""
+    pytest.importorskip("jax")
+    functions = [
+        lambda g: method(g),
+        tg.compile(lambda g: method(g)),
+        tg.compile(lambda g: method(g), backend="jax"),
+    ]
+    for function in functions:
+        ours, numpys = tg.random.Generator(5), np.random.default_rng(5)
+        for _ in range(3):
+            found, expected = np.asarray(function(ours)), method(numpys)
+            assert found.dtype == np.asarray(expected).dtype
+            np.testing.assert_array_equal(found, expected)
+        assert ours.state == numpys.bit_generator.state
+
+
+def test_bernoulli() -> None:
+    ours, numpys = tg.random.Generator(1), np.random.default_rng(1)
+    assert ours.bernoulli(0.3, 5).tolist() == (numpys.random(5) < 0.3).tolist()
+    counted = ours.bernoulli(np.array([0.0, 1.0]), dtype=np.float32)
+    assert (counted.tolist(), counted.dtype) == ([0.0, 1.0], np.float32)
+
+
+def test_draws_are_differentiable_where_they_shift_and_scale() -> None:
+    def loss(g: Any, low: Any, high: Any, mean: Any, std: Any, scale: Any) -> Any:
+        drawn = g.uniform(low, high, 4).sum() + g.normal(mean, std, 4).sum()
+        return drawn + g.exponential(scale, 4).sum() + g.gamma(2.0, scale, 4).sum()
+
+    found = tg.grad(loss, argnums=(1, 2, 3, 4, 5))(tg.random.Generator(2), 1.0, 2.0, 0.5, 3.0, 2.0)
+    g = np.random.default_rng(2)
+    even, bell = g.random(4).sum(), g.standard_normal(4).sum()
+    rest = g.standard_exponential(4).sum() + g.standard_gamma(2.0, 4).sum()
+    np.testing.assert_allclose(found, [4 - even, even, 4.0, bell, rest], rtol=1e-12)
+
+
+@pytest.mark.parametrize("draw", [lambda g, a: g.gamma(a, 1.0, 3), lambda g, a: g.beta(a, a, 3)])
+def test_what_has_no_known_derivative_is_refused(draw: Callable[..., Any]) -> None:
+    g = tg.random.Generator(0)
+    with pytest.raises(tg.errors.NotDifferentiableError, match="stop_gradient"):
+        tg.grad(lambda a: draw(g, a).sum())(2.0)
+    constant = tg.grad(lambda a: draw(g, tg.stop_gradient(a)).sum() * a)(2.0)
+    assert constant > 0
+
+
+def test_every_path_of_a_function_draws_as_eager_does() -> None:
+    """A look that ends otherwise than traced gives back what was drawn before it."""
+    ours, numpys = tg.random.Generator(7), np.random.default_rng(7)
+
+    @tg.compile
+    def walk(x: Any) -> Any:
+        step = ours.normal(size=2)
+        if step[0] > 0:
+            return x + step + ours.random(2)
+        return x - step
+
+    for _ in range(12):
+        step = numpys.normal(size=2)
+        expected = step + numpys.random(2) if step[0] > 0 else -step
+        np.testing.assert_array_equal(walk(np.zeros(2)), expected)
+    assert walk.cache_info().versions == 2
+
+
+def test_looking_at_a_function_draws_nothing() -> None:
+    g = tg.random.Generator(7)
+    noisy = tg.value_and_grad(lambda x: (x * g.normal(size=3)).sum())
+    before = g.state
+    for _ in range(2):
+        assert "draw_standard_normal" in noisy.source(np.ones(3))
+        assert g.state == before
+    noisy(np.ones(3))
+    assert g.state != before
+    after = g.state
+    noisy.graph(np.ones(3))
+    assert g.state == after
+
+
+def test_a_function_that_raises_while_traced_leaves_the_generator_as_it_was() -> None:
+    g = tg.random.Generator(3)
+    before = g.state
+
+    @tg.compile
+    def wrong(x: Any) -> Any:
+        return x @ g.normal(size=3)
+
+    with pytest.raises(ValueError):
+        wrong(np.ones((2, 4)))
+    assert g.state == before
+
+
+def test_generators_as_arguments_have_programs_of_their_own() -> None:
+    draw = tg.compile(lambda g: g.random(2))
+    for seed in (1, 2, 1):
+        expected = np.random.default_rng(seed).random(2)
+        np.testing.assert_array_equal(draw(tg.random.Generator(seed)), expected)
+
+
+def test_backwards_use_the_numbers_that_were_drawn() -> None:
+    g, numpys = tg.random.Generator(4), np.random.default_rng(4)
+
+    def loss(x: Any) -> Any:
+        return (x * g.normal(size=3)).sum()
+
+    for run in (
+        lambda: tg.grad(loss)(np.ones(3)),
+        lambda: tg.vjp(loss, np.ones(3))[1](1.0)[0],
+    ):
+        np.testing.assert_array_equal(run(), numpys.normal(size=3))
+    x = tg.ones(3, requires_grad=True)
+    loss(x).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), numpys.normal(size=3))

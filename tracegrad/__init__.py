@@ -19,8 +19,10 @@ from tracegrad import (
     interop,
     linalg,
     methods,
+    nn,
     optim,
     random,
+    special,
 )
 from tracegrad.api import compile, grad, value_and_grad, vjp
 from tracegrad.autograd import inplace

@@ -12,6 +12,7 @@ import numpy as np
 
 from codegen.ir import Graph
 from tracegrad import config
+from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
 from tracegrad.guards import MISS, entry
@@ -385,8 +386,11 @@ class Compiled:
 
         args, kwargs = map_tree(plain, (args, kwargs))
         arguments, target = self._bind(args, kwargs), self._target()
+        versions = self._versions.get((arguments.key, target), [])
+        sources = [s for version in versions for s in sources_of(version.program.graph)]
         left: list[Left] = []
-        found = self._lookup(arguments, target, left)
+        with given_back(sources):  # to look is not to call
+            found = self._lookup(arguments, target, left)
         if found is not None:
             return found[0]
         version = self._make(arguments, target, args if not kwargs else None, left)

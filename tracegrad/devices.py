@@ -328,6 +328,7 @@ def _kernel(op: OpRecord, attributes: Mapping[str, Any]) -> Callable[..., Any]:
     if found is None:
         jax = _backend().jax
         names = {"jax": jax, "jnp": jax.numpy, "lax": jax.lax}
+        names |= op.needed("jax", spelling, names)
         found = kernel(spelling, op.operands, tuple(op.attributes), names)
         _kernels[op, spelling] = found
     return found

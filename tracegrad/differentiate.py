@@ -23,7 +23,7 @@ from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import Masked, add, astype, real, where
+from tracegrad.ops.elementwise import Masked, Undefined, add, astype, real, where
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.shape import reshape_to
 from tracegrad.staging import Stage, Staged
@@ -163,6 +163,8 @@ def _apply_rule(
     for key, operand, contribution in zip(step.operands, operands, given, strict=True):
         if contribution is None or key not in active:
             continue
+        if isinstance(contribution, Undefined):
+            raise NotDifferentiableError(contribution.message)
         if isinstance(contribution, Masked):
             new = _Cotangent(contribution.ct, (*masks, (contribution.condition, contribution.keep)))
         else:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad import namespace
+from tracegrad import namespace, special
 from tracegrad.errors import TracegradError
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype
@@ -96,6 +96,8 @@ def _ufunc_called(name: str) -> Callable[..., Any]:
     if name == "divmod":
         return divmod
     function: Callable[..., Any] | None = getattr(namespace, name, None)
+    if function is None:  # SciPy's are ufuncs as well
+        function = getattr(special, name, None)
     if function is None:
         raise _no_counterpart(f"np.{name}")
     return function

@@ -94,7 +94,7 @@ def _record(
         returned = call(rebuilt)
     finally:
         STATE.update(**before)
-    trace.finished = True
+        trace.finish()
     return returned
 
 

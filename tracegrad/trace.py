@@ -58,6 +58,7 @@ class Trace:
         self.masks: dict[str, Value] = {}  # what tells the lengths that depend on data
         self.closed = False  # such a length was looked at
         self.finished = False
+        self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -168,6 +169,12 @@ class Trace:
         if isinstance(array, np.ndarray):
             return self.capture(x)
         raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
+
+    def finish(self) -> None:
+        """The run is over; what it drew will be drawn again, by the program."""
+        self.finished = True
+        for source, state in self.drawn_from.values():
+            source.state = state
 
     # -- what happens ---------------------------------------------------------------------------
 

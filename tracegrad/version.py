@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Trait, Value, walk
+from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.differentiate import differentiate
+from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard
 from tracegrad.face import empty_graph
 from tracegrad.growth import Growth
@@ -70,7 +71,7 @@ class Version:
         return any(
             isinstance(node, Check)
             or (isinstance(node, Branch) and not node.complete)
-            or (isinstance(node, Call) and Trait.EFFECT in node.op.traits)
+            or (isinstance(node, Call) and node.op.opaque)  # type: ignore[attr-defined]
             for node in walk(self.program.graph.nodes)
         )
 
@@ -83,7 +84,10 @@ class Version:
     def run(self) -> Callable[..., Any]:
         """The program's function; it raises a plain LookupError where a look ends differently."""
         run = self.program.run
-        return run.checked if self.target == "jax" and self.checked else run
+        if not self.checked:
+            return run
+        run = run.checked if self.target == "jax" else run
+        return giving_back(run, sources_of(self.program.graph))
 
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether the state, and the lengths of these arrays, are what the trace assumed.

@@ -66,12 +66,13 @@ class Lengths:
 
     def atom(self, atom: sz.Atom) -> Shown:
         """A symbol, the length of a slice or a quotient."""
+        whole = sz.symbol(atom) if isinstance(atom, str) else sz.size_of(atom)
+        for value, name in self.arrays():
+            for axis, dim in enumerate(dims_of(self.sizes, value.type)):
+                if dim == whole:
+                    return Fragment(f"{name}.shape[{axis}]"), frozenset({name})
         match atom:
             case str():
-                for value, name in self.arrays():
-                    for axis, dim in enumerate(dims_of(self.sizes, value.type)):
-                        if dim == sz.symbol(atom):
-                            return Fragment(f"{name}.shape[{axis}]"), frozenset({name})
                 raise sz.SizeError(f"nothing in the program has the length {atom}")
             case SliceLength(of, start, stop, step):
                 length, reads = self.size(of)

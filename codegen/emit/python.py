@@ -72,7 +72,18 @@ class _Emitter:
         self.target = target
         self.sizes = graph.sizes
         frame = graph.frame
-        reserved = {graph.name, "np", "jax", "jnp", "len", *frame.parameters, *frame.captures}
+        self.called = self._called()
+        self.needs = self._needs()
+        reserved = {
+            graph.name,
+            *self.called.values(),
+            "np",
+            "jax",
+            "jnp",
+            "len",
+            *frame.parameters,
+            *frame.captures,
+        }
         self.names = Names(reserved)
         self.foreign = self._foreign_names()
         self.writer = Writer()
@@ -101,8 +112,11 @@ class _Emitter:
             indent = " " * (len(line) - len(line.lstrip()) + 4)
             for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
                 writer.comment(part)
-        for line in self.target.imports:
+        for line in (*self.target.imports, *(t for t in self.needs if not is_function(t))):
             writer.line(line)
+        for text in filter(is_function, self.needs):
+            for line in ("", "", *text.splitlines()):
+                writer.line(line)
         writer.line()
         writer.line()
         if self.target.decorator:
@@ -138,6 +152,24 @@ class _Emitter:
             for output in end.outputs:
                 left[output] = left.get(output, 0) + 1
         return left
+
+    def _called(self) -> dict[str, str]:
+        """What the spellings name beside operands and attributes, by its name in the text."""
+        taken = {self.graph.name, *self.graph.frame.parameters, *self.graph.frame.captures}
+        found: dict[str, str] = {}
+        for call in (node for node in walk(self.graph.nodes) if isinstance(node, Call)):
+            for name in call.op.needs.get(self.target.name, {}):
+                if name in self._spelling(call).uses:
+                    found[name] = f"{name}_" if name in taken else name
+        return found
+
+    def _needs(self) -> list[str]:
+        """The imports and functions that make those names."""
+        found: dict[str, str] = {}
+        for call in (node for node in walk(self.graph.nodes) if isinstance(node, Call)):
+            texts = call.op.needs.get(self.target.name, {})
+            found.update({name: text for name, text in texts.items() if name in self.called})
+        return [renamed(text, name, self.called[name]) for name, text in found.items()]
 
     def _foreign_names(self) -> dict[Foreign, str]:
         """A name for each callable of the client's, which no variable takes."""
@@ -478,7 +510,8 @@ class _Emitter:
     def _holes(
         self, call: Call, spelling: Spelling
     ) -> tuple[dict[str, Fragment | Absent], frozenset[str]]:
-        holes: dict[str, Fragment | Absent] = {}
+        called = {name: Fragment(known) for name, known in self.called.items()}
+        holes: dict[str, Fragment | Absent] = {**called}
         reads: frozenset[str] = frozenset()
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
@@ -672,6 +705,20 @@ def _order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
     """Paths that end come first, and of equal ones that of the true outcome."""
     outcome, block = arm
     return _goes_on(block), not outcome
+
+
+def is_function(text: str) -> bool:
+    """Whether what an op needs is the text of a function, not an import."""
+    return text.startswith("def ")
+
+
+def renamed(text: str, name: str, known: str) -> str:
+    """What an op needs, under another name where that is taken."""
+    if name == known:
+        return text
+    if is_function(text):
+        return text.replace(f"def {name}(", f"def {known}(", 1)
+    return f"{text} as {known}"
 
 
 def _fill(line: str, names: list[str]) -> str:

@@ -69,6 +69,8 @@ class Draw:
                 return np.asarray(random.uniform(0.5, 2.0, size=shape))
             case "unit":
                 return np.asarray(random.uniform(-0.9, 0.9, size=shape))
+            case "probability":
+                return np.asarray(random.uniform(0.05, 0.95, size=shape))
             case "above_one":
                 return np.asarray(random.uniform(1.2, 3.0, size=shape))
             case "nonzero":
@@ -98,6 +100,10 @@ ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
 ONLY = {
     "integer": ("bool", "int32", "int64"),
     "ordered": ("int32", "int64", "float32", "float64"),
+    "floating": ("float32", "float64"),
+    "gamma": ("float32", "float64"),
+    "probability": ("float32", "float64"),
+    "betainc": ("float32", "float64"),
 }
 """Domains that not every dtype has."""
 
@@ -124,6 +130,10 @@ def _operand(draw: Draw, record: OpRecord, position: int, shape: tuple[int, ...]
         case "ordered":
             wide = draw.of("positive", shape)
             return draw(*shape) if position == 0 else wide if position == 2 else -wide + 0
+        case "gamma":
+            return draw.of("positive", shape)
+        case "betainc":
+            return draw.of("probability" if position == 2 else "positive", shape)
         case "integer" if "shift" in record.name and position == 1:
             return np.asarray(draw.below(4, *shape), dtype=draw.dtype)
     return draw(*shape)

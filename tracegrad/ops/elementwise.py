@@ -31,6 +31,15 @@ from tracegrad.ops.rules import (
 ELEMENTWISE = (Trait.ELEMENTWISE, Trait.OUT)
 
 
+class Undefined:
+    """What a rule gives for an operand in which no derivative is known: asking for it raises."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+
 class Masked:
     """A cotangent that is exactly 0 wherever `condition` is not `keep`, whatever stands there.
 

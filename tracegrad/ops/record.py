@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Op, Trait
-from codegen.load import kernel
+from codegen.load import kernel, load
 from codegen.spelling import Spelling, SpellingOf, spell
 from tracegrad.dispatch import apply
 
@@ -45,9 +45,19 @@ class OpRecord(Op):
         spelling = self.spelled("numpy", attributes)
         found = self._kernels.get(spelling)
         if found is None:
-            found = kernel(spelling, self.operands, tuple(self.attributes), KERNEL_NAMES)
+            names = {**KERNEL_NAMES, **self.needed("numpy", spelling, KERNEL_NAMES)}
+            found = kernel(spelling, self.operands, tuple(self.attributes), names)
             self._kernels[spelling] = found
         return found
+
+    def needed(
+        self, target: str, spelling: Spelling, names: Mapping[str, Any]
+    ) -> dict[str, Callable[..., Any]]:
+        """What a spelling names beside `names`, made of the same text that programs have."""
+        texts = self.needs.get(target, {})
+        return {
+            name: load(text, name, names) for name, text in texts.items() if name in spelling.uses
+        }
 
     @cached_property
     def takes_numbers(self) -> bool:
@@ -76,6 +86,7 @@ def define(
     results: str = "",
     partial: bool = False,
     domain: str = "real",
+    needs: Mapping[str, Mapping[str, str]] | None = None,
     doc: str = "",
 ) -> OpRecord:
     """Makes the record of an op and enters it in `TABLE`.
@@ -98,6 +109,9 @@ def define(
     partial
         For an op with several results: True when its rule takes None as the cotangent of a result
         that nothing depends on, instead of zeros.
+    needs
+        What the spellings name beside ``np``, ``jnp`` and ``jax``, by target: the import or the
+        text of the function that a program which uses the op has at its top.
     domain
         Where test samples come from: see `tracegrad.ops.samples`.
     """
@@ -112,6 +126,7 @@ def define(
         identities=identities,
         vjp=vjp,
         differentiable=vjp is not None if differentiable is None else differentiable,
+        needs=dict(needs or {}),
         doc=doc,
         domain=domain,
         results=tuple(results.split()),

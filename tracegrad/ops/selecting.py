@@ -86,7 +86,8 @@ def _take_along_type(sizes: Sizes, x: ArrayType, indices: ArrayType, axis: int) 
 def _take_along_vjp(ct: Any, y: Any, x: Any, indices: Any, axis: int) -> tuple[Any, None]:
     grid = _along(x, indices, axis)
     index = Subscript(tuple(map(Slot, range(len(grid)))))
-    return scatter(ct, x, *grid, index=index, repeats=True), None
+    once = shape_of(indices)[axis] == 1  # then no place is named twice
+    return scatter(ct, x, *grid, index=index, repeats=not once), None
 
 
 take_along = define(

@@ -1,0 +1,170 @@
+"""Train a small attention model to write like the Python manual, one character after another.
+
+In: the help texts that ship with Python (``pydoc_data.topics``, the language reference).
+Out: the generated source of an attention block, the loss on pages that were not trained on beside
+that of counted pairs of characters, and a few lines that the model writes.
+
+    python examples/attention.py [--backend jax] [--steps 1000] [--quick]
+"""
+
+import argparse
+import re
+from pydoc_data.topics import topics
+from time import perf_counter
+
+import numpy as np
+
+import tracegrad as tg
+from tracegrad import nn
+
+LAYERS, HEADS, WIDTH = 2, 4, 64
+CONTEXT = 64  # characters that the model sees
+BATCH = 16
+RATE = 4e-3  # of the first steps; it falls along half a cosine
+HELD_OUT = 0.1  # of the text, at its end
+
+
+# The model: a transformer (Vaswani and others, 2017) with norms before its layers.
+
+
+def attention(p, h):
+    """Each place of h, shape (batch, CONTEXT, WIDTH), gathers from the places before it."""
+    q, k, v = (split(nn.linear(h, p[name])) for name in ("query", "key", "value"))
+    gathered = nn.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return nn.linear(gathered.transpose(0, 2, 1, 3).reshape(h.shape), p["out"])
+
+
+def split(x):
+    """(batch, places, WIDTH) as (batch, HEADS, places, WIDTH // HEADS)."""
+    return x.reshape(-1, x.shape[1], HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3)
+
+
+def perceptron(p, h):
+    return nn.linear(nn.gelu(nn.linear(h, p["up"]), approximate="tanh"), p["down"])
+
+
+def logits(params, text):
+    """For every place of text, shape (batch, places), a number for each character to come next."""
+    h = nn.embedding(text, params["characters"]) + params["places"][: text.shape[1]]
+    for p in params["layers"]:
+        h = h + attention(p, nn.layer_norm(h, WIDTH, p["norm_1"]))
+        h = h + perceptron(p, nn.layer_norm(h, WIDTH, p["norm_2"]))
+    return nn.linear(nn.layer_norm(h, WIDTH), params["characters"])
+
+
+def loss(params, text):
+    """The mean surprise, in nats, at each character of text, shape (batch, CONTEXT + 1)."""
+    found = logits(params, text[:, :-1])
+    return nn.cross_entropy(found.swapaxes(1, 2), text[:, 1:])
+
+
+loss_and_gradient = tg.value_and_grad(loss)
+loss_alone = tg.compile(loss)
+guess = tg.compile(logits)
+
+
+def initial_params(rng, letters):
+    def matrix(*shape, scale=1.0):
+        return (scale * nn.init.xavier_normal(shape, generator=rng)).astype(np.float32)
+
+    def layer():
+        square = {name: matrix(WIDTH, WIDTH) for name in ("query", "key", "value")}
+        into = {"up": matrix(4 * WIDTH, WIDTH)}
+        back = {"out": matrix(WIDTH, WIDTH, scale=0.5), "down": matrix(WIDTH, 4 * WIDTH, scale=0.5)}
+        norms = {name: np.ones(WIDTH, np.float32) for name in ("norm_1", "norm_2")}
+        return {**square, **into, **back, **norms}
+
+    return {
+        "characters": nn.init.normal((letters, WIDTH), 0.0, 0.1, rng).astype(np.float32),
+        "places": nn.init.normal((CONTEXT, WIDTH), 0.0, 0.1, rng).astype(np.float32),
+        "layers": [layer() for _ in range(LAYERS)],
+    }
+
+
+# The text.
+
+
+def manual():
+    """(characters, numbers): every character that occurs, and the text as places among them."""
+    text = "\n".join(topics[name] for name in sorted(topics))
+    text = re.sub(r"[^\n -~]", "", re.sub(r"\*{3,}|={3,}|-{3,}|\^{3,}", "", text))
+    characters, numbers = np.unique(list(text), return_inverse=True)
+    return characters, numbers
+
+
+def windows(text, starts):
+    """Pieces of CONTEXT + 1 characters."""
+    return text[starts[:, None] + np.arange(CONTEXT + 1)]
+
+
+def surprise_of_pairs(train, test, letters):
+    """The mean surprise of a model that counted which character follows which."""
+    counts = np.full((letters, letters), 0.1)
+    np.add.at(counts, (train[:-1], train[1:]), 1.0)
+    chance = counts / counts.sum(axis=1, keepdims=True)
+    return -np.mean(np.log(chance[test[:-1], test[1:]]))
+
+
+def write(params, prompt, length, rng):
+    """The prompt, of CONTEXT characters, continued by characters drawn from the model's guesses."""
+    text = list(prompt)
+    for _ in range(length):
+        scores = guess(params, np.array([text[-CONTEXT:]]))[0, -1].astype(float) / 0.7
+        chance = np.exp(scores - scores.max())
+        text.append(rng.choice(len(chance), p=chance / chance.sum()))
+    return np.array(text)
+
+
+# Training.
+
+
+def train(params, text, test, steps, rng):
+    """The trained params, and the mean surprise on the test text."""
+    warmup, decay = tg.optim.schedules.linear_warmup(50), tg.optim.schedules.cosine_decay(steps)
+    init, update = tg.optim.adam(lr=lambda step: RATE * warmup(step) * decay(step))
+    update, state = tg.compile(update), init(params)
+    fixed = windows(test, np.linspace(0, len(test) - CONTEXT - 1, 8 * BATCH).astype(int))
+    began = perf_counter()
+    for step in range(1, steps + 1):
+        batch = windows(text, rng.integers(len(text) - CONTEXT, size=BATCH))
+        value, grads = loss_and_gradient(params, batch)
+        params, state = update(params, grads, state)
+        if step % 200 == 0 or step == steps:
+            parts = fixed.reshape(8, BATCH, -1)
+            found = np.mean([loss_alone(params, part) for part in parts])
+            seconds = perf_counter() - began
+            print(f"step {step:4}: train {value:.3f}, test {found:.3f}, {seconds:.1f} s")
+    return params, found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--backend", choices=["numpy", "jax"], default="numpy")
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--quick", action="store_true", help="300 steps")
+    args = parser.parse_args()
+    tg.config.backend = args.backend
+    steps = min(args.steps, 300) if args.quick else args.steps
+
+    rng = np.random.default_rng(0)
+    characters, text = manual()
+    border = int((1 - HELD_OUT) * len(text))
+    params = initial_params(rng, len(characters))
+    count = sum(a.size for a in [*params["layers"][0].values()]) * LAYERS
+    print(f"{len(text):,} characters, {len(characters)} of them different; {count:,} parameters\n")
+
+    block = tg.compile(attention)
+    print(f"One attention, generated for {args.backend}:\n")
+    print(block.source(params["layers"][0], np.ones((BATCH, CONTEXT, WIDTH), np.float32)))
+
+    params, found = train(params, text[:border], text[border:], steps, rng)
+    pairs = surprise_of_pairs(text[:border], text[border:], len(characters))
+    print(f"\nsurprise on the held-out text: {found:.3f} nats, of counted pairs {pairs:.3f}")
+    written = write(params, text[border : border + CONTEXT], 250, rng)
+    before, after = ("".join(characters[part]) for part in np.split(written, [CONTEXT]))
+    print(f"\nAfter {before!r} the model writes:\n\n{after}")
+    assert found < pairs, "the model should know more than pairs of characters"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Samples of the special functions, and what SciPy says of them; see `sampling`."""
+
+from __future__ import annotations
+
+from scipy import special
+
+from samples.sampling import ATTRIBUTES, NOT_IN_JAX, REFERENCES, TOGETHER
+
+ATTRIBUTES["polygamma"] = [{"n": n} for n in (1, 2, 3)]
+
+for _name in (
+    "betainc",
+    "betaln",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "expit",
+    "gammaln",
+    "i0",
+    "i1",
+    "log_ndtr",
+    "logit",
+    "ndtr",
+    "xlogy",
+):
+    REFERENCES[_name] = getattr(special, _name)
+    NOT_IN_JAX[_name, "complex128"] = "jax.scipy.special takes real numbers"
+    NOT_IN_JAX[_name, "bool"] = "SciPy computes with bool in float32"
+
+TOGETHER["betainc"] = "no derivative in a and b is known; tested in x alone"
