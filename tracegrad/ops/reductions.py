@@ -30,7 +30,7 @@ from tracegrad.ops.elementwise import (
     not_equal,
     where,
 )
-from tracegrad.ops.record import OpRecord, define
+from tracegrad.ops.record import TABLE, OpRecord, define
 from tracegrad.ops.rules import (
     axes_of,
     float_like,
@@ -40,6 +40,7 @@ from tracegrad.ops.rules import (
     reduction,
     sum_dtype,
 )
+from tracegrad.ops.selecting import put_back
 from tracegrad.ops.shape import (
     broadcast_to_shape,
     canonical_axis,
@@ -288,20 +289,46 @@ def std(
 
 
 def _extreme_vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool, **_: Any) -> tuple[Any]:
-    """Ties share the cotangent evenly."""
+    """Of ties the first has the cotangent where `first` is set, else they share it evenly."""
     ndim = ndim_of(x)
     at = x == restore(y, axis, keepdims, ndim)
     ties = _counted_in(sum_over(at, axis=axis, keepdims=keepdims), dtype_of(ct))
     return (_where(at, restore(ct / ties, axis, keepdims, ndim), 0.0),)
 
 
-def _extreme(sizes: Any, x: ArrayType, axis: Any, keepdims: bool, initial: Any = None) -> ArrayType:
+def _first_or_shared(name: str) -> Callable[..., tuple[Any]]:
+    """The rule of an extreme whose place is told by the record of this name."""
+
+    def vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool, first: bool, **_: Any) -> Any:
+        if not first:
+            return _extreme_vjp(ct, y, x, axis, keepdims)
+        at = TABLE[name](x, axis=axis, keepdims=True)
+        return (put_back(restore(ct, axis, keepdims, ndim_of(x)), x, at, axis),)
+
+    return vjp
+
+
+def _extreme(sizes: Any, x: ArrayType, axis: Any, keepdims: bool, **_: Any) -> ArrayType:
     return ArrayType(x.dtype, reduced(x.shape, axis, keepdims))
 
 
-BOUNDED = {**AXES, "initial": None}
-max_over = reducer("max", _extreme, _extreme_vjp, BOUNDED, domain="nonempty")
-min_over = reducer("min", _extreme, _extreme_vjp, BOUNDED, domain="nonempty")
+BOUNDED = {**AXES, "initial": None, "first": False}
+max_over = reducer(
+    "max",
+    _extreme,
+    _first_or_shared("argmax"),
+    BOUNDED,
+    text="x.max(axis=axis, keepdims=keepdims, initial=initial)",
+    domain="nonempty",
+)
+min_over = reducer(
+    "min",
+    _extreme,
+    _first_or_shared("argmin"),
+    BOUNDED,
+    text="x.min(axis=axis, keepdims=keepdims, initial=initial)",
+    domain="nonempty",
+)
 nanmax_over = reducer(
     "nanmax",
     _extreme,
@@ -318,7 +345,16 @@ nanmin_over = reducer(
 )
 
 
-def _bounded(record: OpRecord, x: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+def _bounded(
+    record: OpRecord,
+    x: Any,
+    axis: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+    shared: bool = False,
+) -> Any:
+    """An extreme; along one axis the first of ties has the gradient unless it is `shared`."""
     x = as_array(x)
     if where is not None:
         if initial is None:
@@ -328,7 +364,8 @@ def _bounded(record: OpRecord, x: Any, axis: Any, keepdims: Any, initial: Any, w
         x = _where(where, x, initial)
     if axis is not None:
         axis = canonical_axis(axis, ndim_of(x))
-    return record(x, axis=axis, keepdims=bool(keepdims), initial=initial)
+    first = isinstance(axis, int) and initial is None and not shared
+    return record(x, axis=axis, keepdims=bool(keepdims), initial=initial, first=first)
 
 
 @synonyms
@@ -340,7 +377,11 @@ def max(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The largest element over `axis`; ties share the gradient evenly."""
+    """The largest element over `axis`.
+
+    Of ties along a single axis the first has the gradient, as in PyTorch's ``max(dim)``; over the
+    whole array, or over several axes, they share it evenly, as always in ``amax``.
+    """
     refuse_out("max", out)
     return _bounded(max_over, x, axis, keepdims, initial, where)
 
@@ -354,12 +395,41 @@ def min(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The smallest element over `axis`; ties share the gradient evenly."""
+    """The smallest element over `axis`.
+
+    Of ties along a single axis the first has the gradient, as in PyTorch's ``max(dim)``; over the
+    whole array, or over several axes, they share it evenly, as always in ``amin``.
+    """
     refuse_out("min", out)
     return _bounded(min_over, x, axis, keepdims, initial, where)
 
 
-amax, amin = max, min
+@synonyms
+def amax(
+    x: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The largest element over `axis`; ties share the gradient evenly."""
+    refuse_out("amax", out)
+    return _bounded(max_over, x, axis, keepdims, initial, where, shared=True)
+
+
+@synonyms
+def amin(
+    x: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The smallest element over `axis`; ties share the gradient evenly."""
+    refuse_out("amin", out)
+    return _bounded(min_over, x, axis, keepdims, initial, where, shared=True)
 
 
 @synonyms
