@@ -42,6 +42,7 @@ from tracegrad.ops.rules import (
 )
 from tracegrad.ops.selecting import put_back
 from tracegrad.ops.shape import (
+    broadcast_beside,
     broadcast_to_shape,
     canonical_axis,
     expand_axes,
@@ -164,7 +165,7 @@ def mean(
     if where is None:
         return _reduce(mean_over, x, axis, keepdims, dtype)
     total = sum(x, axis, dtype, keepdims=keepdims, where=where)
-    chosen = broadcast_to_shape(where, shape=shape_of(x))
+    chosen = broadcast_beside(where, shape_of(x), x)
     return total / sum(chosen, axis, keepdims=keepdims)
 
 
@@ -184,7 +185,7 @@ def average(
             axes = many_axes(axis, ndim_of(x))
             others = tuple(i for i in range(ndim_of(x)) if i not in axes)
             weights = expand_axes(weights, axis=others[0] if len(others) == 1 else others)
-        weights = broadcast_to_shape(weights, shape=shape_of(x))
+        weights = broadcast_beside(weights, shape_of(x), x)
         total = sum(weights, axis, keepdims=keepdims)
         average = sum(x * weights, axis, keepdims=keepdims) / total
     return (average, total) if returned else average

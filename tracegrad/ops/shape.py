@@ -92,6 +92,12 @@ def broadcast_to(x: Any, shape: Sequence[Dim] | int) -> Any:
     return broadcast_to_shape(x, shape=shape_tuple(shape))
 
 
+def broadcast_beside(x: Any, shape: Sequence[Dim], like: Any) -> Any:
+    """`x`, which may be a plain array, repeated to lengths that belong to the graph of `like`."""
+    like = like if type(like) in HANDLERS else x
+    return apply_in(like, broadcast_to_shape, {"shape": tuple(shape)}, x)
+
+
 def sizes_of(operands: Sequence[Any]) -> Sizes:
     """What is believed of lengths in the graph that these operands belong to, if in one."""
     for x in operands:
