@@ -32,12 +32,14 @@ from tracegrad.autograd.modes import (
 )
 from tracegrad.devices import device
 from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
-from tracegrad.making import as_tensor, from_numpy, tensor
+from tracegrad.inspection import *  # noqa: F403
+from tracegrad.making import as_tensor, from_dlpack, from_numpy, tensor
 from tracegrad.namespace import *  # noqa: F403
 from tracegrad.random import *  # noqa: F403
 from tracegrad.tensor import Tensor
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 globals().update(DTYPES)  # tg.float32, tg.long, ...; PyTorch's tg.float is no name for this file
 devices.install(methods.BINARY, methods.COMPARISONS, methods.UNARY)

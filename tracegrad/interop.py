@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad import namespace
-from tracegrad.errors import TracegradError
+from tracegrad import inspection, namespace
+from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.inspection import API_VERSIONS
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype
 from tracegrad.ops.indexing import getitem
@@ -122,9 +123,8 @@ LOOKS: dict[str, Callable[..., Any]] = {
     "iscomplexobj": lambda x: x.dtype.kind == "c",
     "isrealobj": lambda x: x.dtype.kind != "c",
     "ndim": lambda a: a.ndim,
-    "result_type": lambda *args: np.result_type(
-        *[x.dtype if isinstance(x, Tensor) else x for x in args]
-    ),
+    "can_cast": inspection.can_cast,
+    "result_type": inspection.result_type,
     "shape": lambda a: a.shape,
     "size": lambda a, axis=None: int(a.size) if axis is None else a.shape[axis],
 }
@@ -182,4 +182,15 @@ def _no_counterpart(shown: str) -> TracegradError:
 
 Tensor.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
 Tensor.__array_function__ = _array_function  # type: ignore[attr-defined]
-Tensor.__array_namespace__ = lambda self, api_version=None: sys.modules["tracegrad"]  # type: ignore[attr-defined]
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The namespace of functions on Tensors, as the array API standard asks for it."""
+    if api_version is not None and api_version not in API_VERSIONS:
+        raise ArgumentError(
+            f"api_version={api_version!r}: the versions are {', '.join(API_VERSIONS)}"
+        )
+    return sys.modules["tracegrad"]
+
+
+Tensor.__array_namespace__ = _array_namespace  # type: ignore[attr-defined]

@@ -33,6 +33,7 @@ from numpy import (
 from tracegrad.methods import install_methods as _install_methods
 from tracegrad.methods import power
 from tracegrad.ops.activations import *
+from tracegrad.ops.building import *
 from tracegrad.ops.calculus import *
 from tracegrad.ops.convolving import *
 from tracegrad.ops.counting import *
@@ -44,6 +45,7 @@ from tracegrad.ops.joining import *
 from tracegrad.ops.linear import *
 from tracegrad.ops.nan import *
 from tracegrad.ops.norms import *
+from tracegrad.ops.numbers import *
 from tracegrad.ops.padding import *
 from tracegrad.ops.products import *
 from tracegrad.ops.reductions import *

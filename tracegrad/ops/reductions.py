@@ -13,7 +13,7 @@ from codegen import sizes as sz
 from codegen.sizes import Dim
 from codegen.spelling import SpellingOf
 from codegen.types import ArrayType, is_inexact
-from tracegrad.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import dtype_of, ndim_of, same_shape, shape_of
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
@@ -510,6 +510,17 @@ def allclose(
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
+def array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have one shape and the same elements."""
+    a, b = as_array(a), as_array(b)
+    if shape_of(a) != shape_of(b) and not same_shape(a, b):
+        return False
+    same = a == b
+    if equal_nan and is_inexact(dtype_of(a)) and is_inexact(dtype_of(b)):
+        same = logical_or(same, logical_and(isnan(a), isnan(b)))
+    return bool(all(same))
+
+
 __all__ = [
     "all",
     "allclose",
@@ -518,6 +529,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "array_equal",
     "average",
     "count_nonzero",
     "isclose",

@@ -23,7 +23,8 @@ from tracegrad.dispatch import HANDLERS, SIZES, apply_in, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import shape_tuple
-from tracegrad.ops.elementwise import alias, copy
+from tracegrad.ops.elementwise import alias
+from tracegrad.ops.elementwise import copy as copy_of
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import axes_of, broadcast_shape, permuted, reshaped, same
 
@@ -179,9 +180,18 @@ reshape_to: OpRecord = define(
 )
 
 
-def reshape(x: Any, *shape: Any, order: str = "C") -> Any:
-    """`x` in another shape with as many elements; one length may be -1."""
-    wanted = shape_tuple(shape[0] if len(shape) == 1 else shape)
+def reshape(x: Any, *lengths: Any, order: str = "C", shape: Any = None, copy: Any = None) -> Any:
+    """`x` in another shape with as many elements; one length may be -1.
+
+    The shape is a tuple, or lengths one by one. With ``copy=True`` the result has memory of its
+    own; otherwise it shares that of `x` where it can.
+    """
+    if shape is not None and lengths:
+        raise ArgumentError(f"reshape: the shape is given twice: {lengths} and {shape}")
+    if copy:
+        x = copy_of(x)
+    given = lengths if shape is None else (shape,)
+    wanted = shape_tuple(given[0] if len(given) == 1 else given)
     if order not in ("C", "A"):
         raise ShapeError(
             f"reshape: elements are taken in C order, not {order!r}: write x.T.reshape(...).T"
@@ -206,7 +216,7 @@ def ravel(x: Any, order: str = "C") -> Any:
 
 def flatten(x: Any, order: str = "C") -> Any:
     """`x` with one axis, in memory of its own."""
-    return copy(ravel(x, order))
+    return copy_of(ravel(x, order))
 
 
 def _squeezed(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:
