@@ -52,6 +52,7 @@ def _reversed(x: Any) -> Any:
 convolved: OpRecord = define(
     "convolve",
     "np.convolve(a, v)",
+    jax="jnp.convolve(a, v, preferred_element_type=jnp.result_type(a, v))",
     operands="a v",
     infer=_full_type,
     vjp=lambda ct, y, a, v: (
@@ -64,6 +65,7 @@ convolved: OpRecord = define(
 convolved_inside: OpRecord = define(
     "convolve_inside",
     'np.convolve(a, v, mode="valid")',
+    jax='jnp.convolve(a, v, mode="valid", preferred_element_type=jnp.result_type(a, v))',
     operands="a v",
     infer=_inner_type,
     vjp=lambda ct, y, a, v: (

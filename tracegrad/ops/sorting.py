@@ -178,7 +178,7 @@ def _running(name: str, ufunc: str) -> OpRecord:
     return define(
         name,
         f"np.{ufunc}.accumulate(x, axis=axis)",
-        jax=f"lax.{name}(x, axis=axis)",
+        jax=f"jax.lax.associative_scan(jnp.{ufunc}, x, axis=axis)",
         infer=same,
         vjp=_running_vjp,
         attributes={"axis": ...},
