@@ -123,8 +123,14 @@ def finfo(type: Any) -> FloatInfo:
     if dtype.kind not in "fc":
         raise DTypeError(f"finfo: {dtype} is no floating dtype: use iinfo for integers")
     found = np.finfo(dtype)
-    numbers = (float(n) for n in (found.eps, found.max, found.min, found.smallest_normal))
-    return FloatInfo(int(found.bits), *numbers, np.dtype(found.dtype))
+    return FloatInfo(
+        bits=int(found.bits),
+        eps=float(found.eps),
+        max=float(found.max),
+        min=float(found.min),
+        smallest_normal=float(found.smallest_normal),
+        dtype=np.dtype(found.dtype),
+    )
 
 
 def iinfo(type: Any) -> IntegerInfo:

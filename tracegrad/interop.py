@@ -18,6 +18,7 @@ import numpy as np
 from tracegrad import inspection, namespace
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.inspection import API_VERSIONS
+from tracegrad.ops.arguments import SYNONYMS
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype
 from tracegrad.ops.indexing import getitem
@@ -86,11 +87,11 @@ def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
             f"np.{name}(..., where=mask) leaves places unwritten: write "
             f"tg.where(mask, tg.{name}(...), ...)"
         )
-    if given:
+    if given and not (name == "vecdot" and set(given) == {"axis"}):
         raise TracegradError(f"np.{name} of Tensors takes no {', '.join(given)}")
     if dtype is not None:
         operands = [astype(namespace.asarray(x), dtype=dtype_name(dtype)) for x in operands]
-    return _ufunc_called(name)(*operands)
+    return _ufunc_called(name)(*operands, **given)
 
 
 def _ufunc_called(name: str) -> Callable[..., Any]:
@@ -138,7 +139,20 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     function = _counterpart(module, name)
     if function is None:
         raise _no_counterpart(shown)
-    return _call(shown, function, args, _spoken(kwargs))
+    return _call(shown, function, args, _renamed(func, function, _spoken(kwargs)))
+
+
+def _renamed(func: Any, function: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments under tracegrad's names: NumPy's ``a=`` is the first argument here too."""
+    ours = list(inspect.signature(function).parameters) if kwargs else []
+    if all(name in ours or name in SYNONYMS for name in kwargs):
+        return kwargs
+    theirs = list(inspect.signature(func).parameters)
+    places = {name: i for i, name in enumerate(theirs[:2]) if name not in ours}
+    return {
+        ours[places[name]] if places.get(name, len(ours)) < len(ours) else name: value
+        for name, value in kwargs.items()
+    }
 
 
 def _counterpart(module: str, name: str) -> Callable[..., Any] | None:

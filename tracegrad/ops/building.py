@@ -100,9 +100,8 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     places = _places(obj, length)
     values = np.asarray(values) if is_number(values) else as_array(values)
     values = _as_slices(values, x, axis, len(places), single)
-    several = shape_of(values)[axis]
     if single:
-        places = places * several
+        places = places * length_of(values, axis)
     order = sorted(range(len(places)), key=places.__getitem__)
     both = concatenate([x, astype(values, dtype=dtype_of(x))], axis)
     sequence: list[int] = []
@@ -306,7 +305,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kw: Any) -> Any:
     """What the function gives for the indices of every place of an array of this shape."""
-    grid = indices(shape_tuple(shape), dtype)
+    grid = indices(shape, dtype)
     return function(*unstack(grid, 0), **kw)
 
 

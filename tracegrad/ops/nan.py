@@ -21,10 +21,13 @@ from tracegrad.ops.elementwise import (
 from tracegrad.ops.products import cumprod, cumsum, prod
 from tracegrad.ops.record import define
 from tracegrad.ops.reductions import (
+    INFINITY,
     _counted_in,
     _degrees,
     _reduce,
     _where,
+    amax,
+    amin,
     nanmax_over,
     nanmin_over,
     sum,
@@ -39,33 +42,63 @@ def _without_nan(x: Any, instead: Any) -> Any:
 
 @synonyms
 def nansum(
-    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Any:
     """The sum over `axis` of what is not NaN."""
     refuse_out("nansum", out)
-    return sum(_without_nan(x, 0), axis, dtype, keepdims=keepdims)
+    return sum(_without_nan(x, 0), axis, dtype, None, keepdims, initial, where)
 
 
 @synonyms
 def nanprod(
-    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Any:
     """The product over `axis` of what is not NaN."""
     refuse_out("nanprod", out)
-    return prod(_without_nan(x, 1), axis, dtype, keepdims=keepdims)
+    return prod(_without_nan(x, 1), axis, dtype, None, keepdims, initial, where)
 
 
 @synonyms
-def nanmax(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def nanmax(
+    x: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """The largest element over `axis` that is not NaN; ties share the gradient evenly."""
     refuse_out("nanmax", out)
+    if initial is not None or where is not None:
+        return amax(_without_nan(x, -INFINITY), axis, None, keepdims, initial, where)
     return _reduce(nanmax_over, x, axis, keepdims)
 
 
 @synonyms
-def nanmin(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def nanmin(
+    x: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """The smallest element over `axis` that is not NaN; ties share the gradient evenly."""
     refuse_out("nanmin", out)
+    if initial is not None or where is not None:
+        return amin(_without_nan(x, INFINITY), axis, None, keepdims, initial, where)
     return _reduce(nanmin_over, x, axis, keepdims)
 
 

@@ -132,10 +132,13 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(*shapes)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(
+    *arrays: Any, indexing: str = "xy", copy: bool = True, sparse: bool = False
+) -> tuple[Any, ...]:
     """Coordinate arrays of a grid: for each vector an array that varies along its own axis.
 
-    With ``indexing="xy"`` the first two axes are exchanged, as ``np.meshgrid`` does.
+    With ``indexing="xy"`` the first two axes are exchanged, as ``np.meshgrid`` does. With `sparse`
+    the other axes have length 1.
     """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f'indexing={indexing!r}: must be "xy" or "ij"')
@@ -151,6 +154,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
         others = tuple(i for i in range(len(whole)) if i != place)
         if others:
             vector = expand_axes(vector, axis=one_or_many(others))
+        if others and not sparse:
             vector = apply_in(like, broadcast_to_shape, {"shape": whole}, vector)
         grids.append(vector)
     return tuple(grids)
