@@ -18,6 +18,7 @@ from tracegrad import (
     interop,
     methods,
     optim,
+    pytorch_methods,
     random,
 )
 from tracegrad.api import compile, grad, value_and_grad, vjp
@@ -44,7 +45,8 @@ __array_api_version__ = "2024.12"
 globals().update(DTYPES)  # tg.float32, tg.long, ...; PyTorch's tg.float is no name for this file
 devices.install(methods.BINARY, methods.COMPARISONS, methods.UNARY)
 conversions.install(Tensor)
+pytorch_methods.install()
 autograd.load()
 inplace.install(Tensor)
 
-del DTYPES, conversions, inplace, interop, methods
+del DTYPES, conversions, inplace, interop, methods, pytorch_methods
