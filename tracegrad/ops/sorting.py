@@ -6,23 +6,24 @@ what is sorted goes back to where each element came from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import index as as_int
 from typing import Any
 
 from codegen.sizes import Sizes
+from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
-from tracegrad.ops.creation import arange_in, extent_like
+from tracegrad.ops.creation import arange_in
 from tracegrad.ops.elementwise import where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import same
 from tracegrad.ops.selecting import add_along, put_back, take_along_axis
 from tracegrad.ops.shape import (
     expand_axes,
-    flip_axes,
     one_axis,
     one_or_many,
     ravel,
@@ -31,25 +32,44 @@ from tracegrad.ops.shape import (
 # -- order --------------------------------------------------------------------------------------
 
 
-def _places(sizes: Sizes, x: ArrayType, axis: int) -> ArrayType:
-    return ArrayType("int64", x.shape)
+ORDER = {"axis": ..., "descending": False}
+
+
+def _argsort_text(attributes: Mapping[str, Any]) -> Spelling:
+    """In falling order equal elements keep theirs too, so the line is turned round twice."""
+    if not attributes.get("descending"):
+        return spell('np.argsort(x, axis=axis, kind="stable")')
+    turned = 'np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")'
+    return spell(f"x.shape[axis] - 1 - np.flip({turned}, axis=axis)")
 
 
 argsort_along = define(
     "argsort",
-    'np.argsort(x, axis=axis, kind="stable")',
-    jax="jnp.argsort(x, axis=axis, stable=True)",
-    infer=_places,
-    attributes={"axis": ...},
+    _argsort_text,
+    jax="jnp.argsort(x, axis=axis, descending=descending)",
+    infer=lambda sizes, x, axis, descending: ArrayType("int64", x.shape),
+    attributes=ORDER,
     differentiable=False,
-    doc="The places of the elements along an axis in ascending order.",
+    doc="The places of the elements along an axis in rising (or falling) order.",
 )
+
+
+def _sort_text(attributes: Mapping[str, Any]) -> Spelling:
+    rising = "np.sort(x, axis=axis)"
+    return spell(f"np.flip({rising}, axis=axis)" if attributes.get("descending") else rising)
+
+
+def _sort_vjp(ct: Any, y: Any, x: Any, axis: int, descending: bool) -> tuple[Any]:
+    return (put_back(ct, x, argsort_along(x, axis=axis, descending=descending), axis),)
+
+
 sort_along = define(
     "sort",
-    "np.sort(x, axis=axis)",
+    _sort_text,
+    jax="jnp.sort(x, axis=axis, descending=descending)",
     infer=same,
-    vjp=lambda ct, y, x, axis: (put_back(ct, x, argsort_along(x, axis=axis), axis),),
-    attributes={"axis": ...},
+    vjp=_sort_vjp,
+    attributes=ORDER,
 )
 
 
@@ -90,8 +110,7 @@ def sort(
     """
     _refuse_fields("sort", order)
     x, axis = _one_axis(x, axis, "sort")
-    found = sort_along(x, axis=axis)
-    return flip_axes(found, axes=(axis,)) if descending else found
+    return sort_along(x, axis=axis, descending=bool(descending))
 
 
 @synonyms
@@ -114,11 +133,7 @@ def argsort(
     """
     _refuse_fields("argsort", order)
     x, axis = _one_axis(x, axis, "argsort")
-    if not descending:
-        return argsort_along(x, axis=axis)
-    backwards = argsort_along(flip_axes(x, axes=(axis,)), axis=axis)
-    last = extent_like(x, shape_of(x)[axis], "int64") - 1
-    return last - flip_axes(backwards, axes=(axis,))
+    return argsort_along(x, axis=axis, descending=bool(descending))
 
 
 def lexsort(keys: Any, axis: int = -1) -> Any:
