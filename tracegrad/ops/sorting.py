@@ -37,13 +37,13 @@ ORDER = {"axis": ..., "descending": False}
 
 def _argsort_text(attributes: Mapping[str, Any]) -> Spelling:
     """In falling order equal elements keep theirs too, so the line is turned round twice."""
-    if not attributes.get("descending"):
+    if not attributes["descending"]:
         return spell('np.argsort(x, axis=axis, kind="stable")')
     turned = 'np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")'
     return spell(f"x.shape[axis] - 1 - np.flip({turned}, axis=axis)")
 
 
-argsort_along = define(
+argsort_of = define(
     "argsort",
     _argsort_text,
     jax="jnp.argsort(x, axis=axis, descending=descending)",
@@ -56,14 +56,14 @@ argsort_along = define(
 
 def _sort_text(attributes: Mapping[str, Any]) -> Spelling:
     rising = "np.sort(x, axis=axis)"
-    return spell(f"np.flip({rising}, axis=axis)" if attributes.get("descending") else rising)
+    return spell(f"np.flip({rising}, axis=axis)" if attributes["descending"] else rising)
 
 
 def _sort_vjp(ct: Any, y: Any, x: Any, axis: int, descending: bool) -> tuple[Any]:
     return (put_back(ct, x, argsort_along(x, axis=axis, descending=descending), axis),)
 
 
-sort_along = define(
+sort_of = define(
     "sort",
     _sort_text,
     jax="jnp.sort(x, axis=axis, descending=descending)",
@@ -71,6 +71,16 @@ sort_along = define(
     vjp=_sort_vjp,
     attributes=ORDER,
 )
+
+
+def argsort_along(x: Any, *, axis: int, descending: bool = False) -> Any:
+    """The places of the elements of `x` along a canonical axis in order."""
+    return argsort_of(x, axis=axis, descending=descending)
+
+
+def sort_along(x: Any, *, axis: int, descending: bool = False) -> Any:
+    """`x` in order along a canonical axis."""
+    return sort_of(x, axis=axis, descending=descending)
 
 
 def _one_axis(x: Any, axis: Any, name: str) -> tuple[Any, int]:
