@@ -205,6 +205,8 @@ def test_signature(line):
     rest = [object(), object()] if arguments.vararg else []
     ours.bind(*by_place, *rest, **either, **by_name)
     ours.bind(*by_place, *either.values(), *rest)
+    for place, argument in enumerate(arguments.args, len(arguments.posonlyargs)):
+        assert list(ours.parameters)[place] == argument.arg, "taken by name or by this place"
     required = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
     ours.bind(*[*by_place, *either.values()][:required], *rest)
     names = [a.arg for a in arguments.posonlyargs + arguments.args]

@@ -15,6 +15,10 @@ class ShapeError(TracegradError, ValueError):
     """Shapes that an operation cannot take; the message names them, and the user's line."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that an array does not have; an ``IndexError`` too, as NumPy's."""
+
+
 class DTypeError(TracegradError, TypeError):
     """A dtype that an operation, or a derivative, cannot take."""
 

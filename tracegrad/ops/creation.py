@@ -255,15 +255,12 @@ def dtype_name(dtype: Any) -> str:
     return name
 
 
-def _asked(lengths: tuple[Any, ...], shape: Any, dtype: Any) -> dict[str, Any]:
+def _asked(shape: Any, lengths: tuple[Any, ...], dtype: Any) -> dict[str, Any]:
     """``zeros(3, 4)``, ``zeros((3, 4))``, ``zeros((3, 4), float)`` and ``zeros(shape=(3, 4))``."""
     match lengths:
-        case (first, (type() | str() | np.dtype()) as given):
-            lengths, dtype = (first,), given
-    if shape is None:
-        shape = lengths[0] if len(lengths) == 1 else lengths
-    elif lengths:
-        raise ArgumentError(f"the shape is given twice: {lengths} and {shape}")
+        case ((type() | str() | np.dtype()) as given,):
+            lengths, dtype = (), given
+    shape = (shape, *lengths) if lengths else shape
     name = DEFAULT_FLOAT if dtype is None else dtype_name(dtype)
     return {"shape": _shape_attribute(shape), "dtype": name}
 
@@ -284,38 +281,38 @@ def _leaf(tensor: Any, requires_grad: bool, device: Any) -> Any:
 
 
 def zeros(
+    shape: Any = (),
     *lengths: Any,
-    shape: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
 ) -> Any:
     """Zeros: ``zeros(3, 4)`` or ``zeros((3, 4))``."""
-    made = new(zeros_of_shape, **_asked(lengths, shape, dtype))
+    made = new(zeros_of_shape, **_asked(shape, lengths, dtype))
     return _leaf(made, requires_grad, device)
 
 
 def ones(
+    shape: Any = (),
     *lengths: Any,
-    shape: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
 ) -> Any:
     """Ones: ``ones(3, 4)`` or ``ones((3, 4))``."""
-    made = new(ones_of_shape, **_asked(lengths, shape, dtype))
+    made = new(ones_of_shape, **_asked(shape, lengths, dtype))
     return _leaf(made, requires_grad, device)
 
 
 def empty(
+    shape: Any = (),
     *lengths: Any,
-    shape: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
 ) -> Any:
     """An array to be filled: ``empty(3, 4)`` or ``empty((3, 4))``; until then it is zeros."""
-    made = new(zeros_of_shape, **_asked(lengths, shape, dtype))
+    made = new(zeros_of_shape, **_asked(shape, lengths, dtype))
     return _leaf(made, requires_grad, device)
 
 

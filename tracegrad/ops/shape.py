@@ -20,7 +20,7 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, SIZES, apply_in, ndim_of, shape_of
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentError, AxisError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import shape_tuple
 from tracegrad.ops.elementwise import alias
@@ -38,7 +38,7 @@ def one_axis(axis: Any, ndim: int) -> int:
     """A single axis as a non-negative int; raises NumPy's error."""
     number = as_int(axis)
     if not -ndim <= number < ndim:
-        raise ShapeError(f"axis {number} is out of bounds for an array with {ndim} axes")
+        raise AxisError(f"axis {number} is out of bounds for an array with {ndim} axes")
     return number % ndim if ndim else 0
 
 
@@ -184,18 +184,15 @@ reshape_to: OpRecord = define(
 )
 
 
-def reshape(x: Any, *lengths: Any, order: str = "C", shape: Any = None, copy: Any = None) -> Any:
+def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any = None) -> Any:
     """`x` in another shape with as many elements; one length may be -1.
 
     The shape is a tuple, or lengths one by one. With ``copy=True`` the result has memory of its
     own; otherwise it shares that of `x` where it can.
     """
-    if shape is not None and lengths:
-        raise ArgumentError(f"reshape: the shape is given twice: {lengths} and {shape}")
     if copy:
         x = copy_of(x)
-    given = lengths if shape is None else (shape,)
-    wanted = shape_tuple(given[0] if len(given) == 1 else given)
+    wanted = shape_tuple((shape, *lengths) if lengths else shape)
     if order not in ("C", "A"):
         raise ShapeError(
             f"reshape: elements are taken in C order, not {order!r}: write x.T.reshape(...).T"
