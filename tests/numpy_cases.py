@@ -6,6 +6,9 @@ tracegrad. `tests/test_numpy_functions.py` runs each in every way that there is.
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
 import numpy
 
 _random = numpy.random.default_rng(7)
@@ -191,7 +194,9 @@ np.triu_indices(2, 1, 4)
 np.tril_indices_from(s), np.triu_indices_from(s, k=1)
 np.unique(k), np.unique(k, return_index=True, return_inverse=True, return_counts=True), np.unique(n)
 np.unique(k % 2, axis=0), np.unique(k, return_counts=True), np.unique(x), np.unique(none)
-np.sort(np.unique_values(k)), np.unique_counts(k), np.unique_inverse(k), np.unique_all(k)
+np.sort(np.unique_values(k)), np.sort(np.unique_values(v))
+np.unique_counts(k), np.unique_inverse(k), np.unique_all(k)
+np.unique_all(v), np.unique_counts(v), np.unique_inverse(v)
 np.unstack(x), np.unstack(t, axis=1), np.unwrap(4 * x), np.unwrap(k, period=4)
 np.unwrap(x * 9, axis=0)
 np.vander(v), np.vander(u, 2), np.vander(u, N=4, increasing=True), np.vander(j, 3)
@@ -211,3 +216,31 @@ np.fill_diagonal(x, 3.0)
 np.fill_diagonal(s, u)
 """
 """Calls that write into their first argument."""
+
+
+# -- running them -------------------------------------------------------------------------------
+
+
+def calls() -> list[str]:
+    """Every expression by itself."""
+    trees = [ast.parse(f"({line},)", mode="eval").body for line in EXPRESSIONS.strip().splitlines()]
+    return [ast.unparse(call) for tree in trees for call in tree.elts]  # type: ignore[attr-defined]
+
+
+def used(call: str) -> list[str]:
+    """The operands that a call is about."""
+    names = {node.id for node in ast.walk(ast.parse(call)) if isinstance(node, ast.Name)}
+    return [name for name in OPERANDS if name in names]
+
+
+def run(call: str, module: Any, **operands: Any) -> Any:
+    """What a call gives with this namespace and these operands."""
+    scope = {"np": module, "bool": bool, **operands}
+    return eval(call, scope)  # the calls stand above
+
+
+def flat(result: Any) -> list[Any]:
+    """The results of a call that gives several, in tuples and lists, one after the other."""
+    if not isinstance(result, tuple | list):
+        return [result]
+    return [x for part in result for x in flat(part)]

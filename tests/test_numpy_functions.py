@@ -6,7 +6,6 @@ that tracegrad shares with NumPy and that no call is about fails here.
 
 from __future__ import annotations
 
-import ast
 import re
 import warnings
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checks import assert_close, assert_same_bits, direction_like, dot, leaves, slope
-from numpy_cases import EXPRESSIONS, OPERANDS, STATEMENTS
+from numpy_cases import EXPRESSIONS, OPERANDS, STATEMENTS, calls, flat, run, used
 
 import tracegrad as tg
 from tracegrad import namespace
@@ -31,14 +30,7 @@ logaddexp2 exp2 sinc angle deg2rad rad2deg vander
 """What the public contract names."""
 
 
-def parts(line: str) -> list[str]:
-    """The calls in a line."""
-    tree = ast.parse(f"({line},)", mode="eval").body
-    return [ast.unparse(element) for element in tree.elts]
-
-
-CALLS = [call for line in EXPRESSIONS.strip().splitlines() for call in parts(line)]
-every_call = pytest.mark.parametrize("call", CALLS)
+every_call = pytest.mark.parametrize("call", calls())
 
 
 @pytest.fixture(autouse=True)
@@ -47,22 +39,6 @@ def quiet():
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         yield
-
-
-def used(call: str) -> list[str]:
-    """The operands that a call is about."""
-    names = {node.id for node in ast.walk(ast.parse(call)) if isinstance(node, ast.Name)}
-    return [name for name in OPERANDS if name in names]
-
-
-def run(call: str, module: Any, **operands: Any) -> Any:
-    return eval(call, {"np": module, "bool": bool, **operands})
-
-
-def flat(result: Any) -> list[Any]:
-    return (
-        [x for part in result for x in flat(part)] if isinstance(result, tuple | list) else [result]
-    )
 
 
 def tensors(names: list[str]) -> dict[str, tg.Tensor]:
