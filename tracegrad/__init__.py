@@ -21,6 +21,7 @@ from tracegrad import (
     methods,
     nn,
     optim,
+    pytorch_methods,
     random,
     special,
 )
@@ -36,17 +37,20 @@ from tracegrad.autograd.modes import (
 )
 from tracegrad.devices import device
 from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
-from tracegrad.making import as_tensor, from_numpy, tensor
+from tracegrad.inspection import *  # noqa: F403
+from tracegrad.making import as_tensor, from_dlpack, from_numpy, tensor
 from tracegrad.namespace import *  # noqa: F403
 from tracegrad.random import *  # noqa: F403
 from tracegrad.tensor import Tensor
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 globals().update(DTYPES)  # tg.float32, tg.long, ...; PyTorch's tg.float is no name for this file
 devices.install(methods.BINARY, methods.COMPARISONS, methods.UNARY)
 conversions.install(Tensor)
+pytorch_methods.install()
 autograd.load()
 inplace.install(Tensor)
 
-del DTYPES, conversions, inplace, interop, methods
+del DTYPES, conversions, inplace, interop, methods, pytorch_methods

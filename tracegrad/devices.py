@@ -88,6 +88,15 @@ def found() -> str:
     return " and ".join(['"cpu" (NumPy)', *names])
 
 
+def all_devices() -> list[Device]:
+    """Every device of this machine: the processor, and what JAX finds where it is installed."""
+    try:
+        jax = _backend().jax
+    except ImportError:
+        return [CPU]
+    return [CPU, *map(_name_of, jax.devices())]
+
+
 def _jax_device(name: str, kind: str, index: int) -> Any:
     try:
         jax = _backend().jax
@@ -110,6 +119,11 @@ def _backend() -> Any:
     from tracegrad import jax_backend  # JAX is imported when it is asked for
 
     return jax_backend
+
+
+def device_array_of(x: Any) -> DeviceArray:
+    """An array of another library, on a device that JAX knows, by the DLPack protocol."""
+    return DeviceArray(_backend().jax.numpy.from_dlpack(x))
 
 
 # -- arrays on devices --------------------------------------------------------------------------

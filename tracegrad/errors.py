@@ -24,6 +24,10 @@ class SingularError(TracegradError, LinAlgError):
     """
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that an array does not have; an ``IndexError`` too, as NumPy's."""
+
+
 class DTypeError(TracegradError, TypeError):
     """A dtype that an operation, or a derivative, cannot take."""
 

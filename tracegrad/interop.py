@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad import namespace, special
-from tracegrad.errors import TracegradError
+from tracegrad import inspection, namespace, special
+from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.inspection import API_VERSIONS
+from tracegrad.ops.arguments import SYNONYMS
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype
 from tracegrad.ops.indexing import getitem
@@ -85,11 +87,11 @@ def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
             f"np.{name}(..., where=mask) leaves places unwritten: write "
             f"tg.where(mask, tg.{name}(...), ...)"
         )
-    if given:
+    if given and not (name == "vecdot" and set(given) == {"axis"}):
         raise TracegradError(f"np.{name} of Tensors takes no {', '.join(given)}")
     if dtype is not None:
         operands = [astype(namespace.asarray(x), dtype=dtype_name(dtype)) for x in operands]
-    return _ufunc_called(name)(*operands)
+    return _ufunc_called(name)(*operands, **given)
 
 
 def _ufunc_called(name: str) -> Callable[..., Any]:
@@ -121,9 +123,8 @@ LOOKS: dict[str, Callable[..., Any]] = {
     "iscomplexobj": lambda x: x.dtype.kind == "c",
     "isrealobj": lambda x: x.dtype.kind != "c",
     "ndim": lambda a: a.ndim,
-    "result_type": lambda *args: np.result_type(
-        *[x.dtype if isinstance(x, Tensor) else x for x in args]
-    ),
+    "can_cast": inspection.can_cast,
+    "result_type": inspection.result_type,
     "shape": lambda a: a.shape,
     "size": lambda a, axis=None: int(a.size) if axis is None else a.shape[axis],
 }
@@ -137,7 +138,20 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     function = _counterpart(module, name)
     if function is None:
         raise _no_counterpart(shown)
-    return _call(shown, function, args, _spoken(kwargs))
+    return _call(shown, function, args, _renamed(func, function, _spoken(kwargs)))
+
+
+def _renamed(func: Any, function: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments under tracegrad's names: NumPy's ``a=`` is the first argument here too."""
+    ours = list(inspect.signature(function).parameters) if kwargs else []
+    if all(name in ours or name in SYNONYMS for name in kwargs):
+        return kwargs
+    theirs = list(inspect.signature(func).parameters)
+    places = {name: i for i, name in enumerate(theirs[:2]) if name not in ours}
+    return {
+        ours[places[name]] if places.get(name, len(ours)) < len(ours) else name: value
+        for name, value in kwargs.items()
+    }
 
 
 def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
@@ -179,4 +193,15 @@ def _no_counterpart(shown: str) -> TracegradError:
 
 Tensor.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
 Tensor.__array_function__ = _array_function  # type: ignore[attr-defined]
-Tensor.__array_namespace__ = lambda self, api_version=None: sys.modules["tracegrad"]  # type: ignore[attr-defined]
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The namespace of functions on Tensors, as the array API standard asks for it."""
+    if api_version is not None and api_version not in API_VERSIONS:
+        raise ArgumentError(
+            f"api_version={api_version!r}: the versions are {', '.join(API_VERSIONS)}"
+        )
+    return sys.modules["tracegrad"]
+
+
+Tensor.__array_namespace__ = _array_namespace  # type: ignore[attr-defined]

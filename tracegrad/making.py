@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from tracegrad.arrays import array_for, shared_array_for
+from tracegrad.devices import device_array_of
 from tracegrad.dtypes import get_default_dtype
 from tracegrad.errors import DTypeError
 from tracegrad.tensor import Tensor, wrap
+
+DLPACK_CPU = 1
+"""What `__dlpack_device__` calls the processor."""
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
@@ -54,3 +58,26 @@ def from_numpy(array: np.ndarray) -> Tensor:
     if not isinstance(array, np.ndarray):
         raise DTypeError(f"from_numpy takes a NumPy array, not {type(array).__name__}")
     return as_tensor(array)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A Tensor of the array of another library, by the DLPack protocol.
+
+    It shares the array's memory where that is possible (never with ``copy=True``), and stays where
+    the array is unless a `device` is named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.from_dlpack(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    if isinstance(x, Tensor):
+        made = wrap(x.detach()._array)
+        made = made.clone() if copy else made
+    elif x.__dlpack_device__()[0] == DLPACK_CPU:
+        made = as_tensor(np.from_dlpack(x, copy=copy))
+    else:
+        made = wrap(device_array_of(x))
+    return made if device is None else made.to(device=device)

@@ -112,26 +112,35 @@ Staged.__getitem__ = indexing.getitem  # type: ignore[misc]
 
 # fmt: off
 NUMPY = (
-    "all", "any", "argmax", "argmin", "astype", "clip", "conj", "copy", "cumprod", "cumsum",
-    "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp",
-    "ravel", "repeat", "reshape", "round", "squeeze", "std", "sum", "swapaxes", "take", "trace",
-    "transpose", "var",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
+    "conj", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
+    "nonzero", "partition", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted",
+    "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
 )
 """ndarray's methods: functions of the namespace under their own names."""
 
 PYTORCH = (
-    "amax", "amin", "argwhere", "ceil", "copysign", "cos", "cosh", "exp", "exp2", "expm1",
-    "fix", "flip", "floor", "fmax", "fmin", "fmod", "hypot", "index_add", "isfinite", "isinf",
-    "isnan", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logsumexp", "matmul",
-    "maximum", "minimum", "moveaxis", "nan_to_num", "norm", "outer", "reciprocal", "relu",
-    "remainder", "roll", "sigmoid", "sign", "sin", "sinc", "sinh", "softmax", "split", "sqrt",
-    "square", "tan", "tanh", "tile", "tril", "triu", "trunc", "unstack",
+    "allclose", "amax", "amin", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+    "arctan2", "arctanh", "argwhere", "bincount", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "broadcast_to", "ceil", "copysign", "corrcoef", "cos", "cosh", "count_nonzero",
+    "cov", "cross", "cummax", "cummin", "diag", "diagflat", "diff", "dsplit", "exp", "exp2",
+    "expm1", "fix", "flip", "fliplr", "flipud", "float_power", "floor", "floor_divide", "fmax",
+    "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside", "histogram", "hsplit", "hypot",
+    "index_add", "inner", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
+    "isreal", "kron", "lcm", "ldexp", "less", "less_equal", "log", "log10", "log1p", "log2",
+    "log_softmax", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logsumexp", "matmul", "maximum", "median", "minimum", "moveaxis", "nan_to_num",
+    "nanmean", "nanmedian", "nanquantile", "nansum", "nextafter", "norm", "not_equal", "outer",
+    "positive", "quantile", "reciprocal", "relu", "remainder", "roll", "rot90", "sigmoid", "sign",
+    "signbit", "sin", "sinc", "sinh", "softmax", "split", "sqrt", "square", "tan", "tanh", "tile",
+    "tril", "triu", "true_divide", "trunc", "unique", "unstack", "vdot", "vsplit",
 )
 # fmt: on
 """Methods that Tensors have besides: functions of the namespace under their own names."""
 
 RENAMED = {
     "abs": "absolute",
+    "absolute": "absolute",
     "acos": "arccos",
     "acosh": "arccosh",
     "add": "add",
@@ -151,6 +160,7 @@ RENAMED = {
     "gt": "greater",
     "le": "less_equal",
     "lt": "less",
+    "movedim": "moveaxis",
     "mul": "multiply",
     "multiply": "multiply",
     "ne": "not_equal",
@@ -160,6 +170,9 @@ RENAMED = {
     "pow": "power",
     "rad2deg": "rad2deg",
     "sub": "subtract",
+    "swapdims": "swapaxes",
+    "take_along_dim": "take_along_axis",
+    "unbind": "unstack",
     "subtract": "subtract",
     "unsqueeze": "expand_dims",
 }

@@ -33,6 +33,10 @@ from numpy import (
 from tracegrad.methods import install_methods as _install_methods
 from tracegrad.methods import power
 from tracegrad.ops.activations import *
+from tracegrad.ops.building import *
+from tracegrad.ops.calculus import *
+from tracegrad.ops.convolving import *
+from tracegrad.ops.counting import *
 from tracegrad.ops.creation import *
 from tracegrad.ops.einsum import *
 from tracegrad.ops.elementwise import *
@@ -42,12 +46,16 @@ from tracegrad.ops.linear import *
 from tracegrad.ops.matrix_norms import norm
 from tracegrad.ops.nan import *
 from tracegrad.ops.norms import *
+from tracegrad.ops.numbers import *
 from tracegrad.ops.padding import *
 from tracegrad.ops.products import *
 from tracegrad.ops.reductions import *
 from tracegrad.ops.selecting import *
+from tracegrad.ops.sets import *
 from tracegrad.ops.shape import *
 from tracegrad.ops.softmax import *
+from tracegrad.ops.sorting import *
+from tracegrad.ops.statistics import *
 
 abs = absolute
 acos = arccos

@@ -640,9 +640,27 @@ def _einsum_4(draw: Draw) -> Iterator[Sample]:
         yield Sample(tuple(draw(*shape) for shape in shapes), {"subscripts": subscripts})
 
 
-CLOSE["einsum"] = CLOSE["einsum_3"] = CLOSE["einsum_4"] = lambda *operands, subscripts: np.einsum(
-    subscripts, *operands, optimize=False
-)
+def _einsum_of(count: int) -> Callable[[Draw], Iterator[Sample]]:
+    """A chain of so many matrices, and vectors of one label."""
+
+    def generator(draw: Draw) -> Iterator[Sample]:
+        labels = "abcdefg"[: count + 1]
+        chain = ",".join(labels[i : i + 2] for i in range(count))
+        matrices = tuple(draw(2 + i % 2, 2 + (i + 1) % 2) for i in range(count))
+        yield Sample(matrices, {"subscripts": f"{chain}->{labels[0]}{labels[-1]}"})
+        yield Sample(
+            tuple(draw(3) for _ in range(count)), {"subscripts": ",".join("i" * count) + "->"}
+        )
+
+    return generator
+
+
+for _count in range(5, 7):
+    GENERATORS[f"einsum_{_count}"] = _einsum_of(_count)
+for _count in range(2, 7):
+    CLOSE["einsum" if _count == 2 else f"einsum_{_count}"] = lambda *operands, subscripts: (
+        np.einsum(subscripts, *operands, optimize=False)
+    )
 
 
 @samples_of("diagonal", "trace")

@@ -255,15 +255,12 @@ def dtype_name(dtype: Any) -> str:
     return name
 
 
-def _asked(lengths: tuple[Any, ...], shape: Any, dtype: Any) -> dict[str, Any]:
+def _asked(shape: Any, lengths: tuple[Any, ...], dtype: Any) -> dict[str, Any]:
     """``zeros(3, 4)``, ``zeros((3, 4))``, ``zeros((3, 4), float)`` and ``zeros(shape=(3, 4))``."""
     match lengths:
-        case (first, (type() | str() | np.dtype()) as given):
-            lengths, dtype = (first,), given
-    if shape is None:
-        shape = lengths[0] if len(lengths) == 1 else lengths
-    elif lengths:
-        raise ArgumentError(f"the shape is given twice: {lengths} and {shape}")
+        case ((type() | str() | np.dtype()) as given,):
+            lengths, dtype = (), given
+    shape = (shape, *lengths) if lengths else shape
     name = DEFAULT_FLOAT if dtype is None else dtype_name(dtype)
     return {"shape": _shape_attribute(shape), "dtype": name}
 
@@ -284,38 +281,38 @@ def _leaf(tensor: Any, requires_grad: bool, device: Any) -> Any:
 
 
 def zeros(
+    shape: Any = (),
     *lengths: Any,
-    shape: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
 ) -> Any:
     """Zeros: ``zeros(3, 4)`` or ``zeros((3, 4))``."""
-    made = new(zeros_of_shape, **_asked(lengths, shape, dtype))
+    made = new(zeros_of_shape, **_asked(shape, lengths, dtype))
     return _leaf(made, requires_grad, device)
 
 
 def ones(
+    shape: Any = (),
     *lengths: Any,
-    shape: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
 ) -> Any:
     """Ones: ``ones(3, 4)`` or ``ones((3, 4))``."""
-    made = new(ones_of_shape, **_asked(lengths, shape, dtype))
+    made = new(ones_of_shape, **_asked(shape, lengths, dtype))
     return _leaf(made, requires_grad, device)
 
 
 def empty(
+    shape: Any = (),
     *lengths: Any,
-    shape: Any = None,
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
 ) -> Any:
     """An array to be filled: ``empty(3, 4)`` or ``empty((3, 4))``; until then it is zeros."""
-    made = new(zeros_of_shape, **_asked(lengths, shape, dtype))
+    made = new(zeros_of_shape, **_asked(shape, lengths, dtype))
     return _leaf(made, requires_grad, device)
 
 
@@ -352,28 +349,39 @@ def _make_like(x: Any, op: Any, *operands: Any, **attributes: Any) -> Any:
     return new(op, *operands, **attributes)
 
 
-def zeros_like(x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False) -> Any:
+def zeros_like(
+    x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False, device: Any = None
+) -> Any:
     """Zeros of the shape and dtype of `x`."""
-    return _leaf(_make_like(x, zeros_of_shape, **_like(x, shape, dtype)), requires_grad, None)
+    return _leaf(_make_like(x, zeros_of_shape, **_like(x, shape, dtype)), requires_grad, device)
 
 
-def ones_like(x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False) -> Any:
+def ones_like(
+    x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False, device: Any = None
+) -> Any:
     """Ones of the shape and dtype of `x`."""
-    return _leaf(_make_like(x, ones_of_shape, **_like(x, shape, dtype)), requires_grad, None)
+    return _leaf(_make_like(x, ones_of_shape, **_like(x, shape, dtype)), requires_grad, device)
 
 
-def empty_like(x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False) -> Any:
+def empty_like(
+    x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False, device: Any = None
+) -> Any:
     """An array to be filled, of the shape and dtype of `x`; until then it is zeros."""
-    return _leaf(_make_like(x, zeros_of_shape, **_like(x, shape, dtype)), requires_grad, None)
+    return _leaf(_make_like(x, zeros_of_shape, **_like(x, shape, dtype)), requires_grad, device)
 
 
 def full_like(
-    x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False
+    x: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
 ) -> Any:
     """An array of one number, of the shape and dtype of `x`."""
     attributes = _like(x, shape, dtype)
     attributes["dtype"] = _unless_own(fill_value, attributes["dtype"])
-    return _leaf(_make_like(x, full_of, fill_value, **attributes), requires_grad, None)
+    return _leaf(_make_like(x, full_of, fill_value, **attributes), requires_grad, device)
 
 
 def _number(x: Any) -> int | float:
@@ -476,9 +484,12 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
     return _leaf(Tensor(array, copy=False), False, device)
 
 
-def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
-    """`x` in another dtype."""
-    return TABLE["astype"](x, dtype=dtype_name(dtype))
+def astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:
+    """`x` in another dtype; with ``copy=False`` `x` itself where it has that dtype."""
+    name = dtype_name(dtype)
+    if copy or dtype_of(x) != name:
+        x = TABLE["astype"](x, dtype=name)
+    return _leaf(x, False, device)
 
 
 def copy(x: Any) -> Any:

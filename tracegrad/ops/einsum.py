@@ -90,7 +90,8 @@ def _einsum_record(count: int) -> OpRecord:
     )
 
 
-einsum_of = {count: _einsum_record(count) for count in (2, 3, 4)}
+einsum_of = {count: _einsum_record(count) for count in range(2, 7)}
+"""The record for each number of operands; of more the first ones are contracted one by one."""
 
 
 def einsum(subscripts: Any, *operands: Any, out: None = None, dtype: Any = None, **_: Any) -> Any:

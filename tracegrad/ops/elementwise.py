@@ -551,14 +551,17 @@ clip_above = define(
 
 def clip(
     x: Any,
-    a_min: Any = None,
-    a_max: Any = None,
-    out: None = None,
-    *,
     min: Any = None,
     max: Any = None,
+    out: None = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
 ) -> Any:
-    """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
+    """`x` within bounds, either of which may be left out; a bound that is met has gradient 1.
+
+    The bounds are `min` and `max`, or by NumPy's older names `a_min` and `a_max`.
+    """
     refuse_out("clip", out)
     low = a_min if min is None else min
     high = a_max if max is None else max

@@ -93,6 +93,16 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     return sum_over(products, axis=one_axis(axis, ndim_of(products)), keepdims=False)
 
 
+def matvec(x1: Any, x2: Any) -> Any:
+    """Matrices times vectors, which lie along the last axis, batches broadcast."""
+    return squeeze(matmul(as_array(x1), expand_dims(as_array(x2), -1)), -1)
+
+
+def vecmat(x1: Any, x2: Any) -> Any:
+    """Vectors, conjugated, times matrices: along the last axis, batches broadcast."""
+    return squeeze(matmul(expand_dims(_conjugated(as_array(x1)), -2), as_array(x2)), -2)
+
+
 def inner(a: Any, b: Any) -> Any:
     """The products of vectors along the last axes, of every vector of `a` with every one of `b`."""
     a, b = as_array(a), as_array(b)
@@ -448,6 +458,7 @@ __all__ = [
     "inner",
     "kron",
     "matmul",
+    "matvec",
     "outer",
     "tensordot",
     "trace",
@@ -455,4 +466,5 @@ __all__ = [
     "triu",
     "vdot",
     "vecdot",
+    "vecmat",
 ]

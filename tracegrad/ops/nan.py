@@ -18,18 +18,21 @@ from tracegrad.ops.elementwise import (
     real,
     sqrt,
 )
-from tracegrad.ops.products import (
-    prod,
-)
+from tracegrad.ops.products import cumprod, cumsum, prod
+from tracegrad.ops.record import define
 from tracegrad.ops.reductions import (
+    INFINITY,
     _counted_in,
     _degrees,
     _reduce,
     _where,
+    amax,
+    amin,
     nanmax_over,
     nanmin_over,
     sum,
 )
+from tracegrad.ops.rules import reduction
 
 
 def _without_nan(x: Any, instead: Any) -> Any:
@@ -39,33 +42,63 @@ def _without_nan(x: Any, instead: Any) -> Any:
 
 @synonyms
 def nansum(
-    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Any:
     """The sum over `axis` of what is not NaN."""
     refuse_out("nansum", out)
-    return sum(_without_nan(x, 0), axis, dtype, keepdims=keepdims)
+    return sum(_without_nan(x, 0), axis, dtype, None, keepdims, initial, where)
 
 
 @synonyms
 def nanprod(
-    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Any:
     """The product over `axis` of what is not NaN."""
     refuse_out("nanprod", out)
-    return prod(_without_nan(x, 1), axis, dtype, keepdims=keepdims)
+    return prod(_without_nan(x, 1), axis, dtype, None, keepdims, initial, where)
 
 
 @synonyms
-def nanmax(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def nanmax(
+    x: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """The largest element over `axis` that is not NaN; ties share the gradient evenly."""
     refuse_out("nanmax", out)
+    if initial is not None or where is not None:
+        return amax(_without_nan(x, -INFINITY), axis, None, keepdims, initial, where)
     return _reduce(nanmax_over, x, axis, keepdims)
 
 
 @synonyms
-def nanmin(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def nanmin(
+    x: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """The smallest element over `axis` that is not NaN; ties share the gradient evenly."""
     refuse_out("nanmin", out)
+    if initial is not None or where is not None:
+        return amin(_without_nan(x, INFINITY), axis, None, keepdims, initial, where)
     return _reduce(nanmin_over, x, axis, keepdims)
 
 
@@ -128,7 +161,53 @@ def nanstd(
     return _where(flat, 0.0, sqrt(_where(flat, 1.0, variance)))
 
 
+nanargmax_over, nanargmin_over = (
+    define(
+        name,
+        f"np.{name}(x, axis=axis, keepdims=keepdims)",
+        jax=f'jnp.{name}(x, axis=axis, keepdims=keepdims).astype("int64")',
+        infer=reduction(lambda dtype: "int64"),
+        attributes={"axis": None, "keepdims": False},
+        differentiable=False,
+        domain="nonempty",
+    )
+    for name in ("nanargmax", "nanargmin")
+)
+
+
+@synonyms
+def nanargmax(x: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+    """The index of the first largest element along `axis` that is not NaN."""
+    refuse_out("nanargmax", out)
+    return _reduce(nanargmax_over, x, axis, keepdims)
+
+
+@synonyms
+def nanargmin(x: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+    """The index of the first smallest element along `axis` that is not NaN."""
+    refuse_out("nanargmin", out)
+    return _reduce(nanargmin_over, x, axis, keepdims)
+
+
+@synonyms
+def nancumsum(x: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumsum` with 0 in place of NaN."""
+    refuse_out("nancumsum", out)
+    return cumsum(_without_nan(x, 0), axis, dtype)
+
+
+@synonyms
+def nancumprod(x: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """`cumprod` with 1 in place of NaN."""
+    refuse_out("nancumprod", out)
+    return cumprod(_without_nan(x, 1), axis, dtype)
+
+
 __all__ = [
+    "nanargmax",
+    "nanargmin",
+    "nancumprod",
+    "nancumsum",
     "nanmax",
     "nanmean",
     "nanmin",

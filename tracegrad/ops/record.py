@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,27 @@ class OpRecord(Op):
             return False
         return not re.search(r"\b[a-z]\.", spelling.text)
 
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @cached_property
+    def __signature__(self) -> Signature:
+        """Operands by position, attributes by name: what `inspect.signature` shows."""
+        shown = [_operand(name) for name in self.operands]
+        for name, default in self.attributes.items():
+            given = Parameter.empty if default is ... else default
+            shown.append(Parameter(name, Parameter.KEYWORD_ONLY, default=given))
+        return Signature(shown)
+
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
         return apply(self, operands, attributes)
+
+
+def _operand(name: str) -> Parameter:
+    several = name.startswith("*")
+    kind = Parameter.VAR_POSITIONAL if several else Parameter.POSITIONAL_ONLY
+    return Parameter(name.lstrip("*"), kind)
 
 
 def define(

@@ -13,7 +13,7 @@ from codegen import sizes as sz
 from codegen.sizes import Dim
 from codegen.spelling import SpellingOf
 from codegen.types import ArrayType, is_inexact
-from tracegrad.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import dtype_of, ndim_of, same_shape, shape_of
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
@@ -30,7 +30,7 @@ from tracegrad.ops.elementwise import (
     not_equal,
     where,
 )
-from tracegrad.ops.record import OpRecord, define
+from tracegrad.ops.record import TABLE, OpRecord, define
 from tracegrad.ops.rules import (
     axes_of,
     float_like,
@@ -40,7 +40,9 @@ from tracegrad.ops.rules import (
     reduction,
     sum_dtype,
 )
+from tracegrad.ops.selecting import put_back
 from tracegrad.ops.shape import (
+    broadcast_beside,
     broadcast_to_shape,
     canonical_axis,
     expand_axes,
@@ -163,7 +165,7 @@ def mean(
     if where is None:
         return _reduce(mean_over, x, axis, keepdims, dtype)
     total = sum(x, axis, dtype, keepdims=keepdims, where=where)
-    chosen = broadcast_to_shape(where, shape=shape_of(x))
+    chosen = broadcast_beside(where, shape_of(x), x)
     return total / sum(chosen, axis, keepdims=keepdims)
 
 
@@ -183,7 +185,7 @@ def average(
             axes = many_axes(axis, ndim_of(x))
             others = tuple(i for i in range(ndim_of(x)) if i not in axes)
             weights = expand_axes(weights, axis=others[0] if len(others) == 1 else others)
-        weights = broadcast_to_shape(weights, shape=shape_of(x))
+        weights = broadcast_beside(weights, shape_of(x), x)
         total = sum(weights, axis, keepdims=keepdims)
         average = sum(x * weights, axis, keepdims=keepdims) / total
     return (average, total) if returned else average
@@ -288,20 +290,46 @@ def std(
 
 
 def _extreme_vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool, **_: Any) -> tuple[Any]:
-    """Ties share the cotangent evenly."""
+    """Of ties the first has the cotangent where `first` is set, else they share it evenly."""
     ndim = ndim_of(x)
     at = x == restore(y, axis, keepdims, ndim)
     ties = _counted_in(sum_over(at, axis=axis, keepdims=keepdims), dtype_of(ct))
     return (_where(at, restore(ct / ties, axis, keepdims, ndim), 0.0),)
 
 
-def _extreme(sizes: Any, x: ArrayType, axis: Any, keepdims: bool, initial: Any = None) -> ArrayType:
+def _first_or_shared(name: str) -> Callable[..., tuple[Any]]:
+    """The rule of an extreme whose place is told by the record of this name."""
+
+    def vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool, first: bool, **_: Any) -> Any:
+        if not first:
+            return _extreme_vjp(ct, y, x, axis, keepdims)
+        at = TABLE[name](x, axis=axis, keepdims=True)
+        return (put_back(restore(ct, axis, keepdims, ndim_of(x)), x, at, axis),)
+
+    return vjp
+
+
+def _extreme(sizes: Any, x: ArrayType, axis: Any, keepdims: bool, **_: Any) -> ArrayType:
     return ArrayType(x.dtype, reduced(x.shape, axis, keepdims))
 
 
-BOUNDED = {**AXES, "initial": None}
-max_over = reducer("max", _extreme, _extreme_vjp, BOUNDED, domain="nonempty")
-min_over = reducer("min", _extreme, _extreme_vjp, BOUNDED, domain="nonempty")
+BOUNDED = {**AXES, "initial": None, "first": False}
+max_over = reducer(
+    "max",
+    _extreme,
+    _first_or_shared("argmax"),
+    BOUNDED,
+    text="x.max(axis=axis, keepdims=keepdims, initial=initial)",
+    domain="nonempty",
+)
+min_over = reducer(
+    "min",
+    _extreme,
+    _first_or_shared("argmin"),
+    BOUNDED,
+    text="x.min(axis=axis, keepdims=keepdims, initial=initial)",
+    domain="nonempty",
+)
 nanmax_over = reducer(
     "nanmax",
     _extreme,
@@ -318,7 +346,16 @@ nanmin_over = reducer(
 )
 
 
-def _bounded(record: OpRecord, x: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+def _bounded(
+    record: OpRecord,
+    x: Any,
+    axis: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+    shared: bool = False,
+) -> Any:
+    """An extreme; along one axis the first of ties has the gradient unless it is `shared`."""
     x = as_array(x)
     if where is not None:
         if initial is None:
@@ -328,7 +365,8 @@ def _bounded(record: OpRecord, x: Any, axis: Any, keepdims: Any, initial: Any, w
         x = _where(where, x, initial)
     if axis is not None:
         axis = canonical_axis(axis, ndim_of(x))
-    return record(x, axis=axis, keepdims=bool(keepdims), initial=initial)
+    first = isinstance(axis, int) and initial is None and not shared
+    return record(x, axis=axis, keepdims=bool(keepdims), initial=initial, first=first)
 
 
 @synonyms
@@ -340,7 +378,11 @@ def max(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The largest element over `axis`; ties share the gradient evenly."""
+    """The largest element over `axis`.
+
+    Of ties along a single axis the first has the gradient, as in PyTorch's ``max(dim)``; over the
+    whole array, or over several axes, they share it evenly, as always in ``amax``.
+    """
     refuse_out("max", out)
     return _bounded(max_over, x, axis, keepdims, initial, where)
 
@@ -354,12 +396,41 @@ def min(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The smallest element over `axis`; ties share the gradient evenly."""
+    """The smallest element over `axis`.
+
+    Of ties along a single axis the first has the gradient, as in PyTorch's ``max(dim)``; over the
+    whole array, or over several axes, they share it evenly, as always in ``amin``.
+    """
     refuse_out("min", out)
     return _bounded(min_over, x, axis, keepdims, initial, where)
 
 
-amax, amin = max, min
+@synonyms
+def amax(
+    x: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The largest element over `axis`; ties share the gradient evenly."""
+    refuse_out("amax", out)
+    return _bounded(max_over, x, axis, keepdims, initial, where, shared=True)
+
+
+@synonyms
+def amin(
+    x: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The smallest element over `axis`; ties share the gradient evenly."""
+    refuse_out("amin", out)
+    return _bounded(min_over, x, axis, keepdims, initial, where, shared=True)
 
 
 @synonyms
@@ -439,6 +510,17 @@ def allclose(
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
+def array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have one shape and the same elements."""
+    a, b = as_array(a), as_array(b)
+    if shape_of(a) != shape_of(b) and not same_shape(a, b):
+        return False
+    same = a == b
+    if equal_nan and is_inexact(dtype_of(a)) and is_inexact(dtype_of(b)):
+        same = logical_or(same, logical_and(isnan(a), isnan(b)))
+    return bool(all(same))
+
+
 __all__ = [
     "all",
     "allclose",
@@ -447,6 +529,7 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "array_equal",
     "average",
     "count_nonzero",
     "isclose",

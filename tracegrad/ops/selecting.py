@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Slot, Subscript
 from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import (
     arange_in,
     arange_of,
+    bare,
+    dims_of_shape,
     extent_like,
     new,
 )
@@ -84,10 +87,7 @@ def _take_along_type(sizes: Sizes, x: ArrayType, indices: ArrayType, axis: int) 
 
 
 def _take_along_vjp(ct: Any, y: Any, x: Any, indices: Any, axis: int) -> tuple[Any, None]:
-    grid = _along(x, indices, axis)
-    index = Subscript(tuple(map(Slot, range(len(grid)))))
-    once = shape_of(indices)[axis] == 1  # then no place is named twice
-    return scatter(ct, x, *grid, index=index, repeats=not once), None
+    return add_along(ct, x, indices, axis), None
 
 
 take_along = define(
@@ -98,6 +98,33 @@ take_along = define(
     vjp=_take_along_vjp,
     attributes={"axis": ...},
 )
+
+
+def add_along(ct: Any, like: Any, indices: Any, axis: int) -> Any:
+    """Zeros of the shape of `like` with `ct` added at these indices along an axis."""
+    grid = _along(like, indices, axis)
+    index = Subscript(tuple(map(Slot, range(len(grid)))))
+    once = shape_of(indices)[axis] == 1  # then no place is named twice
+    return scatter(ct, like, *grid, index=index, repeats=not once)
+
+
+place_along: Any = define(
+    "place_along_axis",
+    "out = np.zeros(shape, dtype=dtype)\nnp.put_along_axis(out, indices, ct, axis=axis)",
+    jax="jnp.put_along_axis(jnp.zeros(shape, dtype=dtype), indices, ct, axis=axis, inplace=False)",
+    operands="ct indices",
+    infer=lambda sizes, ct, indices, axis, shape, dtype: ArrayType(dtype, dims_of_shape(shape)),
+    vjp=lambda g, y, ct, indices, axis, shape, dtype: (take_along(g, indices, axis=axis), None),
+    attributes={"axis": ..., "shape": ..., "dtype": "float64"},
+    traits=(Trait.C_ORDER,),
+    doc="Zeros of `shape` with `ct` at indices along an axis, which name no place twice.",
+)
+
+
+def put_back(ct: Any, like: Any, indices: Any, axis: int) -> Any:
+    """`place_along` for a cotangent of what was taken from `like` at different indices."""
+    shape = bare(shape_of(like))
+    return place_along(ct, indices, axis=axis, shape=shape, dtype=dtype_of(ct))
 
 
 @synonyms

@@ -20,10 +20,11 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, SIZES, apply_in, ndim_of, shape_of
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.errors import ArgumentError, AxisError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import shape_tuple
-from tracegrad.ops.elementwise import alias, copy
+from tracegrad.ops.elementwise import alias
+from tracegrad.ops.elementwise import copy as copy_of
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import axes_of, broadcast_shape, permuted, reshaped, same
 
@@ -37,7 +38,7 @@ def one_axis(axis: Any, ndim: int) -> int:
     """A single axis as a non-negative int; raises NumPy's error."""
     number = as_int(axis)
     if not -ndim <= number < ndim:
-        raise ShapeError(f"axis {number} is out of bounds for an array with {ndim} axes")
+        raise AxisError(f"axis {number} is out of bounds for an array with {ndim} axes")
     return number % ndim if ndim else 0
 
 
@@ -92,6 +93,12 @@ def broadcast_to(x: Any, shape: Sequence[Dim] | int) -> Any:
     return broadcast_to_shape(x, shape=shape_tuple(shape))
 
 
+def broadcast_beside(x: Any, shape: Sequence[Dim], like: Any) -> Any:
+    """`x`, which may be a plain array, repeated to lengths that belong to the graph of `like`."""
+    like = like if type(like) in HANDLERS else x
+    return apply_in(like, broadcast_to_shape, {"shape": tuple(shape)}, x)
+
+
 def sizes_of(operands: Sequence[Any]) -> Sizes:
     """What is believed of lengths in the graph that these operands belong to, if in one."""
     for x in operands:
@@ -125,10 +132,13 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(*shapes)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(
+    *arrays: Any, indexing: str = "xy", copy: bool = True, sparse: bool = False
+) -> tuple[Any, ...]:
     """Coordinate arrays of a grid: for each vector an array that varies along its own axis.
 
-    With ``indexing="xy"`` the first two axes are exchanged, as ``np.meshgrid`` does.
+    With ``indexing="xy"`` the first two axes are exchanged, as ``np.meshgrid`` does. With `sparse`
+    the other axes have length 1.
     """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f'indexing={indexing!r}: must be "xy" or "ij"')
@@ -144,6 +154,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
         others = tuple(i for i in range(len(whole)) if i != place)
         if others:
             vector = expand_axes(vector, axis=one_or_many(others))
+        if others and not sparse:
             vector = apply_in(like, broadcast_to_shape, {"shape": whole}, vector)
         grids.append(vector)
     return tuple(grids)
@@ -173,9 +184,15 @@ reshape_to: OpRecord = define(
 )
 
 
-def reshape(x: Any, *shape: Any, order: str = "C") -> Any:
-    """`x` in another shape with as many elements; one length may be -1."""
-    wanted = shape_tuple(shape[0] if len(shape) == 1 else shape)
+def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any = None) -> Any:
+    """`x` in another shape with as many elements; one length may be -1.
+
+    The shape is a tuple, or lengths one by one. With ``copy=True`` the result has memory of its
+    own; otherwise it shares that of `x` where it can.
+    """
+    if copy:
+        x = copy_of(x)
+    wanted = shape_tuple((shape, *lengths) if lengths else shape)
     if order not in ("C", "A"):
         raise ShapeError(
             f"reshape: elements are taken in C order, not {order!r}: write x.T.reshape(...).T"
@@ -200,7 +217,7 @@ def ravel(x: Any, order: str = "C") -> Any:
 
 def flatten(x: Any, order: str = "C") -> Any:
     """`x` with one axis, in memory of its own."""
-    return copy(ravel(x, order))
+    return copy_of(ravel(x, order))
 
 
 def _squeezed(sizes: Sizes, x: ArrayType, axis: Any) -> ArrayType:

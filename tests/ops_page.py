@@ -1,0 +1,181 @@
+"""The op table, the namespace and the tests enter; the page ``docs/ops.md`` leaves.
+
+    python tests/ops_page.py
+
+writes it anew; `test_ops_page.py` fails while it is not up to date. Of which ops a function is made
+is observed: every call of it in `numpy_cases` is run on Tensors.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numpy_cases import OPERANDS, STATEMENTS, calls, flat, run, used
+from samples.sampling import GENERATORS, NOT_IN_JAX, TOGETHER, is_elementwise
+
+import tracegrad as tg
+from codegen.spelling import Spelling
+from tracegrad import namespace
+from tracegrad.ops.record import TABLE, OpRecord
+from tracegrad.state import STATE
+
+PAGE = Path(__file__).parent.parent / "docs" / "ops.md"
+
+INTRODUCTION = """# Functions and ops
+
+Made by `python tests/ops_page.py` from the op table, the namespace and the tests; a test fails
+while it is not up to date.
+
+A *function* is what you call, an *op* one record of the table (`tracegrad/ops`). Both targets take
+every function: NumPy source by the op's NumPy spelling, JAX source by its JAX spelling. *Gradient*
+says whether results carry one: **yes**; **zero** where the derivative is 0 wherever it exists
+(counts, places, comparisons, rounding). It is the same in both targets, because the derivative rule
+is one and is spelled in each.
+
+## Functions
+
+| function | what it gives | ops | gradient | tests |
+| --- | --- | --- | --- | --- |
+"""
+
+OPS_INTRODUCTION = """
+## Ops
+
+Each is run by `tests/test_ops.py` under its name: values against NumPy, or against what the samples
+say; dtypes; memory layouts; gradients and second derivatives against differences; values and
+gradients against JAX. *Samples* are where its operands come from: the *domain* of an elementwise
+op, or a file of `tests/samples`.
+
+| op | operands | gradient | samples | beside JAX |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    """The public functions, each under its first name in the order of the alphabet."""
+    for name in sorted(namespace.__all__):
+        found = getattr(namespace, name)
+        if isinstance(found, OpRecord | FunctionType):
+            yield name, found
+
+
+def summary(function: Any) -> str:
+    """The first sentence of the docstring; of an op without one how NumPy writes it."""
+    if isinstance(function, OpRecord) and not function.doc:
+        spelling = function.spelling["numpy"]
+        return f"`{spelling.text}`" if isinstance(spelling, Spelling) else ""
+    text = (function.doc if isinstance(function, OpRecord) else function.__doc__) or ""
+    first = re.split(r"(?<=[^.]\.)\s|\n\n", text.strip())[0]
+    return " ".join(first.split())
+
+
+# -- what functions are made of -----------------------------------------------------------------
+
+
+ABOUT = re.compile(r"(?:np\.\w+\()*np\.(\w+)\(")
+"""The function that a call is about: in ``np.sort(np.unique_values(k))`` the inner one."""
+
+
+def observed() -> tuple[dict[str, set[str]], dict[str, bool], dict[str, int]]:
+    """By function: the ops that its calls ran, whether a result has a gradient, how many calls."""
+    ops: dict[str, set[str]] = {}
+    gradient: dict[str, bool] = {}
+    count: dict[str, int] = {}
+    for call in [*calls(), *STATEMENTS.strip().splitlines()]:
+        name = ABOUT.match(call).group(1)  # type: ignore[union-attr]
+        seen: set[str] = set()
+
+        def observe(op: Any, kernel: Any, arrays: Any, attributes: Any, seen: Any = seen) -> Any:
+            seen.add(op.name)
+            return kernel(*arrays, **attributes)
+
+        operands = {name: tg.tensor(OPERANDS[name]) for name in used(call)}
+        for x in operands.values():
+            if x.dtype.kind in "fc" and call not in STATEMENTS:
+                x.requires_grad_()
+        STATE.observer = observe
+        try:
+            result = run(call, tg, **operands)
+        finally:
+            STATE.observer = None
+        ops.setdefault(name, set()).update(seen)
+        has = any(isinstance(x, tg.Tensor) and x.requires_grad for x in flat(result))
+        gradient[name] = gradient.get(name, False) or has or call in STATEMENTS
+        count[name] = count.get(name, 0) + 1
+    return ops, gradient, count
+
+
+def function_rows() -> Iterator[str]:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        ops, gradient, count = observed()
+    for name, function in functions():
+        tests = [f"`test_numpy_functions` ({count[name]})"] if name in count else []
+        if isinstance(function, OpRecord):
+            made, status = function.name, function.differentiable
+            tests.insert(0, "`test_ops`")
+        elif name in count:
+            made, status = ", ".join(sorted(ops[name])) or "no op", gradient[name]
+        else:
+            known = sorted(records_in(function))
+            made = ", ".join(known)
+            status = any(TABLE[op].differentiable for op in known)
+            tests.append("`test_ops`: its ops")
+        kind = "yes" if status else "zero"
+        said = summary(function).replace("|", "&#124;")
+        yield f"| `{name}` | {said} | {made} | {kind} | {', '.join(tests)} |"
+
+
+def records_in(function: Any, seen: set[int] | None = None) -> set[str]:
+    """The ops that a function's own code names, or the code of the functions that it names."""
+    seen = set() if seen is None else seen
+    function = getattr(function, "__wrapped__", function)
+    if id(function) in seen or not isinstance(function, FunctionType):
+        return set()
+    seen.add(id(function))
+    found: set[str] = set()
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, OpRecord):
+            found.add(value.name)
+        elif getattr(value, "__module__", "").startswith("tracegrad.ops"):
+            found |= records_in(value, seen)
+    return found
+
+
+# -- ops ----------------------------------------------------------------------------------------
+
+
+def op_rows() -> Iterator[str]:
+    for op in sorted(TABLE.values(), key=lambda op: op.name):
+        if op.opaque:
+            continue
+        gradient = "yes" if op.differentiable else "zero"
+        if op.name in TOGETHER:
+            gradient = f"yes: {TOGETHER[op.name]}"
+        samples = f"domain {op.domain}" if is_elementwise(op) else "none"
+        if op.name in GENERATORS:
+            samples = f"`{GENERATORS[op.name].__module__.replace('.', '/')}.py`"
+        reasons = sorted((dtype, why) for (of, dtype), why in NOT_IN_JAX.items() if of == op.name)
+        except_for = [f"{dtype}: {why}" for dtype, why in reasons]
+        operands = ", ".join(op.operands) or "none"
+        yield (
+            f"| `{op.name}` | {operands} | {gradient} | {samples} "
+            f"| {'all but ' + '; '.join(except_for) if except_for else 'all'} |"
+        )
+
+
+def page() -> str:
+    """The whole page."""
+    rows, ops = "\n".join(function_rows()), "\n".join(op_rows())
+    return f"{INTRODUCTION}{rows}\n{OPS_INTRODUCTION}{ops}\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,169 @@
+"""NumPy's functions on Tensors: by their own names, through NumPy itself, compiled, differentiated.
+
+The calls are those of `numpy_cases`; what NumPy gives for arrays is what is to be found. A function
+that tracegrad shares with NumPy and that no call is about fails here.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from checks import assert_close, assert_same_bits, direction_like, dot, leaves, slope
+from numpy_cases import EXPRESSIONS, OPERANDS, STATEMENTS, calls, flat, run, used
+
+import tracegrad as tg
+from tracegrad import namespace
+from tracegrad.ops.record import OpRecord
+
+LISTED = """
+einsum tensordot inner dot vdot outer kron trace diag diagonal diagflat tril triu cross concatenate
+stack hstack vstack dstack column_stack split array_split hsplit vsplit dsplit ravel swapaxes
+atleast_1d atleast_2d atleast_3d fliplr flipud rot90 roll tile repeat pad clip where select
+nan_to_num nansum nanmean nanquantile median quantile percentile var std cov corrcoef diff gradient
+interp trapezoid cumsum cumprod sort argsort take_along_axis fmax fmin fmod float_power logaddexp
+logaddexp2 exp2 sinc angle deg2rad rad2deg vander
+"""
+"""What the public contract names."""
+
+
+every_call = pytest.mark.parametrize("call", calls())
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """NumPy warns of means of nothing and of division by 0, which some calls are about."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+def tensors(names: list[str]) -> dict[str, tg.Tensor]:
+    return {name: tg.tensor(OPERANDS[name]) for name in names}
+
+
+def arrays(names: list[str]) -> dict[str, np.ndarray]:
+    return {name: OPERANDS[name].copy() for name in names}
+
+
+def agree(found: Any, expected: Any, what: str) -> None:
+    found, expected = flat(found), flat(expected)
+    assert len(found) == len(expected), what
+    for a, b in zip(found, expected, strict=True):
+        b = np.asarray(b)
+        a = np.asarray(a.detach() if isinstance(a, tg.Tensor) else a)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape), what
+        assert_close(a, b, 2e-6 if b.dtype == np.float32 else 1e-12, 1e-13, what)
+
+
+@every_call
+def test_values(call):
+    """On Tensors, by tracegrad's own name and through NumPy, as NumPy on arrays."""
+    names = used(call)
+    expected = run(call, np, **arrays(names))
+    agree(run(call, tg, **tensors(names)), expected, f"tg: {call}")
+    if names:
+        found = run(call, np, **tensors(names))
+        agree(found, expected, f"through NumPy: {call}")
+        assert not any(isinstance(x, np.ndarray) for x in flat(found)), call
+
+
+@every_call
+def test_compiled(call):
+    """The bits of eager Tensors, with the lengths of the arrays free where nobody looks at them."""
+    names = used(call)
+
+    def f(operands):
+        return flat(run(call, tg, **operands))
+
+    eager = [np.asarray(x) for x in f(tensors(names))]
+    for _ in range(2):
+        found = tg.compile(f)(arrays(names))
+        assert_same_bits([np.asarray(x) for x in found], eager, call)
+
+
+NOT_SMOOTH = re.compile(r"np\.(histogram|nextafter|round|around|\w+\(.*float32)")
+"""Calls that differences say nothing of: bins, steps, and what float32 rounds."""
+
+
+@every_call
+def test_gradients(call):
+    """The derivative along a direction in every floating operand, against differences."""
+    names = [name for name in used(call) if OPERANDS[name].dtype.kind in "fc" and name != "f"]
+    names = [name for name in names if not np.isnan(OPERANDS[name]).any() and OPERANDS[name].size]
+    if not names or NOT_SMOOTH.search(call):
+        return
+    rest = arrays([name for name in used(call) if name not in names])
+    results = flat(run(call, np, **rest, **arrays(names)))
+    floating = [i for i, r in enumerate(results) if np.asarray(r).dtype.kind in "fc"]
+    finite = [i for i in floating if np.all(np.isfinite(results[i]))]
+    if not finite:
+        return
+    weights = direction_like([np.asarray(results[i]) for i in finite], 3)
+
+    def loss(xs):
+        found = flat(run(call, np, **rest, **dict(zip(names, xs, strict=True))))
+        each = [np.sum(np.real(w * found[i])) for i, w in zip(finite, weights, strict=True)]
+        return sum(each)
+
+    xs = [OPERANDS[name] for name in names]
+    direction = direction_like(xs, 4)
+    gradient = tg.grad(loss)(xs)
+    assert [g.dtype for g in leaves(gradient)] == [x.dtype for x in xs]
+    found = float(np.real(dot(gradient, direction)))
+
+    def along(h: float) -> float:
+        return float(loss([x + h * d for x, d in zip(xs, direction, strict=True)]))
+
+    assert found == pytest.approx(slope(along), rel=1e-6, abs=1e-7), call
+
+
+@pytest.mark.parametrize("statement", STATEMENTS.strip().splitlines())
+def test_functions_that_write(statement):
+    """The Tensor has afterwards what the array has, eager and compiled, and is differentiated."""
+    names = used(statement)
+    first = re.match(r"np\.\w+\((\w+)", statement).group(1)
+    expected = arrays(names)
+    run(statement, np, **expected)
+    found = tensors(names)
+    run(statement, tg, **found)
+    agree(found[first], expected[first], statement)
+    through = tensors(names)
+    run(statement, np, **through)
+    agree(through[first], expected[first], f"through NumPy: {statement}")
+
+    def f(operands):
+        mine = {**operands, first: operands[first] * 1.0}
+        run(statement, tg, **mine)
+        return mine[first]
+
+    agree(tg.compile(f)(arrays(names)), expected[first], f"compiled: {statement}")
+    before = OPERANDS[first]
+    gradient = tg.grad(lambda x: tg.sum(f({**arrays(names), first: x})))(before)
+    kept = expected[first] == before
+    assert np.array_equal(gradient != 0, kept), statement
+
+
+def test_numpys_names_of_arguments():
+    """Through NumPy every argument has the name that it has there."""
+    x = tg.tensor(OPERANDS["x"])
+    array = OPERANDS["x"]
+    agree(np.sum(a=x, axis=1), np.sum(array, axis=1), "sum")
+    agree(np.flip(m=x, axis=0), np.flip(array, axis=0), "flip")
+    agree(np.array_split(ary=x, indices_or_sections=2), np.array_split(array, 2), "array_split")
+    agree(np.median(a=x, axis=0, keepdims=True), np.median(array, 0, keepdims=True), "median")
+    agree(np.array_equal(a1=x, a2=x), True, "array_equal")
+
+
+def test_no_function_is_left_out():
+    """Every function that both have is in a call, or is an op, which `test_ops` runs."""
+    called = set(re.findall(r"np\.(\w+)", EXPRESSIONS + STATEMENTS))
+    shared = {name for name in namespace.__all__ if callable(getattr(np, name, None))}
+    functions = {n for n in shared if not isinstance(getattr(namespace, n), OpRecord | type)}
+    assert functions - called == set()
+    assert set(LISTED.split()) <= called | {
+        n for n in shared if isinstance(getattr(tg, n), OpRecord)
+    }

@@ -1,0 +1,155 @@
+"""Vectors enter, their convolutions leave, and what else is made of powers and products of them."""
+
+from __future__ import annotations
+
+from operator import index as as_int
+from typing import Any
+
+from codegen import sizes as sz
+from codegen.sizes import Sizes
+from codegen.types import ArrayType, promote, shape_text
+from codegen.types import ShapeError as ShapeMismatch
+from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.creation import ones_of_shape, zeros_of
+from tracegrad.ops.elementwise import conj, is_complex
+from tracegrad.ops.indexing import getitem
+from tracegrad.ops.joining import joined
+from tracegrad.ops.products import cumprod_along
+from tracegrad.ops.record import OpRecord, define
+from tracegrad.ops.shape import (
+    broadcast_to_shape,
+    expand_axes,
+    flip_axes,
+    length_of,
+)
+
+# -- convolution --------------------------------------------------------------------------------
+
+
+def _vectors(sizes: Sizes, a: ArrayType, b: ArrayType) -> str:
+    if a.ndim != 1 or b.ndim != 1:
+        shapes = " and ".join(shape_text(sizes, x.shape) for x in (a, b))
+        raise ShapeMismatch(f"convolve takes two vectors, not {shapes}")
+    return promote((a, b))[0]
+
+
+def _full_type(sizes: Sizes, a: ArrayType, v: ArrayType) -> ArrayType:
+    dtype = _vectors(sizes, a, v)
+    return ArrayType(dtype, (sz.add(a.shape[0], v.shape[0], -1),))
+
+
+def _inner_type(sizes: Sizes, a: ArrayType, v: ArrayType) -> ArrayType:
+    dtype = _vectors(sizes, a, v)
+    return ArrayType(dtype, (sz.add(a.shape[0], sz.mul([-1, v.shape[0]]), 1),))
+
+
+def _reversed(x: Any) -> Any:
+    return flip_axes(x, axes=(0,))
+
+
+convolved: OpRecord = define(
+    "convolve",
+    "np.convolve(a, v)",
+    jax="jnp.convolve(a, v, preferred_element_type=jnp.result_type(a, v))",
+    operands="a v",
+    infer=_full_type,
+    vjp=lambda ct, y, a, v: (
+        convolved_inside(ct, _reversed(v)),
+        convolved_inside(ct, _reversed(a)),
+    ),
+    domain="vectors",
+    doc="Sums of products of two vectors, one reversed, wherever they overlap.",
+)
+convolved_inside: OpRecord = define(
+    "convolve_inside",
+    'np.convolve(a, v, mode="valid")',
+    jax='jnp.convolve(a, v, mode="valid", preferred_element_type=jnp.result_type(a, v))',
+    operands="a v",
+    infer=_inner_type,
+    vjp=lambda ct, y, a, v: (
+        convolved(ct, _reversed(v)),
+        _reversed(convolved_inside(a, _reversed(ct))),
+    ),
+    domain="vectors",
+    doc="The same where `v`, which is no longer than `a`, lies within `a`.",
+)
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """The convolution of two vectors: sums of products, one of them reversed.
+
+    mode
+        ``"full"``: wherever they overlap, n + m - 1 elements; ``"same"``: as many as the longer
+        has, from the middle; ``"valid"``: where they overlap wholly. The last two compare the
+        lengths, which are fixed by that while tracing.
+    """
+    return _in_mode(as_array(a), as_array(v), mode, False)
+
+
+def _in_mode(a: Any, v: Any, mode: str, correlated: bool) -> Any:
+    if mode not in ("full", "same", "valid"):
+        raise ArgumentError(f'mode={mode!r}: must be "full", "same" or "valid"')
+    if mode == "full" or not ndim_of(a) == ndim_of(v) == 1:
+        return convolved(a, v)
+    n, m = length_of(a, 0), length_of(v, 0)
+    swapped = n < m
+    if swapped:
+        a, v, n, m = v, a, m, n
+    if mode == "valid":
+        return convolved_inside(a, v)
+    start = m // 2 if swapped and correlated else (m - 1) // 2
+    return getitem(convolved(a, v), slice(start, start + n))
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """The correlation of two vectors: sums of products of one with the other conjugated, shifted.
+
+    `mode` as for `convolve`.
+    """
+    a, v = as_array(a), as_array(v)
+    return _in_mode(a, _reversed(conj(v) if is_complex(v) else v), mode, True)
+
+
+# -- powers -------------------------------------------------------------------------------------
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of each element as the columns of a matrix, the highest first.
+
+    N
+        The number of columns (default: as many as elements, which are counted).
+    """
+    x = as_array(x)
+    if ndim_of(x) != 1:
+        raise ShapeError(f"vander: numbers stand in a vector, not in {ndim_of(x)} axes")
+    columns = length_of(x, 0) if N is None else as_int(N)
+    rows = shape_of(x)[0]
+    x = x if dtype_of(x) not in ("bool", "int8", "int16", "int32") else x + 0 * _whole(x)
+    found = apply_in(x, ones_of_shape, {"shape": (rows, min(columns, 1)), "dtype": dtype_of(x)})
+    if columns > 1:
+        repeated = broadcast_to_shape(expand_axes(x, axis=1), shape=(rows, columns - 1))
+        found = joined(found, cumprod_along(repeated, axis=1), axis=1, length=columns)
+    return found if increasing else flip_axes(found, axes=(1,))
+
+
+def _whole(x: Any) -> Any:
+    return apply_in(x, ones_of_shape, {"shape": (), "dtype": "int64"})
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The value at `x` of the polynomial with the coefficients `p`, the highest power's first."""
+    p, x = as_array(p), as_array(x)
+    found = zeros_of(x)
+    for i in range(length_of(p, 0)):
+        found = found * x + getitem(p, i)
+    return found
+
+
+__all__ = [
+    "convolve",
+    "correlate",
+    "polyval",
+    "vander",
+]

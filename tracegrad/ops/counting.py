@@ -1,0 +1,153 @@
+"""Arrays enter, how many of their elements are equal, or in which bin, leaves.
+
+Counts are whole numbers, so no gradient flows to what is counted; it flows to weights.
+"""
+
+from __future__ import annotations
+
+from operator import index as as_int
+from typing import Any
+
+from codegen import sizes as sz
+from codegen.sizes import Dim, Sizes
+from codegen.types import ArrayType, shape_text
+from codegen.types import ShapeError as ShapeMismatch
+from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.creation import zeros_in
+from tracegrad.ops.elementwise import alias, astype, logical_and, where
+from tracegrad.ops.indexing import getitem, index_add
+from tracegrad.ops.record import define
+from tracegrad.ops.reductions import max as max_of
+from tracegrad.ops.reductions import sum as sum_of
+from tracegrad.ops.rules import sum_dtype
+from tracegrad.ops.shape import ravel
+from tracegrad.ops.sorting import search
+
+# -- equal elements -----------------------------------------------------------------------------
+
+
+def _counted_type(sizes: Sizes, x: ArrayType, length: Dim) -> ArrayType:
+    if x.ndim != 1:
+        raise ShapeMismatch(
+            f"bincount: elements stand in a vector, not {shape_text(sizes, x.shape)}"
+        )
+    return ArrayType("int64", (length,))
+
+
+counted = define(
+    "bincount",
+    "np.bincount(x, minlength=length)",
+    jax='jnp.bincount(x, length=length).astype("int64")',
+    infer=_counted_type,
+    attributes={"length": ...},
+    differentiable=False,
+    domain="counts",
+    doc="How often each number below `length` is there; larger ones there are none.",
+)
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each of the numbers 0, 1, ... is in a vector of such numbers.
+
+    The result is as long as the largest number tells (it is looked at), at least `minlength`.
+    With `weights` they are added up in place of ones; gradients flow to them.
+    """
+    x = as_array(x)
+    if ndim_of(x) != 1:
+        raise ShapeError(f"bincount: elements stand in a vector, not in {ndim_of(x)} axes")
+    largest = int(max_of(x, initial=-1)) if dtype_of(x) != "bool" else 1
+    length = max(largest + 1, as_int(minlength))
+    if weights is None:
+        return counted(x, length=length)
+    weights = astype(as_array(weights), dtype="float64")
+    like = weights if type(weights) in HANDLERS else x
+    return index_add(zeros_in(like, (length,), "float64"), x, weights)
+
+
+# -- bins ---------------------------------------------------------------------------------------
+
+edges_of = define(
+    "histogram_bin_edges",
+    "np.histogram_bin_edges(x, bins=bins, range=range)",
+    infer=lambda sizes, x, bins, range: ArrayType(_edge_dtype(x), (bins + 1,)),
+    attributes={"bins": 10, "range": None},
+    differentiable=False,
+    domain="ordered",
+)
+in_bins = define(
+    "histogram",
+    "np.histogram(x, bins=edges)[0]",
+    jax='jnp.histogram(x, bins=edges)[0].astype("int64")',
+    operands="x edges",
+    infer=lambda sizes, x, edges: ArrayType("int64", (sz.add(edges.shape[0], -1),)),
+    differentiable=False,
+    domain="sorted",
+    doc="How many elements are in each bin between rising edges; the last bin has both edges.",
+)
+
+
+def _edge_dtype(x: ArrayType) -> str:
+    return x.dtype if x.dtype in ("float32", "float64") else "float64"
+
+
+def _edges(x: Any, bins: Any, range: Any) -> Any:
+    """The edges of the bins: those given, or so many between the extremes or in a range."""
+    if isinstance(bins, str):
+        raise ArgumentError(
+            f"histogram: bins={bins!r} would make the number of bins depend on the data: give a "
+            "number, or np.histogram_bin_edges(data, bins=...) of plain data"
+        )
+    if ndim_of(bins) == 0:
+        limits = None if range is None else tuple(map(float, range))
+        return edges_of(x, bins=as_int(bins), range=limits)
+    edges = apply_in(x, alias, {}, as_array(bins))
+    if ndim_of(edges) != 1:
+        raise ShapeError(f"histogram: edges stand in a vector, not in {ndim_of(edges)} axes")
+    return edges
+
+
+def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins that `histogram` counts in."""
+    return _edges(ravel(as_array(x)), bins, range)
+
+
+def histogram(
+    x: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Any, Any]:
+    """How many elements of `x` are in each bin, and the edges of the bins.
+
+    bins
+        A number of equal bins between the extremes of `x` (or in `range`), or rising edges.
+    density
+        Counts over their sum and the widths of the bins: the integral is 1.
+    weights
+        For each element what it counts. Counts are whole numbers: gradients flow to the weights
+        alone, and with `density` to edges that are given.
+    """
+    x = ravel(as_array(x))
+    edges = _edges(x, bins, range)
+    found = in_bins(x, edges) if weights is None else _weighed(x, edges, ravel(as_array(weights)))
+    if density:
+        widths = getitem(edges, slice(1, None)) - getitem(edges, slice(None, -1))
+        found = found / widths / sum_of(found)
+    return found, edges
+
+
+def _weighed(x: Any, edges: Any, weights: Any) -> Any:
+    """The weights of what is in each bin, added up."""
+    number = sz.add(shape_of(edges)[0], -1)
+    inside = logical_and(x >= getitem(edges, 0), x <= getitem(edges, -1))
+    place = search(getitem(edges, slice(1, -1)), x, side="right")
+    dtype = sum_dtype(dtype_of(weights))
+    like = next((v for v in (weights, x, edges) if type(v) in HANDLERS), weights)
+    total = zeros_in(like, (number,), dtype)
+    return index_add(total, place, where(inside, weights, 0))
+
+
+__all__ = [
+    "bincount",
+    "histogram",
+    "histogram_bin_edges",
+]
