@@ -103,14 +103,18 @@ def reads_recorded() -> Iterator[list[str]]:
         yield seen
 
 
-def path_of(flow: Flow, args: Sequence[Any]) -> tuple[str, ...]:
+def outcomes_read(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, ...]:
     """The outcomes of all looks of one run of the plain function on Tensors."""
     tensors = map_tree(
         lambda leaf: tg.tensor(leaf) if isinstance(leaf, np.ndarray | float) else leaf, tuple(args)
     )
     with reads_recorded() as seen:
-        flow.function(*tensors)
+        function(*tensors)
     return tuple(seen)
+
+
+def path_of(flow: Flow, args: Sequence[Any]) -> tuple[str, ...]:
+    return outcomes_read(flow.function, args)
 
 
 def paths_of(flow: Flow) -> list[tuple[str, ...]]:
