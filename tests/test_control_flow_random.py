@@ -26,8 +26,8 @@ from test_control_flow import (
 import tracegrad as tg
 from tracegrad.errors import RecompileWarning
 
-SEEDS = range(40)
-INPUTS = 10
+SEEDS = range(24)
+INPUTS = 8
 
 HELPER = """
 def helper(u, v):
@@ -177,7 +177,7 @@ def test_the_programs_differ_and_decide():
     counts = [len({outcomes_read(program(s)[0], (x,)) for x in inputs_of(s)}) for s in SEEDS]
     assert len({program(s)[1] for s in SEEDS}) == len(SEEDS)
     assert sum(counts) >= 4 * len(SEEDS)
-    assert max(counts) >= 8
+    assert max(counts) >= 7
 
 
 @every_seed
