@@ -20,7 +20,7 @@ import numpy as np
 from tracegrad.tree import map_tree
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Flow:
     """One program.
 
