@@ -320,7 +320,7 @@ class _Matcher:
         texts: dict[str, str] = {}
         for key, value in backward.inputs.items():
             text = self.place.get(key) or self.given(key)
-            if value.type.weak:
+            if value.type.weak or is_number(getattr(key, "value", None)):
                 self.require(f"type({text}) is {self.refer('kind', type(key.value))}")
                 continue
             if type(key) not in (Tensor, Node, tuple):  # a constant: a number, another time
@@ -337,11 +337,7 @@ class _Matcher:
             self.require(f"{dim_text(a, texts)} == {dim_text(b, texts)}")
 
     def given(self, key: Any) -> str:
-        for node, me in self.number.items():
-            for i, parent in enumerate(node.parents):
-                if parent is None and node.values[i] is key.value:
-                    return f"{me}.values[{i}]"
-        raise KeyError(key)
+        return f"{self.number[key.node]}.values[{key.index}]"
 
     def finish(self, root: Node, wanted: Sequence[Any], backward: Backward) -> None:
         self.names["program"] = backward.program.run

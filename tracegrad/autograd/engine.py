@@ -65,13 +65,15 @@ def gather(roots: Sequence[Tensor]) -> list[Node]:
 
 
 class Given:
-    """The key of an operand that needs no gradient: its value and its place in a trace."""
+    """The key of an operand that needs no gradient: its value, node, index, place in a trace."""
 
-    __slots__ = ("traced", "value")
+    __slots__ = ("index", "node", "traced", "value")
 
-    def __init__(self, value: Any, traced: Any) -> None:
+    def __init__(self, value: Any, traced: Any, node: Node, index: int) -> None:
         self.value = value
         self.traced = traced
+        self.node = node
+        self.index = index
 
 
 def steps_of(nodes: Sequence[Node]) -> list[Step]:
@@ -81,8 +83,10 @@ def steps_of(nodes: Sequence[Node]) -> list[Step]:
         traced = node.traced[0] if node.traced else (None,) * len(node.values)
         operands = tuple(
             [
-                Given(value, of) if parent is None else key_of_parent(parent)
-                for parent, value, of in zip(node.parents, node.values, traced, strict=True)
+                Given(value, of, node, i) if parent is None else key_of_parent(parent)
+                for i, (parent, value, of) in enumerate(
+                    zip(node.parents, node.values, traced, strict=True)
+                )
             ]
         )
         steps.append(Step(node.op, node.attributes, operands, results_of(node)))
