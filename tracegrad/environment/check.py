@@ -1,0 +1,114 @@
+"""Guards enter; one generated function leaves that is True while all of them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from codegen.load import load
+from tracegrad.environment.facts import MISSING, Guard, checksum, same, state_of
+from tracegrad.tensor import Tensor
+
+SMALL = 1024  # bytes of an array that are compared rather than summed
+
+
+def check(
+    guards: Sequence[Guard], places: Sequence[Guard], arrays: Iterable[np.ndarray]
+) -> Callable[[], bool]:
+    """The function; `guards` hold what they held, `places` an array or Tensor, whichever it is.
+
+    The contents of `arrays` are compared as well. Identity is compared first; where that differs,
+    type and value are, and the new identity is remembered.
+    """
+    names: dict[str, Any] = {
+        "MISSING": MISSING,
+        "Tensor": Tensor,
+        "again": again(guards, places, arrays := [(a, fingerprint(a)) for a in arrays]),
+        "fingerprint": fingerprint,
+        "is_": is_,
+        "ndarray": np.ndarray,
+        "state_of": state_of,
+    }
+    conditions = conditions_of(guards, places, names)
+    for i, (array, known) in enumerate(arrays):
+        names[f"array{i}"], names[f"known{i}"] = array, known
+        conditions.append(_text_of_array(i, array))
+    if not conditions:
+        return lambda: True
+    body = "\n            and ".join(conditions)
+    text = (
+        "def unchanged():\n"
+        "    try:\n"
+        f"        if (\n            {body}\n        ):\n"
+        "            return True\n"
+        "    except Exception:\n"
+        "        return False\n"
+        "    return again(globals())\n"
+    )
+    function: Callable[[], bool] = load(text, "unchanged", names)
+    return function
+
+
+def conditions_of(
+    guards: Sequence[Guard], places: Sequence[Guard], names: dict[str, Any]
+) -> list[str]:
+    """One condition a guard, over names that are added to `names`; an object has one name."""
+    known: dict[int, str] = {}
+
+    def stem(guard: Guard) -> str:
+        if type(guard.name) not in (int, str) and guard.name is not None:
+            return f"_{len(names)}"  # its name is an object too
+        return known.setdefault(id(guard.holder), str(len(known)))
+
+    found = []
+    for i, guard in enumerate(guards):
+        names[f"value{i}"] = guard.value
+        found.append(guard.condition(stem(guard), f"value{i}", names))
+    for guard in places:
+        kind = "Tensor" if isinstance(guard.value, Tensor) else "ndarray"
+        found.append(f"type({guard.expression(stem(guard), names)}) is {kind}")
+    return found
+
+
+def again(
+    guards: Sequence[Guard], places: Sequence[Guard], arrays: Sequence[tuple[np.ndarray, Any]]
+) -> Callable[[dict[str, Any]], bool]:
+    """The slow comparison, by type and value; it renews the identities that the quick one knows."""
+
+    def compare(names: dict[str, Any]) -> bool:
+        now = [guard.now() for guard in guards]
+        if not all(same(a, guard.value) for a, guard in zip(now, guards, strict=True)):
+            return False
+        if not all(type(place.now()) is type(place.value) for place in places):
+            return False
+        if any(fingerprint(array) != known for array, known in arrays):
+            return False
+        names.update({f"value{i}": value for i, value in enumerate(now)})
+        return True
+
+    return compare
+
+
+def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
+    """What an array is and holds."""
+    small = array.nbytes <= SMALL and not array.dtype.hasobject
+    return (
+        array.tobytes() if small else checksum(array),
+        array.shape,
+        array.dtype,
+        array.strides,
+        array.flags.writeable,
+    )
+
+
+def _text_of_array(i: int, array: np.ndarray) -> str:
+    return f"fingerprint(array{i}) == known{i}"
+
+
+def without(guards: Iterable[Guard], but: Iterable[Guard], needed: Collection[int]) -> list[Guard]:
+    """Guards less those in `but`, unless what they hold is `needed`."""
+    skipped = {id(guard) for guard in but if id(guard.value) not in needed}
+    return [guard for guard in guards if id(guard) not in skipped]
