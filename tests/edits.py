@@ -213,7 +213,7 @@ class Editor:
             return None
         try:
             place.put(new)
-        except (AttributeError, TypeError, ValueError):  # read-only, or code of other cells
+        except (AttributeError, KeyError, TypeError, ValueError):  # read-only, or code of other cells
             return None
         shown = "removed" if new is MISSING else f"= {short(new)}"
         return f"{place.text} {shown} (was {short(place.value)})", lambda: place.put(place.value)
@@ -262,7 +262,7 @@ class Editor:
         random = self.random
         plain = value.item() if isinstance(value, np.generic) else value
         fresh = [round(random.uniform(-3.0, 3.0), 2), random.randrange(4), 0.0, -0.0, math.nan]
-        types_ = [int, float, bool, np.float64, np.float32, np.int64, complex]
+        types_ = [int, float, bool, np.float64, np.float32, np.int64]
         if random.random() < 0.5:
             return random.choice([*fresh, True, False, None, 2.0, 2, 1e300])
         try:
@@ -281,7 +281,7 @@ class Editor:
                 return np.asarray(a + random.uniform(-1.0, 1.0)).astype(a.dtype)
             case 3:
                 return np.asarray(round(random.uniform(-2.0, 2.0), 2)).astype(a.dtype)
-            case 4:
+            case 4 if a.ndim < 2:
                 return np.stack([a, a * 2])
             case 5:
                 return np.asfortranarray(a)
@@ -392,7 +392,7 @@ class Editor:
                 before = value.copy()
                 at = random.randrange(value.size)
                 with np.errstate(all="ignore"):
-                    value.flat[at] = random.choice([-value.flat[at], random.uniform(-2.0, 3.0), 2])
+                    value.flat[at] = random.choice([0, random.uniform(-2.0, 3.0), 2])
                 return f"{text}.flat[{at}] = {value.flat[at]}", lambda: np.copyto(value, before)
             case tg.Tensor() if value.ndim and value.numpy().flags.writeable and len(value):
                 old = value.numpy().copy()

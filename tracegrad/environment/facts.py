@@ -6,6 +6,7 @@ import functools
 import pickle
 import random
 import re
+import struct
 import zlib
 from array import array as PackedArray
 from collections.abc import Callable, Iterator
@@ -158,9 +159,9 @@ def same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if type(a) is float:
-        return repr(a) == repr(b)
+        return struct.pack("d", a) == struct.pack("d", b)
     if type(a) is complex:
-        return repr(a) == repr(b)
+        return struct.pack("dd", a.real, a.imag) == struct.pack("dd", b.real, b.imag)
     if type(a) in PLAIN:
         return bool(a == b)
     if isinstance(a, tuple):

@@ -528,7 +528,8 @@ def _has_attributes(value: Any) -> bool:
         return root not in sys.stdlib_module_names or root == "__main__"
     if isinstance(value, type):
         return not (_is_standard(value) or _installed_class(value)) or issubclass(value, enum.Enum)
-    return hasattr(value, "__dict__") or bool(_slots(type(value)))
+    cls = type(value)
+    return hasattr(value, "__dict__") or bool(_slots(cls)) or not _is_standard(cls)
 
 
 def _in_class(cls: type, name: str) -> Any:
