@@ -213,7 +213,12 @@ class Editor:
             return None
         try:
             place.put(new)
-        except (AttributeError, KeyError, TypeError, ValueError):  # read-only, or code of other cells
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ):  # read-only, or code of other cells
             return None
         shown = "removed" if new is MISSING else f"= {short(new)}"
         return f"{place.text} {shown} (was {short(place.value)})", lambda: place.put(place.value)

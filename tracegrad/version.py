@@ -299,7 +299,12 @@ def make_version(
         captured=captured,
         environment=environment,
         unchanged=environment.check(
-            read_again, environment.fingerprints(holders, _computed(forward, environment))
+            read_again,
+            environment.fingerprints(
+                holders,
+                _computed(forward, environment)
+                or bool(environment.reads_arrays(arguments.parameters, arguments.values)),
+            ),
         ),
         effect=next(filter(None, effects), ""),
         result=result,

@@ -123,9 +123,9 @@ def _of_function(function: Any, text: str) -> str:
     """A function of a module that reads the world, under a name of its own."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     name = getattr(function, "__name__", "")
-    if module is not None and vars(module).get(name) is function:
-        if module in _MODULES and name not in _MODULES[module].split("|"):
-            return f"{text}()"
+    is_there = module is not None and vars(module).get(name) is function
+    if is_there and module in _MODULES and name not in _MODULES[module].split("|"):
+        return f"{text}()"
     owner = getattr(function, "__self__", None)
     if isinstance(owner, type) and issubclass(owner, _DATES) and name in _NOW:
         return f"{text}()"

@@ -26,7 +26,7 @@ import importlib.util
 import operator
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -65,6 +65,7 @@ from tracegrad.environment.facts import (
     same,
 )
 from tracegrad.environment.names import cells_read, constants, nested, read_names
+from tracegrad.environment.reading import why
 from tracegrad.environment.stores import Store, stores_of
 from tracegrad.tensor import Tensor
 
@@ -105,7 +106,7 @@ class Environment:
         self._todo: list[tuple[Any, str]] = []
         self.foreign = frozenset(foreign)  # code that programs call, which reads for itself
         self._codes: set[CodeType] = set(self.foreign)
-        self._scoped: set[tuple[CodeType, int]] = set()
+        self.scopes: dict[CodeType, list[dict[str, Any]]] = {}  # globals of each code
         self._modules: dict[str, ModuleType] = {}  # of the standard library, by what code says
         inner = getattr(function, "__func__", function)
         if isinstance(function, MethodType):
@@ -258,9 +259,10 @@ class Environment:
             self._code(code, scope)
 
     def _code(self, code: CodeType, scope: dict[str, Any]) -> None:
-        if (code, id(scope)) in self._scoped:
+        scopes = self.scopes.setdefault(code, [])
+        if any(known is scope for known in scopes):
             return
-        self._scoped.add((code, id(scope)))
+        scopes.append(scope)
         self._codes.add(code)
         read = read_names(code)
         self.names |= read.attributes
@@ -414,6 +416,15 @@ class Environment:
         if len(found) != 1 or within:
             return None
         return found[0] if found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
+
+    def reads_arrays(self, parameters: Sequence[str], values: Sequence[Any]) -> str:
+        """Where code may read an array by NumPy alone, as its user would say it; "" for nowhere.
+
+        `values` are the arguments of the traced call, by the names of the parameters.
+        """
+        if not any(is_array(value) for value, _ in self._objects.values()):
+            return ""
+        return why(self, self.function, parameters, values)
 
     def fingerprints(self, captured: Iterable[Any], computed: bool) -> list[np.ndarray]:
         """Reachable arrays that Python may have read by itself: their contents are guarded.
