@@ -71,7 +71,8 @@ def reachable(roots: list[tuple[str, Any]], scope: dict[str, Any], names: Any) -
 
 
 def is_users(cls: type) -> bool:
-    return cls.__module__ in ("stateful", "test_staleness") and not issubclass(cls, enum.Enum)
+    """A class of the programs' own, whose parts are edited."""
+    return cls.__module__ == "stateful" and not issubclass(cls, enum.Enum | tuple)
 
 
 def global_names(code: types.CodeType) -> Iterator[str]:
@@ -244,7 +245,7 @@ class Editor:
                 items = [*value[:at], self.another(value[at], objects), *value[at + 1 :]]
                 if random.random() < 0.1 and type(value) is tuple:
                     items = random.choice([[*value, 1.5], items[:-1]])
-                return value._make(items) if hasattr(value, "_make") else type(value)(items)
+                return tuple.__new__(type(value), items) if type(items) is list else items
             case types.CodeType():
                 return self.code(value)
             case functools.partial():

@@ -39,14 +39,15 @@ def check(
     if not conditions:
         return lambda: True
     body = "\n            and ".join(conditions)
+    bound = ", ".join(f"{name}={name}" for name in names if name != "again")
     text = (
-        "def unchanged():\n"
+        f"def unchanged({bound}):\n"  # locals are faster than globals
         "    try:\n"
         f"        if (\n            {body}\n        ):\n"
         "            return True\n"
         "    except Exception:\n"
         "        return False\n"
-        "    return again(globals())\n"
+        "    return again(unchanged)\n"
     )
     function: Callable[[], bool] = load(text, "unchanged", names)
     return function
@@ -75,10 +76,10 @@ def conditions_of(
 
 def again(
     guards: Sequence[Guard], places: Sequence[Guard], arrays: Sequence[tuple[np.ndarray, Any]]
-) -> Callable[[dict[str, Any]], bool]:
+) -> Callable[[Any], bool]:
     """The slow comparison, by type and value; it renews the identities that the quick one knows."""
 
-    def compare(names: dict[str, Any]) -> bool:
+    def compare(quick: Any) -> bool:
         now = [guard.now() for guard in guards]
         if not all(same(a, guard.value) for a, guard in zip(now, guards, strict=True)):
             return False
@@ -86,7 +87,10 @@ def again(
             return False
         if any(fingerprint(array) != known for array, known in arrays):
             return False
-        names.update({f"value{i}": value for i, value in enumerate(now)})
+        names = quick.__code__.co_varnames
+        bound = dict(zip(names, quick.__defaults__, strict=True))
+        bound.update({f"value{i}": value for i, value in enumerate(now)})
+        quick.__defaults__ = tuple(bound.values())
         return True
 
     return compare

@@ -95,8 +95,9 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
     "(*holder,)": lambda holder, name: (*holder,),
     "all(map(is_, holder, name))": lambda holder, name: all(map(is_, holder, name)),
     "state_of(holder)": lambda holder, name: state_of(holder),
+    "type(holder)": lambda holder, name: type(holder),
 }
-GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF = READS
+GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, CLASS = READS
 BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF})
 
 

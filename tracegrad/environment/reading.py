@@ -48,7 +48,9 @@ class Analysis:
             found = k.kinds_of(guard.value)
             if guard.read == "holder.cell_contents":
                 self.grow(self.cells, guard.text, found)
-            elif type(guard.name) is str and id(guard.holder) not in environment._objects:
+            elif type(guard.name) is str and not (
+                type(guard.holder) is dict and id(guard.holder) in environment._objects
+            ):
                 self.grow(self.attributes, guard.name, self.looked_up(guard, found))
 
     def looked_up(self, guard: Any, found: Kinds) -> Kinds:

@@ -36,6 +36,7 @@ from types import (
     MemberDescriptorType,
     MethodType,
     ModuleType,
+    SimpleNamespace,
 )
 from typing import Any
 
@@ -47,6 +48,7 @@ from tracegrad.environment.check import check, without
 from tracegrad.environment.facts import (
     ATTRIBUTE,
     CELL,
+    CLASS,
     EACH,
     GLOBAL,
     ITEM,
@@ -72,6 +74,8 @@ from tracegrad.tensor import Tensor
 LIMIT = 4096  # objects that one snapshot may reach
 SMALL = 64  # elements of a container that are guarded one by one
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black"})
+HOLDING = ("tracegrad.optim", "tracegrad.nn", "tracegrad.random")
+"""Modules of tracegrad's own whose objects hold what the user put there."""
 NUMERIC = Tensor | np.ndarray | np.generic
 CALLABLE = FunctionType | MethodType | BuiltinFunctionType | CodeType | np.ufunc
 CONTAINERS = frozenset({list, tuple, dict, set, frozenset, deque, MappingProxyType})
@@ -220,8 +224,7 @@ class Environment:
         cls = type(value)
         if _is_standard(cls):
             return
-        key = (id(value), ATTRIBUTE, "__class__")
-        self.guards[key] = Guard(ATTRIBUTE, value, "__class__", cls, f"the class of {text}")
+        self.guards[id(value), CLASS, None] = Guard(CLASS, value, None, cls, f"type({text})")
         self._special_methods(cls, lambda name: name not in UNCALLED)
         for owner in cls.__mro__:
             if not _is_standard(owner) and not _installed_class(owner):
@@ -248,9 +251,11 @@ class Environment:
         if _library(function):
             return
         self._guard(ATTRIBUTE, function, "__code__", f"the code of {text}")
-        for name in ("__defaults__", "__kwdefaults__"):
-            self._guard(ATTRIBUTE, function, name, f"the defaults of {text}")
         code, scope = function.__code__, function.__globals__
+        if code.co_argcount:
+            self._guard(ATTRIBUTE, function, "__defaults__", f"the defaults of {text}")
+        if code.co_kwonlyargcount:
+            self._guard(ATTRIBUTE, function, "__kwdefaults__", f"the defaults of {text}")
         read = cells_read(code, self.foreign)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
             if name in read:
@@ -329,7 +334,7 @@ class Environment:
             self._guard_in_class(cls, name)
             if own is not MISSING and not isinstance(made, property):
                 self._guard(GLOBAL, own, name, text)
-        elif cls.__getattribute__ is not object.__getattribute__ and cls is not ModuleType:
+        elif isinstance(_in_class(cls, "__getattribute__"), FunctionType):
             if own is not MISSING and name in own:  # reading the attribute may run code
                 self._guard(GLOBAL, own, name, text)
             elif made is not MISSING:
@@ -513,7 +518,7 @@ def _installed_class(cls: type) -> bool:
 def _is_all_users(cls: type) -> bool:
     """No base class reads attributes by code that is not read here."""
     return all(
-        owner is object or not (_is_standard(owner) or _installed_class(owner))
+        owner in (object, SimpleNamespace) or not (_is_standard(owner) or _installed_class(owner))
         for owner in cls.__mro__
     )
 
@@ -524,7 +529,7 @@ def _slots(cls: type) -> set[str]:
         name
         for owner in cls.__mro__
         for name, made in vars(owner).items()
-        if isinstance(made, MemberDescriptorType) and owner is not type
+        if isinstance(made, MemberDescriptorType) and not name.startswith("__")
     }
 
 
@@ -540,6 +545,8 @@ def _has_attributes(value: Any) -> bool:
     if isinstance(value, type):
         return not (_is_standard(value) or _installed_class(value)) or issubclass(value, enum.Enum)
     cls = type(value)
+    if _root_of(cls) in LIBRARY and not cls.__module__.startswith(HOLDING):
+        return False
     return hasattr(value, "__dict__") or bool(_slots(cls)) or not _is_standard(cls)
 
 
