@@ -13,7 +13,7 @@ import functools
 import math
 import types
 from collections import ChainMap, deque
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -372,7 +372,9 @@ class Editor:
                     value.extend(before)
 
                 return f"{text} is {short(value)} (was {short(before)})", undo
-            case dict() | ChainMap() | MutableMapping():
+            case ChainMap():
+                return self.in_place(text, value.maps[0])
+            case dict():
                 before = dict(value)
                 if random.random() < 0.5 and before:
                     key = random.choice(list(before))

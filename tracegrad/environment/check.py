@@ -23,19 +23,19 @@ def check(
     The contents of `arrays` are compared as well. Identity is compared first; where that differs,
     type and value are, and the new identity is remembered.
     """
+    known = [(array, fingerprint(array)) for array in arrays]
     names: dict[str, Any] = {
         "MISSING": MISSING,
         "Tensor": Tensor,
-        "again": again(guards, places, arrays := [(a, fingerprint(a)) for a in arrays]),
+        "again": again(guards, places, known),
         "fingerprint": fingerprint,
         "is_": is_,
         "ndarray": np.ndarray,
         "state_of": state_of,
     }
     conditions = conditions_of(guards, places, names)
-    for i, (array, known) in enumerate(arrays):
-        names[f"array{i}"], names[f"known{i}"] = array, known
-        conditions.append(_text_of_array(i, array))
+    for i, (names[f"array{i}"], names[f"known{i}"]) in enumerate(known):
+        conditions.append(f"fingerprint(array{i}) == known{i}")
     if not conditions:
         return lambda: True
     body = "\n            and ".join(conditions)
@@ -106,10 +106,6 @@ def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
         array.strides,
         array.flags.writeable,
     )
-
-
-def _text_of_array(i: int, array: np.ndarray) -> str:
-    return f"fingerprint(array{i}) == known{i}"
 
 
 def without(guards: Iterable[Guard], but: Iterable[Guard], needed: Collection[int]) -> list[Guard]:

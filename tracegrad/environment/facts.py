@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import pickle
 import random
 import re
@@ -110,7 +109,6 @@ def _cell(cell: CellType) -> Any:
 
 # -- state that is not in attributes or elements --------------------------------------------------
 
-CACHE = type(functools.lru_cache(lambda: None))
 _ITERATORS: tuple[Any, ...] = (
     *map(type, (iter(()), iter([]), iter({}), iter({}.values()), iter({}.items()), iter(set()))),
     *map(type, (iter(range(0)), iter(""), iter(b""), reversed([]), reversed({}))),
@@ -123,7 +121,6 @@ STATEFUL: tuple[Any, ...] = (
     bytearray,
     memoryview,
     PackedArray,
-    CACHE,
     count,
     repeat,
     *_ITERATORS,
@@ -143,8 +140,6 @@ def state_of(value: Any) -> Any:
             return value.getstate()
         case bytearray() | PackedArray() | memoryview():
             return bytes(value)
-        case CACHE():
-            return value.cache_info()[1::2]  # misses and size: hits move no result
         case Iterator() if isinstance(value, _ITERATORS):
             return length_hint(value, -1)
     return repr(value)

@@ -10,7 +10,8 @@ An analysis of code (`reading.py`) computes with such sets in place of values. O
 
 A callable that is known is an atom of its own, ``("call", function, binds)``, where `binds` says
 that the object which it is looked up on is passed first; so are modules. A container that is there
-is ``("box", letter, container)``, one that code makes ``("of", letter, kinds of its elements)``.
+is ``("box", letter, container)``; one that code makes ``("of", letter, kinds of its elements)`` or,
+a tuple, ``("row", "L", (kinds, ...))``.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ CREATION = frozenset({
 
 def depth(found: Kinds) -> int:
     """How many containers made by code lie in one another."""
-    inner = [atom[2] for atom in found if type(atom) is tuple and atom[0] == "of"]
+    made = [atom for atom in found if type(atom) is tuple]
+    inner = [atom[2] for atom in made if atom[0] == "of"]
+    inner += [union(atom[2]) for atom in made if atom[0] == "row"]
     return 1 + max(map(depth, inner)) if inner else 0
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any
 
+from tracegrad.bytecode import memo_by_code
 from tracegrad.environment import kinds as k
 from tracegrad.environment.kinds import ANY, NONE, C, Doubt, Kinds, union
 
@@ -37,20 +38,25 @@ def run(analysis: Any, code: CodeType) -> None:
         machine.step(machine.todo.pop())
 
 
+@memo_by_code
+def _parts(code: CodeType) -> tuple[dict[int, Any], dict[int, int], list[Any]]:
+    """The instructions by their offsets, the offset after each, and the exception handlers."""
+    instructions = {i.offset: i for i in dis.get_instructions(code)}
+    handlers = list(getattr(dis, "_parse_exception_table")(code))  # noqa: B009
+    return instructions, dict(pairwise(instructions)), handlers
+
+
 class _Machine:
     """The run of one code object."""
 
     def __init__(self, analysis: Any, code: CodeType) -> None:
         self.analysis = analysis
         self.code = code
-        self.instructions = {i.offset: i for i in dis.get_instructions(code)}
-        order = list(self.instructions)
-        self.following = dict(pairwise(order))
+        self.instructions, self.following, self.handlers = _parts(code)
         self.stacks: dict[int, list[Kinds]] = {}
         self.todo: list[int] = []
         self.line = code.co_firstlineno
         self.keywords: tuple[str, ...] = ()
-        self.handlers = list(getattr(dis, "_parse_exception_table")(code))  # noqa: B009
 
     @property
     def where(self) -> str:
@@ -220,7 +226,10 @@ class _Machine:
     # -- containers ---------------------------------------------------------------------------
 
     def collect(self, stack: list[Kinds], i: Any) -> None:
-        parts = [stack.pop() for _ in range(i.arg)]
+        parts = [stack.pop() for _ in range(i.arg)][::-1]
+        if i.opname == "BUILD_TUPLE":
+            stack.append(self.analysis.row(parts))
+            return
         stack.append(self.analysis.container(_COLLECTIONS[i.opname], union(parts)))
 
     def do_BUILD_MAP(self, stack: list[Kinds], i: Any) -> None:
@@ -269,7 +278,7 @@ class _Machine:
         pass
 
     def do_UNPACK_SEQUENCE(self, stack: list[Kinds], i: Any) -> None:
-        stack += [self.analysis.iterate(stack.pop(), self.where)] * i.arg
+        stack += self.analysis.unpacked(stack.pop(), i.arg, self.where)[::-1]
 
     def do_UNPACK_EX(self, stack: list[Kinds], i: Any) -> None:
         items = self.analysis.iterate(stack.pop(), self.where)

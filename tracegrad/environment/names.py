@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dis
-import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
+
+from tracegrad.bytecode import memo_by_code
 
 __all__ = ["BY_NAME", "Names", "cells_read", "constants", "nested", "read_names"]
 
@@ -30,7 +31,7 @@ class Names:
     by_name: bool  # it may read attributes that it does not name
 
 
-@functools.lru_cache(maxsize=4096)
+@memo_by_code
 def read_names(code: CodeType) -> Names:
     """The globals, attributes and modules that a code object reads or stores."""
     scopes: set[str] = set()
@@ -58,7 +59,9 @@ def read_names(code: CodeType) -> Names:
                 attributes.update(constant if isinstance(constant, tuple) else ())
                 by_name |= instruction.arg != 0  # Point(a, b): names of __match_args__
     by_name |= not BY_NAME.isdisjoint(scopes | attributes)
-    return Names(*map(frozenset, (scopes, attributes, stored, modules)), by_name)
+    return Names(
+        frozenset(scopes), frozenset(attributes), frozenset(stored), frozenset(modules), by_name
+    )
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
@@ -76,13 +79,14 @@ def constants(code: CodeType) -> Iterator[Any]:
         yield constant
 
 
+@memo_by_code
+def _own_cells(code: CodeType) -> frozenset[str]:
+    return frozenset(i.argval for i in dis.get_instructions(code) if "DEREF" in i.opname)
+
+
 def cells_read(code: CodeType, foreign: Iterable[CodeType]) -> set[str]:
     """The closure variables that a code object, or code inside it that is not foreign, reads."""
-    names = {
-        instruction.argval
-        for instruction in dis.get_instructions(code)
-        if "DEREF" in instruction.opname
-    }
+    names = set(_own_cells(code))
     for inner in nested(code):
         if inner not in foreign:
             names |= cells_read(inner, foreign)

@@ -39,7 +39,7 @@ _MODULES: dict[types.ModuleType, str] = {
     time: "",
     uuid: "",
     secrets: "",
-    os: "fspath|environ|environb|path|sep|linesep|name|curdir|pardir|pathsep|PathLike",
+    os: "getenv|fspath|environ|environb|path|sep|linesep|name|curdir|pardir|pathsep|PathLike",
     threading: "Lock|RLock|Condition|Event|local|Semaphore|BoundedSemaphore",
     sys: "maxsize|float_info|int_info|version_info|version|platform|byteorder|modules|path|intern|"
     "getrefcount|hash_info|getsizeof|implementation|argv|stdout|stderr",
@@ -55,6 +55,7 @@ _FRESH = {
 _NOW = frozenset({"now", "utcnow", "today"})
 _DATES = (datetime.datetime, datetime.date)
 
+_CACHE = type(functools.lru_cache(lambda: None))
 _HARMLESS: tuple[Any, ...] = (
     *STATEFUL,
     *(np.ufunc, np.dtype, np.flatiter, np.generic, property, staticmethod, classmethod, slice),
@@ -71,7 +72,8 @@ _HARMLESS: tuple[Any, ...] = (
         type(re.match("", "")),
         type(NotImplemented),
     ),
-    *(type(functools.cmp_to_key(lambda a, b: 0)), object),
+    *(type(functools.cmp_to_key(lambda a, b: 0)), types.SimpleNamespace, threading.local),
+    *(BaseException, types.ModuleType, np.ndarray, set, frozenset),
 )
 
 
@@ -106,11 +108,13 @@ def of_value(value: Any, attributes: Iterable[str], text: str) -> str:
         return f"{text}.{now}()" if dated and now else ""
     if isinstance(value, types.BuiltinFunctionType | types.FunctionType):
         return _of_function(value, text)
+    if isinstance(value, _CACHE):  # what it holds may be older than the state that it came from
+        return f"the cache of {text}"
     if isinstance(value, logging.Logger):
         return f"what {text} logs"
     if isinstance(value, pathlib.Path):
         return f"the file system through {text}"
-    if isinstance(value, _HARMLESS) and type(value) is not object:
+    if isinstance(value, _HARMLESS) or type(value) is object:
         return ""
     if isinstance(value, Iterator) and not _is_written_in_python(type(value)):
         return f"{text}, an iterator that is used up,"
@@ -135,10 +139,8 @@ def _of_function(function: Any, text: str) -> str:
 
 
 def shows_state(value: Any) -> bool:
-    """True for objects that are all attributes, elements, or nothing at all."""
-    if hasattr(value, "__dict__") or type(value).__flags__ & _IS_CONTAINER:
-        return True
-    if isinstance(value, set | frozenset | types.ModuleType | np.ndarray) or callable(value):
+    """True for objects that are all attributes or elements, and for functions of libraries."""
+    if type(value).__flags__ & _IS_CONTAINER or callable(value):
         return True
     return type(value) is object or _is_written_in_python(type(value))
 
@@ -147,7 +149,11 @@ _IS_CONTAINER = 1 << 25 | 1 << 26 | 1 << 29  # lists, tuples, dicts: Py_TPFLAGS_
 
 
 def _is_written_in_python(cls: type) -> bool:
-    """A class made by a class statement: it has slots or a dictionary, and functions."""
+    """A class made by a class statement; what is C in libraries has neither slots nor functions."""
+    module = cls.__module__
+    if module.partition(".")[0] not in sys.stdlib_module_names or module == "__main__":
+        file = getattr(sys.modules.get(module), "__file__", None) or ""
+        return not file.endswith((".so", ".pyd"))
     return any(
         "__slots__" in vars(owner)
         or any(isinstance(method, types.FunctionType) for method in vars(owner).values())

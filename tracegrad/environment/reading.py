@@ -89,6 +89,28 @@ class Analysis:
             self.grown = True
         return frozenset(letter)
 
+    def row(self, parts: Sequence[Kinds]) -> Kinds:
+        """A new tuple, of which each place is known."""
+        if len(parts) > 8 or k.depth(union(parts)) >= 3:
+            return self.container("L", union(parts))
+        return frozenset({("row", "L", tuple(parts))})
+
+    def unpacked(self, a: Kinds, count: int, where: str) -> list[Kinds]:
+        """The parts of what is unpacked into so many."""
+        parts = [NONE] * count
+        for atom in a:
+            match atom:
+                case ("row", _, known) if len(known) == count:
+                    found = known
+                case ("box", _, k.Same(value=tuple() as box)) if len(box) == count:
+                    found = [k.kinds_of(item) for item in box]
+                case ("row", _, known):
+                    found = [NONE] * count
+                case _:
+                    found = [self.iterate(frozenset({atom}), where)] * count
+            parts = [x | y for x, y in zip(parts, found, strict=True)]
+        return parts
+
     def contents(self, a: Kinds) -> Kinds:
         """What is in these containers, keys left out."""
         found = NONE
@@ -98,6 +120,8 @@ class Analysis:
                     found |= self.loose | self.written
                 case ("of", _, inner):
                     found |= inner | self.written
+                case ("row", _, parts):
+                    found |= union(parts)
                 case ("box", _, k.Same(value=dict() as box)):
                     found |= union(map(k.kinds_of, box.values())) | self.written
                 case ("box", _, k.Same(value=box)):
@@ -189,7 +213,7 @@ class Analysis:
                     found |= T
                 case "C":
                     found |= C
-                case "M" | "L" | ("of" | "box", _, _):
+                case "M" | "L" | ("of" | "box" | "row", _, _):
                     self.refuse(index, "an array as an index", where)
                     if "slice" in index:
                         found |= frozenset({x})
@@ -216,7 +240,7 @@ class Analysis:
                     found |= frozenset({("method", x, name)})
                 case ("box", "L", k.Same(value=box)) if name in getattr(box, "_fields", ()):
                     found |= k.kinds_of(getattr(box, name))
-                case "L" | ("of" | "box", _, _):
+                case "L" | ("of" | "box" | "row", _, _):
                     found |= frozenset({("method", x, name)}) | self.contents(frozenset({x}))
                 case "A" if name in ("ndim", "dtype"):
                     found |= C
@@ -281,7 +305,7 @@ class Analysis:
         self, function: Any, args: Sequence[Kinds], named: Mapping[str, Kinds], where: str
     ) -> Kinds:
         if isinstance(function, FunctionType | CodeType):
-            code = getattr(function, "__code__", function)
+            code: Any = getattr(function, "__code__", function)
             if code in self.scopes:
                 return self.run_code(code, function, args, named)
             wrapped = getattr(function, "__wrapped__", None)
@@ -353,7 +377,7 @@ class Analysis:
         box = frozenset({of})
         inner = self.contents(box)
         if name == "items":
-            return self.container("L", self.container("L", inner | C))
+            return self.container("L", self.row((C, inner)))
         if name in ("values", "copy"):
             return self.container("L", inner) if name == "values" else box
         if name == "keys":
@@ -452,7 +476,8 @@ class Analysis:
 def plain(found: Kinds) -> Kinds:
     """The letters alone; callables count as plain values where they are no more than values."""
     return frozenset(
-        atom if atom in LETTERS else atom[1] if atom[0] in ("of", "box") else "C" for atom in found
+        atom if atom in LETTERS else atom[1] if atom[0] in ("of", "box", "row") else "C"
+        for atom in found
     )
 
 
@@ -488,9 +513,12 @@ def _container(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
 
 
 def _pairs(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
-    """zip, enumerate."""
-    items = union(analysis.iterate(found, where) for found in args)
-    return analysis.container("L", analysis.container("L", items | C))
+    """zip, and enumerate, which counts."""
+    return analysis.container("L", analysis.row([analysis.iterate(x, where) for x in args]))
+
+
+def _counted(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
+    return analysis.container("L", analysis.row([C, analysis.iterate(args[0], where)]))
 
 
 def _dict(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
@@ -551,7 +579,7 @@ BUILTINS: dict[str, Any] = {
         _plain_number,
     ),
     **dict.fromkeys(("list", "tuple", "set", "frozenset", "reversed", "iter"), _container),
-    **dict.fromkeys(("zip", "enumerate"), _pairs),
+    "enumerate": _counted,
     **dict.fromkeys(("sum", "max", "min", "any", "all"), _reduced),
     **dict.fromkeys(("getattr", "type", "vars"), _any),
     "dict": _dict,
@@ -561,4 +589,5 @@ BUILTINS: dict[str, Any] = {
     "slice": _slice,
     "sorted": _ordered,
     "super": _self,
+    "zip": _pairs,
 }

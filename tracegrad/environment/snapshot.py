@@ -24,6 +24,7 @@ import enum
 import functools
 import importlib.util
 import operator
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -280,6 +281,8 @@ class Environment:
                 self._guard(GLOBAL, scope, name, name)
             elif name in outside.WRITERS:
                 self.effects.append(f"{name}() in {code.co_name}")
+        if not _OF_THE_SYSTEM.isdisjoint(read.attributes | read.globals):
+            self._reach(os.environ, "os.environ")
         for name, level in sorted(read.modules):
             self._imported(name, level, scope)
         for inner in nested(code):
@@ -325,7 +328,7 @@ class Environment:
     def _attribute(self, value: Any, name: str, text: str) -> None:
         """Guards an attribute of an instance: its own, or what its class makes of the name."""
         cls = type(value)
-        own = getattr(value, "__dict__", MISSING)
+        own: Any = getattr(value, "__dict__", MISSING)
         made = _in_class(cls, name)
         text = f"{text}.{name}"
         if isinstance(made, MemberDescriptorType):
@@ -484,7 +487,8 @@ class Environment:
 
 # -- what is whose ------------------------------------------------------------------------------
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_OF_THE_SYSTEM = frozenset({"environ", "getenv"})
+_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 def _library(function: FunctionType) -> bool:

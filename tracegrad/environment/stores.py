@@ -87,10 +87,11 @@ def stores_of(
     `classes` gives the class of a class's dictionary, by the id of that.
     """
     stores: list[Store] = []
-    for guard in guards:
-        now = guard.now()
-        if same(now, guard.value):
-            continue
+    moved = [(guard, now) for guard in guards if not same(now := guard.now(), guard.value)]
+    in_classes = {id(now) for guard, now in moved if id(guard.holder) in classes}
+    for guard, now in moved:
+        if guard.read == ATTRIBUTE and not _is_own(guard) and id(now) in in_classes:
+            continue  # what an instance has from its class
         kind = _kind(guard)
         if (
             not kind
@@ -103,6 +104,12 @@ def stores_of(
             Store(guard, holder, now, "attribute" if holder is not guard.holder else kind)
         )
     return stores, None
+
+
+def _is_own(guard: Guard) -> bool:
+    """The attribute is the object's, not its class's."""
+    made = getattr(type(guard.holder), guard.name, None)
+    return guard.name in getattr(guard.holder, "__dict__", ()) or hasattr(type(made), "__set__")
 
 
 def _kind(guard: Guard) -> str:
