@@ -18,6 +18,7 @@ import time
 import types
 import uuid
 import warnings
+from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from operator import attrgetter
@@ -549,3 +550,196 @@ def test_arrays_are_read_anew(name):
     network.layers[1].w = network.layers[1].w * 0.5
     network.params[0][0][1] = -2.0
     check()
+
+
+class Sized:
+    """Its special methods read an array."""
+
+    def __init__(self, w):
+        self.w = w
+
+    def __len__(self):
+        return int(self.w[0])
+
+    def __getitem__(self, i):
+        return float(self.w[i])
+
+    def __contains__(self, v):
+        return bool(self.w[1] > v)
+
+    def __call__(self, x):
+        return x * 2.0 if self.positive else x
+
+    def __enter__(self):
+        return float(self.w[1])
+
+    def __exit__(self, *error):
+        return None
+
+    @property
+    def positive(self):
+        return self.w[1] > 0
+
+    @staticmethod
+    def sign(a, default=1.0):
+        return default if a[1] > 0 else -default
+
+    @classmethod
+    def over(cls, a, *rest, **named):
+        return cls.sign(a) * len(rest) + named.get("k", 0.0)
+
+
+def readers(w: Any) -> dict[str, Callable[[Any], Any]]:
+    """Functions of x and of what they find in w, by NumPy and Python alone."""
+    ws, table, sized = [w, w], {"w": w, 1: 2.0, 2: 3.0}, Sized(w)
+    row, window = (w, (w, 1.0)), deque([w])
+
+    def augmented(x):
+        v = w.copy()
+        v += 1.0
+        return x * float(v[1])
+
+    def unpacked(x):
+        a, b, _ = w
+        return x * a if b > 0 else x
+
+    def caught(x):
+        try:
+            return x * [1.0, 2.0, 3.0, 4.0][int(w[0])]
+        except IndexError:
+            return x
+
+    def looped(x):
+        i = 0
+        while i < w[0]:
+            x, i = x * 2.0, i + 1
+        return x
+
+    def asserted(x):
+        try:
+            assert w[1] > 0
+        except AssertionError:
+            return -x
+        return x
+
+    def matched(x):
+        match int(w[0]):
+            case 1:
+                return x
+            case _:
+                return -x
+
+    def with_default(x, a=w):
+        return x if a[1] > 0 else -x
+
+    def generated(x):
+        return sum(x * (1.0 if v > 0 else 2.0) for v in w)
+
+    def entered(x):
+        with sized as k:
+            return x * k
+
+    def held(x):
+        kept = []
+        kept.append(w)
+        return x if kept[0][1] > 0 else -x
+
+    def stored(x):
+        box = types.SimpleNamespace(a=w)
+        return x if box.a[1] > 0 else -x
+
+    def made(x):
+        return x if Sized(w).positive else -x
+
+    def starred(x):
+        return x * (lambda *a: 1.0 if a[0][1] > 0 else 2.0)(*ws)
+
+    def named(x):
+        return x * (lambda **k: 1.0 if k["a"][1] > 0 else 2.0)(a=w)
+
+    def nested(x):
+        def inner(a, b=None):
+            return lambda: (a if b is None else b)[1] > 0
+
+        return x if inner(1.0, b=w)() else -x
+
+    found = [
+        augmented, unpacked, caught, looped, asserted, matched, with_default, generated, entered,
+        held, stored, made, starred, named, nested,
+    ]  # fmt: skip
+    lambdas = [
+        lambda x: x * (1.0 if w[1] > 0 else 2.0),
+        lambda x: x if (w > 0)[1] and True else -x,
+        lambda x: x if not w[1] > 0 else -x,
+        lambda x: x * table[int(w[0])],
+        lambda x: x[: int(w[0])],
+        lambda x: x.sum(axis=0) if np.any(w > 2.0) else x.sum(),
+        lambda x: x * int(np.argmax(w)),
+        lambda x: x * max(w),
+        lambda x: x * sum(w),
+        lambda x: x * min(w[1], 2.0),
+        lambda x: x * sorted(w)[0],
+        lambda x: x * w.tolist()[1],
+        lambda x: x * w.item(1),
+        lambda x: x * len(f"{w[1]}"),
+        lambda x: x * len(str(w)),
+        lambda x: x * (1 + w.tobytes()[7]),
+        lambda x: x if 1.0 in w else -x,
+        lambda x: x if 1.0 in w.tolist() else -x,
+        lambda x: x if w[1] == 2.0 else -x,
+        lambda x: x if row[1][0][1] > 0 else -x,
+        lambda x: x if window[0][1] > 0 else -x,
+        lambda x: x if ws[-1][1] > 0 else -x,
+        lambda x: x if table["w"][1] > 0 else -x,
+        lambda x: x if next(iter(table.values()))[1] > 0 else -x,
+        lambda x: x if functools.reduce(np.add, ws)[1] > 0 else -x,
+        lambda x: x * len(sized),
+        lambda x: x if sized else -x,
+        lambda x: x * sized[1],
+        lambda x: x if 0.0 in sized else -x,
+        lambda x: sized(x),
+        lambda x: x if sized.positive else -x,
+        lambda x: x * Sized.sign(w),
+        lambda x: x * sized.sign(w, default=2.0),
+        lambda x: x * Sized.over(w, 1, 2, k=0.5),
+        lambda x: x * next(v for v in w if v != 0.0),
+        lambda x: x * len([v for v in w if v > 0]),
+        lambda x: x * len({float(v) for v in w}),
+        lambda x: x * {i: v for i, v in enumerate(w)}[1],
+        lambda x: x * list(map(float, w))[1],
+        lambda x: x * len(list(filter(lambda v: v > 0, w))),
+        lambda x: x * sum(a for a, b in zip(w, w, strict=True) if b > 0),
+        lambda x: x * np.where(w > 0, 1.0, 2.0)[1],
+        lambda x: np.where(w[1] > 0, x, -x),
+        lambda x: x * (w @ w),
+        lambda x: x * float(w.mean()),
+        lambda x: x.reshape(int(w[0]), -1),
+        lambda x: np.repeat(x, w.astype(int) % 3),
+        lambda x: x * (abs(w[1]) + round(w[1])),
+        lambda x: x * -w[1],
+        lambda x: (x, w[1])[0] * (x, w[1])[1],
+        lambda x: x if (lambda a: a[1])(w) > 0 else -x,
+        lambda x: x if getattr(sized, "w")[1] > 0 else -x,  # noqa: B009
+        lambda x: x if vars(sized)["w"][1] > 0 else -x,
+        lambda x: x if type(sized)(w).positive else -x,
+        lambda x: x if all(v > -5.0 for v in w) else -x,
+        lambda x: np.clip(x, w[1], w[1] + 1.0),
+        lambda x: x * w.shape[0] * w.size,
+        lambda x: np.full(3, w[1]) * x,
+        lambda x: x * np.linalg.norm(w),
+        lambda x: x if np.array_equal(w, [1.0, 2.0, 3.0]) else -x,
+        lambda x: x if w.any() or w[1] else -x,
+        lambda x: x * (w[1] if w[0] else 2.0),
+        lambda x: np.sum(x, axis=int(w[0]) - 2),
+    ]
+    return {f"{i}_{f.__name__}": f for i, f in enumerate([*found, *lambdas])}
+
+
+@pytest.mark.parametrize("name", readers(np.ones(3)))
+def test_every_way_to_read_an_array(name):
+    w = np.array([1.0, 2.0, 3.0])
+    f = readers(w)[name]
+    check = agrees(f)
+    for values in ([1.0, -2.0, 3.0], [2.0, 1.0, 3.0], [1.0, 2.0, 3.0], [1.0, 0.0, -6.0]):
+        w[:] = values
+        check()

@@ -7,6 +7,7 @@ eagerly, which is right on every call.
 
 from __future__ import annotations
 
+import collections
 import datetime
 import decimal
 import functools
@@ -73,7 +74,7 @@ _HARMLESS: tuple[Any, ...] = (
         type(NotImplemented),
     ),
     *(type(functools.cmp_to_key(lambda a, b: 0)), types.SimpleNamespace, threading.local),
-    *(BaseException, types.ModuleType, np.ndarray, set, frozenset),
+    *(BaseException, types.ModuleType, np.ndarray, set, frozenset, collections.deque),
 )
 
 
