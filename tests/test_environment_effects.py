@@ -713,7 +713,7 @@ def readers(w: Any) -> dict[str, Callable[[Any], Any]]:
         lambda x: np.where(w[1] > 0, x, -x),
         lambda x: x * (w @ w),
         lambda x: x * float(w.mean()),
-        lambda x: x.reshape(int(w[0]), -1),
+        lambda x: x[:2].reshape(int(w[0]), -1),
         lambda x: np.repeat(x, w.astype(int) % 3),
         lambda x: x * (abs(w[1]) + round(w[1])),
         lambda x: x * -w[1],

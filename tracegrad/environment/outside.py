@@ -140,10 +140,12 @@ def _of_function(function: Any, text: str) -> str:
 
 
 def shows_state(value: Any) -> bool:
-    """True for objects that are all attributes or elements, and for functions of libraries."""
+    """True for what is all attributes or elements, and for functions of libraries."""
     if type(value).__flags__ & _IS_CONTAINER or callable(value):
         return True
-    return type(value) is object or _is_written_in_python(type(value))
+    if type(value) is object or hasattr(type(value), "__get__"):  # descriptors of C
+        return True
+    return _is_written_in_python(type(value))
 
 
 _IS_CONTAINER = 1 << 25 | 1 << 26 | 1 << 29  # lists, tuples, dicts: Py_TPFLAGS_*_SUBCLASS
