@@ -743,3 +743,24 @@ def test_every_way_to_read_an_array(name):
     for values in ([1.0, -2.0, 3.0], [2.0, 1.0, 3.0], [1.0, 2.0, 3.0], [1.0, 0.0, -6.0]):
         w[:] = values
         check()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int8", "bool", "float16"])
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
+def test_large_arrays_are_compared_exactly(dtype, order):
+    w = np.zeros((200, 400), dtype, order="F" if order == "F" else "C")
+    w = w[::2, ::2] if order == "strided" else w
+    check = agrees(lambda x: x * float(abs(w).sum()))
+    for at in ((0, 0), (50, 100), (99, 199)):
+        w[at] = 1
+        check()
+    if w.dtype.kind == "f":
+        w[0, 0] = -0.0
+        check()
+
+
+def test_arrays_of_objects():
+    w = np.array([1.0, 2.0, 3.0], dtype=object)
+    check = agrees(lambda x: x * float(w[1]))
+    w[1] = 5.0
+    check()

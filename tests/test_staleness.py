@@ -63,7 +63,9 @@ class Watch:
         x = X * random.choice([1.0, -2.0])
         kind, expected = outcome(lambda: np.asarray(self.f(x)))
         if random.random() < 0.5:
-            self.compare(what, lambda: self.compiled(x), kind, expected)
+            by_name = random.random() < 0.2  # not by the generated entry
+            call = (lambda: self.compiled(x=x)) if by_name else (lambda: self.compiled(x))
+            self.compare(what, call, kind, expected)
             return kind == "returned"
         if kind == "returned":
             kind, expected = outcome(lambda: eager_value_and_grad(self.f, x))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from codegen.load import load
-from tracegrad.environment.facts import MISSING, Guard, checksum, same, state_of
+from tracegrad.environment.facts import MISSING, Guard, same, state_of
 from tracegrad.tensor import Tensor
 
-SMALL = 1024  # bytes of an array that are compared rather than summed
+SMALL = 1 << 16  # bytes up to which a copy as bytes is the quickest to compare
 
 
 def check(
@@ -23,19 +23,19 @@ def check(
     The contents of `arrays` are compared as well. Identity is compared first; where that differs,
     type and value are, and the new identity is remembered.
     """
-    known = [(array, fingerprint(array)) for array in arrays]
+    known = [(array, remembered(array)) for array in arrays]
     names: dict[str, Any] = {
         "MISSING": MISSING,
         "Tensor": Tensor,
         "again": again(guards, places, known),
-        "fingerprint": fingerprint,
         "is_": is_,
         "ndarray": np.ndarray,
         "state_of": state_of,
+        "unwritten": unwritten,
     }
     conditions = conditions_of(guards, places, names)
     for i, (names[f"array{i}"], names[f"known{i}"]) in enumerate(known):
-        conditions.append(f"fingerprint(array{i}) == known{i}")
+        conditions.append(f"unwritten(array{i}, known{i})")
     if not conditions:
         return lambda: True
     body = "\n            and ".join(conditions)
@@ -85,7 +85,7 @@ def again(
             return False
         if not all(type(place.now()) is type(place.value) for place in places):
             return False
-        if any(fingerprint(array) != known for array, known in arrays):
+        if not all(unwritten(array, known) for array, known in arrays):
             return False
         names = quick.__code__.co_varnames
         bound = dict(zip(names, quick.__defaults__, strict=True))
@@ -96,16 +96,35 @@ def again(
     return compare
 
 
-def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
-    """What an array is and holds."""
-    small = array.nbytes <= SMALL and not array.dtype.hasobject
-    return (
-        array.tobytes() if small else checksum(array),
-        array.shape,
-        array.dtype,
-        array.strides,
-        array.flags.writeable,
-    )
+def remembered(array: np.ndarray) -> tuple[Any, ...]:
+    """What `unwritten` compares an array with: exact, so that nothing stale can slip through."""
+    held: Any = array.tobytes()
+    if array.dtype.hasobject:
+        held = list(array.flat)
+    elif array.nbytes > SMALL:
+        held = _bits(array).copy()
+    return array.shape, array.dtype, array.strides, array.flags.writeable, held
+
+
+def unwritten(array: np.ndarray, known: tuple[Any, ...]) -> bool:
+    """True while an array is and holds what it did."""
+    shape, dtype, strides, writeable, held = known
+    if array.shape != shape or array.dtype != dtype or array.strides != strides:
+        return False
+    if array.flags.writeable != writeable:
+        return False
+    if type(held) is bytes:
+        return array.tobytes() == held
+    if type(held) is list:
+        return all(map(is_, array.flat, held))
+    return bool((_bits(array) == held).all())
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    """The elements as integers, which compare by their bits."""
+    if array.dtype.itemsize in (1, 2, 4, 8):
+        return array.view(f"u{array.dtype.itemsize}")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def without(guards: Iterable[Guard], but: Iterable[Guard], needed: Collection[int]) -> list[Guard]:
