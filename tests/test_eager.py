@@ -299,6 +299,14 @@ def test_programs_that_look_alike(name):
         assert_close(gradients(programs[i], X, Y), expected[i], 1e-7, atol=1e-8, what=f"{name} {i}")
 
 
+@pytest.mark.parametrize("first", [1.5, True, np.array([2.0, 3.0, 4.0])], ids=type)
+def test_operands_that_were_one_object_are_two_another_time(first):
+    for a, b in [(first, first)] * 3 + [(first + 1, first + 2), (True, False), (2.5, 0.5)]:
+        t = tg.tensor([0.5, -1.0, 2.0], requires_grad=True)
+        (t * a * b).sum().backward()
+        assert np.array_equal(t.grad.numpy(), np.ones(3) * a * b)
+
+
 def test_detached_operands():
     def whole(x, y):
         return (x * (x * y)).sum()

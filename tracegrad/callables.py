@@ -6,6 +6,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from tracegrad.nested import boxed_leaf, derivative_on_tensors
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
 from tracegrad.returned import Transform
-from tracegrad.signature import Arguments, bind, is_jax, signature_of
+from tracegrad.signature import Arguments, bind, defaults_of, is_jax, signature_of
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
@@ -62,6 +63,7 @@ class Compiled:
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
         self._static = frozenset(names)
         self._signature = signature_of(function)
+        self._defaults = defaults_of(function)
         self._lock = threading.RLock()
         self.clear_cache()
 
@@ -148,6 +150,9 @@ class Compiled:
         return False
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
+        defaults = defaults_of(self._function)
+        if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
+            self._defaults, self._signature = defaults, signature_of(self._function)
         return bind(self._signature, args, kwargs, self._static, frozenset(self._traced_ints))
 
     def _first(self, version: Version | None, arguments: Arguments) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,19 @@ def signature_of(function: Any) -> inspect.Signature:
     signature = inspect.signature(function)
     given = [p for p in signature.parameters.values() if p.default is not np._NoValue]
     return signature.replace(parameters=given)
+
+
+def defaults_of(function: Any) -> tuple[Any, ...]:
+    """What `signature_of` reads of a function: when one of these is another object, so is it."""
+    if isinstance(function, partial):
+        return (function.args, function.keywords, *defaults_of(function.func))
+    function = getattr(function, "__wrapped__", function)
+    if not hasattr(function, "__code__") and not isinstance(function, type | np.ufunc):
+        function = type(function).__call__
+    function = getattr(function, "__func__", function)
+    names = ("__code__", "__defaults__", "__kwdefaults__")
+    keywords = getattr(function, "__kwdefaults__", None) or {}
+    return (*(getattr(function, name, None) for name in names), *keywords.values())
 
 
 def bind(

@@ -33,6 +33,14 @@ PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
 
 
+def plain_number(x: Number) -> Number:
+    """A number of a subclass (a member of an IntEnum) as the number that it is."""
+    for kind in (bool, int, float):
+        if isinstance(x, kind):
+            return kind(x)
+    return complex(x)
+
+
 class Trace:
     """One run of a function: the graph under construction and what it depends on."""
 
@@ -163,7 +171,7 @@ class Trace:
             return value
         array = getattr(x, "_array", x)
         if is_number(array):
-            return self.number(array, weak_of(array), origin)
+            return self.number(plain_number(array), weak_of(array), origin)
         if isinstance(array, np.generic):
             return self.number(array.item(), ArrayType(array.dtype.name), origin)
         if isinstance(array, np.ndarray):

@@ -182,7 +182,10 @@ def make_version(
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )
     read_again = [c.source for c in captured if c.source is not None]
-    fingerprints = run.environment.fingerprints(holders, _computed(forward, run.environment))
+    computed = _computed(forward, run.environment) or bool(
+        run.environment.reads_arrays(arguments.parameters, arguments.values)
+    )
+    fingerprints = run.environment.fingerprints(holders, computed)
     bounds = _bounds(forward) if target == "jax" else ()
     return Version(
         tree=tree,

@@ -1,0 +1,766 @@
+"""What a function does besides computing, and what it reads that no guard can hold.
+
+Stored Tensors are told from other effects; clocks, files and hidden state keep a function eager;
+code that reads arrays by NumPy alone is found, and code that does not is not suspected.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import itertools
+import logging
+import os
+import random as python_random
+import sys
+import threading
+import time
+import types
+import uuid
+import warnings
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from operator import attrgetter
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+from checks import assert_close, assert_same_bits
+
+import tracegrad as tg
+from tracegrad.environment import Environment
+
+X = np.array([1.0, 2.0, 3.0])
+TOTAL: Any = None
+RATE: Any = 2.0
+
+
+def traced(f: Callable[..., Any], *args: Any) -> Environment:
+    """The state as it was before a run of the function on Tensors."""
+    environment = Environment(f)
+    f(*(tg.tensor(a) for a in args or (X,)))
+    return environment
+
+
+# -- stores -------------------------------------------------------------------------------------
+
+
+class Layer:
+    shared: Any = None
+
+    def __init__(self):
+        self.mean: Any = None
+        self.calls = 0
+        self.buffer = np.zeros(3)
+        self.log: list[Any] = []
+        self.state: dict[str, Any] = {"m": None}
+        self.running = tg.tensor([0.0, 0.0, 0.0])
+
+    def averages(self, x):
+        self.mean = x * 1.0 if self.mean is None else self.mean * 0.9 + x
+        return x
+
+    def keeps_in_a_dict(self, x):
+        self.state["m"] = x * 2.0
+        return x
+
+    def keeps_in_its_class(self, x):
+        Layer.shared = x * 2.0
+        return x
+
+    def keeps_globally(self, x):
+        global TOTAL
+        TOTAL = x * 2.0
+        return x
+
+    def counts(self, x):
+        self.calls += 1
+        return x
+
+    def writes(self, x):
+        self.buffer += 1.0
+        return x
+
+    def writes_a_tensor(self, x):
+        self.running.mul_(0.9)
+        self.running += 1.0
+        return x
+
+    def appends(self, x):
+        self.log.append(x)
+        return x
+
+    def replaces_a_number(self, x):
+        self.calls = x.sum()
+        return x
+
+
+@pytest.mark.parametrize(
+    ("method", "text", "target"),
+    [
+        ("averages", "self.mean", "stored0.mean"),
+        ("keeps_in_a_dict", "self.state['m']", "stored0['m']"),
+        ("keeps_in_its_class", "Layer.shared", "stored0.shared"),
+        ("keeps_globally", "TOTAL", "stored0['TOTAL']"),
+    ],
+)
+def test_stored_tensors(method, text, target, monkeypatch):
+    monkeypatch.setattr(Layer, "shared", None)
+    monkeypatch.setitem(globals(), "TOTAL", None)
+    layer = Layer()
+    for _ in range(2):  # the second time a Tensor is replaced
+        environment = traced(getattr(layer, method))
+        (store,) = environment.stores()
+        assert store.text == text and environment.effect() == ""
+        assert isinstance(store.value, tg.Tensor)
+        names: dict[str, Any] = {"value": X}
+        exec(f"{store.target('0', names)} = value", names)
+        assert store.guard.now() is X and target == store.target("0", {})
+        store.write(X * 3.0)
+        assert_same_bits(store.guard.now().numpy(), X * 3.0)
+        store.restore()
+        assert environment.changed() is None
+        store.write(X)
+
+
+def test_cells_and_elements_of_lists():
+    kept, held = None, [None]
+
+    def f(x):
+        nonlocal kept
+        kept, held[0] = x * 2.0, x * 3.0
+        return x
+
+    environment = traced(f)
+    stores = environment.stores()
+    assert {store.text for store in stores} == {"kept", "held[0]"}
+    for store in stores:
+        store.restore()
+    assert kept is None and held == [None]
+
+
+@pytest.mark.parametrize(
+    ("method", "text"),
+    [
+        ("counts", "self.calls"),
+        ("writes", "self.buffer"),
+        ("writes_a_tensor", "self.running"),
+        ("appends", "len(self.log)"),
+        ("replaces_a_number", "self.calls"),
+    ],
+)
+def test_what_is_no_store(method, text):
+    environment = traced(getattr(Layer(), method))
+    assert environment.effect() == text
+    assert environment.stores() == []
+
+
+def test_a_function_that_only_computes():
+    environment = traced(lambda x: x * RATE)
+    assert environment.stores() == [] and environment.effect() == ""
+
+
+# -- what no guard can hold ---------------------------------------------------------------------
+
+
+def stays_eager(f: Callable[[Any], Any], calls: int = 4) -> list[Any]:
+    """Results of a compiled function that says once that it runs eagerly."""
+    compiled = tg.compile(f)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        results = [compiled(X) for _ in range(calls)]
+    assert [w.category for w in seen].count(tg.errors.RecompileWarning) == 1
+    return results
+
+
+def clock_of_a_module(x):
+    return x * time.perf_counter()
+
+
+def clock_by_its_name(x):
+    return x * perf_counter()
+
+
+def date(x):
+    return x * datetime.datetime.now().timestamp()
+
+
+def fresh_generator(x):
+    return x * np.random.default_rng().normal()
+
+
+def fresh_python_generator(x):
+    return x * python_random.Random().random()
+
+
+def unique(x):
+    return x * (uuid.uuid4().int % 1000003)
+
+
+def bytes_of_the_system(x):
+    return x * int.from_bytes(os.urandom(4), "big")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(clock_of_a_module, clock_by_its_name, date, fresh_generator, fresh_python_generator),
+        *(unique, bytes_of_the_system),
+    ],
+)
+def test_the_world_is_read_on_every_call(f):
+    results = stays_eager(f)
+    assert len({r.tobytes() for r in results}) == len(results)
+
+
+def endless():
+    n = 0.0
+    while True:
+        n += 1.0
+        yield n
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda: itertools.count(1.0),
+        lambda: itertools.cycle([1.0, 2.0, 3.0, 4.0]),
+        lambda: endless(),
+        lambda: map(float, range(1, 9)),
+        lambda: zip(range(1, 9), strict=True),
+        lambda: iter([1.0, 2.0, 3.0, 4.0]),
+        lambda: iter({1.0: 0, 2.0: 0, 3.0: 0, 4.0: 0}),
+    ],
+)
+def test_iterators(source):
+    iterator, twin = source(), source()
+    results = stays_eager(lambda x: x * np.sum(next(iterator)))
+    for result in results:
+        assert_close(result, X * np.sum(next(twin)), 0.0)
+
+
+def test_files(tmp_path):
+    path = tmp_path / "numbers"
+    path.write_text("1\n2\n3\n4\n")
+    with path.open() as file:
+        results = stays_eager(lambda x: x * float(file.readline()))
+    for i, result in enumerate(results, 1):
+        assert_close(result, X * i, 0.0)
+    path.write_text("5")
+    assert_close(stays_eager(lambda x: x * float(path.read_text()))[0], X * 5.0, 0.0)
+
+
+def test_logging(caplog):
+    logger = logging.getLogger("of a test")
+
+    def f(x):
+        logger.warning("called")
+        return x * 2.0
+
+    stays_eager(f, 3)
+    assert len(caplog.records) == 3
+
+
+def test_the_environment_is_a_guard(monkeypatch):
+    monkeypatch.setenv("TRACEGRAD_TEST_RATE", "2.0")
+    compiled = tg.compile(lambda x: x * float(os.environ["TRACEGRAD_TEST_RATE"]))
+    assert_close(compiled(X), X * 2.0, 0.0)
+    assert_close(compiled(X), X * 2.0, 0.0)
+    assert compiled.cache_info().traces == 1
+    monkeypatch.setenv("TRACEGRAD_TEST_RATE", "3.0")
+    assert_close(compiled(X), X * 3.0, 0.0)
+    monkeypatch.delenv("TRACEGRAD_TEST_RATE")
+    with pytest.raises(KeyError):
+        compiled(X)
+
+
+def test_locks_are_no_state():
+    lock = threading.Lock()
+
+    def f(x):
+        with lock:
+            return x * 2.0
+
+    compiled = tg.compile(f)
+    for _ in range(3):
+        assert_close(compiled(X), X * 2.0, 0.0)
+    assert compiled.cache_info().traces == 1
+
+
+# -- guards that need more than a name ----------------------------------------------------------
+
+
+def agrees(f: Callable[[Any], Any]) -> Callable[[], None]:
+    """A check that a compiled function says what the plain one says now, twice."""
+    compiled = tg.compile(f)
+
+    def check() -> None:
+        for _ in range(2):
+            assert_same_bits(compiled(X), f(X))
+
+    check()
+    return check
+
+
+def test_imports_inside_functions(monkeypatch):
+    module: Any = types.ModuleType("settings_of_a_test")
+    module.rate = 2.0
+    monkeypatch.setitem(sys.modules, "settings_of_a_test", module)
+
+    def whole(x):
+        import settings_of_a_test
+
+        return x * settings_of_a_test.rate
+
+    def part(x):
+        from settings_of_a_test import rate
+
+        return x * rate
+
+    checks = [agrees(whole), agrees(part)]
+    module.rate = 3.0
+    for check in checks:
+        check()
+
+
+def test_bound_methods_of_containers_and_views():
+    table = {"k": 2.0}
+    get, values = table.get, table.values()
+    checks = [agrees(lambda x: x * get("k")), agrees(lambda x: x * sum(values))]
+    table["k"] = 3.0
+    for check in checks:
+        check()
+    table["other"] = 1.0
+    for check in checks:
+        check()
+
+
+def test_getters_and_copies():
+    @dataclass
+    class Options:
+        rate: float = 2.0
+        unread: float = 1.0
+
+    options = Options()
+    read = attrgetter("rate")
+    checks = [agrees(lambda x: x * read(options)), agrees(lambda x: x * asdict(options)["rate"])]
+    checks.append(agrees(lambda x: x * len(repr(options))))
+    options.rate = 30.0
+    for check in checks:
+        check()
+
+
+def test_caches():
+    rate = 2.0
+
+    @functools.lru_cache
+    def scaled(k):
+        return k * rate
+
+    check = agrees(lambda x: x * scaled(3.0))
+    rate = 4.0
+    check()
+    scaled.cache_clear()
+    check()
+
+
+def test_the_default_dtype():
+    check = agrees(lambda x: x * tg.tensor([0.1, 0.2, 0.3]))
+    tg.set_default_dtype(tg.float32)
+    try:
+        check()
+    finally:
+        tg.set_default_dtype(tg.float64)
+    check()
+
+
+def test_special_methods_that_appear():
+    class Flag:
+        value = 2.0
+
+    flag = Flag()
+    check = agrees(lambda x: x * flag.value if flag else x)
+    Flag.__bool__ = lambda self: False  # type: ignore[attr-defined]
+    check()
+
+
+def test_subclasses_of_containers_and_numbers():
+    class Names(list):
+        scale = 2.0
+
+        def __getitem__(self, i):
+            return super().__getitem__(i) * self.scale
+
+    class Meters(float):
+        pass
+
+    names, length = Names([1.0, 2.0]), Meters(2.0)
+    length.factor = 3.0  # type: ignore[attr-defined]
+    checks = [agrees(lambda x: x * names[1]), agrees(lambda x: x * length.factor)]
+    names.scale = 5.0
+    length.factor = 7.0  # type: ignore[attr-defined]
+    for check in checks:
+        check()
+    names[1] = 9.0
+    checks[0]()
+
+
+def test_places_that_hold_another_kind_of_thing():
+    state = types.SimpleNamespace(w=tg.tensor([1.0, 2.0, 3.0]))
+
+    compiled = tg.compile(lambda x: x * state.w)
+    for value in (X, tg.tensor(X), 2.0, np.float32(2.0), X[:1], tg.tensor(2.0)):
+        state.w = value
+        for _ in range(2):
+            expected = X * np.asarray(value.numpy() if isinstance(value, tg.Tensor) else value)
+            assert_close(compiled(X), expected, 0.0)
+    del state.w
+    with pytest.raises(AttributeError):
+        compiled(X)
+
+
+def test_a_guard_says_what_changed():
+    layer = Layer()
+    environment = Environment(layer.counts)
+    layer.calls = 7
+    guard = environment.changed()
+    assert guard is not None and str(guard) == "self.calls was 0 and is 7"
+    assert (guard.text, guard.value, guard.now()) == ("self.calls", 0, 7)
+
+
+# -- code that reads arrays ---------------------------------------------------------------------
+
+
+class Linear:
+    def __init__(self):
+        self.w, self.b = np.ones((3, 3)), np.zeros(3)
+
+    def __call__(self, x):
+        return x @ self.w + self.b
+
+
+class Network:
+    def __init__(self):
+        self.layers = [Linear(), Linear()]
+        self.options = types.SimpleNamespace(act="tanh", rate=0.1, train=True)
+        self.acts = {"tanh": np.tanh, "sin": np.sin}
+        self.params = [(np.ones((3, 3)), np.zeros(3)), (np.ones((3, 3)), np.zeros(3))]
+        self.table = {"w": np.ones(3), "b": np.zeros(3)}
+
+    def forward(self, x):
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            if i < len(self.layers) - 1:
+                x = self.acts[self.options.act](x)
+        return x * self.options.rate if self.options.train else x
+
+    def pairs(self, x):
+        for w, b in self.params[:-1]:
+            x = np.maximum(x @ w + b, 0.0)
+        w, b = self.params[-1]
+        return np.sum(x @ w + b) / len(self.params)
+
+    def items(self, x):
+        for name, value in self.table.items():
+            x = x * value if name == "w" else x + value
+        return x
+
+    def looks(self, x):
+        y = x * self.table["w"]
+        while y.sum() > 1.0:
+            y = y * 0.5
+        return y if float(y[0]) > 0.1 else -y
+
+    def recurs(self, x):
+        h, states = np.zeros(3), []
+        for t in range(x.shape[0]):
+            h = np.tanh(x[t] * self.table["w"] + h)
+            states.append(h)
+        return sum(states) + np.stack(states).mean()
+
+    def comprehends(self, x):
+        return sum([x @ w for w, _ in self.params]) + max(self.options.rate, 0.0)
+
+    # -- these read an array
+
+    def decides(self, x):
+        return x * self.table["w"] if self.table["w"].sum() > 0 else x
+
+    def decides_in_a_helper(self, x):
+        def positive(a):
+            return a[0] > 0
+
+        return x if positive(self.table["w"]) else -x
+
+    def counts(self, x):
+        return x * len(self.table["w"])
+
+    def converts(self, x):
+        return x * float(self.layers[0].b[0])
+
+    def computes(self, x):
+        return x * (self.table["w"] * 2.0)
+
+    def loops(self, x):
+        for v in self.table["w"]:
+            x = x + v
+        return x
+
+    def chooses(self, x):
+        return x * max([1.0, 2.0], key=lambda i: self.table["w"][int(i)])
+
+    def shapes(self, x):
+        return x.reshape(self.table["w"].shape)
+
+    def searches(self, x):
+        return x if 1.0 in self.table["w"] else -x
+
+
+CLEAN = ("forward", "pairs", "items", "looks", "recurs", "comprehends")
+READING = (
+    *("decides", "decides_in_a_helper", "counts", "converts", "computes", "loops", "chooses"),
+    *("shapes", "searches"),
+)
+
+
+@pytest.mark.parametrize("name", READING)
+def test_code_that_reads_an_array_is_found(name):
+    network = Network()
+    f = getattr(network, name)
+    assert Environment(f).reads_arrays(["x"], [X])
+    check = agrees(f)
+    for value in (np.array([-1.0, 3.0, 2.0]), np.zeros(3), np.ones(3)):
+        network.table["w"][:] = network.layers[0].b[:] = value
+        check()
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="the tables are those of Python 3.11")
+@pytest.mark.parametrize("name", CLEAN)
+def test_code_that_reads_none_is_not_suspected(name):
+    assert Environment(getattr(Network(), name)).reads_arrays(["x"], [X]) == ""
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_arrays_are_read_anew(name):
+    network = Network()
+    check = agrees(getattr(network, name))
+    network.table["w"] = network.table["w"] * 1.5
+    network.layers[1].w = network.layers[1].w * 0.5
+    network.params[0][0][1] = -2.0
+    check()
+
+
+class Sized:
+    """Its special methods read an array."""
+
+    def __init__(self, w):
+        self.w = w
+
+    def __len__(self):
+        return int(self.w[0])
+
+    def __getitem__(self, i):
+        return float(self.w[i])
+
+    def __contains__(self, v):
+        return bool(self.w[1] > v)
+
+    def __call__(self, x):
+        return x * 2.0 if self.positive else x
+
+    def __enter__(self):
+        return float(self.w[1])
+
+    def __exit__(self, *error):
+        return None
+
+    @property
+    def positive(self):
+        return self.w[1] > 0
+
+    @staticmethod
+    def sign(a, default=1.0):
+        return default if a[1] > 0 else -default
+
+    @classmethod
+    def over(cls, a, *rest, **named):
+        return cls.sign(a) * len(rest) + named.get("k", 0.0)
+
+
+def readers(w: Any) -> dict[str, Callable[[Any], Any]]:
+    """Functions of x and of what they find in w, by NumPy and Python alone."""
+    ws, table, sized = [w, w], {"w": w, 1: 2.0, 2: 3.0}, Sized(w)
+    row, window = (w, (w, 1.0)), deque([w])
+
+    def augmented(x):
+        v = w.copy()
+        v += 1.0
+        return x * float(v[1])
+
+    def unpacked(x):
+        a, b, _ = w
+        return x * a if b > 0 else x
+
+    def caught(x):
+        try:
+            return x * [1.0, 2.0, 3.0, 4.0][int(w[0])]
+        except IndexError:
+            return x
+
+    def looped(x):
+        i = 0
+        while i < w[0]:
+            x, i = x * 2.0, i + 1
+        return x
+
+    def asserted(x):
+        try:
+            assert w[1] > 0
+        except AssertionError:
+            return -x
+        return x
+
+    def matched(x):
+        match int(w[0]):
+            case 1:
+                return x
+            case _:
+                return -x
+
+    def with_default(x, a=w):
+        return x if a[1] > 0 else -x
+
+    def generated(x):
+        return sum(x * (1.0 if v > 0 else 2.0) for v in w)
+
+    def entered(x):
+        with sized as k:
+            return x * k
+
+    def held(x):
+        kept = []
+        kept.append(w)
+        return x if kept[0][1] > 0 else -x
+
+    def stored(x):
+        box = types.SimpleNamespace(a=w)
+        return x if box.a[1] > 0 else -x
+
+    def made(x):
+        return x if Sized(w).positive else -x
+
+    def starred(x):
+        return x * (lambda *a: 1.0 if a[0][1] > 0 else 2.0)(*ws)
+
+    def named(x):
+        return x * (lambda **k: 1.0 if k["a"][1] > 0 else 2.0)(a=w)
+
+    def nested(x):
+        def inner(a, b=None):
+            return lambda: (a if b is None else b)[1] > 0
+
+        return x if inner(1.0, b=w)() else -x
+
+    found = [
+        augmented, unpacked, caught, looped, asserted, matched, with_default, generated, entered,
+        held, stored, made, starred, named, nested,
+    ]  # fmt: skip
+    lambdas = [
+        lambda x: x * (1.0 if w[1] > 0 else 2.0),
+        lambda x: x if (w > 0)[1] and True else -x,
+        lambda x: x if not w[1] > 0 else -x,
+        lambda x: x * table[int(w[0])],
+        lambda x: x[: int(w[0])],
+        lambda x: x.sum(axis=0) if np.any(w > 2.0) else x.sum(),
+        lambda x: x * int(np.argmax(w)),
+        lambda x: x * max(w),
+        lambda x: x * sum(w),
+        lambda x: x * min(w[1], 2.0),
+        lambda x: x * sorted(w)[0],
+        lambda x: x * w.tolist()[1],
+        lambda x: x * w.item(1),
+        lambda x: x * len(f"{w[1]}"),
+        lambda x: x * len(str(w)),
+        lambda x: x * (1 + w.tobytes()[7]),
+        lambda x: x if 1.0 in w else -x,
+        lambda x: x if 1.0 in w.tolist() else -x,
+        lambda x: x if w[1] == 2.0 else -x,
+        lambda x: x if row[1][0][1] > 0 else -x,
+        lambda x: x if window[0][1] > 0 else -x,
+        lambda x: x if ws[-1][1] > 0 else -x,
+        lambda x: x if table["w"][1] > 0 else -x,
+        lambda x: x if next(iter(table.values()))[1] > 0 else -x,
+        lambda x: x if functools.reduce(np.add, ws)[1] > 0 else -x,
+        lambda x: x * len(sized),
+        lambda x: x if sized else -x,
+        lambda x: x * sized[1],
+        lambda x: x if 0.0 in sized else -x,
+        lambda x: sized(x),
+        lambda x: x if sized.positive else -x,
+        lambda x: x * Sized.sign(w),
+        lambda x: x * sized.sign(w, default=2.0),
+        lambda x: x * Sized.over(w, 1, 2, k=0.5),
+        lambda x: x * next(v for v in w if v != 0.0),
+        lambda x: x * len([v for v in w if v > 0]),
+        lambda x: x * len({float(v) for v in w}),
+        lambda x: x * {i: v for i, v in enumerate(w)}[1],
+        lambda x: x * list(map(float, w))[1],
+        lambda x: x * len(list(filter(lambda v: v > 0, w))),
+        lambda x: x * sum(a for a, b in zip(w, w, strict=True) if b > 0),
+        lambda x: x * np.where(w > 0, 1.0, 2.0)[1],
+        lambda x: np.where(w[1] > 0, x, -x),
+        lambda x: x * (w @ w),
+        lambda x: x * float(w.mean()),
+        lambda x: x[:2].reshape(int(w[0]), -1),
+        lambda x: np.repeat(x, w.astype(int) % 3),
+        lambda x: x * (abs(w[1]) + round(w[1])),
+        lambda x: x * -w[1],
+        lambda x: (x, w[1])[0] * (x, w[1])[1],
+        lambda x: x if (lambda a: a[1])(w) > 0 else -x,
+        lambda x: x if getattr(sized, "w")[1] > 0 else -x,  # noqa: B009
+        lambda x: x if vars(sized)["w"][1] > 0 else -x,
+        lambda x: x if type(sized)(w).positive else -x,
+        lambda x: x if all(v > -5.0 for v in w) else -x,
+        lambda x: np.clip(x, w[1], w[1] + 1.0),
+        lambda x: x * w.shape[0] * w.size,
+        lambda x: np.full(3, w[1]) * x,
+        lambda x: x * np.linalg.norm(w),
+        lambda x: x if np.array_equal(w, [1.0, 2.0, 3.0]) else -x,
+        lambda x: x if w.any() or w[1] else -x,
+        lambda x: x * (w[1] if w[0] else 2.0),
+        lambda x: np.sum(x, axis=int(w[0]) - 2),
+    ]
+    return {f"{i}_{f.__name__}": f for i, f in enumerate([*found, *lambdas])}
+
+
+@pytest.mark.parametrize("name", readers(np.ones(3)))
+def test_every_way_to_read_an_array(name):
+    w = np.array([1.0, 2.0, 3.0])
+    f = readers(w)[name]
+    check = agrees(f)
+    for values in ([1.0, -2.0, 3.0], [2.0, 1.0, 3.0], [1.0, 2.0, 3.0], [1.0, 0.0, -6.0]):
+        w[:] = values
+        check()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int8", "bool", "float16"])
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
+def test_large_arrays_are_compared_exactly(dtype, order):
+    w = np.zeros((200, 400), dtype, order="F" if order == "F" else "C")
+    w = w[::2, ::2] if order == "strided" else w
+    check = agrees(lambda x: x * float(abs(w).sum()))
+    for at in ((0, 0), (50, 100), (99, 199)):
+        w[at] = 1
+        check()
+    if w.dtype.kind == "f":
+        w[0, 0] = -0.0
+        check()
+
+
+def test_arrays_of_objects():
+    w = np.array([1.0, 2.0, 3.0], dtype=object)
+    check = agrees(lambda x: x * float(w[1]))
+    w[1] = 5.0
+    check()

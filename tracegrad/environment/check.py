@@ -1,0 +1,133 @@
+"""Guards enter; one generated function leaves that is True while all of them hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from codegen.load import load
+from tracegrad.environment.facts import MISSING, Guard, same, state_of
+from tracegrad.tensor import Tensor
+
+SMALL = 1 << 16  # bytes up to which a copy as bytes is the quickest to compare
+
+
+def check(
+    guards: Sequence[Guard], places: Sequence[Guard], arrays: Iterable[np.ndarray]
+) -> Callable[[], bool]:
+    """The function; `guards` hold what they held, `places` an array or Tensor, whichever it is.
+
+    The contents of `arrays` are compared as well. Identity is compared first; where that differs,
+    type and value are, and the new identity is remembered.
+    """
+    known = [(array, remembered(array)) for array in arrays]
+    names: dict[str, Any] = {
+        "MISSING": MISSING,
+        "Tensor": Tensor,
+        "again": again(guards, places, known),
+        "is_": is_,
+        "ndarray": np.ndarray,
+        "state_of": state_of,
+        "unwritten": unwritten,
+    }
+    conditions = conditions_of(guards, places, names)
+    for i, (names[f"array{i}"], names[f"known{i}"]) in enumerate(known):
+        conditions.append(f"unwritten(array{i}, known{i})")
+    if not conditions:
+        return lambda: True
+    body = "\n            and ".join(conditions)
+    bound = ", ".join(f"{name}={name}" for name in names if name != "again")
+    text = (
+        f"def unchanged({bound}):\n"  # locals are faster than globals
+        "    try:\n"
+        f"        if (\n            {body}\n        ):\n"
+        "            return True\n"
+        "    except Exception:\n"
+        "        return False\n"
+        "    return again(unchanged)\n"
+    )
+    function: Callable[[], bool] = load(text, "unchanged", names)
+    return function
+
+
+def conditions_of(
+    guards: Sequence[Guard], places: Sequence[Guard], names: dict[str, Any]
+) -> list[str]:
+    """One condition a guard, over names that are added to `names`; an object has one name."""
+    known: dict[int, str] = {}
+
+    def stem(guard: Guard) -> str:
+        if type(guard.name) not in (int, str) and guard.name is not None:
+            return f"_{len(names)}"  # its name is an object too
+        return known.setdefault(id(guard.holder), str(len(known)))
+
+    found = []
+    for i, guard in enumerate(guards):
+        names[f"value{i}"] = guard.value
+        found.append(guard.condition(stem(guard), f"value{i}", names))
+    for guard in places:
+        kind = "Tensor" if isinstance(guard.value, Tensor) else "ndarray"
+        found.append(f"type({guard.expression(stem(guard), names)}) is {kind}")
+    return found
+
+
+def again(
+    guards: Sequence[Guard], places: Sequence[Guard], arrays: Sequence[tuple[np.ndarray, Any]]
+) -> Callable[[Any], bool]:
+    """The slow comparison, by type and value; it renews the identities that the quick one knows."""
+
+    def compare(quick: Any) -> bool:
+        now = [guard.now() for guard in guards]
+        if not all(same(a, guard.value) for a, guard in zip(now, guards, strict=True)):
+            return False
+        if not all(type(place.now()) is type(place.value) for place in places):
+            return False
+        if not all(unwritten(array, known) for array, known in arrays):
+            return False
+        names = quick.__code__.co_varnames
+        bound = dict(zip(names, quick.__defaults__, strict=True))
+        bound.update({f"value{i}": value for i, value in enumerate(now)})
+        quick.__defaults__ = tuple(bound.values())
+        return True
+
+    return compare
+
+
+def remembered(array: np.ndarray) -> tuple[Any, ...]:
+    """What `unwritten` compares an array with: exact, so that nothing stale can slip through."""
+    held: Any = array.tobytes()
+    if array.dtype.hasobject:
+        held = list(array.flat)
+    elif array.nbytes > SMALL:
+        held = _bits(array).copy()
+    return array.shape, array.dtype, array.strides, array.flags.writeable, held
+
+
+def unwritten(array: np.ndarray, known: tuple[Any, ...]) -> bool:
+    """True while an array is and holds what it did."""
+    shape, dtype, strides, writeable, held = known
+    if array.shape != shape or array.dtype != dtype or array.strides != strides:
+        return False
+    if array.flags.writeable != writeable:
+        return False
+    if type(held) is bytes:
+        return array.tobytes() == held
+    if type(held) is list:
+        return all(map(is_, array.flat, held))
+    return bool((_bits(array) == held).all())
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    """The elements as integers, which compare by their bits."""
+    if array.dtype.itemsize in (1, 2, 4, 8):
+        return array.view(f"u{array.dtype.itemsize}")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def without(guards: Iterable[Guard], but: Iterable[Guard], needed: Collection[int]) -> list[Guard]:
+    """Guards less those in `but`, unless what they hold is `needed`."""
+    skipped = {id(guard) for guard in but if id(guard.value) not in needed}
+    return [guard for guard in guards if id(guard) not in skipped]

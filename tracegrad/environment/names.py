@@ -1,0 +1,93 @@
+"""A code object enters; the names of globals, cells, attributes and modules that it reads leave."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from tracegrad.bytecode import memo_by_code
+
+__all__ = ["BY_NAME", "Names", "cells_read", "constants", "nested", "read_names"]
+
+BY_NAME = frozenset({
+    "getattr", "hasattr", "vars", "dir", "attrgetter", "methodcaller", "getattr_static",
+    "getmembers", "asdict", "astuple", "fields", "replace", "copy", "deepcopy", "dumps",
+    "__dict__", "__getstate__", "__match_args__",
+})  # fmt: skip
+"""With these, code reads attributes whose names it does not spell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a code object mentions, the code inside it left out."""
+
+    globals: frozenset[str]
+    attributes: frozenset[str]
+    stored: frozenset[str]
+    modules: frozenset[tuple[str, int]]  # imported names with their level, 0 for absolute
+    by_name: bool  # it may read attributes that it does not name
+
+
+@memo_by_code
+def read_names(code: CodeType) -> Names:
+    """The globals, attributes and modules that a code object reads or stores."""
+    scopes: set[str] = set()
+    attributes: set[str] = set()
+    stored: set[str] = set()
+    modules: set[tuple[str, int]] = set()
+    by_name = False
+    level: Any = 0
+    constant: Any = None
+    for instruction in dis.get_instructions(code):
+        name = instruction.argval
+        match instruction.opname:
+            case "LOAD_CONST":
+                level, constant = constant, name
+            case "LOAD_GLOBAL" | "LOAD_NAME" | "STORE_GLOBAL" | "DELETE_GLOBAL":
+                scopes.add(name)
+            case "LOAD_ATTR" | "LOAD_METHOD" | "LOAD_SUPER_ATTR" | "IMPORT_FROM":
+                attributes.add(name)
+            case "STORE_ATTR" | "DELETE_ATTR":
+                attributes.add(name)
+                stored.add(name)
+            case "IMPORT_NAME":  # its level is the constant before the last
+                modules.add((name, level if isinstance(level, int) else 0))
+            case "MATCH_CLASS":  # case Point(a=..., b=...): the names are a constant
+                attributes.update(constant if isinstance(constant, tuple) else ())
+                by_name |= instruction.arg != 0  # Point(a, b): names of __match_args__
+    by_name |= not BY_NAME.isdisjoint(scopes | attributes)
+    return Names(
+        frozenset(scopes), frozenset(attributes), frozenset(stored), frozenset(modules), by_name
+    )
+
+
+def nested(code: CodeType) -> Iterator[CodeType]:
+    """The code objects inside a code object."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+
+
+def constants(code: CodeType) -> Iterator[Any]:
+    """The constants of a code object, those in tuples one by one."""
+    for constant in code.co_consts:
+        if isinstance(constant, tuple):
+            yield from constant
+        yield constant
+
+
+@memo_by_code
+def _own_cells(code: CodeType) -> frozenset[str]:
+    return frozenset(i.argval for i in dis.get_instructions(code) if "DEREF" in i.opname)
+
+
+def cells_read(code: CodeType, foreign: Iterable[CodeType]) -> set[str]:
+    """The closure variables that a code object, or code inside it that is not foreign, reads."""
+    names = set(_own_cells(code))
+    for inner in nested(code):
+        if inner not in foreign:
+            names |= cells_read(inner, foreign)
+    return names
