@@ -14,18 +14,20 @@ import numpy as np
 from codegen.ir import Graph
 from tracegrad import config
 from tracegrad.draws import given_back, sources_of
+from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
 from tracegrad.guards import MISS, entry
-from tracegrad.nested import boxed_leaf, derivative_on_tensors
+from tracegrad.nested import boxed_leaf, derivative_on_tensors, pulled_back
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
 from tracegrad.returned import Transform
+from tracegrad.running import Run
 from tracegrad.signature import Arguments, bind, defaults_of, is_jax, signature_of
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
-from tracegrad.version import Version, make_version
+from tracegrad.version import Version, make_version, traced_run
 
 
 class CacheInfo(NamedTuple):
@@ -42,6 +44,11 @@ class Left(NamedTuple):
 
     version: Version
     said: str
+
+
+def plain_leaf(leaf: Any) -> Any:
+    """A Tensor's array."""
+    return leaf._array if isinstance(leaf, Tensor) else leaf
 
 
 class Compiled:
@@ -65,6 +72,8 @@ class Compiled:
         self._signature = signature_of(function)
         self._defaults = defaults_of(function)
         self._lock = threading.RLock()
+        self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
+        self._generation = 0  # how often the versions have changed
         self.clear_cache()
 
     # -- calling --------------------------------------------------------------------------------
@@ -125,8 +134,10 @@ class Compiled:
         try:
             if left and not self._worth_a_trace(left[0]):
                 return self._eager(arguments)
-            version = self._make(arguments, target, args, left)
-            return self._first(version, arguments)
+            made = self._make(arguments, target, args, left)
+            if isinstance(made, Version):
+                return self._first(made, arguments)
+            return self._eager(arguments) if made is None else self._result(made, arguments)
         except Exception:  # the user's function raised: this was no path
             if before is not None:
                 left[0].version.growth.restore(before)
@@ -155,10 +166,8 @@ class Compiled:
             self._defaults, self._signature = defaults, signature_of(self._function)
         return bind(self._signature, args, kwargs, self._static, frozenset(self._traced_ints))
 
-    def _first(self, version: Version | None, arguments: Arguments) -> Any:
+    def _first(self, version: Version, arguments: Arguments) -> Any:
         """The result of the call that a version was made for."""
-        if version is None:
-            return self._eager(arguments)
         try:
             return version.call(arguments)
         except LookupError as error:  # XLA rounds otherwise than what Python looked at
@@ -167,15 +176,18 @@ class Compiled:
             return self._eager(arguments)
 
     def _lookup(
-        self, arguments: Arguments, target: str, left: list[Left]
+        self, arguments: Arguments, target: str, left: list[Left], store: bool = True
     ) -> tuple[Version, Any] | None:
-        """The version that stands for a call, and its result; `left` gets those that were left."""
+        """The version that stands for a call, and its result; `left` gets those that were left.
+
+        Without `store` the program runs, but what it would store and return is not.
+        """
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         for version in reversed(self._versions.get((arguments.key, target), [])):
             if not version.holds([*traced, *version.captured_arrays()]):
                 continue
             try:
-                return version, version.call(arguments)
+                return version, (version.call if store else version.outputs)(arguments)
             except LookupError as error:
                 if type(error) is not LookupError:
                     raise
@@ -188,8 +200,8 @@ class Compiled:
         target: str,
         args: tuple[Any, ...] | None,
         left: Sequence[Left],
-    ) -> Version | None:
-        """A version for this call; None where there are too many already."""
+    ) -> Version | Run | None:
+        """A version for this call; its run where that is none, None where there are too many."""
         with self._lock:
             every = [version for versions in self._versions.values() for version in versions]
             reason = why(arguments, target, every, left[0].said if left else "")
@@ -204,11 +216,38 @@ class Compiled:
                 )
                 return None
             known = left[0].version if left else None
-            version = self._version(arguments, target, known, reason)
-            if version.effect:
-                return self._not_kept(version)
+            run = self._run(arguments, target, known)
+            if run.effect:
+                self._strike(run)
+                return run
+            version = self._version(arguments, target, run, known, reason)
             self._keep(version, arguments, args)
             return version
+
+    def _run(self, arguments: Arguments, target: str, known: Version | None) -> Run:
+        self._traces += 1
+        call = self._caller(arguments)
+        return traced_run(self._function, call, self._transform, arguments, target, known)
+
+    def _version(
+        self, arguments: Arguments, target: str, run: Run, known: Version | None, reason: str
+    ) -> Version:
+        version = make_version(self._function, self._transform, arguments, target, run, known)
+        version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
+        return version
+
+    def _result(self, run: Run, arguments: Arguments) -> Any:
+        """What the call returns that was traced but not compiled: the tape of that run gives it."""
+        self._detach()
+        if self._transform.kind == "compile":
+            return map_tree(plain_leaf, run.returned)
+        wanted = {p % len(arguments.values) for p in self._transform.positions}
+        traced = [leaf for leaf in arguments.leaves if leaf.traced]
+        inputs = [
+            t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
+        ]
+        result = pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
+        return map_tree(plain_leaf, result)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
@@ -224,29 +263,21 @@ class Compiled:
             kept = [made, *kept[:7]]
         self._entries[version.target] = tuple(kept)
         self._generation += 1
+        self._strikes = 0
 
-    def _not_kept(self, version: Version) -> Version:
-        """A function that changes state of its own: its program serves this one call."""
+    def _strike(self, run: Run) -> None:
+        """A function that changes state of its own is not compiled."""
         self._strikes += 1
+        self._stores = run.stores
         if self._strikes >= 2:  # the first may have filled a cache
             self._given_up = True
             warnings.warn(
-                f"{self.__name__} does more than compute: {version.effect} changes when it runs. "
+                f"{self.__name__} does more than compute: {run.effect} changes when it runs. "
                 "It runs eagerly from here on, so that nothing of this is lost; return what is to "
                 "be kept instead",
                 RecompileWarning,
                 stacklevel=5,
             )
-        return version
-
-    def _version(
-        self, arguments: Arguments, target: str, known: Version | None, reason: str
-    ) -> Version:
-        self._traces += 1
-        call = self._caller(arguments)
-        version = make_version(self._function, call, self._transform, arguments, target, known)
-        version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
-        return version
 
     def _generalise(self, arguments: Arguments) -> bool:
         """An int that differs from call to call is traced like a float from the third value on.
@@ -306,16 +337,16 @@ class Compiled:
                 return found[1]
             self._misses += 1
             plain = self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
-            version = None
+            made = None
             if not left or self._worth_a_trace(left[0]):
-                version = self._make(plain, "jax", None if kwargs else args, left)
+                made = self._make(plain, "jax", None if kwargs else args, left)
             try:
-                if version is not None:
-                    return version.call(arguments)
+                if isinstance(made, Version):
+                    return made.call(arguments)
             except LookupError as error:  # XLA rounds otherwise than what Python looked at
                 if type(error) is not LookupError:
                     raise
-            result = self._eager(plain)
+            result = self._result(made, plain) if isinstance(made, Run) else self._eager(plain)
         else:
             plain_args, plain_kwargs = map_tree(jax_backend.to_numpy, (args, kwargs))
             result = self(*plain_args, **plain_kwargs)
@@ -333,15 +364,21 @@ class Compiled:
         """The call without a program: the function runs on Tensors, its backward is cached."""
         call = self._caller(arguments)
 
-        def plain(leaf: Any) -> Any:
-            return leaf._array if isinstance(leaf, Tensor) else leaf
+        try:
+            if self._transform.kind == "compile":
+                result = call([map_tree(boxed_leaf, value) for value in arguments.values])
+            else:
+                result = derivative_on_tensors(
+                    call, arguments, self._transform, False, self.__name__
+                )
+        finally:
+            self._detach()
+        return map_tree(plain_leaf, result)
 
-        if self._transform.kind == "compile":
-            boxed = [map_tree(boxed_leaf, value) for value in arguments.values]
-            return map_tree(plain, call(boxed))
-        return map_tree(
-            plain, derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
-        )
+    def _detach(self) -> None:
+        """What the function keeps of a call is arrays, not the tape of that call."""
+        for store in self._stores:
+            store.detach()
 
     # -- looking at it --------------------------------------------------------------------------
 
@@ -395,13 +432,14 @@ class Compiled:
         sources = [s for version in versions for s in sources_of(version.program.graph)]
         left: list[Left] = []
         with given_back(sources):  # to look is not to call
-            found = self._lookup(arguments, target, left)
+            found = self._lookup(arguments, target, left, store=False)
         if found is not None:
             return found[0]
-        version = self._make(arguments, target, args if not kwargs else None, left)
-        if version is None:
-            version = self._version(arguments, target, None, "its source was asked for")
-        return version
+        made = self._make(arguments, target, args if not kwargs else None, left)
+        if isinstance(made, Version):
+            return made
+        run = made if made is not None else self._run(arguments, target, None)
+        return self._version(arguments, target, run, None, "its source was asked for")
 
     def explain(self) -> str:
         """A report: every version, what it is valid for, its guards, why it was compiled, its time.
@@ -427,7 +465,8 @@ class Compiled:
         self._hits = self._misses = self._traces = 0
         self._given_up = False
         self._strikes = 0
-        self._generation = 0  # how often the versions have changed
+        self._stores = ()
+        self._generation += 1
         self._ints: dict[Any, set[int]] = {}
         self._traced_ints: set[Any] = set()
 

@@ -107,6 +107,10 @@ def _about(
         lines.append("Reads from outside, by reference")
         for name, value in zip(captures, tree.captured, strict=True):
             lines.append(f"    {name}: {_shown_type(tree, value)}")
+    stored = dict.fromkeys(store.text for end in tree.ends for store in end.stores)
+    if stored:
+        lines.append("Returns besides, to be stored")
+        lines += [f"    {text}" for text in stored]
     return "\n".join(lines)
 
 

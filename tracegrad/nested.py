@@ -60,21 +60,32 @@ def derivative_on_tensors(
     before = STATE.update(grad_enabled=True)
     try:
         returned = call(values)
-        check_returned(returned, transform, name)
-        main, aux = returned if transform.has_aux else (returned, None)
-        cts = []
-        if isinstance(main, Tensor) and main.requires_grad:
-            found = engine.gradients(
-                [main], [engine.cotangent_for(main, None)], inputs, create_graph
-            )
-            cts = [found.get(engine.key_of(t)) for t in inputs]
-        else:
-            cts = [None] * len(inputs)
+        return pulled_back(returned, inputs, arguments, transform, create_graph, name)
     finally:
         STATE.update(**before)
+
+
+def pulled_back(
+    returned: Any,
+    inputs: Sequence[Tensor],
+    arguments: Arguments,
+    transform: Transform,
+    create_graph: bool,
+    name: str,
+) -> Any:
+    """What a transform returns, from what its function returned for these `inputs`."""
+    check_returned(returned, transform, name)
+    main, aux = returned if transform.has_aux else (returned, None)
+    cts: list[Any] = [None] * len(inputs)
+    if isinstance(main, Tensor) and main.requires_grad:
+        found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, create_graph)
+        cts = [found.get(engine.key_of(t)) for t in inputs]
     filled = [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]
     rest = iter(filled)
-    gradients = tuple(map_tree(lambda leaf: next(rest), arguments.values[p]) for p in positions)
+    count = len(arguments.values)
+    gradients = tuple(
+        map_tree(lambda leaf: next(rest), arguments.values[p % count]) for p in transform.positions
+    )
     gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
     if transform.kind == "grad":
         return (gradient, aux) if transform.has_aux else gradient

@@ -46,14 +46,17 @@ def outcome_key(outcome: Number) -> Outcome:
 class End:
     """The end of a path: what the function returned there."""
 
-    outputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]  # what it returned, then what it stored
     result: object
+    stores: tuple[Any, ...] = ()  # where the last of the outputs are written to by every call
     backward: tuple[tuple[Node, ...], tuple[Value, ...]] | None = None
     """Once differentiated: the nodes that follow, and all outputs with the gradients."""
 
     def agrees(self, other: End) -> bool:
-        """Whether two traces returned the same."""
-        return self.outputs == other.outputs and repr(self.result) == repr(other.result)
+        """Whether two traces returned and stored the same."""
+        places = [[store.place for store in end.stores] for end in (self, other)]
+        same = self.outputs == other.outputs and places[0] == places[1]
+        return same and repr(self.result) == repr(other.result)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-from codegen.ir import Call
+from codegen.ir import Call, Constant
 from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
-from tracegrad.environment import IMMUTABLE, Environment, random_state
+from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
 from tracegrad.errors import TraceError
 from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
-from tracegrad.tensor import wrap
+from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Trace
 from tracegrad.tree import unflatten
 
@@ -29,9 +29,13 @@ class Run:
     """One traced run of a function."""
 
     trace: Trace
+    tree: Tree | None  # that the trace continued
+    tensors: tuple[Tensor, ...]  # the traced arguments, as the function had them
     returned: Any
     environment: Environment  # the state that the function can read, as it was before
-    effect: str  # what it did beside computing; "" for nothing
+    computed: bool  # Python may have read arrays of that state by itself
+    stores: tuple[Store, ...]  # arrays that it wrote to its state; they are taken back
+    effect: str  # what else it did beside computing; "" for nothing
 
 
 def run_traced(
@@ -54,9 +58,16 @@ def run_traced(
     ]
     environment = Environment(function, objects)
     random_before = random_state()
-    placed = lambda holder: environment.sources(holder) is not None
-    trace = Trace(code_of(function), target == "jax", tree, holders, placed)
-    returned = _record(trace, call, arguments, wanted)
+    trace = Trace(code_of(function), target == "jax", tree, holders, environment.reaches)
+    tensors = _tensors(trace, arguments, wanted)
+    values = iter(tensors)
+    filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
+    before = STATE.update(trace=trace, grad_enabled=True)
+    try:
+        returned = call(_structured(arguments, filled))
+    finally:
+        STATE.update(**before)
+        trace.finish()
     if random_state() != random_before:
         raise TraceError(
             f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
@@ -65,37 +76,57 @@ def run_traced(
     foreign = _foreign_code(trace, code_of(function))
     if foreign:
         environment.keep(Environment(function, objects, foreign))
-    change = environment.changed()
-    effects = [change.text if change else environment.written(), *environment.effects]
-    return Run(trace, returned, environment, next(filter(None, effects), ""))
+    computed = _computed(trace, environment) or bool(
+        environment.reads_arrays(arguments.parameters, arguments.values)
+    )
+    stores, effect = tuple(environment.stores()), environment.effect()
+    watched = set(map(id, watched_arrays(environment, trace, computed)))
+    for store in stores:
+        before = store.guard.value
+        held = id(before) in trace.captured and environment.sources(before) is None
+        # A program would go on reading what was there, or be left at the next call.
+        if held or id(getattr(before, "_array", before)) in watched:
+            effect = effect or store.text
+    if not effect:
+        for store in stores:  # the program will write them
+            store.restore()
+    return Run(trace, tree, tensors, returned, environment, computed, stores, effect)
 
 
-def _record(
-    trace: Trace,
-    call: Callable[[Sequence[Any]], Any],
-    arguments: Arguments,
-    wanted: frozenset[int],
-) -> Any:
+def watched_arrays(environment: Environment, trace: Trace, computed: bool) -> list[Any]:
+    """The arrays whose contents are guarded."""
+    return environment.fingerprints([holder for holder, _ in trace.captured.values()], computed)
+
+
+def _computed(trace: Trace, environment: Environment) -> bool:
+    """Whether the trace met a number that neither the code spells nor a guard holds."""
+    return any(
+        isinstance(node, Constant)
+        and not (node.result.origin.name or "").endswith("_bar")  # cotangents start from 1
+        and not environment.explains(node.value, node.result.type.weak)
+        for node in trace.builder.nodes
+    )
+
+
+def _tensors(trace: Trace, arguments: Arguments, wanted: frozenset[int]) -> tuple[Tensor, ...]:
+    """The arguments' arrays as Tensors that record into the trace."""
     tensors = []
     for leaf in arguments.leaves:
-        if not leaf.traced:
-            tensors.append(leaf.value)
-            continue
-        value = trace.input(leaf.value, arguments.name_of(leaf))
-        tensor = wrap(leaf.value, (trace, value))
-        tensor._node = LEAF if leaf.parameter in wanted else None
-        tensors.append(tensor)
+        if leaf.traced:
+            value = trace.input(leaf.value, arguments.name_of(leaf))
+            tensor = wrap(leaf.value, (trace, value))
+            tensor._node = LEAF if leaf.parameter in wanted else None
+            tensors.append(tensor)
+    return tuple(tensors)
+
+
+def _structured(arguments: Arguments, filled: Sequence[Any]) -> list[Any]:
+    """The arguments again, from their leaves."""
     rebuilt, start = [], 0
     for spec, n in zip(arguments.specs, _counts(arguments), strict=True):
-        rebuilt.append(unflatten(spec, tensors[start : start + n]))
+        rebuilt.append(unflatten(spec, filled[start : start + n]))
         start += n
-    before = STATE.update(trace=trace, grad_enabled=True)
-    try:
-        returned = call(rebuilt)
-    finally:
-        STATE.update(**before)
-        trace.finish()
-    return returned
+    return rebuilt
 
 
 def _counts(arguments: Arguments) -> list[int]:

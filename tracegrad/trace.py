@@ -54,8 +54,8 @@ class Trace:
     ) -> None:
         """A new trace; it continues `tree`, whose captured arrays are `holders` now.
 
-        ``placed(array)`` tells of an array from outside whether it stands somewhere, to be found
-        by later calls; others were made by the function itself.
+        ``placed(array)`` tells of an array whether it was there before the run; others were made
+        by the function itself.
         """
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code

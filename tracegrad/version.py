@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Value, walk
+from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
-from tracegrad.environment import Environment, Guard
+from tracegrad.environment import Environment, Guard, Store
 from tracegrad.face import empty_graph
 from tracegrad.growth import Growth
 from tracegrad.ops.indexing import INDEXED, constant_items
@@ -32,7 +32,7 @@ from tracegrad.returned import (
     result_of,
     template_of,
 )
-from tracegrad.running import Run, run_traced
+from tracegrad.running import Run, run_traced, watched_arrays
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.tensor import Tensor
 
@@ -49,8 +49,8 @@ class Version:
     captured: tuple[Captured, ...]
     environment: Environment
     unchanged: Callable[[], bool]
-    effect: str  # what the function did beside computing; "" for nothing
-    results: tuple[Result, ...]  # one for each end of a path
+    computed: bool  # arrays that Python may have read by itself are guarded
+    results: tuple[Returned, ...]  # one for each end of a path
     built: bool  # the program returns what `finish` makes the returned object of
     target: str
     symbols: Mapping[str, tuple[int, int]]  # a free length: traced input and axis
@@ -78,7 +78,10 @@ class Version:
     def finish(self, outputs: Any) -> Any:
         """The returned object, from a flat tuple or from the number of the end and such a tuple."""
         end, values = outputs if len(self.results) > 1 else (0, outputs)
-        return self.results[end].build(values)
+        returned = self.results[end]
+        for store, value in zip(returned.stores, values[returned.stored], strict=True):
+            store.write(value)
+        return returned.result.build(values)
 
     @property
     def run(self) -> Callable[..., Any]:
@@ -107,15 +110,18 @@ class Version:
         return [captured.array() for captured in self.captured]
 
     def call(self, arguments: Arguments) -> Any:
-        """Runs the program on arguments of this version's key."""
+        """The result for arguments of this version's key."""
+        outputs = self.outputs(arguments)
+        return self.finish(outputs) if self.built else outputs
+
+    def outputs(self, arguments: Arguments) -> Any:
+        """What the program returns; nothing is stored."""
         captures = self.program.graph.frame.captures
         keywords = dict(zip(captures, self.captured_arrays(), strict=True))
         if self.target == "jax":
             traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-            outputs = self.run(*traced, **keywords)
-        else:
-            outputs = self.run(*arguments.values, **keywords)
-        return self.finish(outputs) if self.built else outputs
+            return self.run(*traced, **keywords)
+        return self.run(*arguments.values, **keywords)
 
 
 @dataclass(frozen=True)
@@ -151,27 +157,42 @@ class Captured:
         return f"{read}._array" if isinstance(self.holder, Tensor) else read
 
 
-def make_version(
+def traced_run(
     function: Callable[..., Any],
     call: Callable[[Sequence[Any]], Any],
     transform: Transform,
     arguments: Arguments,
     target: str,
     known: Version | None = None,
-) -> Version:
-    """Traces, differentiates, optimizes, emits and loads.
-
-    `known` is a version that stands for the call but for a look: what is new is grafted onto its
-    tree, and the version that leaves takes its place. Where the trace departs from that tree it
-    becomes a version of its own.
-    """
-    began = time.perf_counter()
+) -> Run:
+    """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders = _continued(known)
-    run = run_traced(function, call, arguments, parameters, target, tree, holders)
+    return run_traced(function, call, arguments, parameters, target, tree, holders)
+
+
+def make_version(
+    function: Callable[..., Any],
+    transform: Transform,
+    arguments: Arguments,
+    target: str,
+    run: Run,
+    known: Version | None = None,
+) -> Version:
+    """Differentiates, optimizes, emits and loads what a run did.
+
+    Where the run continued the tree of `known`, what is new is grafted onto it, and the version
+    that leaves takes its place. Where it departed from that tree it becomes a version of its own.
+    """
+    began = time.perf_counter()
+    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
-    tree, continues = _tree_of(run, End(outputs, result), tree, target)
+    stored = tuple(run.trace.lift(store.value, Origin()) for store in run.stores)
+    end = End((*outputs, *stored), result, run.stores)
+    tree, continues = _tree_of(run, end, target)
+    replaces = known if continues else None
+    computed = run.computed or (replaces is not None and replaces.computed)
     holders = [holder for holder, _ in run.trace.captured.values()]
     face = empty_graph(tree, function, transform, arguments, target, holders, run.environment)
     forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
@@ -181,12 +202,11 @@ def make_version(
         Captured(name, holder, run.environment.sources(holder), value.type.dtype, value.type.ndim)
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )
-    read_again = [c.source for c in captured if c.source is not None]
-    computed = _computed(forward, run.environment) or bool(
-        run.environment.reads_arrays(arguments.parameters, arguments.values)
+    unchanged = run.environment.check(
+        [c.source for c in captured if c.source is not None],
+        watched_arrays(run.environment, run.trace, computed),
+        _written(tree, run.environment),
     )
-    fingerprints = run.environment.fingerprints(holders, computed)
-    bounds = _bounds(forward) if target == "jax" else ()
     return Version(
         tree=tree,
         arguments=arguments.without_arrays(),
@@ -195,17 +215,26 @@ def make_version(
         program=program,
         captured=captured,
         environment=run.environment,
-        unchanged=run.environment.check(read_again, fingerprints),
-        effect=run.effect,
+        unchanged=unchanged,
+        computed=computed,
         results=results,
         built=built,
         target=target,
         symbols=_symbols(program.graph),
-        guards=(*_guards(program.graph.sizes, tree.sizes), *bounds),
+        guards=(
+            *_guards(program.graph.sizes, tree.sizes),
+            *(_bounds(forward) if target == "jax" else ()),
+        ),
         seconds=time.perf_counter() - began,
         growth=known.growth if known is not None else Growth(),
-        replaces=known if continues else None,
+        replaces=replaces,
     )
+
+
+def _written(tree: Tree, environment: Environment) -> list[Guard]:
+    """The places that some path writes: what they held before is no guard."""
+    places = {store.place for end in tree.ends for store in end.stores}
+    return [g for g in environment.guards.values() if places and environment.place_of(g) in places]
 
 
 def _continued(known: Version | None) -> tuple[Tree | None, list[Any]]:
@@ -218,15 +247,15 @@ def _continued(known: Version | None) -> tuple[Tree | None, list[Any]]:
     return known.tree, holders
 
 
-def _tree_of(run: Run, end: End, tree: Tree | None, target: str) -> tuple[Tree, bool]:
+def _tree_of(run: Run, end: End, target: str) -> tuple[Tree, bool]:
     """The tree with this run's path, and whether it continues the one before.
 
     A path that departs from that tree makes one of its own, and so does one that the target cannot
     join to it.
     """
     trace = run.trace
-    if tree is not None and isinstance(trace.builder, PathBuilder) and not run.effect:
-        root = grown(tree.root, trace.builder, end)
+    if run.tree is not None and isinstance(trace.builder, PathBuilder) and not run.effect:
+        root = grown(run.tree.root, trace.builder, end)
         if root is not None:
             joined = trace.tree(root)
             if target != "jax" or _conditional(joined):
@@ -254,17 +283,13 @@ def _joint(
     arguments: Arguments,
     wanted: Sequence[Leaf],
     target: str,
-) -> tuple[Graph, tuple[Result, ...], bool]:
+) -> tuple[Graph, tuple[Returned, ...], bool]:
     """The graph with its gradients; how what it returns is made into what the call returns."""
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
     targets = [tree.inputs[traced.index(leaf)] for leaf in wanted]
     ends = list(tree.ends)
-    shown = [
-        result_of(transform, arguments, wanted, e.result, len(e.outputs))  # type: ignore[arg-type]
-        for e in ends
-    ]
-    results = tuple(result for result, _ in shown)
-    templates = [template_of(result, target) for result in results]
+    shown = [_returned(end, transform, arguments, wanted) for end in ends]
+    templates = [None if r.stores else template_of(r.result, target) for r in shown]
     built = None in templates
 
     def close(end: End, before: tuple[Node, ...]) -> Block:
@@ -278,11 +303,32 @@ def _joint(
         template = templates[number]
         if built:
             template = f"{number}, {_tuple_of(len(outputs))}" if len(ends) > 1 else None
-        return Block(nodes, outputs, template, tuple(shown[number][1]))
+        return Block(nodes, outputs, template, shown[number].names)
 
     block = blocks(tree.root, close)
     frame = replace(face.frame, returns=block.returns, names=block.names)
-    return face.replace(frame=frame).with_block(block), results, built
+    return face.replace(frame=frame).with_block(block), tuple(shown), built
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a path gives: the structure to be returned, and what is stored."""
+
+    result: Result
+    names: tuple[str, ...]  # of all outputs
+    stores: tuple[Store, ...]
+    stored: slice  # of the outputs
+
+
+def _returned(
+    end: End, transform: Transform, arguments: Arguments, wanted: Sequence[Leaf]
+) -> Returned:
+    assert isinstance(end.result, Result)
+    result, names = result_of(transform, arguments, wanted, end.result, len(end.outputs))
+    stop = len(end.outputs) - (transform.kind == "grad")
+    stored = slice(stop - len(end.stores), stop)
+    names[stored] = [store.name for store in end.stores]
+    return Returned(result, tuple(names), end.stores, stored)
 
 
 def _tuple_of(count: int) -> str:
@@ -298,16 +344,6 @@ def _backward(
         whole = differentiate(before.replace(outputs=end.outputs), targets)
         end.backward = whole.nodes[len(before.nodes) :], whole.outputs
     return end.backward
-
-
-def _computed(graph: Graph, environment: Environment) -> bool:
-    """Whether the trace met a number that neither the code spells nor a guard holds."""
-    return any(
-        isinstance(node, Constant)
-        and not (node.result.origin.name or "").endswith("_bar")  # cotangents start from 1
-        and not environment.explains(node.value, node.result.type.weak)
-        for node in walk(graph.nodes)
-    )
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:

@@ -69,7 +69,7 @@ from tracegrad.environment.facts import (
 )
 from tracegrad.environment.names import cells_read, constants, nested, read_names
 from tracegrad.environment.reading import why
-from tracegrad.environment.stores import Store, stores_of
+from tracegrad.environment.stores import Store, store_of, stores_of
 from tracegrad.tensor import Tensor
 
 LIMIT = 4096  # objects that one snapshot may reach
@@ -390,6 +390,10 @@ class Environment:
         """
         return stores_of(self.guards.values(), self._classes)[0]
 
+    def place_of(self, guard: Guard) -> tuple[int, str, Any]:
+        """What tells the places of stores apart."""
+        return store_of(guard, guard.value, self._classes).place
+
     def effect(self) -> str:
         """After a trace: the first thing that the function did besides computing and storing."""
         other = stores_of(self.guards.values(), self._classes)[1]
@@ -423,7 +427,12 @@ class Environment:
         )
         if len(found) != 1 or within:
             return None
-        return found[0] if found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
+        in_list = found[0].read == ITEM and type(found[0].holder) is list
+        return found[0] if in_list or found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
+
+    def reaches(self, value: Any) -> bool:
+        """Whether an object was there before the function ran, within its reach."""
+        return id(value) in self._objects
 
     def reads_arrays(self, parameters: Sequence[str], values: Sequence[Any]) -> str:
         """Where code may read an array by NumPy alone, as its user would say it; "" for nowhere.
@@ -472,16 +481,20 @@ class Environment:
         self.effects, self._codes = kept.effects, kept._codes
 
     def check(
-        self, but: Iterable[Guard] = (), arrays: Iterable[np.ndarray] = ()
+        self,
+        but: Iterable[Guard] = (),
+        arrays: Iterable[np.ndarray] = (),
+        stored: Iterable[Guard] = (),
     ) -> Callable[[], bool]:
         """One generated function: True while every guard holds.
 
         `but` are places of arrays and Tensors that calls read again, of which the type alone is
-        compared; `arrays` are those whose contents are (and whose places then are compared).
+        compared; `arrays` are those whose contents are (and whose places then are compared);
+        `stored` are places that every call writes.
         """
         arrays, places = list(arrays), list(but)
         read = set(map(id, arrays))
-        guards = without(self.guards.values(), places, read)
+        guards = without(self.guards.values(), [*places, *stored], read)
         return check(guards, [place for place in places if id(place.value) not in read], arrays)
 
 

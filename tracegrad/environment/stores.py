@@ -7,6 +7,7 @@ changed is an effect that only the function itself can have.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CellType, MappingProxyType
@@ -17,9 +18,7 @@ import numpy as np
 from tracegrad.environment.facts import ATTRIBUTE, CELL, GLOBAL, ITEM, MISSING, Guard, same
 from tracegrad.tensor import Tensor, wrap
 
-__all__ = ["Store", "stores_of"]
-
-_WRITTEN = {ATTRIBUTE: "{holder}.{name}", GLOBAL: "{holder}[{name!r}]", ITEM: "{holder}[{name!r}]"}
+__all__ = ["Store", "store_of", "stores_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +35,35 @@ class Store:
         """The place as the user would say it: ``self.mean``."""
         return self.guard.text
 
+    @property
+    def place(self) -> tuple[int, str, Any]:
+        """What tells places apart."""
+        return id(self.holder), self.kind, self.guard.name
+
+    @property
+    def name(self) -> str:
+        """An identifier for what is stored: ``mean`` of ``self.mean``."""
+        name = self.guard.name if isinstance(self.guard.name, str) else self.text
+        words = re.findall(r"\w+", name)
+        return words[-1] if words and words[-1].isidentifier() else "stored"
+
     def write(self, value: Any) -> None:
-        """Puts a value there: as a Tensor where the function put one."""
-        value = self.boxed(value)
+        """Puts an array there: as a Tensor where the function put one."""
+        array = np.asarray(value)
+        stored = wrap(array) if isinstance(self.value, Tensor) else array
         match self.kind:
             case "cell":
-                self.holder.cell_contents = value
+                self.holder.cell_contents = stored
             case "item":
-                self.holder[self.guard.name] = value
+                self.holder[self.guard.name] = stored
             case _:
-                setattr(self.holder, self.guard.name, value)
+                setattr(self.holder, self.guard.name, stored)
 
-    def boxed(self, value: Any) -> Any:
-        """An array of a program as what the function stored: it may have been a Tensor."""
-        if isinstance(self.value, Tensor) and not isinstance(value, Tensor):
-            return wrap(np.asarray(value))
-        return value
+    def detach(self) -> None:
+        """Leaves a Tensor there without its history, which ends with the call."""
+        now = self.guard.now()
+        if isinstance(now, Tensor) and (now.requires_grad or now._traced is not None):
+            self.write(now._array)
 
     def restore(self) -> None:
         """Puts back what stood there before the trace."""
@@ -69,15 +81,6 @@ class Store:
             case _:
                 setattr(self.holder, self.guard.name, self.guard.value)
 
-    def target(self, stem: str, names: dict[str, Any]) -> str:
-        """The left side of an assignment, over names that are added to `names`."""
-        holder = f"stored{stem}"
-        names[holder] = self.holder
-        if self.kind == "cell":
-            return f"{holder}.cell_contents"
-        pattern = _WRITTEN[ATTRIBUTE if self.kind == "attribute" else ITEM]
-        return pattern.format(holder=holder, name=self.guard.name)
-
 
 def stores_of(
     guards: Iterable[Guard], classes: dict[int, type]
@@ -87,6 +90,7 @@ def stores_of(
     `classes` gives the class of a class's dictionary, by the id of that.
     """
     stores: list[Store] = []
+    other: Guard | None = None
     moved = [(guard, now) for guard in guards if not same(now := guard.now(), guard.value)]
     in_classes = {id(now) for guard, now in moved if id(guard.holder) in classes}
     for guard, now in moved:
@@ -98,12 +102,17 @@ def stores_of(
             or not _stands_for_array(guard.value)
             or not isinstance(now, Tensor | np.ndarray)
         ):
-            return stores, guard
-        holder = classes.get(id(guard.holder), guard.holder)
-        stores.append(
-            Store(guard, holder, now, "attribute" if holder is not guard.holder else kind)
-        )
-    return stores, None
+            other = other or guard
+            continue
+        stores.append(store_of(guard, now, classes))
+    return stores, other
+
+
+def store_of(guard: Guard, value: Any, classes: dict[int, type]) -> Store:
+    """Writing a value where a guard reads."""
+    holder = classes.get(id(guard.holder), guard.holder)
+    kind = "attribute" if holder is not guard.holder else _kind(guard)
+    return Store(guard, holder, value, kind)
 
 
 def _is_own(guard: Guard) -> bool:
