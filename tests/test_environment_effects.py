@@ -536,7 +536,6 @@ def test_code_that_reads_an_array_is_found(name):
         check()
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="the tables are those of Python 3.11")
 @pytest.mark.parametrize("name", CLEAN)
 def test_code_that_reads_none_is_not_suspected(name):
     assert Environment(getattr(Network(), name)).reads_arrays(["x"], [X]) == ""

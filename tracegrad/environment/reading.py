@@ -568,6 +568,8 @@ def why(environment: Any, function: Any, parameters: Sequence[str], values: Sequ
         Analysis(environment).run(function, parameters, values)
     except Doubt as doubt:
         return str(doubt)
+    except (AttributeError, IndexError, TypeError, ValueError) as error:  # another Python's code
+        return f"code that is not understood: {error}"
     return ""
 
 
