@@ -376,6 +376,35 @@ def test_the_default_dtype():
     check()
 
 
+def test_static_arguments_that_are_equal_and_not_the_same():
+    class Named:
+        def __init__(self, rate):
+            self.rate = rate
+
+        def __eq__(self, other):
+            return True
+
+        def __hash__(self):
+            return 0
+
+    @dataclass(frozen=True)
+    class Options:
+        rate: Any
+
+    compiled = tg.compile(lambda x, o: x * o.rate)
+    for rate in (2.0, 3.0, 2, True):
+        for options in (Named(rate), Options(rate), Options(rate)):
+            for _ in range(2):
+                assert_same_bits(compiled(X, options), X * rate)
+    static = tg.compile(lambda x, k: x * k[0], static_argnames="k")
+    for k in ((1,), (True,), (1.0,), (2,)):
+        for _ in range(2):
+            assert_same_bits(static(X > 1.0, k), (X > 1.0) * k[0])
+    versions = compiled.cache_info().versions
+    compiled(X, Options(2.0))
+    assert compiled.cache_info().versions == versions, "equal records share a version"
+
+
 def test_special_methods_that_appear():
     class Flag:
         value = 2.0
