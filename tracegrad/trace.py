@@ -34,10 +34,8 @@ PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 
 def plain_number(x: Any) -> Number:
     """A number of a subclass (a member of an IntEnum) as the number that it is."""
-    for kind in (bool, int, float, complex):
-        if isinstance(x, kind):
-            return kind(x)
-    return x
+    kinds: tuple[Any, ...] = (bool, int, float, complex)
+    return next((kind(x) for kind in kinds if isinstance(x, kind)), x)
 
 
 class Trace:

@@ -221,6 +221,8 @@ class _Machine:
         stack.append(self.analysis.comparison(a, b, self.where))
 
     def do_IS_OP(self, stack: list[Kinds], i: Any) -> None:
+        objects = frozenset("TAV")
+        self.analysis.identities |= bool(stack[-1] & objects and stack[-2] & objects)
         del stack[-2:]
         stack.append(C)
 
@@ -372,12 +374,21 @@ class _Machine:
         function = stack.pop()
         for bit in (8, 4, 2, 1):
             if (i.arg or 0) & bit:
-                stack.pop()
+                self.defaults(function, bit, stack.pop())
         stack.append(function)
+
+    def defaults(self, function: Kinds, bit: int, found: Kinds) -> None:
+        """Defaults that are made with a function: any parameter may have them."""
+        for _, code, _ in function if bit < 3 else ():
+            names = code.value.co_varnames
+            for name in names[: code.value.co_argcount + code.value.co_kwonlyargcount]:
+                given = self.analysis.contents(found)
+                self.analysis.grow(self.analysis.variables, (code.value, name), given)
 
     def do_SET_FUNCTION_ATTRIBUTE(self, stack: list[Kinds], i: Any) -> None:
         function = stack.pop()
-        stack[-1] = function
+        self.defaults(function, i.arg, stack.pop())
+        stack.append(function)
 
     def do_CALL_KW(self, stack: list[Kinds], i: Any) -> None:
         ((_, _, names),) = stack.pop()
