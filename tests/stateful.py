@@ -515,7 +515,7 @@ def descriptors():
 
     class Net:
         rate = Scaled(2.0)
-        table = {"k": 1.0}
+        table = {"k": 1.0}  # noqa: RUF012 - state of a class is what is tested
 
         def __init__(self):
             self.raw = 0.5

@@ -15,6 +15,7 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import Dim, Size
+from tracegrad.signature import is_plain
 from tracegrad.tensor import Tensor
 from tracegrad.tree import check_text
 from tracegrad.version import Version
@@ -113,9 +114,13 @@ def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str
                 key = f"static_{len(names)}"
                 names[key] = leaf.value
                 names[f"{key}_type"] = type_
-                same = "is" if leaf.value is None or isinstance(leaf.value, bool) else "=="
                 conditions.append(f"type({text}) is {key}_type")
-                conditions.append(f"{text} {same} {key}")
+                constant = leaf.value is None or isinstance(leaf.value, bool)
+                plain = is_plain(leaf.value) and not constant
+                if type_ is tuple and all(map(is_plain, leaf.value)):  # (1,) == (True,)
+                    plain, names[f"{key}_types"] = True, tuple(map(type, leaf.value))
+                    conditions.append(f"(*map(type, {text}),) == {key}_types")
+                conditions.append(f"{text} {'==' if plain else 'is'} {key}")
     return conditions
 
 

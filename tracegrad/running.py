@@ -76,16 +76,16 @@ def run_traced(
     foreign = _foreign_code(trace, code_of(function))
     if foreign:
         environment.keep(Environment(function, objects, foreign))
-    computed = _computed(trace, environment) or bool(
-        environment.reads_arrays(arguments.parameters, arguments.values)
-    )
+    reads = environment.reads_arrays(arguments.parameters, arguments.values)
+    computed = bool(reads) or _computed(trace, environment)
     stores, effect = tuple(environment.stores()), environment.effect()
     watched = set(map(id, watched_arrays(environment, trace, computed)))
     for store in stores:
         before = store.guard.value
         held = id(before) in trace.captured and environment.sources(before) is None
         # A program would go on reading what was there, or be left at the next call.
-        if held or id(getattr(before, "_array", before)) in watched:
+        again = held or environment.by_identity
+        if again or id(getattr(before, "_array", before)) in watched:
             effect = effect or store.text
     if not effect:
         for store in stores:  # the program will write them

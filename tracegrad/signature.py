@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -102,7 +102,7 @@ def defaults_of(function: Any) -> tuple[Any, ...]:
         return (function.args, function.keywords, *defaults_of(function.func))
     function = getattr(function, "__wrapped__", function)
     if not hasattr(function, "__code__") and not isinstance(function, type | np.ufunc):
-        function = type(function).__call__
+        function = inspect.getattr_static(type(function), "__call__", function)
     function = getattr(function, "__func__", function)
     names = ("__code__", "__defaults__", "__kwdefaults__")
     keywords = getattr(function, "__kwdefaults__", None) or {}
@@ -201,6 +201,40 @@ def _static(value: Any, text: str) -> tuple[Hashable, ...]:
             "tuple, list or dict of them, nor hashable: pass its arrays, or give it __hash__ and "
             "__eq__"
         ) from None
-    shown: Hashable = repr(value) if isinstance(value, float) else value
     kind: Any = type(value)
-    return ("static", kind, shown)
+    return ("static", kind, _as_key(value))
+
+
+class Same:
+    """A key that is equal for one object alone: its own ``__eq__`` may leave things out."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def is_plain(value: Any) -> bool:
+    """Immutables that are what their type and value say."""
+    return type(value) in (int, str, bytes, bool, type(None), range, type(Ellipsis), np.dtype)
+
+
+def _as_key(value: Any) -> Hashable:
+    """What stands for a static value in a key: objects by identity, frozen records by fields."""
+    if is_plain(value):
+        return value
+    if isinstance(value, float):
+        return repr(value)
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen and parameters.eq:
+        read = [getattr(value, f.name) for f in fields(value)]
+        return tuple((type(item), _as_key(item)) for item in read)
+    if isinstance(value, tuple | frozenset):
+        return type(value)((type(item), _as_key(item)) for item in value)
+    return Same(value)

@@ -33,7 +33,7 @@ PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
 
 
-def plain_number(x: Number) -> Number:
+def plain_number(x: Any) -> Number:
     """A number of a subclass (a member of an IntEnum) as the number that it is."""
     for kind in (bool, int, float):
         if isinstance(x, kind):

@@ -23,7 +23,7 @@ def check(
     The contents of `arrays` are compared as well. Identity is compared first; where that differs,
     type and value are, and the new identity is remembered.
     """
-    known = [(array, remembered(array)) for array in arrays]
+    known = [(array, remembered(getattr(array, "_array", array))) for array in arrays]
     names: dict[str, Any] = {
         "MISSING": MISSING,
         "Tensor": Tensor,
@@ -35,7 +35,8 @@ def check(
     }
     conditions = conditions_of(guards, places, names)
     for i, (names[f"array{i}"], names[f"known{i}"]) in enumerate(known):
-        conditions.append(f"unwritten(array{i}, known{i})")
+        inner = "._array" if isinstance(names[f"array{i}"], Tensor) else ""
+        conditions.append(f"unwritten(array{i}{inner}, known{i})")
     if not conditions:
         return lambda: True
     body = "\n            and ".join(conditions)
@@ -75,7 +76,7 @@ def conditions_of(
 
 
 def again(
-    guards: Sequence[Guard], places: Sequence[Guard], arrays: Sequence[tuple[np.ndarray, Any]]
+    guards: Sequence[Guard], places: Sequence[Guard], arrays: Sequence[tuple[Any, Any]]
 ) -> Callable[[Any], bool]:
     """The slow comparison, by type and value; it renews the identities that the quick one knows."""
 
@@ -85,7 +86,7 @@ def again(
             return False
         if not all(type(place.now()) is type(place.value) for place in places):
             return False
-        if not all(unwritten(array, known) for array, known in arrays):
+        if not all(unwritten(getattr(a, "_array", a), known) for a, known in arrays):
             return False
         names = quick.__code__.co_varnames
         bound = dict(zip(names, quick.__defaults__, strict=True))
@@ -96,8 +97,10 @@ def again(
     return compare
 
 
-def remembered(array: np.ndarray) -> tuple[Any, ...]:
+def remembered(array: Any) -> tuple[Any, ...]:
     """What `unwritten` compares an array with: exact, so that nothing stale can slip through."""
+    if not isinstance(array, np.ndarray):
+        return (array,)  # of another library, which does not write to it
     held: Any = array.tobytes()
     if array.dtype.hasobject:
         held = list(array.flat)
@@ -106,8 +109,10 @@ def remembered(array: np.ndarray) -> tuple[Any, ...]:
     return array.shape, array.dtype, array.strides, array.flags.writeable, held
 
 
-def unwritten(array: np.ndarray, known: tuple[Any, ...]) -> bool:
+def unwritten(array: Any, known: tuple[Any, ...]) -> bool:
     """True while an array is and holds what it did."""
+    if len(known) == 1 or not isinstance(array, np.ndarray):
+        return array is known[0]
     shape, dtype, strides, writeable, held = known
     if array.shape != shape or array.dtype != dtype or array.strides != strides:
         return False

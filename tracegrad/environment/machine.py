@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from types import CodeType
@@ -106,7 +107,7 @@ class _Machine:
         if name == "FOR_ITER":
             items = self.analysis.iterate(stack[-1], self.where)
             self.flow(next_, [*stack, items])
-            self.flow(target, stack[:-1])
+            self.flow(self.after_loop(target), stack[:-1])
             return
         condition = stack[-1]
         if not name.endswith("NONE"):
@@ -114,6 +115,13 @@ class _Machine:
         rest = stack[:-1]
         self.flow(next_, rest)
         self.flow(target, stack if name.endswith("OR_POP") else rest)
+
+    def after_loop(self, target: int) -> int:
+        """Where a loop goes on that is done: it has dropped its iterator by then."""
+        if self.instructions[target].opname != "END_FOR":
+            return target
+        after = self.following[target]
+        return self.following[after] if sys.version_info >= (3, 13) else after
 
     def by_table(self, name: str) -> Callable[..., None]:
         if name in _COLLECTIONS:
@@ -130,18 +138,34 @@ class _Machine:
             return
         stack.append(k.kinds_of(i.argval))
 
+    def load(self, name: str) -> Kinds:
+        found = self.analysis.variables.get((self.code, name), NONE)
+        return found | self.analysis.cells.get(name, NONE)
+
     def do_LOAD_FAST(self, stack: list[Kinds], i: Any) -> None:
-        found = self.analysis.variables.get((self.code, i.argval), NONE)
-        stack.append(found | self.analysis.cells.get(i.argval, NONE))
+        stack.append(self.load(i.argval))
 
     do_LOAD_FAST_CHECK = do_LOAD_FAST_AND_CLEAR = do_LOAD_FAST_BORROW = do_LOAD_FAST
 
     def do_STORE_FAST(self, stack: list[Kinds], i: Any) -> None:
-        found = stack.pop()
-        before = self.analysis.variables.get((self.code, i.argval), NONE)
+        self.store(i.argval, stack.pop())
+
+    def store(self, name: str, found: Kinds) -> None:
+        before = self.analysis.variables.get((self.code, name), NONE)
         if not found <= before:
-            self.analysis.grow(self.analysis.variables, (self.code, i.argval), found)
+            self.analysis.grow(self.analysis.variables, (self.code, name), found)
             self.todo += self.stacks  # whoever loads it runs again
+
+    def do_LOAD_FAST_LOAD_FAST(self, stack: list[Kinds], i: Any) -> None:
+        stack += [self.load(name) for name in i.argval]
+
+    def do_STORE_FAST_LOAD_FAST(self, stack: list[Kinds], i: Any) -> None:
+        self.store(i.argval[0], stack.pop())
+        stack.append(self.load(i.argval[1]))
+
+    def do_STORE_FAST_STORE_FAST(self, stack: list[Kinds], i: Any) -> None:
+        for name in i.argval:
+            self.store(name, stack.pop())
 
     def do_LOAD_DEREF(self, stack: list[Kinds], i: Any) -> None:
         own = self.analysis.variables.get((self.code, i.argval), NONE)  # a parameter in a cell
@@ -170,7 +194,13 @@ class _Machine:
         stack.append(found)
 
     def do_LOAD_ATTR(self, stack: list[Kinds], i: Any) -> None:
-        stack.append(self.analysis.attribute(stack.pop(), i.argval, self.where))
+        found = self.analysis.attribute(stack.pop(), i.argval, self.where)
+        stack += [NULL, found] if sys.version_info >= (3, 12) and i.arg & 1 else [found]
+
+    def do_LOAD_SUPER_ATTR(self, stack: list[Kinds], i: Any) -> None:
+        del stack[-3:]
+        found = self.analysis.of_object(i.argval, self.where)
+        stack += [NULL, found] if i.arg & 1 else [found]
 
     def do_LOAD_METHOD(self, stack: list[Kinds], i: Any) -> None:
         found = self.analysis.attribute(stack.pop(), i.argval, self.where)
@@ -191,6 +221,8 @@ class _Machine:
         stack.append(self.analysis.comparison(a, b, self.where))
 
     def do_IS_OP(self, stack: list[Kinds], i: Any) -> None:
+        objects = frozenset("TAV")
+        self.analysis.identities |= bool(stack[-1] & objects and stack[-2] & objects)
         del stack[-2:]
         stack.append(C)
 
@@ -218,6 +250,17 @@ class _Machine:
         if "C" in a:
             self.analysis.refuse(value, "an array is written to", self.where)
         self.analysis.put(value)
+
+    def do_BINARY_SLICE(self, stack: list[Kinds], i: Any) -> None:
+        self.analysis.refuse(stack.pop() | stack.pop(), "a slice", self.where)
+        stack.append(self.analysis.subscript(stack.pop(), k.SLICE, self.where))
+
+    def do_STORE_SLICE(self, stack: list[Kinds], i: Any) -> None:
+        raise Doubt(f"a slice is written to {self.where}")
+
+    def do_TO_BOOL(self, stack: list[Kinds], i: Any) -> None:
+        self.analysis.truth(stack.pop(), self.where)
+        stack.append(C)
 
     def do_DELETE_SUBSCR(self, stack: list[Kinds], i: Any) -> None:
         self.analysis.refuse(stack.pop(), "an index", self.where)
@@ -250,13 +293,19 @@ class _Machine:
         del stack[len(stack) - i.arg :]
         stack.append(C)
 
+    def do_FORMAT_WITH_SPEC(self, stack: list[Kinds], i: Any) -> None:
+        stack.pop()
+        self.do_FORMAT_VALUE(stack, i)
+
     def do_FORMAT_VALUE(self, stack: list[Kinds], i: Any) -> None:
-        if i.arg & 4:
+        if i.opname == "FORMAT_VALUE" and i.arg & 4:
             stack.pop()
         found = stack.pop()
         if not found <= C | {"T"}:
             raise Doubt(f"text is made of something {self.where}")
         stack.append(C)
+
+    do_FORMAT_SIMPLE = do_CONVERT_VALUE = do_FORMAT_VALUE
 
     def extend(self, stack: list[Kinds], i: Any) -> None:
         found = stack.pop()
@@ -324,9 +373,38 @@ class _Machine:
     def do_MAKE_FUNCTION(self, stack: list[Kinds], i: Any) -> None:
         function = stack.pop()
         for bit in (8, 4, 2, 1):
-            if i.arg & bit:
-                stack.pop()
+            if (i.arg or 0) & bit:
+                self.defaults(function, bit, stack.pop())
         stack.append(function)
+
+    def defaults(self, function: Kinds, bit: int, found: Kinds) -> None:
+        """Defaults that are made with a function: any parameter may have them."""
+        for _, code, _ in function if bit < 3 else ():
+            names = code.value.co_varnames
+            for name in names[: code.value.co_argcount + code.value.co_kwonlyargcount]:
+                given = self.analysis.contents(found)
+                self.analysis.grow(self.analysis.variables, (code.value, name), given)
+
+    def do_SET_FUNCTION_ATTRIBUTE(self, stack: list[Kinds], i: Any) -> None:
+        function = stack.pop()
+        self.defaults(function, i.arg, stack.pop())
+        stack.append(function)
+
+    def do_CALL_KW(self, stack: list[Kinds], i: Any) -> None:
+        ((_, _, names),) = stack.pop()
+        stack.append(frozenset({("names", names.value)}))
+        self.do_CALL(stack, i)
+
+    def do_CALL_INTRINSIC_1(self, stack: list[Kinds], i: Any) -> None:
+        match i.arg:
+            case 3:  # STOPITERATION_ERROR
+                stack[-1] = C
+            case 5:
+                self.unary(stack, i)
+            case 6:  # LIST_TO_TUPLE
+                pass
+            case _:
+                raise Doubt(f"{i.opname} {i.arg} is not understood {self.where}")
 
     def do_LOAD_ASSERTION_ERROR(self, stack: list[Kinds], i: Any) -> None:
         stack.append(C)

@@ -20,6 +20,9 @@ BY_NAME = frozenset({
 """With these, code reads attributes whose names it does not spell."""
 
 
+_IDENTITIES = frozenset({"id", "is_", "is_not"})
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """What a code object mentions, the code inside it left out."""
@@ -29,6 +32,8 @@ class Names:
     stored: frozenset[str]
     modules: frozenset[tuple[str, int]]  # imported names with their level, 0 for absolute
     by_name: bool  # it may read attributes that it does not name
+    identities: bool  # it may ask whether two objects are one
+    members: frozenset[tuple[str, str]]  # a global and the attribute that is read of it there
 
 
 @memo_by_code
@@ -38,7 +43,9 @@ def read_names(code: CodeType) -> Names:
     attributes: set[str] = set()
     stored: set[str] = set()
     modules: set[tuple[str, int]] = set()
-    by_name = False
+    by_name = identities = False
+    members: set[tuple[str, str]] = set()
+    before: Any = None
     level: Any = 0
     constant: Any = None
     for instruction in dis.get_instructions(code):
@@ -50,6 +57,8 @@ def read_names(code: CodeType) -> Names:
                 scopes.add(name)
             case "LOAD_ATTR" | "LOAD_METHOD" | "LOAD_SUPER_ATTR" | "IMPORT_FROM":
                 attributes.add(name)
+                if before is not None and before.opname == "LOAD_GLOBAL":
+                    members.add((before.argval, name))
             case "STORE_ATTR" | "DELETE_ATTR":
                 attributes.add(name)
                 stored.add(name)
@@ -58,9 +67,19 @@ def read_names(code: CodeType) -> Names:
             case "MATCH_CLASS":  # case Point(a=..., b=...): the names are a constant
                 attributes.update(constant if isinstance(constant, tuple) else ())
                 by_name |= instruction.arg != 0  # Point(a, b): names of __match_args__
+            case "IS_OP":
+                single = before is not None and before.opname == "LOAD_CONST"
+                identities |= not single  # `is None` is a question of type
+        before = instruction
     by_name |= not BY_NAME.isdisjoint(scopes | attributes)
     return Names(
-        frozenset(scopes), frozenset(attributes), frozenset(stored), frozenset(modules), by_name
+        frozenset(scopes),
+        frozenset(attributes),
+        frozenset(stored),
+        frozenset(modules),
+        by_name,
+        identities or not _IDENTITIES.isdisjoint(scopes | attributes),
+        frozenset(members),
     )
 
 

@@ -47,6 +47,10 @@ _MODULES: dict[types.ModuleType, str] = {
 }
 """Modules whose functions read the world, and which of their names do not."""
 
+FILES = frozenset({
+    "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save", "savez", "savetxt",
+})  # fmt: skip
+"""NumPy's functions that read or write files."""
 _FRESH = {
     (np.random, "default_rng"),
     (np.random, "SeedSequence"),
@@ -133,6 +137,8 @@ def _of_function(function: Any, text: str) -> str:
         return f"{text}()"
     owner = getattr(function, "__self__", None)
     if isinstance(owner, type) and issubclass(owner, _DATES) and name in _NOW:
+        return f"{text}()"
+    if name in FILES and getattr(np, name, None) is function:
         return f"{text}()"
     if any(getattr(module, name, None) is function for module, name in _FRESH):
         return f"a generator that {text}() seeds anew"

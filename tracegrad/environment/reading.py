@@ -24,6 +24,11 @@ from tracegrad.environment.kinds import ANY, NONE, A, C, Doubt, Kinds, L, O, T, 
 from tracegrad.environment.machine import run
 
 LETTERS = frozenset("TCAMLOV")
+RAW = frozenset({"numpy", "data", "grad", "_array", "__array__", "__array_interface__", "ctypes"})
+OF_CONTAINERS = frozenset({
+    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "get",
+    "setdefault", "update", "add", "discard", "clear", "reverse",
+})  # fmt: skip
 FUNCTIONS = frozenset({"call", "property", "method"})
 ROUNDS = 40
 READING = A | V
@@ -43,6 +48,7 @@ class Analysis:
         self.yielded: dict[CodeType, Kinds] = {}
         self.scopes: dict[CodeType, list[dict[str, Any]]] = environment.scopes
         self.active: set[CodeType] = set()
+        self.identities = False  # two arrays or Tensors may be compared by identity
         self.grown = True
         for guard in environment.guards.values():
             found = k.kinds_of(guard.value)
@@ -210,6 +216,8 @@ class Analysis:
             match x:
                 case "T":
                     self.refuse(index - A, "an index", where)
+                    lists = frozenset(atom for atom in index if not _is_tuple(atom))
+                    self.refuse(self.contents(lists), "an index", where)
                     found |= T
                 case "C":
                     found |= C
@@ -236,6 +244,8 @@ class Analysis:
                     found |= C
                 case "T" if name in k.TENSOR_OF_TENSOR:
                     found |= T
+                case "T" if name in RAW:
+                    raise Doubt(f".{name} of a Tensor {where}")
                 case "T" | "M" | "C":
                     found |= frozenset({("method", x, name)})
                 case ("box", "L", k.Same(value=box)) if name in getattr(box, "_fields", ()):
@@ -367,8 +377,6 @@ class Analysis:
             case "T":
                 if name in k.PLAIN_FROM_TENSOR:
                     return C
-                if name in ("numpy", "data", "grad", "backward", "register_hook"):
-                    return V
                 return self.with_tensor(name, [T, *args], named, where)
             case "C":
                 self.refuse(given, f".{name}()", where)
@@ -383,7 +391,9 @@ class Analysis:
         if name == "keys":
             return self.container("L", C)
         if name in ("index", "count", "remove", "sort") and plain(box) == L:
-            self.refuse(inner, f".{name}() compares arrays", where)
+            self.refuse(inner | given, f".{name}() compares arrays", where)
+        elif name not in OF_CONTAINERS:
+            raise Doubt(f".{name}() of a container {where}")
         self.put(given | self.contents(given))
         return inner | given | C
 
@@ -473,6 +483,11 @@ class Analysis:
             self.grow(self.variables, (code, name), k.kinds_of(given[name]))
 
 
+def _is_tuple(atom: Any) -> bool:
+    """A tuple as an index: its arrays are operands, as those of a list are not."""
+    return atom[0] == "row" or (atom[0] == "box" and isinstance(atom[2].value, tuple))
+
+
 def plain(found: Kinds) -> Kinds:
     """The letters alone; callables count as plain values where they are no more than values."""
     return frozenset(
@@ -482,6 +497,11 @@ def plain(found: Kinds) -> Kinds:
 
 
 # -- builtins -----------------------------------------------------------------------------------
+
+
+def _identity(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
+    analysis.identities = True
+    return C
 
 
 def _known(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
@@ -562,17 +582,26 @@ def _self(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
     return O
 
 
-def why(environment: Any, function: Any, parameters: Sequence[str], values: Sequence[Any]) -> str:
-    """Where the code within reach may read an array by itself; "" for nowhere."""
+def why(
+    environment: Any, function: Any, parameters: Sequence[str], values: Sequence[Any]
+) -> tuple[str, bool]:
+    """Where the code within reach may read an array by itself, "" for nowhere.
+
+    And whether it may compare arrays or Tensors by identity.
+    """
+    analysis = Analysis(environment)
     try:
-        Analysis(environment).run(function, parameters, values)
+        analysis.run(function, parameters, values)
     except Doubt as doubt:
-        return str(doubt)
-    return ""
+        return str(doubt), True
+    except (AttributeError, IndexError, TypeError, ValueError) as error:  # another Python's code
+        return f"code that is not understood: {error}", True
+    return "", analysis.identities
 
 
 BUILTINS: dict[str, Any] = {
-    **dict.fromkeys(("isinstance", "issubclass", "callable", "hasattr", "id", "print"), _known),
+    **dict.fromkeys(("isinstance", "issubclass", "callable", "hasattr", "print"), _known),
+    "id": _identity,
     **dict.fromkeys(("abs", "round", "pow"), _scalar),
     **dict.fromkeys(
         ("float", "complex", "range", "int", "bool", "str", "divmod", "hash", "ord"),

@@ -68,7 +68,7 @@ from tracegrad.environment.facts import (
     same,
 )
 from tracegrad.environment.names import cells_read, constants, nested, read_names
-from tracegrad.environment.reading import why
+from tracegrad.environment.reading import RAW, why
 from tracegrad.environment.stores import Store, store_of, stores_of
 from tracegrad.tensor import Tensor
 
@@ -103,7 +103,8 @@ class Environment:
         self.stored: set[str] = set()
         self.effects: list[str] = []
         self.function = function
-        self._by_name = self._makes = self._super = False
+        self._by_name = self._makes = self._super = self._identities = False
+        self.by_identity = False  # code may ask whether two arrays are one: `self.a is self.b`
         self._scopes: dict[type, Any] = {}  # the names of classes
         self._classes: dict[int, type] = {}  # and the classes of such names, by their id
         self._numbers: dict[bool, set[str]] | None = None
@@ -273,6 +274,10 @@ class Environment:
         read = read_names(code)
         self.names |= read.attributes
         self._by_name |= read.by_name
+        self._identities |= read.identities
+        for name, member in read.members:
+            if scope.get(name) is np and member in outside.FILES:
+                self.effects.append(f"{name}.{member}()")
         self._makes |= not MAKERS.isdisjoint(read.globals | read.attributes)
         self._super |= "super" in read.globals
         self.stored |= read.stored
@@ -439,9 +444,14 @@ class Environment:
 
         `values` are the arguments of the traced call, by the names of the parameters.
         """
-        if not any(is_array(value) for value, _ in self._objects.values()):
+        arrays = [value for value, _ in self._contents()]
+        if not arrays or (
+            not self._identities and not any(map(is_array, arrays)) and not _raw(self.names)
+        ):
             return ""
-        return why(self, self.function, parameters, values)
+        reading, identities = why(self, self.function, parameters, values)
+        self.by_identity = self._identities and identities
+        return reading
 
     def fingerprints(self, captured: Iterable[Any], computed: bool) -> list[np.ndarray]:
         """Reachable arrays that Python may have read by itself: their contents are guarded.
@@ -451,9 +461,12 @@ class Environment:
         on the way, perhaps from one of these.
         """
         seen = {id(holder) for holder in captured}
-        arrays = {key: value for key, (value, _) in self._objects.items() if is_array(value)}
         computed = computed or not seen <= self._objects.keys()
-        return [array for key, array in arrays.items() if computed or key not in seen]
+        return [
+            value
+            for value, _ in self._contents()
+            if computed or (id(value) not in seen and is_array(value))
+        ]
 
     def explains(self, number: Any, weak: bool) -> bool:
         """True for a number that the code spells, or that is guarded: it stays what it is.
@@ -492,7 +505,7 @@ class Environment:
         compared; `arrays` are those whose contents are (and whose places then are compared);
         `stored` are places that every call writes.
         """
-        arrays, places = list(arrays), list(but)
+        arrays, places = list(arrays), [] if self.by_identity else list(but)
         read = set(map(id, arrays))
         guards = without(self.guards.values(), [*places, *stored], read)
         return check(guards, [place for place in places if id(place.value) not in read], arrays)
@@ -501,6 +514,13 @@ class Environment:
 # -- what is whose ------------------------------------------------------------------------------
 
 _OF_THE_SYSTEM = frozenset({"environ", "getenv"})
+
+
+def _raw(names: set[str]) -> bool:
+    """With these names, code takes the array out of a Tensor."""
+    return not RAW.isdisjoint(names) or not {"asarray", "array"}.isdisjoint(names)
+
+
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
