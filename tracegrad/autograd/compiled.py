@@ -335,7 +335,7 @@ class _Matcher:
         texts: dict[str, str] = {}
         for key, value in backward.inputs.items():
             text = self.place[key]
-            if value.type.weak:
+            if value.type.weak or is_number(getattr(key, "value", None)):
                 self.require(f"type({text}) is {self.refer('kind', type(key.value))}")
                 continue
             if type(key) not in (Tensor, Node, tuple):  # a constant: a number, another time
