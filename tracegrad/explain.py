@@ -7,7 +7,7 @@ from typing import Any
 
 from codegen.ir import Branch, Check, Node, walk
 from codegen.sizes import Dim, Size, substitute, symbols
-from tracegrad.environment import Guard
+from tracegrad.environment import IMMUTABLE, Guard
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.version import Version
 
@@ -93,7 +93,7 @@ def _short(value: Any) -> str:
 def _length_texts(version: Version) -> dict[str, str]:
     arguments = version.arguments
     reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
-    reads += [captured.name for captured in version.captured]
+    reads += [captured.place for captured in version.captured]
     return {
         name: f"{reads[index]}.shape[{axis}]" for name, (index, axis) in version.symbols.items()
     }
@@ -149,11 +149,16 @@ def _version_lines(number: int, version: Version) -> list[str]:
         ("looks", _looks(version)),
         ("lengths", _lengths(version)),
         ("state", _state(version)),
-        ("reads again on every call", [c.name for c in version.captured]),
+        ("reads again on every call", [c.place for c in version.captured]),
+        ("stores on every call", _stores(version)),
     ):
         if facts:
             lines += [f"  {title}", *(f"    {fact}" for fact in facts)]
     return lines
+
+
+def _stores(version: Version) -> list[str]:
+    return list(dict.fromkeys(store.text for r in version.results for store in r.stores))
 
 
 def _looks(version: Version) -> list[str]:
@@ -183,8 +188,16 @@ def _lengths(version: Version) -> list[str]:
 
 
 def _state(version: Version) -> list[str]:
+    """Numbers, strings and flags by their values; functions, classes, objects by their number."""
     skipped = set(map(id, version.read_again))
-    guards: list[Guard] = [g for g in version.environment.guards.values() if id(g) not in skipped]
-    facts = list(dict.fromkeys(f"{guard.text} is {_short(guard.value)}" for guard in guards))
+    guards = [g for g in version.environment.guards.values() if id(g) not in skipped]
+    plain = [g for g in guards if isinstance(g.value, IMMUTABLE) and not _of_code(g)]
+    facts = list(dict.fromkeys(f"{guard.text} == {_short(guard.value)}" for guard in plain))
     more = len(facts) - MOST_GUARDS
-    return facts[:MOST_GUARDS] + ([f"and {more} more"] if more > 0 else [])
+    shown = facts[:MOST_GUARDS] + ([f"and {more} more values"] if more > 0 else [])
+    others = len(guards) - len(plain)
+    return shown + ([f"{_count(others, 'other object')} by identity"] * (others > 0))
+
+
+def _of_code(guard: Guard) -> bool:
+    return guard.text.startswith(("the code of", "the defaults of", "the names of"))

@@ -134,6 +134,11 @@ class Captured:
     dtype: str
     ndim: int
 
+    @property
+    def place(self) -> str:
+        """Where it stands, as the user would say it."""
+        return self.name if self.source is None else self.source.text
+
     def array(self) -> Any:
         """What is there now."""
         holder = self.holder if self.source is None else self.source.now()
