@@ -17,7 +17,7 @@ from codegen.load import load
 from codegen.sizes import Dim, Size
 from tracegrad.signature import is_plain
 from tracegrad.tensor import Tensor
-from tracegrad.tree import check_text
+from tracegrad.tree import check_text, path_text
 from tracegrad.version import Version
 
 
@@ -33,39 +33,47 @@ MISS = _Miss()
 def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[str, dict[str, Any]]:
     """The text of the entry for calls with `given` positional arguments, and what it refers to.
 
-    `values` are all the arguments of such a call: those that it did not give are defaults.
+    `values` are all the arguments of such a call: those that it did not give are defaults. All
+    variables have names of the entry's own: ``a0`` is the first argument, ``c0`` the first array
+    from outside.
     """
     arguments = version.arguments
-    parameters = arguments.parameters
     names: dict[str, Any] = {
         "program": version.run,
         "MISS": MISS,
         "ndarray": np.ndarray,
         "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),
+        "unchanged": version.unchanged,
+        "finish": version.finish,
     }
     lines = ["def entry(args):", f"    if len(args) != {given}:", "        return MISS"]
+    parameters = [f"a{i}" for i in range(len(arguments.parameters))]
     if given:
         lines.append(f"    {', '.join(parameters[:given])}{',' if given == 1 else ''} = args")
     for name, value in list(zip(parameters, values, strict=True))[given:]:
         names[name] = value
-    names["unchanged"] = version.unchanged
-    conditions = [*_conditions(version, given, names), "unchanged()"]
-    lines.append(f"    if not ({' and '.join(conditions)}):")
-    lines.append("        return MISS")
-    for captured in version.captured:
-        lines.append(f"    {captured.name} = {captured.text(names)}")
-    late = [*_captured_conditions(version, names), *_length_conditions(version)]
-    if late:
-        lines.append(f"    if not ({' and '.join(late)}):")
-        lines.append("        return MISS")
-    passed = [f"{captured.name}={captured.name}" for captured in version.captured]
-    if version.target == "jax":
-        plain = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
-    else:
-        plain = list(parameters)
+    structure: list[str] = []
+    for name, spec in zip(parameters[:given], arguments.specs, strict=False):
+        if spec.type is not None:
+            structure += check_text(spec, name, names, leaves=False)[0]
+    lines += _unless(structure)
+    leaves: list[str] = []  # the variable of each leaf
+    for i, leaf in enumerate(arguments.leaves):
+        text = path_text(parameters[leaf.parameter], leaf.path, names)
+        leaves.append(f"leaf{i}" if leaf.path and leaf.parameter < given else text)
+        if leaves[-1] != text:
+            lines.append(f"    {leaves[-1]} = {text}")
+    lines += _unless([*_conditions(version, given, leaves, names), "unchanged()"])
+    captures = [f"c{i}" for i in range(len(version.captured))]
+    for name, captured in zip(captures, version.captured, strict=True):
+        lines.append(f"    {name} = {captured.text(names)}")
+    lines += _unless(_captured_conditions(version, captures, names))
+    traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
+    lines += _lengths(version, given, traced, captures)
+    passed = [f"{c.name}={name}" for c, name in zip(version.captured, captures, strict=True)]
+    plain = traced if version.target == "jax" else parameters
     call = f"program({', '.join([*plain, *passed])})"
     if version.built:
-        names["finish"] = version.finish
         call = f"finish({call})"
     if version.checked:
         lines += [
@@ -87,24 +95,27 @@ def entry(version: Version, values: Sequence[Any], given: int) -> Any:
     return load(text, "entry", names)
 
 
-def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str]:
-    arguments = version.arguments
+def _unless(conditions: Sequence[str]) -> list[str]:
+    """Leaves the entry unless all hold."""
+    return (
+        [f"    if not ({' and '.join(conditions)}):", "        return MISS"] if conditions else []
+    )
+
+
+def _conditions(
+    version: Version, given: int, texts: Sequence[str], names: dict[str, Any]
+) -> list[str]:
+    """What the leaves are; the number of axes of arrays is told by their lengths."""
     conditions: list[str] = []
-    for i, (name, spec) in enumerate(zip(arguments.parameters, arguments.specs, strict=True)):
-        if i < given and spec.type is not None:
-            found, _ = check_text(spec, name, names, leaves=False)
-            conditions += found
-    for leaf in arguments.leaves:
+    for leaf, text in zip(version.arguments.leaves, texts, strict=True):
         if leaf.parameter >= given:
             continue
-        text = arguments.text_of(leaf)
         match leaf.kind:
-            case ("array", str(dtype), int(ndim)):
+            case ("array", str(dtype), _):
                 names[dtype] = np.dtype(dtype)
                 one_of = "is ndarray" if version.target == "numpy" else "in arrays"
                 conditions.append(f"type({text}) {one_of}")
                 conditions.append(f"{text}.dtype is {dtype}")
-                conditions.append(f"{text}.ndim == {ndim}")
             case ("scalar", str(dtype)):
                 names[f"scalar_{dtype}"] = np.dtype(dtype).type
                 conditions.append(f"type({text}) is scalar_{dtype}")
@@ -124,26 +135,57 @@ def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str
     return conditions
 
 
-def _captured_conditions(version: Version, names: dict[str, Any]) -> list[str]:
+def _captured_conditions(
+    version: Version, captures: Sequence[str], names: dict[str, Any]
+) -> list[str]:
     """What is read from outside may be another array by now."""
     conditions = []
-    for captured in version.captured:
+    for captured, name in zip(version.captured, captures, strict=True):
         if captured.source is not None or isinstance(captured.holder, Tensor):
             names[captured.dtype] = np.dtype(captured.dtype)
-            conditions.append(f"type({captured.name}) is ndarray")
-            conditions.append(f"{captured.name}.dtype is {captured.dtype}")
-            conditions.append(f"{captured.name}.ndim == {captured.ndim}")
+            conditions.append(f"type({name}) is ndarray")
+            conditions.append(f"{name}.dtype is {captured.dtype}")
     return conditions
 
 
-def _length_conditions(version: Version) -> list[str]:
-    arguments = version.arguments
-    texts: dict[str, str] = {}
-    reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
-    reads += [captured.name for captured in version.captured]
-    for name, (index, axis) in version.symbols.items():
-        texts[name] = f"{reads[index]}.shape[{axis}]"
-    return [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in version.guards]
+def _lengths(
+    version: Version, given: int, traced: Sequence[str], captures: Sequence[str]
+) -> list[str]:
+    """Reads the lengths that guards are about, and compares them.
+
+    To unpack a shape tells the number of axes as well.
+    """
+    needed = {s for pair in version.guards for dim in pair for s in sz.symbols(dim)}
+    lines: list[str] = []
+    leaves = [leaf for leaf in version.arguments.leaves if leaf.traced]
+    arrays = [
+        (name, int(leaf.kind[2]))  # type: ignore[call-overload]
+        for name, leaf in zip(traced, leaves, strict=True)
+        if leaf.kind[0] == "array" and leaf.parameter < given
+    ]
+    arrays += [
+        (name, captured.ndim)
+        for name, captured in zip(captures, version.captured, strict=True)
+        if captured.source is not None or isinstance(captured.holder, Tensor)
+    ]
+    names = [*traced, *captures]
+    axes = {(names[index], axis): s for s, (index, axis) in version.symbols.items() if s in needed}
+    texts = {s: s for s in axes.values()}
+    others: list[str] = []
+    for name, ndim in arrays:
+        lengths = [texts[axes[name, axis]] if (name, axis) in axes else "_" for axis in range(ndim)]
+        if set(lengths) <= {"_"}:
+            others.append(f"{name}.ndim == {ndim}")
+        else:
+            lines.append(f"        {', '.join(lengths)}{',' if ndim == 1 else ''} = {name}.shape")
+    unpacked = {name for name, _ in arrays}
+    for (name, axis), s in axes.items():
+        if name not in unpacked:  # a default, or an array that is held
+            texts[s] = f"{name}.shape[{axis}]"
+    if lines:
+        lines = ["    try:", *lines, "    except ValueError:", "        return MISS"]
+    others += [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in version.guards]
+    return [*lines, *_unless(others)]
 
 
 def dim_text(dim: Dim, texts: dict[str, str]) -> str:
