@@ -33,6 +33,23 @@ def add_windows(windows, lengths, stride, dilation):
     return out
 
 
+def add_shifted(parts, dilation):
+    """Parts (channels, *kernel, batch, *lengths), each moved by its offset in the kernel, summed.
+
+    What is moved beyond the end of a row must be zeros: rows follow each other in memory.
+    """
+    n = len(dilation)
+    shape = parts.shape[n + 1 :]
+    count = np.prod(shape, dtype=int)
+    rows = parts.reshape(*parts.shape[: n + 1], count)
+    out = np.zeros((len(parts), count), parts.dtype)
+    steps = [d * np.prod(shape[i + 2 :], dtype=int) for i, d in enumerate(dilation)]
+    for offset in np.ndindex(parts.shape[1 : n + 1]):
+        moved = sum(k * step for k, step in zip(offset, steps))
+        out[:, moved:] += rows[(slice(None), *offset, slice(count - moved))]
+    return out.reshape(len(parts), *shape)
+
+
 def add_windows_jax(windows, lengths, stride, dilation):
     """Windows (*kernel, ..., *places) added up where they were taken from."""
     from itertools import product
