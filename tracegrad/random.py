@@ -16,7 +16,7 @@ import numpy as np
 
 from codegen.sizes import Dim
 from codegen.types import broadcast
-from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.draws import draw
 from tracegrad.dtypes import get_default_dtype
 from tracegrad.errors import ArgumentError, DTypeError, TraceError
