@@ -22,6 +22,7 @@ CONTEXT = 64  # characters that the model sees
 BATCH = 16
 RATE = 4e-3  # of the first steps; it falls along half a cosine
 HELD_OUT = 0.1  # of the text, at its end
+PROMPT = "If the expression is not a name, the statement raises an error. "  # CONTEXT characters
 
 
 # The model: a transformer (Vaswani and others, 2017) with norms before its layers.
@@ -106,7 +107,7 @@ def surprise_of_pairs(train, test, letters):
 
 
 def write(params, prompt, length, rng):
-    """The prompt, of CONTEXT characters, continued by characters drawn from the model's guesses."""
+    """The prompt, continued by characters drawn from the model's guesses."""
     text = list(prompt)
     for _ in range(length):
         scores = guess(params, np.array([text[-CONTEXT:]]))[0, -1].astype(float) / 0.7
@@ -160,9 +161,8 @@ def main():
     params, found = train(params, text[:border], text[border:], steps, rng)
     pairs = surprise_of_pairs(text[:border], text[border:], len(characters))
     print(f"\nsurprise on the held-out text: {found:.3f} nats, of counted pairs {pairs:.3f}")
-    written = write(params, text[border : border + CONTEXT], 250, rng)
-    before, after = ("".join(characters[part]) for part in np.split(written, [CONTEXT]))
-    print(f"\nAfter {before!r} the model writes:\n\n{after}")
+    written = write(params, np.searchsorted(characters, list(PROMPT)), 300, rng)
+    print(f"\nThe model goes on:\n\n{''.join(characters[written])}")
     assert found < pairs, "the model should know more than pairs of characters"
 
 

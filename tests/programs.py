@@ -1467,3 +1467,89 @@ def numbers_keep_single_precision(np):
         return np.sum(x * scale / n + np.sqrt(x * x + 1.0) * 2)
 
     return loss
+
+
+# -- networks -----------------------------------------------------------------------------------
+
+
+def _conv_net_in_jax(np):
+    import jax
+
+    def loss(kernels, bias, weights, images, labels):
+        h = jax.lax.conv_general_dilated(images, kernels, (1, 1), ((1, 1), (1, 1)))
+        h = jax.nn.silu(h + bias[:, None, None])
+        pooled = jax.lax.reduce_window(h, 0.0, jax.lax.add, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+        logits = pooled.reshape(len(labels), -1) @ weights.T / 4.0
+        log_p = jax.nn.log_softmax(logits, axis=1)
+        return -np.mean(log_p[np.arange(len(labels)), labels])
+
+    return loss
+
+
+@program(
+    lambda draw, n=3: (
+        draw(2, 1, 3, 3),
+        draw(2),
+        draw(3, 2 * 2 * 3),
+        draw(n, 1, 4, 6),
+        draw.below(3, n),
+    ),
+    dict(n=1),
+    argnums=(0, 1, 2, 3),
+    reference=_conv_net_in_jax,
+)
+def conv_net(np):
+    nn = tg.nn
+
+    def loss(kernels, bias, weights, images, labels):
+        h = nn.silu(nn.conv2d(images, kernels, bias, padding=1))
+        h = nn.avg_pool2d(h, 2).reshape(len(labels), -1)
+        return nn.cross_entropy(nn.linear(h, weights), labels)
+
+    return loss
+
+
+def _transformer_in_jax(np):
+    import jax
+
+    def norm(x):
+        centred = x - np.mean(x, axis=-1, keepdims=True)
+        return centred / np.sqrt(np.mean(centred**2, axis=-1, keepdims=True) + 1e-5)
+
+    def loss(params, x):
+        h = norm(x)
+        q, k, v = (h @ params[name].T for name in ("q", "k", "v"))
+        scores = np.where(np.tri(x.shape[1], dtype=bool), q @ k.mT / 2.0, -np.inf)
+        h = x + jax.nn.softmax(scores, axis=-1) @ v
+        h = h + jax.nn.gelu(norm(h) @ params["up"].T, approximate=False) @ params["down"].T
+        return np.mean(h * h)
+
+    return loss
+
+
+@program(
+    lambda draw, n=2, places=3: (
+        {
+            "q": draw(4, 4),
+            "k": draw(4, 4),
+            "v": draw(4, 4),
+            "up": draw(6, 4),
+            "down": draw(4, 6),
+        },
+        draw(n, places, 4),
+    ),
+    dict(n=1, places=5),
+    argnums=(0, 1),
+    reference=_transformer_in_jax,
+)
+def transformer(np):
+    nn = tg.nn
+
+    def loss(params, x):
+        h = nn.layer_norm(x, 4)
+        q, k, v = (nn.linear(h, params[name]) for name in ("q", "k", "v"))
+        h = x + nn.scaled_dot_product_attention(q, k, v, is_causal=True)
+        h = h + nn.linear(nn.gelu(nn.linear(nn.layer_norm(h, 4), params["up"])), params["down"])
+        return (h * h).mean()
+
+    return loss

@@ -148,6 +148,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "choice": lambda g: g.choice(10, 4, replace=False),
     "choice_of": lambda g: g.choice(np.array([2.0, 4.0, 8.0]), (2, 3), p=np.array([0.5, 0.3, 0.2])),
     "scalar": lambda g: g.normal(),
+    "twice": lambda g: g.random(2) - g.random(2),
 }
 methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from codegen.sizes import Dim
 from codegen.types import broadcast
-from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.draws import draw
 from tracegrad.dtypes import get_default_dtype
 from tracegrad.errors import ArgumentError, DTypeError, TraceError
@@ -220,7 +220,9 @@ def keep_mask(x: Any, p: float, generator: Generator | None) -> Any:
         raise ArgumentError(
             f"generator is a {type(generator).__name__}: make one by tg.random.Generator(seed)"
         )
-    return draw(generator._numpy, "random", shape_of(x), "float64", like=x) >= p
+    dtype = "float32" if dtype_of(x) == "float32" else "float64"  # half the work for float32
+    even = draw(generator._numpy, "random", shape_of(x), dtype, like=x, dtype=np.dtype(dtype))
+    return even >= p
 
 
 def _size(size: Any, *parameters: Any) -> tuple[Dim, ...]:

@@ -168,7 +168,7 @@ class _Emitter:
         found: dict[str, str] = {}
         for call in (node for node in walk(self.graph.nodes) if isinstance(node, Call)):
             texts = call.op.needs.get(self.target.name, {})
-            found.update({name: text for name, text in texts.items() if name in self.called})
+            found.update({name: texts[name] for name in texts if name in self.called})
         return [renamed(text, name, self.called[name]) for name, text in found.items()]
 
     def _foreign_names(self) -> dict[Foreign, str]:

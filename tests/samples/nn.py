@@ -24,6 +24,27 @@ def _first_max(draw: Draw) -> Iterator[Sample]:
             yield Sample((draw(*shape),), {})
 
 
+@samples_of("first_of_largest")
+def _first_of_largest(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind != "c":
+        for shape in ((4,), (3, 2, 5), (1, 2), (2, 0)):
+            x = draw(*shape)
+            x = np.round(x) if x.dtype.kind == "f" else x  # with ties
+            yield Sample((x, x.max(axis=0)), {})
+    if draw.dtype.kind == "f":
+        x = np.array([[1.0, np.nan], [1.0, np.nan], [0.0, 2.0]], draw.dtype)
+        yield Sample((x, x.max(axis=0)), {})
+
+
+def _first_place(x: Any, y: Any) -> Any:
+    places = np.zeros(x.shape, bool)
+    np.put_along_axis(places, x.argmax(axis=0)[None], True, 0)
+    return places
+
+
+REFERENCES["first_of_largest"] = _first_place
+
+
 WINDOWS: tuple[dict[str, Any], ...] = (
     {"span": (2,), "stride": (1,), "dilation": (1,)},
     {"span": (3,), "stride": (2,), "dilation": (2,)},

@@ -34,7 +34,7 @@ from tracegrad.autograd.foreign import Foreign, plain
 from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.bytecode import operation, owner
 from tracegrad.devices import DeviceArray, DeviceError
-from tracegrad.dispatch import dtype_of, ndim_of
+from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import DTypeError, GradientError, ShapeError
 from tracegrad.ops import activations
 from tracegrad.ops import elementwise as ew
@@ -549,8 +549,8 @@ def _drawn(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Tenso
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         from tracegrad import random  # makes Tensors
 
-        assign(self, Ellipsis, draw(random._drawing(name), self.shape, *args, **kwargs))
-        return self
+        drawn = draw(random.process_generator, shape_of(self), *args, **kwargs)
+        return _copy_(self, drawn)
 
     method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", doc
     return method

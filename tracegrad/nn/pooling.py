@@ -10,24 +10,47 @@ from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.nn.convolution import per_axis
 from tracegrad.ops.activations import as_inexact
-from tracegrad.ops.creation import arange_in, ones_of_shape
+from tracegrad.ops.creation import ones_of_shape
 from tracegrad.ops.elementwise import where
 from tracegrad.ops.padding import pad_with
 from tracegrad.ops.record import define
-from tracegrad.ops.reductions import argmax_over, sum_over
-from tracegrad.ops.shape import expand_axes, length_of, one_or_many, reshape_to, squeeze_axes
-from tracegrad.ops.windows import span_of, windows
+from tracegrad.ops.reductions import sum_over
+from tracegrad.ops.shape import expand_axes, length_of, reshape_to, squeeze_axes
+from tracegrad.ops.windows import needs, span_of, windows
 
 N = 2
 
 
+def first_of_largest(x, y):
+    """True at the first place along axis 0 where x is its maximum y (or nan)."""
+    places = (x == y) | (x != x)
+    taken = places[0].copy()
+    for i in range(1, len(places)):
+        places[i] &= ~taken
+        taken |= places[i]
+    return places
+
+
+def first_of_largest_jax(x, y):
+    """True at the first place along axis 0 where x is its maximum y (or nan)."""
+    places = (x == y) | (x != x)
+    return places & (jnp.cumsum(places, axis=0) == 1)  # noqa: F821
+
+
+first_of_largest_at = define(
+    "first_of_largest",
+    "first_of_largest(x, y)",
+    operands="x y",
+    infer=lambda sizes, x, y: ArrayType("bool", x.shape),
+    differentiable=False,
+    needs=needs((first_of_largest,), (first_of_largest_jax,)),
+    domain="nonempty",
+)
+
+
 def _first_max_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
     """The first of equal elements gets the cotangent, as in PyTorch."""
-    choices = arange_in(x, shape_of(x)[0])
-    if ndim_of(x) > 1:
-        choices = expand_axes(choices, axis=one_or_many(tuple(range(1, ndim_of(x)))))
-    first = argmax_over(x, axis=0, keepdims=True)
-    return (where(choices == first, expand_axes(ct, axis=0), 0.0),)
+    return (where(first_of_largest_at(x, y), expand_axes(ct, axis=0), 0.0),)
 
 
 first_max = define(

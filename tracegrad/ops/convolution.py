@@ -23,6 +23,7 @@ from codegen.types import ArrayType, ShapeError, promote, shape_text
 from tracegrad.dispatch import shape_of
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.windows import (
+    add_shifted,
     add_windows,
     count_of,
     kernel_of,
@@ -111,13 +112,27 @@ def _conv_weight_text(attributes: Mapping[str, Any]) -> Spelling:
 
 
 def _conv_input_text(attributes: Mapping[str, Any]) -> Spelling:
+    """Each element of ct adds its multiple of the kernel to the result.
+
+    Windows that start at every element are added up row by row (see `add_shifted`).
+    """
     n = len(attributes["stride"])
-    product = _product("w", "ct", ((0,), (1,)), (0, 1), 0, attributes["groups"])
-    order = (*range(1, n + 1), 0, *range(n + 1, 2 * n + 2))
+    everywhere = all(step == 1 for step in attributes["stride"])
+    product = _product(
+        "w", "out" if everywhere else "ct", ((0,), (1,)), (0, 1), 0, attributes["groups"]
+    )
     inner = ""
     if any(map(any, attributes["padding"])):
         sides = [f"{a or ''}:{-b or ''}" for a, b in attributes["padding"]]
         inner = f"[:, :, {', '.join(sides)}]"
+    if everywhere:
+        spans = zip(attributes["span"], attributes["dilation"], range(2, n + 2))
+        ends = [f"(0, w.shape[{i}] - 1)" if d == 1 else f"(0, {span - 1})" for span, d, i in spans]
+        return spell(
+            f"out = np.pad(ct, ((0, 0), (0, 0), {', '.join(ends)}))\nout = {product}\n"
+            f"out = add_shifted(out, dilation){inner}.swapaxes(0, 1)"
+        )
+    order = (*range(1, n + 1), 0, *range(n + 1, 2 * n + 2))
     return spell(
         f"out = {product}.transpose{order}\n"
         "out = add_windows(out, lengths, stride, dilation)\n"
@@ -237,7 +252,7 @@ conv_input: OpRecord = define(
     infer=_input_type,
     vjp=_conv_input_vjp,
     attributes={"lengths": ..., **HOW},
-    needs=needs((tensordot_by_group, add_windows), (conv_input_jax,)),
+    needs=needs((tensordot_by_group, add_shifted, add_windows), (conv_input_jax,)),
     doc="The transpose of `conv` in its input, which has these lengths when it is padded.",
 )
 conv_weight: OpRecord = define(

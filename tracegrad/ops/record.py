@@ -56,9 +56,7 @@ class OpRecord(Op):
     ) -> dict[str, Callable[..., Any]]:
         """What a spelling names beside `names`, made of the same text that programs have."""
         texts = self.needs.get(target, {})
-        return {
-            name: load(text, name, names) for name, text in texts.items() if name in spelling.uses
-        }
+        return {name: load(texts[name], name, names) for name in texts if name in spelling.uses}
 
     @cached_property
     def takes_numbers(self) -> bool:

@@ -9,7 +9,7 @@ q * stride + j * dilation]``, so that what is done with a window is one operatio
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,23 @@ def add_windows(windows, lengths, stride, dilation):
         places = [slice(k * d, k * d + count * s, s) for k, count, s, d in steps]
         out[(..., *places)] += windows[offset]
     return out
+
+
+def add_shifted(parts, dilation):
+    """Parts (channels, *kernel, batch, *lengths), each moved by its offset in the kernel, summed.
+
+    What is moved beyond the end of a row must be zeros: rows follow each other in memory.
+    """
+    n = len(dilation)
+    shape = parts.shape[n + 1 :]
+    count = np.prod(shape, dtype=int)
+    rows = parts.reshape(*parts.shape[: n + 1], count)
+    out = np.zeros((len(parts), count), parts.dtype)
+    steps = [d * np.prod(shape[i + 2 :], dtype=int) for i, d in enumerate(dilation)]
+    for offset in np.ndindex(parts.shape[1 : n + 1]):
+        moved = sum(k * step for k, step in zip(offset, steps))
+        out[:, moved:] += rows[(slice(None), *offset, slice(count - moved))]
+    return out.reshape(len(parts), *shape)
 
 
 def add_windows_jax(windows, lengths, stride, dilation):
@@ -58,23 +75,30 @@ def take_windows_jax(x, span, stride, dilation):
     return x
 
 
-def text_of(function: Any) -> str:
-    """The text of a function, as programs that call it have it at their top."""
-    text = inspect.getsource(function).replace("  # noqa: F821", "")
-    return text.replace(f"def {function.__name__}(", f"def {name_of(function)}(", 1)
+class Texts(Mapping[str, str]):
+    """The texts of functions by their names in programs, read from their files when asked for."""
+
+    def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
+        self.functions = {f.__name__.removesuffix("_jax"): f for f in functions}
+
+    def __getitem__(self, name: str) -> str:
+        function = self.functions[name]
+        text = inspect.getsource(function).replace("  # noqa: F821", "")
+        return text.replace(f"def {function.__name__}(", f"def {name}(", 1)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
 
 
-def name_of(function: Any) -> str:
-    """The name of a function in programs; each target has one of its own for it."""
-    return str(function.__name__.removesuffix("_jax"))
+def needs(numpy: tuple[Any, ...] = (), jax: tuple[Any, ...] = ()) -> dict[str, Texts]:
+    """The attribute `needs` of a record whose spellings call these functions.
 
-
-def needs(numpy: tuple[Any, ...] = (), jax: tuple[Any, ...] = ()) -> dict[str, dict[str, str]]:
-    """The attribute `needs` of a record whose spellings call these functions."""
-    return {
-        target: {name_of(function): text_of(function) for function in functions}
-        for target, functions in (("numpy", numpy), ("jax", jax))
-    }
+    Each target has functions of its own; those for JAX have names that end in ``_jax``.
+    """
+    return {"numpy": Texts(numpy), "jax": Texts(jax)}
 
 
 # -- lengths ------------------------------------------------------------------------------------
