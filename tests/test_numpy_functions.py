@@ -85,6 +85,44 @@ def test_compiled(call):
         assert_same_bits([np.asarray(x) for x in found], eager, call)
 
 
+FAMILIES = [
+    "building",
+    "calculus",
+    "convolving",
+    "counting",
+    "numbers",
+    "quantiles",
+    "sets",
+    "sorting",
+    "statistics",
+]
+
+
+def one_call_a_function() -> dict[str, str]:
+    """For each function that these families compose of ops: its first call about arrays."""
+    found: dict[str, str] = {}
+    for call in calls():
+        name = re.match(r"np\.(\w+)", call).group(1)
+        family = getattr(getattr(tg, name), "__module__", "").rpartition(".")[2]
+        if family in FAMILIES and used(call):
+            found.setdefault(name, call)
+    return found
+
+
+@pytest.mark.parametrize("call", one_call_a_function().values())
+def test_on_jax(call):
+    """Functions that are made of several ops: compiled for JAX as eager on NumPy."""
+    pytest.importorskip("jax")
+    names = used(call)
+
+    def f(operands):
+        return flat(run(call, tg, **operands))
+
+    expected = [np.asarray(x) for x in f(tensors(names))]
+    found = tg.compile(f, backend="jax")(arrays(names))
+    agree([np.asarray(x) for x in found], expected, call)
+
+
 NOT_SMOOTH = re.compile(r"np\.(histogram|nextafter|round|around|\w+\(.*float32)")
 """Calls that differences say nothing of: bins, steps, and what float32 rounds."""
 

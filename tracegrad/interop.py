@@ -35,7 +35,7 @@ REDUCE = {
     "minimum": "min",
     "multiply": "prod",
 }
-ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
+ACCUMULATE = {"add": "cumsum", "maximum": "cummax", "minimum": "cummin", "multiply": "cumprod"}
 QUIET: dict[str, tuple[Any, ...]] = {
     "casting": ("same_kind", "safe", "unsafe"),
     "initial": (None,),
