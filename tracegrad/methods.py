@@ -114,7 +114,7 @@ Staged.__getitem__ = indexing.getitem  # type: ignore[misc]
 NUMPY = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
     "conj", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
-    "nonzero", "partition", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted",
+    "nonzero", "partition", "prod", "ptp", "put", "ravel", "repeat", "reshape", "round", "searchsorted",
     "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
 )
 """ndarray's methods: functions of the namespace under their own names."""
