@@ -141,7 +141,7 @@ np.iscomplex(c), np.isreal(c), np.isreal(x), np.isneginf(x / 0.0), np.isposinf(x
 np.ix_(j, v > 0)[0], np.ix_([0, 1], [2, 3])
 np.kron(s, x), np.kron(v, u), np.kron(a, x)
 np.ldexp(x, 3), np.ldexp(x, k), np.modf(x), np.modf(k), np.sign(x), np.sign(c), np.sinc(x)
-np.gcd(k, 6), np.lcm(k, 4), np.bitwise_count(k)
+np.gcd(k, 6), np.lcm(k, 4), np.bitwise_count(k), np.spacing(x)
 np.matrix_transpose(t), np.swapaxes(t, 0, 2), np.transpose(t), np.transpose(t, (1, 2, 0))
 np.moveaxis(t, 0, -1), np.moveaxis(t, [0, 1], [2, 0]), np.rollaxis(t, 2)
 np.permute_dims(t, (2, 0, 1))
@@ -213,6 +213,7 @@ np.copyto(x, y, where=b)
 np.putmask(x, b, y)
 np.putmask(x, b, v)
 np.fill_diagonal(x, 3.0)
+np.put(x, [0, 7, -1], [1.0, 2.0, 3.0])
 np.fill_diagonal(s, u)
 """
 """Calls that write into their first argument."""

@@ -967,6 +967,86 @@ def running_sums(np):
     return loss
 
 
+# -- order and samples --------------------------------------------------------------------------
+
+
+@program(lambda draw, n=7: (draw(n), draw.positive(n)), dict(n=1), dict(n=4), argnums=(0, 1))
+def earth_movers_distance(np):
+    def distance(x, y):
+        return np.mean(np.abs(np.sort(x) - np.sort(y)) ** 1.5)
+
+    return distance
+
+
+@program(lambda draw, n=6, m=3: (draw(n, m),), dict(n=1), dict(n=5, m=2))
+def robust_scale(np):
+    def loss(x):
+        centred = x - np.median(x, axis=0)
+        spread = np.quantile(np.abs(centred), 0.7, axis=0)
+        return np.sum(np.log(1.0 + centred**2 / (0.1 + spread**2)))
+
+    return loss
+
+
+@program(
+    lambda draw, n=9: (draw(5), 2.0 * draw.unit(n), draw(n)),
+    dict(n=1),
+    dict(n=4),
+    argnums=(0, 1),
+    order=1,
+)
+def fit_of_a_table(np):
+    def loss(table, x, y):
+        error = np.interp(x, np.array([-2.0, -0.7, 0.1, 0.9, 2.0]), table) - y
+        return np.sum(error**2) + 0.1 * np.sum(np.diff(table, 2) ** 2)
+
+    return loss
+
+
+@program(lambda draw, n=8: (draw(n), draw.positive(n)), dict(n=3), argnums=(0, 1))
+def arc_length(np):
+    def length(y, steps):
+        x = np.cumsum(steps)
+        return np.trapezoid(np.sqrt(1.0 + np.gradient(y, x) ** 2), x)
+
+    return length
+
+
+@program(lambda draw, n=8: (0.1 * draw(n),), dict(n=1), dict(n=5))
+def drawdown(np):
+    def worst(returns):
+        value = np.cumprod(1.0 + returns)
+        peak = np.maximum.accumulate(value)
+        return np.sum((1.0 - value / peak) ** 2)
+
+    return worst
+
+
+@program(lambda draw, n=9, m=3: (draw(n), draw(m)), dict(n=4), argnums=(0, 1))
+def smoothed(np):
+    def energy(signal, kernel):
+        return np.sum(np.tanh(np.convolve(signal, kernel)) ** 2)
+
+    return energy
+
+
+@program(lambda draw, n=3, d=4: (draw(n, d), draw(d, d), draw(d, d), draw(n, d)), dict(n=1))
+def bilinear_chain(np):
+    def score(x, a, b, y):
+        return np.sum(np.tanh(np.einsum("...i,ij,jk,...k->...", x, a, b, y)))
+
+    return score
+
+
+@program(lambda draw, n=5, m=3: (draw(m, n),), dict(n=4), dict(n=2, m=2))
+def decorrelated(np):
+    def loss(x):
+        c = np.cov(x)
+        return np.sum(c**2) - np.sum(np.diagonal(c) ** 2)
+
+    return loss
+
+
 # -- elementwise --------------------------------------------------------------------------------
 
 

@@ -408,6 +408,14 @@ def test_exchange_of_memory(dtype):
     assert_same_bits(tg.from_dlpack(x, device="cpu"), array)
 
 
+def test_lists_of_arrays_are_stacked_with_their_gradient():
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    made = tg.asarray([[x[0] * x[1], 3], [x[1], x[0]]], dtype=tg.float32)
+    assert_same_bits(made.detach(), np.array([[2.0, 3.0], [2.0, 1.0]], np.float32))
+    gradient = tg.grad(lambda v: tg.sum(tg.asarray([v[0] * v[1], 2.0 * v[0], 1.0])))
+    assert_same_bits(gradient(np.array([3.0, 5.0])), np.array([7.0, 3.0]))
+
+
 # -- the array object ---------------------------------------------------------------------------
 
 ATTRIBUTES = ["dtype", "device", "mT", "ndim", "shape", "size", "T"]

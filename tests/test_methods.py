@@ -154,6 +154,14 @@ def test_the_gradient_of_equal_elements_keeps_their_order():
     assert backwards == [0.0, 2.0, 1.0, 3.0]
 
 
+def test_put_writes():
+    x = tg.tensor(X)
+    expected = X.copy()
+    x.put([0, -1], [1.0, 2.0])
+    expected.put([0, -1], [1.0, 2.0])
+    assert np.array_equal(x.numpy(), expected)
+
+
 def test_descending_order_is_stable():
     ties = tg.tensor([1, 2, 1, 2])
     assert tg.argsort(ties, descending=True).tolist() == [1, 3, 0, 2]

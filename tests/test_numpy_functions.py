@@ -85,7 +85,45 @@ def test_compiled(call):
         assert_same_bits([np.asarray(x) for x in found], eager, call)
 
 
-NOT_SMOOTH = re.compile(r"np\.(histogram|nextafter|round|around|\w+\(.*float32)")
+FAMILIES = [
+    "building",
+    "calculus",
+    "convolving",
+    "counting",
+    "numbers",
+    "quantiles",
+    "sets",
+    "sorting",
+    "statistics",
+]
+
+
+def one_call_a_function() -> dict[str, str]:
+    """For each function that these families compose of ops: its first call about arrays."""
+    found: dict[str, str] = {}
+    for call in calls():
+        name = re.match(r"np\.(\w+)", call).group(1)
+        family = getattr(getattr(tg, name), "__module__", "").rpartition(".")[2]
+        if family in FAMILIES and used(call):
+            found.setdefault(name, call)
+    return found
+
+
+@pytest.mark.parametrize("call", one_call_a_function().values())
+def test_on_jax(call):
+    """Functions that are made of several ops: compiled for JAX as eager on NumPy."""
+    pytest.importorskip("jax")
+    names = used(call)
+
+    def f(operands):
+        return flat(run(call, tg, **operands))
+
+    expected = [np.asarray(x) for x in f(tensors(names))]
+    found = tg.compile(f, backend="jax")(arrays(names))
+    agree([np.asarray(x) for x in found], expected, call)
+
+
+NOT_SMOOTH = re.compile(r"np\.(histogram|nextafter|spacing|round|around|\w+\(.*float32)")
 """Calls that differences say nothing of: bins, steps, and what float32 rounds."""
 
 
@@ -145,6 +183,17 @@ def test_functions_that_write(statement):
     gradient = tg.grad(lambda x: tg.sum(f({**arrays(names), first: x})))(before)
     kept = expected[first] == before
     assert np.array_equal(gradient != 0, kept), statement
+
+
+def test_functions_that_show_or_keep_numbers(tmp_path):
+    """They get the array; where its gradient would be lost, they are refused."""
+    x = tg.tensor(OPERANDS["x"])
+    np.save(tmp_path / "x.npy", x)
+    assert_same_bits(np.load(tmp_path / "x.npy"), OPERANDS["x"])
+    assert np.array2string(x, precision=2) == np.array2string(OPERANDS["x"], precision=2)
+    assert np.shares_memory(x, x.numpy())
+    with pytest.raises(tg.errors.ConversionError, match="detach"):
+        np.save(tmp_path / "x.npy", x.requires_grad_())
 
 
 def test_numpys_names_of_arguments():

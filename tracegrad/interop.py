@@ -35,7 +35,7 @@ REDUCE = {
     "minimum": "min",
     "multiply": "prod",
 }
-ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
+ACCUMULATE = {"add": "cumsum", "maximum": "cummax", "minimum": "cummin", "multiply": "cumprod"}
 QUIET: dict[str, tuple[Any, ...]] = {
     "casting": ("same_kind", "safe", "unsafe"),
     "initial": (None,),
@@ -131,14 +131,36 @@ LOOKS: dict[str, Callable[..., Any]] = {
 """Functions that ask for type or shape only."""
 
 
+PLAIN = frozenset(
+    [
+        "array2string",
+        "array_repr",
+        "array_str",
+        "may_share_memory",
+        "save",
+        "savetxt",
+        "savez",
+        "savez_compressed",
+        "shares_memory",
+    ]
+)
+"""Functions that show or keep numbers: they get the array, unless its gradient would be lost."""
+
+
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     name = func.__name__
     module = getattr(func, "__module__", "numpy").removeprefix("numpy").lstrip(".")
     shown = f"np.{module + '.' if module else ''}{name}"
+    if not module and name in PLAIN:
+        return func(*map(_as_array, args), **{n: _as_array(x) for n, x in kwargs.items()})
     function = _counterpart(module, name)
     if function is None:
         raise _no_counterpart(shown)
     return _call(shown, function, args, _renamed(func, function, _spoken(kwargs)))
+
+
+def _as_array(x: Any) -> Any:
+    return x.__array__() if isinstance(x, Tensor) else x
 
 
 def _renamed(func: Any, function: Any, kwargs: dict[str, Any]) -> dict[str, Any]:

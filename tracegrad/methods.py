@@ -114,8 +114,9 @@ Staged.__getitem__ = indexing.getitem  # type: ignore[misc]
 NUMPY = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
     "conj", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
-    "nonzero", "partition", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted",
-    "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
+    "nonzero", "partition", "prod", "ptp", "put", "ravel", "repeat", "reshape", "round",
+    "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose",
+    "var",
 )
 """ndarray's methods: functions of the namespace under their own names."""
 

@@ -49,6 +49,7 @@ from tracegrad.ops.norms import *
 from tracegrad.ops.numbers import *
 from tracegrad.ops.padding import *
 from tracegrad.ops.products import *
+from tracegrad.ops.quantiles import *
 from tracegrad.ops.reductions import *
 from tracegrad.ops.selecting import *
 from tracegrad.ops.sets import *

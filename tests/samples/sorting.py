@@ -186,10 +186,9 @@ REFERENCES["histogram"] = lambda x, edges: np.histogram(x, edges)[0]
 def _medians(draw: Draw) -> Iterator[Sample]:
     if draw.dtype.kind != "f":
         return
-    for shape in ((5,), (4,), (4, 3), (1,), (2, 1, 3)):
+    for shape in ((5,), (4,), (4, 3), (1,)):
         for axis in (None, *range(len(shape))):
-            for keepdims in (False, True):
-                yield Sample((draw(*shape),), {"axis": axis, "keepdims": keepdims})
+            yield Sample((draw(*shape),), {"axis": axis, "keepdims": axis == 0})
     yield Sample((draw(2, 3, 4),), {"axis": (0, 2)})
     yield Sample((draw(0, 3),), {"axis": 1})
 
@@ -198,12 +197,12 @@ def _medians(draw: Draw) -> Iterator[Sample]:
 def _quantiles(draw: Draw) -> Iterator[Sample]:
     if draw.dtype.kind != "f":
         return
-    parts = np.asarray([0.0, 0.3, 0.55, 1.0], draw.dtype)[1:3]
-    for shape in ((5,), (4, 3), (1,), (2, 1, 3)):
-        for axis in (None, *range(len(shape))):
-            yield Sample((draw(*shape), np.asarray(0.3, draw.dtype)), {"axis": axis})
-            yield Sample((draw(*shape), parts), {"axis": axis, "keepdims": True})
+    part, parts = np.asarray(0.3, draw.dtype), np.asarray([0.3, 0.55], draw.dtype)
+    for shape in ((5,), (4, 3), (1,)):
+        for axis in (None, len(shape) - 1):
+            yield Sample((draw(*shape), part), {"axis": axis, "keepdims": axis is None})
+            yield Sample((draw(*shape), parts), {"axis": axis, "keepdims": axis is not None})
     for method in ("lower", "higher", "midpoint", "nearest"):
         yield Sample((draw(4, 3), parts), {"axis": 0, "method": method})
     yield Sample((draw(2, 3, 4), parts), {"axis": (0, 2)})
-    yield Sample((draw(2, 3), parts.reshape(2, 1)), {"axis": 1})
+    yield Sample((draw(2, 3), parts), {"axis": 1})

@@ -362,6 +362,16 @@ def putmask(x: Any, mask: Any, values: Any) -> None:
     x[...] = _chosen(mask, values, x)
 
 
+def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Writes `v` into the Tensor `x` at these places, which number its elements in order."""
+    if mode != "raise":
+        raise ArgumentError(f"put: mode={mode!r} is not taken: write x[i, j] = v")
+    places = as_array(ind)
+    lengths = tuple(length_of(x, i) for i in range(ndim_of(x)))
+    places = where(places < 0, places + math.prod(lengths), places)
+    x[unravel_index(places, lengths)] = v
+
+
 def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> None:
     """Writes `val` into the main diagonal of the Tensor `x`."""
     if wrap:
@@ -386,6 +396,7 @@ __all__ = [
     "ix_",
     "logspace",
     "piecewise",
+    "put",
     "putmask",
     "ravel_multi_index",
     "resize",

@@ -14,12 +14,13 @@ from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, synonyms
-from tracegrad.ops.creation import zeros_of
+from tracegrad.ops.creation import extent_like, zeros_of
 from tracegrad.ops.elementwise import (
     absolute,
     astype,
     clip,
     logical_and,
+    minimum,
     not_equal,
     remainder,
     subtract,
@@ -186,7 +187,12 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _slopes(f: Any, axis: int, h: Any, order: int) -> Any:
-    h = as_array(h)
+    h, length = as_array(h), shape_of(f)[axis]
+    if isinstance(length, int) and length <= order:
+        raise ShapeError(
+            f"gradient: axis {axis} has {length} samples: edge_order={order} needs {order + 1} at "
+            "least"
+        )
     match ndim_of(h):
         case 0:
             parts = _uniform(f, axis, h, order)
@@ -243,7 +249,7 @@ def _interp_type(sizes: Sizes, x: ArrayType, xp: ArrayType, fp: ArrayType) -> Ar
 def _interp_vjp(ct: Any, y: Any, x: Any, xp: Any, fp: Any) -> tuple[Any, Any, Any]:
     """By the two samples around each place; beyond the samples the value is the last one."""
     left = search(getitem(xp, slice(1, -1)), x, side="right")
-    right = left + 1
+    right = minimum(left + 1, extent_like(xp, shape_of(xp)[0], "int64") - 1)  # of one sample: it
     x0, x1 = getitem(xp, left), getitem(xp, right)
     f0, f1 = getitem(fp, left), getitem(fp, right)
     width = where(x1 == x0, 1.0, x1 - x0)

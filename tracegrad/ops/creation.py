@@ -471,7 +471,20 @@ def _rectangle(rows: Any, columns: Any, k: Any, dtype: Any) -> dict[str, Any]:
 
 
 def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any = None) -> Any:
-    """The data as a Tensor, sharing memory where it can (never with ``copy=True``)."""
+    """The data as a Tensor, sharing memory where it can (never with ``copy=True``).
+
+    Lists of Tensors, nested or beside numbers, are stacked, so gradients flow to them.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> tg.asarray([x[0] * x[1], 3.0]).sum().backward()
+    >>> x.grad
+    tensor([2., 1.])
+    """
+    if isinstance(data, list | tuple) and _holds_tensors(data):
+        data = _stacked(data)
     if type(data) in HANDLERS:
         if dtype is not None and dtype_name(dtype) != dtype_of(data):
             return TABLE["astype"](data, dtype=dtype_name(dtype))
@@ -482,6 +495,18 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
     from tracegrad.tensor import Tensor
 
     return _leaf(Tensor(array, copy=False), False, device)
+
+
+def _holds_tensors(data: Any) -> bool:
+    if isinstance(data, list | tuple):
+        return any(map(_holds_tensors, data))
+    return type(data) in HANDLERS
+
+
+def _stacked(data: Any) -> Any:
+    if not isinstance(data, list | tuple):
+        return data
+    return TABLE["stack"](*map(_stacked, data), axis=0)
 
 
 def astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:

@@ -28,6 +28,7 @@ from tracegrad.ops.elementwise import (
 
 gcd = binary("gcd", None, differentiable=False, domain="integer")
 lcm = binary("lcm", None, differentiable=False, domain="integer")
+spacing = unary("spacing", None, differentiable=False, domain="nonzero")
 bitwise_count = unary("bitwise_count", None, differentiable=False, domain="integer")
 
 
@@ -74,4 +75,5 @@ __all__ = [
     "lcm",
     "ldexp",
     "modf",
+    "spacing",
 ]

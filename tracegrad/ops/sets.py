@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from codegen import sizes as sz
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
@@ -26,7 +27,6 @@ from tracegrad.ops.shape import (
     moveaxis,
     one_axis,
     ravel,
-    reshape,
     reshape_to,
 )
 from tracegrad.ops.sorting import argsort_along, lexsort, sort_along
@@ -174,7 +174,8 @@ def unique(
     if axis is not None:
         axis = one_axis(axis, ndim_of(x))
         front = moveaxis(x, axis, 0)
-        rows = reshape(front, (shape_of(front)[0], -1))
+        lengths = shape_of(front)
+        rows = reshape_to(front, shape=(lengths[0], sz.mul(lengths[1:])))
         found = _Distinct(rows, equal_nan)
         values = found.values()
         shape = (shape_of(values)[0], *shape_of(front)[1:])
