@@ -20,10 +20,6 @@ from samples.sampling import (
 BATCHES = ((), (2,))
 
 
-def _h(x: np.ndarray) -> np.ndarray:
-    return np.swapaxes(x.conj(), -1, -2)
-
-
 def _of(draw: Draw, x: np.ndarray) -> np.ndarray:
     """In the dtype at hand; whole numbers are rounded."""
     if draw.dtype.kind in "biu":
@@ -31,37 +27,26 @@ def _of(draw: Draw, x: np.ndarray) -> np.ndarray:
     return x.astype(draw.dtype)
 
 
-def _orthonormal(draw: Draw, *shape: int) -> np.ndarray:
-    random = draw.random
-    x = random.normal(size=shape)
-    if draw.dtype.kind == "c":
-        x = x + 1j * random.normal(size=shape)
-    return np.linalg.qr(x)[0]
-
-
 def with_values(draw: Draw, batch: tuple[int, ...], rows: int, columns: int) -> np.ndarray:
-    """Matrices with singular values 1, 2, 3, ...; of whole numbers a diagonal and some ones."""
-    k = min(rows, columns)
+    """Matrices whose singular values are near 1, 2, 3, ... (whole numbers: apart, and not 0).
+
+    Near diagonal ones: of others LAPACK turns singular vectors round from one step to the next.
+    """
+    whole = np.eye(rows, columns) * np.arange(1.0, columns + 1)
     if draw.dtype.kind in "biu":
-        whole = (
-            np.tril(np.ones((rows, columns)))
-            + np.diag(np.arange(max(rows, columns)) * 2.0)[:rows, :columns]
-        )
-        return _of(draw, np.broadcast_to(whole, (*batch, rows, columns)))
-    u, v = _orthonormal(draw, *batch, rows, k), _orthonormal(draw, *batch, columns, k)
-    return _of(draw, u * np.arange(1.0, k + 1) @ _h(v))
+        whole = whole + np.tril(np.ones((rows, columns)), -1)
+    else:
+        whole = whole + 0.2 * draw(*batch, rows, columns)
+    return _of(draw, np.broadcast_to(whole, (*batch, rows, columns)))
 
 
 def hermitian(draw: Draw, batch: tuple[int, ...], n: int, lowest: float = -1.0) -> np.ndarray:
-    """Hermitian matrices whose eigenvalues are near `lowest`, `lowest` + 1, ...
-
-    Near diagonal ones: of others LAPACK turns eigenvectors round from one step to the next.
-    """
+    """Near diagonal Hermitian matrices whose eigenvalues are near `lowest`, `lowest` + 1, ..."""
     whole = np.broadcast_to(np.diag(lowest + np.arange(n)), (*batch, n, n))
-    if draw.dtype.kind in "biu":
-        return _of(draw, whole)
-    beside = 0.2 * draw(*batch, n, n)
-    return _of(draw, whole + (beside + _h(beside)) / 2)
+    if draw.dtype.kind not in "biu":
+        beside = 0.2 * draw(*batch, n, n)
+        whole = whole + (beside + np.swapaxes(beside.conj(), -1, -2)) / 2
+    return _of(draw, whole)
 
 
 @samples_of("cholesky")
