@@ -14,7 +14,7 @@ import pytest
 from checks import assert_close, assert_same_bits, leaves, slope, wide_jax
 
 import tracegrad as tg
-from tracegrad.errors import ArgumentError, NotDifferentiableError, ShapeError
+from tracegrad.errors import ArgumentError, NotDifferentiableError, RecompileWarning, ShapeError
 from tracegrad.tree import map_tree
 
 RANDOM = np.random.default_rng(0)
@@ -346,6 +346,34 @@ def test_singular_matrices_are_refused():
                 tg.grad(f)(SINGULAR)
     with pytest.raises(np.linalg.LinAlgError, match=r"Singular matrix\n  at .*test_linalg.py:\d+"):
         np.linalg.inv(tg.tensor(SINGULAR))
+
+
+def with_jitter(k):
+    """As people write it: more on the diagonal where the factorization fails."""
+    try:
+        factor = np.linalg.cholesky(k)
+    except np.linalg.LinAlgError:
+        factor = np.linalg.cholesky(k + 100.0 * tg.eye(len(k)))
+    return np.log(np.diagonal(factor)).sum()
+
+
+def test_an_exception_caught_is_a_path_of_its_own():
+    """Compiled before or after the first failure, the function does what it says."""
+    good, bad = SPD[:2, :2], -SPD[:2, :2]
+
+    def expected(k):
+        return np.linalg.inv(k).T / 2
+
+    gradient = tg.grad(lambda k: with_jitter(k))
+    for k, made in ((good, good), (bad, bad + 100.0 * np.eye(2)), (2.0 * good, 2.0 * good)) * 2:
+        assert_close(gradient(k), expected(made), 1e-12)
+    assert gradient.cache_info().traces == 1
+
+    gradient = tg.grad(lambda k: with_jitter(k))
+    assert_close(gradient(bad), expected(bad + 100.0 * np.eye(2)), 1e-12)
+    with pytest.warns(RecompileWarning, match="an exception in cholesky"):
+        assert_close(gradient(bad), expected(bad + 100.0 * np.eye(2)), 1e-12)
+    assert_close(gradient(good), expected(good), 1e-12)
 
 
 # -- complex matrices ---------------------------------------------------------------------------
