@@ -27,7 +27,7 @@ from tracegrad.ops.shape import expand_dims, matrix_transpose
 def computed_dtype(name: str, *types: ArrayType) -> str:
     """The dtype in which LAPACK computes: integers become float64; float16 is refused."""
     dtype, _ = promote(types)
-    if dtype == "float16":
+    if any(x.dtype == "float16" for x in types):
         raise DTypeError(f"{name}: float16 is too short for linear algebra: use float32")
     return dtype if is_inexact(dtype) else "float64"
 
