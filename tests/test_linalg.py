@@ -14,7 +14,7 @@ import pytest
 from checks import assert_close, assert_same_bits, leaves, slope, wide_jax
 
 import tracegrad as tg
-from tracegrad.errors import ArgumentError, NotDifferentiableError, ShapeError
+from tracegrad.errors import ArgumentError, NotDifferentiableError, RecompileWarning, ShapeError
 from tracegrad.tree import map_tree
 
 RANDOM = np.random.default_rng(0)
@@ -123,6 +123,8 @@ def test_numpys_functions_take_tensors(module, name, arguments):
     assert_close(found, expected, 1e-12, atol=1e-13)
     for a, b in zip(leaves(found), leaves(expected), strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype
+    ours = getattr(getattr(tg, module.__name__.partition(".")[2]), name)
+    assert_close(ours(*arguments), expected, 1e-12, atol=1e-13)
 
 
 def test_complex_eigenvalues_always():
@@ -346,6 +348,34 @@ def test_singular_matrices_are_refused():
         np.linalg.inv(tg.tensor(SINGULAR))
 
 
+def with_jitter(k):
+    """As people write it: more on the diagonal where the factorization fails."""
+    try:
+        factor = np.linalg.cholesky(k)
+    except np.linalg.LinAlgError:
+        factor = np.linalg.cholesky(k + 100.0 * tg.eye(len(k)))
+    return np.log(np.diagonal(factor)).sum()
+
+
+def test_an_exception_caught_is_a_path_of_its_own():
+    """Compiled before or after the first failure, the function does what it says."""
+    good, bad = SPD[:2, :2], -SPD[:2, :2]
+
+    def expected(k):
+        return np.linalg.inv(k).T / 2
+
+    gradient = tg.grad(lambda k: with_jitter(k))
+    for k, made in ((good, good), (bad, bad + 100.0 * np.eye(2)), (2.0 * good, 2.0 * good)) * 2:
+        assert_close(gradient(k), expected(made), 1e-12)
+    assert gradient.cache_info().traces == 1
+
+    gradient = tg.grad(lambda k: with_jitter(k))
+    assert_close(gradient(bad), expected(bad + 100.0 * np.eye(2)), 1e-12)
+    with pytest.warns(RecompileWarning, match="an exception in cholesky"):
+        assert_close(gradient(bad), expected(bad + 100.0 * np.eye(2)), 1e-12)
+    assert_close(gradient(good), expected(good), 1e-12)
+
+
 # -- complex matrices ---------------------------------------------------------------------------
 
 C = RANDOM.normal(size=(3, 3)) + 1j * RANDOM.normal(size=(3, 3)) + 3.0 * ONE
@@ -403,6 +433,24 @@ def test_triangular_solves_are_scipys(trans, lower, unit_diagonal):
     for b in (V, TALL[:3] + 1j):
         found = tg.linalg.solve_triangular(tg.tensor(C), tg.tensor(b), **how)
         assert_close(found, linalg.solve_triangular(C, b, **how), 1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 64, 65, 150])
+def test_triangular_solves_block_by_block(n):
+    a = np.random.default_rng(n).normal(size=(2, n, n)) + 2.0 * np.sqrt(n) * np.eye(n)
+    b = np.random.default_rng(n).normal(size=(2, n, 3))
+    for lower in (False, True):
+        half = np.tril if lower else np.triu
+        for unit in (False, True):
+            strict = half(a, -1 if lower else 1) / max(n, 1)
+            given = strict + 7.0 * np.eye(n) if unit else a  # the diagonal is not read
+            whole = strict + np.eye(n) if unit else half(a)
+            found = tg.linalg.solve_triangular(tg.tensor(given), b, 0, lower, unit)
+            assert_close(whole @ found.numpy(), b, 1e-10)
+            alone = tg.linalg.solve_triangular(tg.tensor(given[0]), b[0], 0, lower, unit)
+            assert_close(alone, found[0], 1e-10)
+            vector = tg.linalg.solve_triangular(tg.tensor(given[0]), b[0, :, 0], 0, lower, unit)
+            assert_close(vector, alone[:, 0], 1e-10)
 
 
 def test_triangular_solves_of_batches():
@@ -463,6 +511,45 @@ def test_vectors_that_the_matrix_does_not_determine():
 def test_errors_say_what_to_write(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+# -- source -------------------------------------------------------------------------------------
+
+
+def test_source_needs_numpy_alone():
+    """What is printed runs by itself, to the same bits."""
+
+    def f(x, y):
+        u, s, vh = np.linalg.svd(x, full_matrices=False)
+        factor = np.linalg.cholesky(x @ x.T)
+        white = tg.linalg.solve_triangular(factor, y, lower=True)
+        w, v = np.linalg.eig(x)
+        return (
+            (u * s @ vh).sum()
+            + white @ white
+            + np.linalg.det(x)
+            + np.abs(np.fft.fft(y) @ v @ w)
+            + (np.linalg.qr(x)[0] @ np.linalg.pinv(x)).sum()
+        )
+
+    compiled = tg.value_and_grad(f, argnums=(0, 1))
+    text = compiled.source(A, V)
+    assert [line for line in text.splitlines() if "import" in line] == ["import numpy as np"]
+    scope: dict[str, Any] = {}
+    exec(text, scope)
+    assert_same_bits(scope["f_value_and_grad"](A, V), compiled(A, V))
+
+
+def test_a_loop_in_source_has_a_counter_of_its_own():
+    def f(x, i):
+        solved = tg.linalg.solve_triangular(x, i)
+        return (solved * tg.linalg.solve_triangular(x, solved, lower=True) * i).sum()
+
+    gradient = tg.value_and_grad(f, argnums=(0, 1))
+    expected = slope(lambda h: f(A + h * BATCH[0], V + h))
+    _, (to_x, to_i) = gradient(A, V)
+    assert np.sum(to_x * BATCH[0]) + to_i.sum() == pytest.approx(expected, rel=1e-7)
+    assert "for i_2 in range(" in gradient.source(A, V)
 
 
 # -- JAX ----------------------------------------------------------------------------------------

@@ -80,11 +80,14 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and STATE.trace is None:
-            for run in self._entries.get(self._target(), ()):
-                result = run(args)
-                if result is not MISS:
-                    self._hits += 1
-                    return result
+            try:
+                for run in self._entries.get(self._target(), ()):
+                    result = run(args)
+                    if result is not MISS:
+                        self._hits += 1
+                        return result
+            except np.linalg.LinAlgError:
+                pass  # the function may catch it: see `_lookup`
         return self._call(args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -192,6 +195,8 @@ class Compiled:
                 if type(error) is not LookupError:
                     raise
                 left.append(Left(version, str(error)))
+            except np.linalg.LinAlgError:  # the function may catch it, or raises it with its line
+                return version, self._eager(arguments) if store else None
         return None
 
     def _make(

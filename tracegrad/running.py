@@ -87,6 +87,8 @@ def run_traced(
         again = held or environment.by_identity
         if again or id(getattr(before, "_array", before)) in watched:
             effect = effect or store.text
+    if trace.singular:  # the values of a matrix decided what was done: no guard knows them
+        effect = effect or f"the way on from an exception in {trace.singular}"
     if not effect:
         for store in stores:  # the program will write them
             store.restore()

@@ -67,6 +67,7 @@ class Trace:
         self.closed = False  # such a length was looked at
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
+        self.singular = ""  # the op that raised, which the function may have caught
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -207,7 +208,11 @@ class Trace:
             )
         arrays = [getattr(x, "_array", x) for x in operands]
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
-        result = op.kernel(concrete)(*arrays, **concrete)
+        try:
+            result = op.kernel(concrete)(*arrays, **concrete)
+        except np.linalg.LinAlgError:
+            self.singular = op.name
+            raise
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
             self._check_type(op, array, value.type)

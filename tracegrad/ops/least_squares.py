@@ -26,9 +26,9 @@ from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions import any, sum_over
 from tracegrad.ops.shape import expand_dims
 
-# What is relatively smaller counts as 0: NumPy's default, or "auto", which is max(m, n) * eps.
-
+DEFAULT = 1e-15
 AUTO = "auto"
+"""What counts as 0 beside the largest singular value; `AUTO` is ``max(m, n) * eps``."""
 
 
 def _cutoff(rcond: Any, name: str) -> Any:
@@ -45,6 +45,8 @@ def _pinv_type(sizes: Sizes, x: ArrayType, rcond: Any) -> ArrayType:
 
 
 def _pinv_text(attributes: Mapping[str, Any]) -> Spelling:
+    if attributes["rcond"] == DEFAULT:
+        return spell("np.linalg.pinv(x)")
     return spell(f"np.linalg.pinv(x, {'rtol=None' if attributes['rcond'] == AUTO else 'rcond'})")
 
 
@@ -77,7 +79,7 @@ pinv_of: OpRecord = define(
 )
 
 
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = 1e-15) -> Any:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = DEFAULT) -> Any:
     """The pseudoinverses of matrices of any shape and rank.
 
     Singular values below `rcond` (or `rtol`) times the largest count as 0; ``rtol=None`` stands for

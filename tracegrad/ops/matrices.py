@@ -18,6 +18,7 @@ from tracegrad.errors import DTypeError
 from tracegrad.ops.elementwise import absolute, conj, is_complex, logical_and, logical_or, where
 from tracegrad.ops.norms import norm_over
 from tracegrad.ops.products import diagonal_mask
+from tracegrad.ops.reductions import max
 from tracegrad.ops.shape import expand_dims, matrix_transpose
 
 # -- types --------------------------------------------------------------------------------------
@@ -26,7 +27,7 @@ from tracegrad.ops.shape import expand_dims, matrix_transpose
 def computed_dtype(name: str, *types: ArrayType) -> str:
     """The dtype in which LAPACK computes: integers become float64; float16 is refused."""
     dtype, _ = promote(types)
-    if dtype == "float16":
+    if any(x.dtype == "float16" for x in types):
         raise DTypeError(f"{name}: float16 is too short for linear algebra: use float32")
     return dtype if is_inexact(dtype) else "float64"
 
@@ -108,17 +109,12 @@ def over_gaps(part: Any, gap: Any, spectrum: Any, scale: Any, free: Any = None) 
     places that are 0 in any case.
     """
     eps = float(np.finfo(dtype_of(gap)).eps)
-    near = absolute(gap) <= 64 * eps * _length(spectrum, ndim_of(spectrum) - 1, ndim_of(gap))
-    settled = absolute(part) <= eps**0.5 * _length(scale, ndim_of(scale) - 2, ndim_of(gap))
+    alone = ndim_of(gap) == 2  # one matrix: numbers instead of arrays of one number each
+    largest = max(absolute(spectrum), None if alone else -1, keepdims=not alone, initial=0.0)
+    largest = largest if alone else expand_dims(largest, -1)
+    axes = None if alone else (ndim_of(scale) - 2, ndim_of(scale) - 1)
+    near = absolute(gap) <= 64 * eps * largest
+    settled = absolute(part) <= eps**0.5 * norm_over(scale, axis=axes, keepdims=not alone)
     if free is not None:
         settled = logical_or(settled, free)
     return part / where(logical_and(near, settled), float("inf"), where(near, 0.0, gap))
-
-
-def _length(x: Any, first: int, ndim: int) -> Any:
-    """The norm over all axes from the first on, as numbers for arrays of so many axes."""
-    if first == 0:
-        return norm_over(x, axis=None, keepdims=False)
-    axes = tuple(range(first, ndim_of(x)))
-    found = norm_over(x, axis=axes[0] if len(axes) == 1 else axes, keepdims=True)
-    return found if ndim_of(found) == ndim else expand_dims(found, -1)

@@ -14,9 +14,10 @@ from typing import Any
 from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, ShapeError, broadcast, shape_text
-from tracegrad.dispatch import HANDLERS, apply_in, ndim_of, shape_of
+from codegen.types import ArrayType, ShapeError, broadcast, promote, shape_text
+from tracegrad.dispatch import HANDLERS, apply_in, ndim_of, shape_of, type_of
 from tracegrad.errors import ArgumentError
+from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.linear import lower_triangle, matmul, upper_triangle
 from tracegrad.ops.matrices import adjoint, computed_dtype, square_axes
@@ -138,14 +139,14 @@ def _triangular_text(attributes: Mapping[str, Any]) -> Spelling:
     )
     left = f"b[{dots}{rows}{last}] - a[{dots}{rows}, {known}] @ out[{dots}{known}{last}]"
     return spell(
-        "out = np.empty(b.shape, np.result_type(a, b, 1.0))\n"
+        "out = np.empty(b.shape, dtype=dtype)\n"
         f"for i in range({blocks}):\n"
         f"    out[{dots}{rows}{last}] = np.linalg.solve({block}, {left})"
     )
 
 
 def _triangular_vjp(
-    ct: Any, y: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool, batch: bool
+    ct: Any, y: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool, **_: Any
 ) -> tuple[Any, Any]:
     """As of `solve`; what is not read of `a` gets 0."""
     ct_b = triangular(matrix_transpose(a), ct, not lower, unit_diagonal)
@@ -161,15 +162,16 @@ triangular_solve: OpRecord = define(
     operands="a b",
     infer=_solved_type("solve_triangular"),
     vjp=_triangular_vjp,
-    attributes={"lower": False, "unit_diagonal": False, "batch": False},
+    attributes={"lower": False, "unit_diagonal": False, "batch": False, "dtype": "float64"},
     domain="invertible",
     doc="x with a @ x = b, of a one triangle; b is a vector for one matrix, else has its batch.",
 )
 
 
 def triangular(a: Any, b: Any, lower: bool, unit_diagonal: bool = False) -> Any:
-    """The record, which is written in another way for batches."""
-    how = {"lower": lower, "unit_diagonal": unit_diagonal, "batch": ndim_of(a) > 2}
+    """The record, which is written in another way for batches and other dtypes."""
+    dtype = promote((type_of(a), type_of(b)))[0]
+    how = {"lower": lower, "unit_diagonal": unit_diagonal, "batch": ndim_of(a) > 2, "dtype": dtype}
     return triangular_solve(a, b, **how)
 
 
@@ -192,7 +194,7 @@ def solve_triangular(
     """
     if trans not in TRANS:
         raise ArgumentError(f'solve_triangular: trans={trans!r} is none of 0, 1, 2, "N", "T", "C"')
-    a, b = as_array(a), as_array(b)
+    a, b = as_inexact(a), as_inexact(b)
     if TRANS[trans]:
         a, lower = adjoint(a) if TRANS[trans] == 2 else matrix_transpose(a), not lower
     how = (bool(lower), bool(unit_diagonal))
