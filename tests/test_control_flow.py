@@ -516,13 +516,32 @@ def test_an_exception_in_a_trace_leaves_the_function_usable(transform, bad, firs
 def test_a_path_without_a_gradient_is_refused_on_every_call():
     """Where no number is positive the product is Python's 1: no gradient, and no zeros either."""
     f = tg.value_and_grad(product_of_positive)
-    for numbers in ([1.0, 2.0], [-1.0, -2.0], [1.0, -2.0], [-1.0, -1.0], [3.0, 2.0]):
+    for numbers in ([1.0, 2.0], [-1.0, -2.0], [1.0, -2.0], [-1.0, -1.0], [3.0, 2.0]) * 3:
         x = np.array(numbers)
         if x.max() > 0:
             assert_same_bits(split(f(x)), run_eagerly(product_of_positive, (x,)))
         else:
-            with pytest.raises(NonScalarError, match="product_of_positive returns int"):
+            with pytest.raises(NonScalarError, match="returns int; its gradient needs one"):
                 f(x)
+
+
+def test_what_has_no_gradient_is_refused_in_every_tier():
+    """Alone, inside another trace, and where the function runs eagerly."""
+
+    def loss(x):
+        return np.sum(x) if x[0] > 0 else {0: 1, -1: x * x, -2: np.sum(x) > 0}[int(x[0])]
+
+    def outer(x):
+        return np.sum(tg.grad(loss)(x))
+
+    for f in (tg.value_and_grad(loss), tg.grad(outer)):
+        for first in (1.0, 0.0, -1.0, -2.0, 2.0) * 2:
+            x = np.array([first, 1.0])
+            if first > 0:
+                f(x)
+            else:
+                with pytest.raises(NonScalarError, match="gradient needs"):
+                    f(x)
 
 
 def test_the_exception_is_that_of_this_call():
