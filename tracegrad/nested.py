@@ -13,7 +13,7 @@ import numpy as np
 
 from tracegrad.autograd import engine
 from tracegrad.autograd.tape import LEAF
-from tracegrad.errors import ArgumentError, NonScalarError
+from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
 from tracegrad.signature import Arguments
@@ -60,7 +60,6 @@ def derivative_on_tensors(
     try:
         returned = call(values)
         main, aux = returned if transform.has_aux else (returned, None)
-        _check_number(main)
         cts = []
         if isinstance(main, Tensor) and main.requires_grad:
             found = engine.gradients(
@@ -78,22 +77,6 @@ def derivative_on_tensors(
     if transform.kind == "grad":
         return (gradient, aux) if transform.has_aux else gradient
     return ((main, aux) if transform.has_aux else main), gradient
-
-
-def _check_number(main: Any) -> None:
-    """Raises for a value that has no gradient, as compiled calls do: zeros would hide a mistake."""
-    if not isinstance(main, Tensor | np.ndarray | np.generic | float):
-        shown = type(main).__name__
-    elif np.ndim(getattr(main, "_array", main)):
-        shown = f"an array of shape {np.shape(getattr(main, '_array', main))}"
-    elif not isinstance(main, float) and main.dtype.kind not in "fc":
-        shown = str(main.dtype)
-    else:
-        return
-    raise NonScalarError(
-        f"the function returns {shown}; its gradient needs one floating-point number, an array "
-        "without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
-    )
 
 
 def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
