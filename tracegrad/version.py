@@ -302,8 +302,8 @@ def make_version(
             read_again,
             environment.fingerprints(
                 holders,
-                _computed(forward, environment)
-                or bool(environment.reads_arrays(arguments.parameters, arguments.values)),
+                bool(environment.reads_arrays(arguments.parameters, arguments.values))
+                or _computed(forward, environment),
             ),
         ),
         effect=next(filter(None, effects), ""),
