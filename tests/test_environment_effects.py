@@ -897,7 +897,7 @@ def test_parameters_that_are_rebound_are_not_traced_again():
     network.table["t"] = tg.tensor([1.0, 2.0, 3.0])
 
     def f(x):
-        return network.looks(x) * network.table["t"] + network.layers[0](x)
+        return network.items(x) * network.table["t"] + network.forward(x)
 
     compiled = tg.compile(f)
     for i in range(4):
