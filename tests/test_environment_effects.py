@@ -620,6 +620,7 @@ class Sized:
 def readers(w: Any) -> dict[str, Callable[[Any], Any]]:
     """Functions of x and of what they find in w, by NumPy and Python alone."""
     ws, table, sized = [w, w], {"w": w, 1: 2.0, 2: 3.0}, Sized(w)
+    get, w_sum, w_item = table.get, w.sum, w.item
     row, window = (w, (w, 1.0)), collections.deque([w])
 
     def augmented(x):
@@ -727,6 +728,9 @@ def readers(w: Any) -> dict[str, Callable[[Any], Any]]:
         lambda x: x if 0.0 in sized else -x,
         lambda x: sized(x),
         lambda x: x if sized.positive else -x,
+        lambda x: x if get("w")[1] > 0 else -x,
+        lambda x: x if w_sum() > 0 else -x,
+        lambda x: x * w_item(1),
         lambda x: x * Sized.sign(w),
         lambda x: x * sized.sign(w, default=2.0),
         lambda x: x * Sized.over(w, 1, 2, k=0.5),

@@ -14,13 +14,13 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from tracegrad.environment import kinds as k
-from tracegrad.environment.kinds import ANY, NONE, A, C, Doubt, K, Kinds, L, O, T, V, union
+from tracegrad.environment.kinds import ANY, NONE, A, C, Doubt, K, Kinds, L, M, O, T, V, union
 from tracegrad.environment.machine import run
 from tracegrad.tensor import Tensor
 
@@ -339,7 +339,16 @@ class Analysis:
             first = [self.constant(value) for value in function.args]
             later = {name: self.constant(value) for name, value in function.keywords.items()}
             return self.known(function.func, [*first, *args], {**later, **named}, where)
-        root = (getattr(function, "__module__", None) or "numpy").partition(".")[0]
+        owner = getattr(function, "__self__", None)
+        if isinstance(function, BuiltinFunctionType) and not isinstance(owner, ModuleType | None):
+            bound = k.kinds_of(owner)
+            if not plain(bound) <= C | T | K | L | M:
+                raise Doubt(f"a call of {function.__name__} {where}")
+            parts = (self.method(of, function.__name__, args, named, where) for of in bound)
+            return union(parts)
+        root = (getattr(function, "__module__", None) or "").partition(".")[0]
+        if isinstance(function, np.ufunc):
+            root = "numpy"
         if root in ("numpy", "tracegrad"):
             return self.numeric(function, args, named, where)
         if root == "builtins" and getattr(function, "__name__", "") in BUILTINS:
@@ -353,7 +362,7 @@ class Analysis:
             if instance == O:
                 return self.call(instance, args, named, where)
         everything = union(map(plain, (*args, *named.values())))
-        if everything <= C | T | K and "math" in root + getattr(function, "__module__", ""):
+        if everything <= C | T | K and root in ("math", "cmath"):
             return C
         raise Doubt(f"a call of {getattr(function, '__name__', 'something')} {where}")
 
