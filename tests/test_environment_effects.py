@@ -620,6 +620,7 @@ class Sized:
 def readers(w: Any) -> dict[str, Callable[[Any], Any]]:
     """Functions of x and of what they find in w, by NumPy and Python alone."""
     ws, table, sized = [w, w], {"w": w, 1: 2.0, 2: 3.0}, Sized(w)
+    get, w_sum, w_item = table.get, w.sum, w.item
     row, window = (w, (w, 1.0)), collections.deque([w])
 
     def augmented(x):
@@ -727,6 +728,9 @@ def readers(w: Any) -> dict[str, Callable[[Any], Any]]:
         lambda x: x if 0.0 in sized else -x,
         lambda x: sized(x),
         lambda x: x if sized.positive else -x,
+        lambda x: x if get("w")[1] > 0 else -x,
+        lambda x: x if w_sum() > 0 else -x,
+        lambda x: x * w_item(1),
         lambda x: x * Sized.sign(w),
         lambda x: x * sized.sign(w, default=2.0),
         lambda x: x * Sized.over(w, 1, 2, k=0.5),
@@ -866,3 +870,43 @@ def test_arrays_that_take_a_detour(make):
     check = agrees(make(w))
     w[1] = -1.0
     check()
+
+
+def test_what_python_sees_of_a_tensor():
+    """Shapes, flags and texts of Tensors from outside, which no operation records."""
+    t = tg.tensor([2.0])
+    checks = [
+        agrees(lambda x: x * np.sum(t) * t.shape[0]),
+        agrees(lambda x: x * np.sum(t) * len(t)),
+        agrees(lambda x: x * np.sum(t) * sum(1 for _ in t)),
+        agrees(lambda x: x * np.sum(t) * np.size(t)),
+        agrees(lambda x: x * max(t)),
+        agrees(lambda x: x * sorted(t)[0]),
+        agrees(lambda x: x * np.sum(t) * len(str(t))),
+        agrees(lambda x: x * np.sum(t) * len(f"{t}")),
+        agrees(lambda x: x * np.sum(t) if t.requires_grad else x - np.sum(t)),
+    ]
+    for value in ([4.0, 3.0, 1.0], [0.0, 3.0, 1.25], [5.0], [2.0, 2.0]):
+        t = tg.tensor(value)
+        for check in checks:
+            check()
+    t.requires_grad_()
+    with tg.no_grad():
+        for check in checks:
+            check()
+
+
+def test_parameters_that_are_rebound_are_not_traced_again():
+    network = Network()
+    network.table["t"] = tg.tensor([1.0, 2.0, 3.0])
+
+    def f(x):
+        return network.items(x) * network.table["t"] + network.forward(x)
+
+    compiled = tg.compile(f)
+    for i in range(4):
+        network.layers[0].w = network.layers[0].w * 0.5
+        network.table["t"] = network.table["t"] * 0.5
+        network.table["w"] = network.table["w"] * 1.01
+        assert_same_bits(compiled(X), np.asarray(f(X)), str(i))
+    assert compiled.cache_info().traces == 1

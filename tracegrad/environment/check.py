@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from operator import is_
 from typing import Any
 
@@ -16,20 +17,30 @@ SMALL = 1 << 16  # bytes up to which a copy as bytes is the quickest to compare
 
 
 def check(
-    guards: Sequence[Guard], places: Sequence[Guard], arrays: Iterable[np.ndarray]
+    guards: Sequence[Guard],
+    places: Sequence[Guard],
+    arrays: Iterable[Any],
+    tensors: Sequence[Tensor] | None = None,
 ) -> Callable[[], bool]:
     """The function; `guards` hold what they held, `places` an array or Tensor, whichever it is.
 
-    The contents of `arrays` are compared as well. Identity is compared first; where that differs,
-    type and value are, and the new identity is remembered.
+    The contents of `arrays` are compared as well and, unless `tensors` is None, the shapes of these
+    and of the Tensors in places. Identity is compared first; where that differs, type and value
+    are, and the new identity is remembered.
     """
+    shapes: list[tuple[Any, Any]] = []
+    if tensors is not None:
+        held = [place for place in places if isinstance(place.value, Tensor)]
+        shapes = [(place.now, shown(place.value)) for place in held]
+        shapes += [(partial(_itself, tensor), shown(tensor)) for tensor in tensors]
     known = [(array, remembered(getattr(array, "_array", array))) for array in arrays]
     names: dict[str, Any] = {
         "MISSING": MISSING,
         "Tensor": Tensor,
-        "again": again(guards, places, known),
+        "again": again(guards, places, known, shapes),
         "is_": is_,
         "ndarray": np.ndarray,
+        "shown": shown,
         "state_of": state_of,
         "unwritten": unwritten,
     }
@@ -37,6 +48,8 @@ def check(
     for i, (names[f"array{i}"], names[f"known{i}"]) in enumerate(known):
         inner = "._array" if isinstance(names[f"array{i}"], Tensor) else ""
         conditions.append(f"unwritten(array{i}{inner}, known{i})")
+    for i, (names[f"tensor{i}"], names[f"shown{i}"]) in enumerate(shapes):
+        conditions.append(f"shown(tensor{i}()) == shown{i}")
     if not conditions:
         return lambda: True
     body = "\n            and ".join(conditions)
@@ -76,7 +89,10 @@ def conditions_of(
 
 
 def again(
-    guards: Sequence[Guard], places: Sequence[Guard], arrays: Sequence[tuple[Any, Any]]
+    guards: Sequence[Guard],
+    places: Sequence[Guard],
+    arrays: Sequence[tuple[Any, Any]],
+    shapes: Sequence[tuple[Any, Any]],
 ) -> Callable[[Any], bool]:
     """The slow comparison, by type and value; it renews the identities that the quick one knows."""
 
@@ -88,6 +104,8 @@ def again(
             return False
         if not all(unwritten(getattr(a, "_array", a), known) for a, known in arrays):
             return False
+        if not all(shown(tensor()) == before for tensor, before in shapes):
+            return False
         names = quick.__code__.co_varnames
         bound = dict(zip(names, quick.__defaults__, strict=True))
         bound.update({f"value{i}": value for i, value in enumerate(now)})
@@ -95,6 +113,17 @@ def again(
         return True
 
     return compare
+
+
+def shown(tensor: Any) -> tuple[Any, ...]:
+    """What Python sees of a Tensor without a look at its numbers."""
+    if type(tensor) is not Tensor:
+        return (type(tensor),)
+    return tensor._array.shape, tensor.requires_grad, tensor.is_leaf, tensor.device
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
 
 
 def remembered(array: Any) -> tuple[Any, ...]:

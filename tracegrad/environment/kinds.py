@@ -3,6 +3,7 @@
 An analysis of code (`reading.py`) computes with such sets in place of values. One letter is a kind:
 
     T  a Tensor of the trace: every use of it is recorded
+    K  a Tensor from outside: operations are recorded, its shape and bare array are not
     C  plain and known: numbers, strings, None, shapes; what is computed from these is as well
     A  an array from outside: NumPy reads it without anybody's seeing
     M  a dict or set      L  a list, tuple or iterator      O  an object of a plain class
@@ -44,8 +45,8 @@ Atom = Any
 Kinds = frozenset[Any]
 
 NONE: Kinds = frozenset()
-T, C, A, M, L, O, V = (frozenset(letter) for letter in "TCAMLOV")
-ANY: Kinds = frozenset("TCAMLOV")
+T, K, C, A, M, L, O, V = (frozenset(letter) for letter in "TKCAMLOV")
+ANY: Kinds = frozenset("TKCAMLOV")
 SLICE: Kinds = frozenset({"slice"})  # plain, but it takes a container's part and no element
 
 OPERATORS = frozenset(
@@ -62,6 +63,7 @@ OPERATORS = frozenset(
 """Special methods with which an object decides what an operator gives."""
 
 PLAIN_OF_TENSOR = frozenset({"shape", "ndim", "dtype", "size", "device", "requires_grad"})
+GUARDED_OF_TENSOR = frozenset({"ndim", "dtype"})
 TENSOR_OF_TENSOR = frozenset({"T", "mT", "real", "imag"})
 PLAIN_FROM_TENSOR = frozenset({"item", "tolist", "dim", "__len__"})
 
@@ -100,7 +102,7 @@ def kinds_of(value: Any) -> Kinds:
     if value is MISSING:
         return NONE
     if isinstance(value, Tensor):
-        return T
+        return K
     if type(value) in PLAIN or isinstance(value, np.generic | np.dtype | enum.Enum):
         return C if not isinstance(value, enum.Enum) or isinstance(value, int | str) else O
     if isinstance(value, slice):

@@ -221,7 +221,7 @@ class _Machine:
         stack.append(self.analysis.comparison(a, b, self.where))
 
     def do_IS_OP(self, stack: list[Kinds], i: Any) -> None:
-        objects = frozenset("TAV")
+        objects = frozenset("TKAV")
         self.analysis.identities |= bool(stack[-1] & objects and stack[-2] & objects)
         del stack[-2:]
         stack.append(C)
@@ -301,7 +301,7 @@ class _Machine:
         if i.opname == "FORMAT_VALUE" and i.arg & 4:
             stack.pop()
         found = stack.pop()
-        if not found <= C | {"T"}:
+        if "K" in found or not found <= C | {"T"}:
             raise Doubt(f"text is made of something {self.where}")
         stack.append(C)
 

@@ -20,6 +20,7 @@ BY_NAME = frozenset({
 """With these, code reads attributes whose names it does not spell."""
 
 
+_TEXTS = frozenset({"str", "repr", "format", "ascii", "__repr__", "__str__"})
 _IDENTITIES = frozenset({"id", "is_", "is_not"})
 
 
@@ -33,6 +34,7 @@ class Names:
     modules: frozenset[tuple[str, int]]  # imported names with their level, 0 for absolute
     by_name: bool  # it may read attributes that it does not name
     identities: bool  # it may ask whether two objects are one
+    texts: bool  # it may turn what it has into text
     members: frozenset[tuple[str, str]]  # a global and the attribute that is read of it there
 
 
@@ -43,7 +45,7 @@ def read_names(code: CodeType) -> Names:
     attributes: set[str] = set()
     stored: set[str] = set()
     modules: set[tuple[str, int]] = set()
-    by_name = identities = False
+    by_name = identities = texts = False
     members: set[tuple[str, str]] = set()
     before: Any = None
     level: Any = 0
@@ -67,6 +69,8 @@ def read_names(code: CodeType) -> Names:
             case "MATCH_CLASS":  # case Point(a=..., b=...): the names are a constant
                 attributes.update(constant if isinstance(constant, tuple) else ())
                 by_name |= instruction.arg != 0  # Point(a, b): names of __match_args__
+            case "FORMAT_VALUE" | "FORMAT_SIMPLE" | "FORMAT_WITH_SPEC":
+                texts = True
             case "IS_OP":
                 single = before is not None and before.opname == "LOAD_CONST"
                 identities |= not single  # `is None` is a question of type
@@ -79,6 +83,7 @@ def read_names(code: CodeType) -> Names:
         frozenset(modules),
         by_name,
         identities or not _IDENTITIES.isdisjoint(scopes | attributes),
+        texts or not _TEXTS.isdisjoint(scopes | attributes),
         frozenset(members),
     )
 

@@ -14,17 +14,20 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from tracegrad.environment import kinds as k
-from tracegrad.environment.kinds import ANY, NONE, A, C, Doubt, Kinds, L, O, T, V, union
+from tracegrad.environment.kinds import ANY, NONE, A, C, Doubt, K, Kinds, L, M, O, T, V, union
 from tracegrad.environment.machine import run
+from tracegrad.tensor import Tensor
 
-LETTERS = frozenset("TCAMLOV")
-RAW = frozenset({"numpy", "data", "grad", "_array", "__array__", "__array_interface__", "ctypes"})
+LETTERS = frozenset("TKCAMLOV")
+RAW = frozenset({"numpy", "data", "grad", "tolist", "_array", "__array__", "__array_interface__"})
+BARE = frozenset({"array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"})
+"""With these names, code takes the array out of a Tensor."""
 OF_CONTAINERS = frozenset({
     "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "get",
     "setdefault", "update", "add", "discard", "clear", "reverse",
@@ -49,6 +52,7 @@ class Analysis:
         self.scopes: dict[CodeType, list[dict[str, Any]]] = environment.scopes
         self.active: set[CodeType] = set()
         self.identities = False  # two arrays or Tensors may be compared by identity
+        self.lengths = False  # the shape of a Tensor from outside may be read
         self.grown = True
         for guard in environment.guards.values():
             found = k.kinds_of(guard.value)
@@ -147,7 +151,7 @@ class Analysis:
 
     def argument(self, value: Any) -> Kinds:
         """The kind of an argument: arrays and floats are traced."""
-        if isinstance(value, np.ndarray | np.generic | float | complex):
+        if isinstance(value, np.ndarray | np.generic | float | complex | Tensor):
             return T
         if type(value) is int:
             return T | C
@@ -166,12 +170,12 @@ class Analysis:
     def operator(self, a: Kinds, b: Kinds, where: str) -> Kinds:
         """A binary operator or comparison."""
         found: set[Any] = set()
-        if "T" in plain(a) | plain(b):
+        if plain(a | b) & {"T", "K"}:
             self.refuse(self.contents(a | b), "an operand in a list", where)
         for x in plain(a):
             for y in plain(b):
                 pair = {x, y}
-                if "T" in pair:
+                if pair & {"T", "K"}:
                     found.add("V" if "V" in pair else "T")
                 elif not pair.isdisjoint(READING):
                     raise Doubt(f"an operator on an array {where}")
@@ -184,7 +188,7 @@ class Analysis:
         return frozenset(found)
 
     def comparison(self, a: Kinds, b: Kinds, where: str) -> Kinds:
-        if plain(a) == T or plain(b) == T:
+        if plain(a) in (T, K) or plain(b) in (T, K):
             return self.operator(a, b, where)
         if plain(a) & plain(b) & {"L", "M"}:
             self.refuse(self.contents(a | b), "comparing containers of arrays", where)
@@ -207,14 +211,16 @@ class Analysis:
         self.refuse(a, "iterating over an array", where)
         if "O" in a and ("__iter__" in self.attributes or "__getitem__" in self.attributes):
             raise Doubt(f"an object is iterated over {where}")
+        self.lengths |= "K" in a
         found = self.contents(frozenset(x for x in a if "M" not in x[:2])) | (a & {"T", "C"})
+        found |= T if "K" in a else NONE
         return found | C if "M" in plain(a) else found  # keys are hashable, and so no arrays
 
     def subscript(self, a: Kinds, index: Kinds, where: str) -> Kinds:
         found = NONE
         for x in a:
             match x:
-                case "T":
+                case "T" | "K":
                     self.refuse(index - A, "an index", where)
                     lists = frozenset(atom for atom in index if not _is_tuple(atom))
                     self.refuse(self.contents(lists), "an index", where)
@@ -244,9 +250,14 @@ class Analysis:
                     found |= C
                 case "T" if name in k.TENSOR_OF_TENSOR:
                     found |= T
-                case "T" if name in RAW:
+                case "K" if name in RAW:
                     raise Doubt(f".{name} of a Tensor {where}")
-                case "T" | "M" | "C":
+                case "K" if name in k.PLAIN_OF_TENSOR:
+                    self.lengths |= name not in k.GUARDED_OF_TENSOR
+                    found |= C
+                case "K" if name in k.TENSOR_OF_TENSOR:
+                    found |= T
+                case "T" | "K" | "M" | "C":
                     found |= frozenset({("method", x, name)})
                 case ("box", "L", k.Same(value=box)) if name in getattr(box, "_fields", ()):
                     found |= k.kinds_of(getattr(box, name))
@@ -328,7 +339,16 @@ class Analysis:
             first = [self.constant(value) for value in function.args]
             later = {name: self.constant(value) for name, value in function.keywords.items()}
             return self.known(function.func, [*first, *args], {**later, **named}, where)
-        root = (getattr(function, "__module__", None) or "numpy").partition(".")[0]
+        owner = getattr(function, "__self__", None)
+        if isinstance(function, BuiltinFunctionType) and not isinstance(owner, ModuleType | None):
+            bound = k.kinds_of(owner)
+            if not plain(bound) <= C | T | K | L | M:
+                raise Doubt(f"a call of {function.__name__} {where}")
+            parts = (self.method(of, function.__name__, args, named, where) for of in bound)
+            return union(parts)
+        root = (getattr(function, "__module__", None) or "").partition(".")[0]
+        if isinstance(function, np.ufunc):
+            root = "numpy"
         if root in ("numpy", "tracegrad"):
             return self.numeric(function, args, named, where)
         if root == "builtins" and getattr(function, "__name__", "") in BUILTINS:
@@ -342,7 +362,7 @@ class Analysis:
             if instance == O:
                 return self.call(instance, args, named, where)
         everything = union(map(plain, (*args, *named.values())))
-        if everything <= C | T and "math" in root + getattr(function, "__module__", ""):
+        if everything <= C | T | K and root in ("math", "cmath"):
             return C
         raise Doubt(f"a call of {getattr(function, '__name__', 'something')} {where}")
 
@@ -374,7 +394,8 @@ class Analysis:
         """A method of a Tensor, a string or number, a dict, a list."""
         given = union((*args, *named.values()))
         match of:
-            case "T":
+            case "T" | "K":
+                self.lengths |= of == "K"
                 if name in k.PLAIN_FROM_TENSOR:
                     return C
                 return self.with_tensor(name, [T, *args], named, where)
@@ -407,10 +428,14 @@ class Analysis:
         if self.contents(given) - given or any(atom[0] in FUNCTIONS for atom in given):
             raise Doubt(f"a function is passed on {where}")
         name = getattr(function, "__name__", "")
-        if T in args:
+        if name in BARE and "K" in given:
+            raise Doubt(f"{name} of a Tensor {where}")
+        if T in args or K in args:
+            self.lengths |= "K" in given
             return self.with_tensor(name, args, named, where, isinstance(function, np.ufunc))
         self.refuse(given, f"{name} of an array", where)
-        found = (T | C) if "T" in given else C
+        self.lengths |= "K" in given
+        found = (T | C) if given & {"T", "K"} else C
         return found if name in k.TO_TENSOR | k.CREATION else found | self.container("L", found)
 
     def with_tensor(
@@ -511,9 +536,9 @@ def _known(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
 def _scalar(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
     """float, int, abs, ...: a look at a Tensor, or plain."""
     found = union(map(plain, args))
-    if not found <= T | C:
+    if not found <= T | K | C:
         raise Doubt(f"a number is made of something {where}")
-    return found
+    return found - K | (T if "K" in found else NONE)
 
 
 def _plain_number(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
@@ -521,8 +546,15 @@ def _plain_number(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kind
     return C
 
 
+def _text(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
+    if not union(map(plain, args)) <= T | C:
+        raise Doubt(f"text is made of something {where}")
+    return C
+
+
 def _length(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
     analysis.refuse(union(args), "the length of an array", where)
+    analysis.lengths |= "K" in union(args)
     if "O" in union(args):
         analysis.call(analysis.attributes.get("__len__", NONE), [O], {}, where)
     return C
@@ -554,8 +586,8 @@ def _next(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
 def _reduced(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
     """sum, max, min, any, all: of what is iterated over, or of the arguments."""
     found = union(args)
-    items = plain((found & {"T", "C"}) | analysis.iterate(found, where))
-    if not items <= T | C:
+    items = plain((found & {"T", "K", "C"}) | analysis.iterate(found, where))
+    if not items <= T | K | C:
         raise Doubt(f"numbers are combined {where}")
     return items | C
 
@@ -584,19 +616,19 @@ def _self(analysis: Analysis, args: Sequence[Kinds], where: str) -> Kinds:
 
 def why(
     environment: Any, function: Any, parameters: Sequence[str], values: Sequence[Any]
-) -> tuple[str, bool]:
+) -> tuple[str, bool, bool]:
     """Where the code within reach may read an array by itself, "" for nowhere.
 
-    And whether it may compare arrays or Tensors by identity.
+    And whether it may compare arrays or Tensors by identity, or read the shapes of Tensors.
     """
     analysis = Analysis(environment)
     try:
         analysis.run(function, parameters, values)
     except Doubt as doubt:
-        return str(doubt), True
+        return str(doubt), True, True
     except (AttributeError, IndexError, TypeError, ValueError) as error:  # another Python's code
-        return f"code that is not understood: {error}", True
-    return "", analysis.identities
+        return f"code that is not understood: {error}", True, True
+    return "", analysis.identities, analysis.lengths
 
 
 BUILTINS: dict[str, Any] = {
@@ -604,7 +636,7 @@ BUILTINS: dict[str, Any] = {
     "id": _identity,
     **dict.fromkeys(("abs", "round", "pow"), _scalar),
     **dict.fromkeys(
-        ("float", "complex", "range", "int", "bool", "str", "divmod", "hash", "ord"),
+        ("float", "complex", "range", "int", "bool", "divmod", "hash", "ord"),
         _plain_number,
     ),
     **dict.fromkeys(("list", "tuple", "set", "frozenset", "reversed", "iter"), _container),
@@ -616,6 +648,7 @@ BUILTINS: dict[str, Any] = {
     "map": _mapped,
     "next": _next,
     "slice": _slice,
+    "str": _text,
     "sorted": _ordered,
     "super": _self,
     "zip": _pairs,

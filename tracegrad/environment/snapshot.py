@@ -68,7 +68,7 @@ from tracegrad.environment.facts import (
     same,
 )
 from tracegrad.environment.names import cells_read, constants, nested, read_names
-from tracegrad.environment.reading import RAW, why
+from tracegrad.environment.reading import BARE, RAW, why
 from tracegrad.environment.stores import Store, store_of, stores_of
 from tracegrad.tensor import Tensor
 
@@ -103,8 +103,10 @@ class Environment:
         self.stored: set[str] = set()
         self.effects: list[str] = []
         self.function = function
-        self._by_name = self._makes = self._super = self._identities = False
+        self._by_name = self._makes = self._super = self._identities = self._texts = False
         self.by_identity = False  # code may ask whether two arrays are one: `self.a is self.b`
+        self.by_length = False  # ... or for the shape of a Tensor
+        self.by_content = False  # ... or for the array in a Tensor
         self._scopes: dict[type, Any] = {}  # the names of classes
         self._classes: dict[int, type] = {}  # and the classes of such names, by their id
         self._numbers: dict[bool, set[str]] | None = None
@@ -275,6 +277,7 @@ class Environment:
         self.names |= read.attributes
         self._by_name |= read.by_name
         self._identities |= read.identities
+        self._texts |= read.texts
         for name, member in read.members:
             if scope.get(name) is np and member in outside.FILES:
                 self.effects.append(f"{name}.{member}()")
@@ -444,13 +447,12 @@ class Environment:
 
         `values` are the arguments of the traced call, by the names of the parameters.
         """
-        arrays = [value for value, _ in self._contents()]
-        if not arrays or (
-            not self._identities and not any(map(is_array, arrays)) and not _raw(self.names)
-        ):
+        if not self._contents():
             return ""
-        reading, identities = why(self, self.function, parameters, values)
+        reading, identities, self.by_length = why(self, self.function, parameters, values)
         self.by_identity = self._identities and identities
+        bare = self._texts or not (RAW | BARE).isdisjoint(self.names)
+        self.by_content = bool(reading) and bare
         return reading
 
     def fingerprints(self, captured: Iterable[Any], computed: bool) -> list[np.ndarray]:
@@ -465,7 +467,7 @@ class Environment:
         return [
             value
             for value, _ in self._contents()
-            if computed or (id(value) not in seen and is_array(value))
+            if (computed or id(value) not in seen if is_array(value) else self.by_content)
         ]
 
     def explains(self, number: Any, weak: bool) -> bool:
@@ -508,17 +510,15 @@ class Environment:
         arrays, places = list(arrays), [] if self.by_identity else list(but)
         read = set(map(id, arrays))
         guards = without(self.guards.values(), [*places, *stored], read)
-        return check(guards, [place for place in places if id(place.value) not in read], arrays)
+        places = [place for place in places if id(place.value) not in read]
+        shown = {id(place.value) for place in places}
+        tensors = [v for v, _ in self._contents() if isinstance(v, Tensor) and id(v) not in shown]
+        return check(guards, places, arrays, tensors if self.by_length else None)
 
 
 # -- what is whose ------------------------------------------------------------------------------
 
 _OF_THE_SYSTEM = frozenset({"environ", "getenv"})
-
-
-def _raw(names: set[str]) -> bool:
-    """With these names, code takes the array out of a Tensor."""
-    return not RAW.isdisjoint(names) or not {"asarray", "array"}.isdisjoint(names)
 
 
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
