@@ -6,6 +6,7 @@ import builtins
 import keyword
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 WIDTH = 88
 _TAKEN = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
@@ -34,7 +35,7 @@ class Names:
 
 
 class Writer:
-    """Indented lines; formats with black only what does not fit the width."""
+    """Indented lines; what does not fit the width is split as black splits it."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -50,12 +51,32 @@ class Writer:
         self.line(f"# {text}")
 
     def text(self) -> str:
-        text = "\n".join(self.lines) + "\n"
-        if any(len(line) > WIDTH for line in self.lines):
-            import black  # slow to import and rarely needed
+        return "\n".join(part for line in self.lines for part in fitted(line)) + "\n"
 
-            text = black.format_str(text, mode=black.Mode())
-        return text
+
+def fitted(line: str) -> list[str]:
+    """A line, split as black splits what does not fit the width."""
+    indent = len(line) - len(line.lstrip())
+    if len(line) <= WIDTH or line[indent:].startswith("#"):
+        return [line]
+    return [" " * indent + part if part else "" for part in _split(line[indent:], WIDTH - indent)]
+
+
+_STRING_CALL = re.compile(r"(raise \w+\()(\"(?:[^\"\\]|\\.)*\")\)$")
+
+
+@lru_cache(maxsize=4096)
+def _split(statement: str, width: int) -> tuple[str, ...]:
+    """A statement, or the head of a block, over several lines."""
+    found = _STRING_CALL.match(statement)
+    if found:
+        return (found[1], f"    {found[2]}", ")")
+    import black  # slow to import and rarely needed
+
+    before = "if x:\n    pass\n" if statement.startswith("elif ") else ""
+    after = "\n    pass" if statement.endswith(":") else ""
+    text = black.format_str(before + statement + after, mode=black.Mode(line_length=width))
+    return tuple(text.splitlines()[before.count("\n") : -1 if after else None])
 
 
 def quote(text: str) -> str:
