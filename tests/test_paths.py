@@ -243,7 +243,8 @@ def test_the_report_names_state_and_lengths():
     made(UP, UP)
     made(UP[:2], UP[:2])
     text = made.explain()
-    assert "scale was 2.0, is 3.0" in text
+    line = f.__code__.co_firstlineno + 1
+    assert f"scale was 2.0, is 3.0 (test_paths.py:{line})" in text
     assert "x.shape[0] == 3 was assumed; now it is 2 and 3" in text
 
 

@@ -32,7 +32,9 @@ def why(arguments: Arguments, target: str, versions: Sequence[Version], said: st
     version = same[-1]
     change = version.environment.changed(version.read_again)
     if change is not None:
-        return f"{change.text} was {_short(change.value)}, is {_short(change.now())}"
+        line = version.environment.line_of(change)
+        read = f" ({line})" if line else ""
+        return f"{change.text} was {_short(change.value)}, is {_short(change.now())}{read}"
     for captured in version.captured:
         array = captured.array()
         if not captured.fits(array):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os.path import basename
 from types import CodeType
 from typing import Any
 
 from tracegrad.bytecode import memo_by_code
 
-__all__ = ["BY_NAME", "Names", "cells_read", "constants", "nested", "read_names"]
+__all__ = ["BY_NAME", "Names", "cells_read", "constants", "line_reading", "nested", "read_names"]
 
 BY_NAME = frozenset({
     "getattr", "hasattr", "vars", "dir", "attrgetter", "methodcaller", "getattr_static",
@@ -115,3 +116,18 @@ def cells_read(code: CodeType, foreign: Iterable[CodeType]) -> set[str]:
         if inner not in foreign:
             names |= cells_read(inner, foreign)
     return names
+
+
+def line_reading(codes: Iterable[CodeType], name: str) -> str:
+    """Where code first reads a name: ``train.py:31``; "" where none does."""
+    found: list[tuple[str, int]] = []
+    for code in codes:
+        for instruction in dis.get_instructions(code):
+            if instruction.argval == name and instruction.opname.startswith("LOAD_"):
+                positions = instruction.positions
+                if positions is not None and positions.lineno is not None:
+                    found.append((code.co_filename, positions.lineno))
+    if not found:
+        return ""
+    file, line = min(found)
+    return f"{basename(file)}:{line}"

@@ -25,6 +25,7 @@ import functools
 import importlib.util
 import operator
 import os
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -67,7 +68,13 @@ from tracegrad.environment.facts import (
     is_array,
     same,
 )
-from tracegrad.environment.names import cells_read, constants, nested, read_names
+from tracegrad.environment.names import (
+    cells_read,
+    constants,
+    line_reading,
+    nested,
+    read_names,
+)
 from tracegrad.environment.reading import BARE, RAW, why
 from tracegrad.environment.stores import Store, store_of, stores_of
 from tracegrad.tensor import Tensor
@@ -469,6 +476,12 @@ class Environment:
             for value, _ in self._contents()
             if (computed or id(value) not in seen if is_array(value) else self.by_content)
         ]
+
+    def line_of(self, guard: Guard) -> str:
+        """Where the function's code reads what a guard is about: ``train.py:31``."""
+        names = [guard.name, *reversed(re.findall(r"[A-Za-z_]\w*", guard.text))]
+        lines = (line_reading(self._codes, name) for name in names if isinstance(name, str))
+        return next(filter(None, lines), "")
 
     def explains(self, number: Any, weak: bool) -> bool:
         """True for a number that the code spells, or that is guarded: it stays what it is.
