@@ -263,6 +263,15 @@ def test_logging(caplog):
     assert len(caplog.records) == 3
 
 
+def test_writing_to_a_stream(capsys):
+    def f(x):
+        sys.stdout.write("called ")
+        return x * 2.0
+
+    stays_eager(f, 3)
+    assert capsys.readouterr().out == "called called called "
+
+
 def test_the_environment_is_a_guard(monkeypatch):
     monkeypatch.setenv("TRACEGRAD_TEST_RATE", "2.0")
     compiled = tg.compile(lambda x: x * float(os.environ["TRACEGRAD_TEST_RATE"]))

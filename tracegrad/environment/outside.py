@@ -57,6 +57,7 @@ _FRESH = {
     (random, "Random"),
     (random, "SystemRandom"),
 }
+_STREAMS = frozenset({"stdin", "stdout", "stderr"})
 _NOW = frozenset({"now", "utcnow", "today"})
 _DATES = (datetime.datetime, datetime.date)
 
@@ -95,6 +96,8 @@ def of_module(module: types.ModuleType, attributes: Iterable[str], text: str) ->
         reading = names & set(vars(module)) - set(_MODULES[module].split("|"))
         found = [name for name in sorted(reading) if callable(getattr(module, name))]
         return f"{text}.{found[0]}()" if found else ""
+    if module is sys and names & _STREAMS:
+        return f"{text}.{min(names & _STREAMS)}"
     if module is datetime and names & _NOW:
         return f"{text}.datetime.{min(names & _NOW)}()"
     for owner, name in _FRESH:
@@ -123,8 +126,8 @@ def of_value(value: Any, attributes: Iterable[str], text: str) -> str:
         return ""
     if isinstance(value, Iterator) and not _is_written_in_python(type(value)):
         return f"{text}, an iterator that is used up,"
-    if shows_state(value):
-        return ""
+    if shows_state(value) or type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        return ""  # arrays of JAX are immutable
     return f"{text}, a {type(value).__module__}.{type(value).__name__} that hides its state,"
 
 
