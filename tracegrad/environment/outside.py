@@ -92,12 +92,12 @@ def random_state() -> tuple[Any, ...]:
 def of_module(module: types.ModuleType, attributes: Iterable[str], text: str) -> str:
     """What code with these attribute names reads of the world through a module; "" for nothing."""
     names = set(attributes)
+    if module is sys and names & _STREAMS:
+        return f"{text}.{min(names & _STREAMS)}"
     if module in _MODULES:
         reading = names & set(vars(module)) - set(_MODULES[module].split("|"))
         found = [name for name in sorted(reading) if callable(getattr(module, name))]
         return f"{text}.{found[0]}()" if found else ""
-    if module is sys and names & _STREAMS:
-        return f"{text}.{min(names & _STREAMS)}"
     if module is datetime and names & _NOW:
         return f"{text}.datetime.{min(names & _NOW)}()"
     for owner, name in _FRESH:
