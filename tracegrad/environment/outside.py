@@ -23,6 +23,7 @@ import threading
 import time
 import types
 import uuid
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -65,7 +66,7 @@ _CACHE = type(functools.lru_cache(lambda: None))
 _HARMLESS: tuple[Any, ...] = (
     *STATEFUL,
     *(np.ufunc, np.dtype, np.flatiter, np.generic, property, staticmethod, classmethod, slice),
-    *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal),
+    *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo),
     *(re.Pattern, operator.itemgetter, operator.attrgetter, operator.methodcaller, super),
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType),
     *(types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType),
@@ -105,17 +106,25 @@ def of_module(module: types.ModuleType, attributes: Iterable[str], text: str) ->
             return f"a generator that {name}() seeds anew"
     if module is pathlib:
         return "the file system"
+    if module is decimal:
+        return f"the precision of {text}"
     return ""
 
 
 def of_value(value: Any, attributes: Iterable[str], text: str) -> str:
     """What a call cannot know of a value beforehand; "" for nothing."""
+    if value is decimal.Decimal:
+        return f"the precision of {text}"
     if type(value) in PLAIN or isinstance(value, type):
         dated = isinstance(value, type) and issubclass(value, _DATES)
         now = min(_NOW & set(attributes), default="")
         return f"{text}.{now}()" if dated and now else ""
     if isinstance(value, types.BuiltinFunctionType | types.FunctionType):
         return _of_function(value, text)
+    if isinstance(value, weakref.ref | weakref.ProxyType | weakref.CallableProxyType):
+        return f"what {text} refers to weakly"
+    if isinstance(value, decimal.Decimal):
+        return f"the precision of {text}"
     if isinstance(value, _CACHE):  # what it holds may be older than the state that it came from
         return f"the cache of {text}"
     if isinstance(value, logging.Logger):

@@ -33,6 +33,7 @@ from types import (
     CellType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
     MethodType,
@@ -230,6 +231,7 @@ class Environment:
             return
         self.guards[id(value), CLASS, None] = Guard(CLASS, value, None, cls, f"type({text})")
         self._special_methods(cls, lambda name: name not in UNCALLED)
+        self._guard_bases(cls)
         for owner in cls.__mro__:
             if not _is_standard(owner) and not _installed_class(owner):
                 self._guard(LENGTH, self._scope_of(owner), None, f"the names of {owner.__name__}")
@@ -238,8 +240,16 @@ class Environment:
         if _is_standard(cls) or _installed_class(cls):
             return
         self._special_methods(cls, lambda name: name in UNCALLED)
+        self._guard_bases(cls)
         if type(cls) is not type and not _is_standard(type(cls)):
             self._special_methods(type(cls), lambda name: True)
+
+    def _guard_bases(self, cls: type) -> None:
+        if len(cls.__mro__) > 2:
+            key = (id(cls), ATTRIBUTE, "__mro__")
+            self.guards[key] = Guard(
+                ATTRIBUTE, cls, "__mro__", cls.__mro__, f"{cls.__name__}.__mro__"
+            )
 
     def _special_methods(self, cls: type, wanted: Callable[[str], bool]) -> None:
         for owner in cls.__mro__:
@@ -255,6 +265,8 @@ class Environment:
         if _library(function):
             return
         self._guard(ATTRIBUTE, function, "__code__", f"the code of {text}")
+        if vars(function):
+            self._reach(vars(function), f"{text}.__dict__")
         code, scope = function.__code__, function.__globals__
         if code.co_argcount:
             self._guard(ATTRIBUTE, function, "__defaults__", f"the defaults of {text}")
@@ -285,10 +297,11 @@ class Environment:
         self._super |= "super" in read.globals
         self.stored |= read.stored
         for name in sorted(read.globals):
-            if name in scope or not hasattr(builtins, name):
-                self._guard(GLOBAL, scope, name, name)
-            elif name in outside.WRITERS:
-                self.effects.append(f"{name}() in {code.co_name}")
+            found = self._guard(GLOBAL, scope, name, name)
+            if found is MISSING and name in vars(builtins):
+                self._guard(GLOBAL, vars(builtins), name, name)
+                if name in outside.WRITERS:
+                    self.effects.append(f"{name}() in {code.co_name}")
         if not _OF_THE_SYSTEM.isdisjoint(read.attributes | read.globals):
             self._reach(os.environ, "os.environ")
         for name, level in sorted(read.modules):
@@ -339,7 +352,9 @@ class Environment:
         own: Any = getattr(value, "__dict__", MISSING)
         made = _in_class(cls, name)
         text = f"{text}.{name}"
-        if isinstance(made, MemberDescriptorType):
+        if isinstance(made, MemberDescriptorType) or (
+            isinstance(made, GetSetDescriptorType) and not name.startswith("__")
+        ):
             self._guard(ATTRIBUTE, value, name, text)
         elif made is not MISSING and hasattr(type(made), "__get__"):
             self._guard_in_class(cls, name)
