@@ -529,7 +529,7 @@ class Network:
     def decides(self, x):
         return x * self.table["w"] if self.table["w"].sum() > 0 else x
 
-    def decides_in_a_helper(self, x):
+    def decides_in_another_function(self, x):
         def positive(a):
             return a[0] > 0
 
@@ -561,7 +561,15 @@ class Network:
 
 CLEAN = ("forward", "pairs", "items", "looks", "recurs", "comprehends")
 READING = (
-    *("decides", "decides_in_a_helper", "counts", "converts", "computes", "loops", "chooses"),
+    *(
+        "decides",
+        "decides_in_another_function",
+        "counts",
+        "converts",
+        "computes",
+        "loops",
+        "chooses",
+    ),
     *("shapes", "searches"),
 )
 
