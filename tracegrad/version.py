@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Check, Constant, Frame, Graph, Origin, Trait, Value
+from codegen.ir import Call, Check, Frame, Graph, Origin, Trait, Value
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from codegen.types import is_inexact, kind
 from tracegrad.autograd.python_op import hooked
@@ -302,8 +302,7 @@ def make_version(
             read_again,
             environment.fingerprints(
                 holders,
-                bool(environment.reads_arrays(arguments.parameters, arguments.values))
-                or _computed(forward, environment),
+                bool(environment.reads_arrays(arguments.parameters, arguments.values)),
             ),
         ),
         effect=next(filter(None, effects), ""),
@@ -313,16 +312,6 @@ def make_version(
         symbols=symbols,
         guards=(*_guards(sizes, trace.sizes), *(_bounds(forward) if target == "jax" else ())),
         seconds=time.perf_counter() - began,
-    )
-
-
-def _computed(graph: Graph, environment: Environment) -> bool:
-    """Whether the trace met a number that neither the code spells nor a guard holds."""
-    return any(
-        isinstance(node, Constant)
-        and not (node.result.origin.name or "").endswith("_bar")  # cotangents start from 1
-        and not environment.explains(node.value, node.result.type.weak)
-        for node in graph.nodes
     )
 
 

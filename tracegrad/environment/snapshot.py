@@ -68,7 +68,7 @@ from tracegrad.environment.facts import (
     is_array,
     same,
 )
-from tracegrad.environment.names import cells_read, constants, nested, read_names
+from tracegrad.environment.names import cells_read, nested, read_names
 from tracegrad.environment.reading import BARE, RAW, why
 from tracegrad.environment.stores import Store, stores_of
 from tracegrad.tensor import Tensor
@@ -110,7 +110,6 @@ class Environment:
         self.by_content = False  # ... or for the array in a Tensor
         self._scopes: dict[type, Any] = {}  # the names of classes
         self._classes: dict[int, type] = {}  # and the classes of such names, by their id
-        self._numbers: dict[bool, set[str]] | None = None
         self._objects: dict[int, tuple[Any, str]] = {}
         self._todo: list[tuple[Any, str]] = []
         self.foreign = frozenset(foreign)  # code that programs call, which reads for itself
@@ -461,36 +460,18 @@ class Environment:
         self.by_content = bool(reading) and bare
         return reading
 
-    def fingerprints(self, captured: Iterable[Any], computed: bool) -> list[np.ndarray]:
-        """Reachable arrays that Python may have read by itself: their contents are guarded.
+    def fingerprints(self, captured: Iterable[Any], reading: bool) -> list[Any]:
+        """Reachable arrays and Tensors that Python may have read by itself: their contents count.
 
-        Those that the trace saw as operands are read again by every call. They are among them
-        where the trace met numbers or arrays that no name leads to (`computed`): NumPy made those
-        on the way, perhaps from one of these.
+        Those that the trace saw as operands are read again by every call, and are among them only
+        where the code may be `reading` arrays (`reads_arrays`).
         """
         seen = {id(holder) for holder in captured}
-        computed = computed or not seen <= self._objects.keys()
         return [
             value
             for value, _ in self._contents()
-            if (computed or id(value) not in seen if is_array(value) else self.by_content)
+            if (reading or id(value) not in seen if is_array(value) else self.by_content)
         ]
-
-    def explains(self, number: Any, weak: bool) -> bool:
-        """True for a number that the code spells, or that is guarded: it stays what it is.
-
-        What is not `weak` was a NumPy scalar, which code cannot spell.
-        """
-        if self._numbers is None:
-            spelled = [c for code in self._codes for c in constants(code)]
-            guarded = [g.value for g in self.guards.values()]
-            guarded += [i for v, _ in self._objects.values() if isinstance(v, tuple) for i in v]
-            scalars = [v.item() for v in guarded if isinstance(v, np.generic)]
-            self._numbers = {
-                True: {repr(v) for v in (*spelled, *guarded) if type(v) in PLAIN},
-                False: set(map(repr, scalars)),
-            }
-        return repr(number) in self._numbers[weak]
 
     def _contents(self) -> list[tuple[Any, str]]:
         """Arrays and Tensors within reach."""
