@@ -25,7 +25,7 @@ SCALE: Any = 2.0
 MODE: Any = "up"
 LIMITS: Any = {"low": -1.0, "high": [1.0, 2.0]}
 WEIGHTS: Any = np.array([1.0, -2.0, 0.5])
-EDITED_GLOBALS = ("SCALE", "MODE", "LIMITS", "WEIGHTS", "global_helper")
+EDITED_GLOBALS = ("SCALE", "MODE", "LIMITS", "WEIGHTS", "global_layer")
 
 
 def program(make: Callable[[], Any]) -> Callable[[], Any]:
@@ -33,14 +33,14 @@ def program(make: Callable[[], Any]) -> Callable[[], Any]:
     return make
 
 
-def global_helper(x, k=1.5):
+def global_layer(x, k=1.5):
     return x * k + SCALE
 
 
 @program
 def global_state():
     def f(x):
-        y = global_helper(x) * WEIGHTS
+        y = global_layer(x) * WEIGHTS
         if MODE == "up":
             return y + LIMITS["high"][0]
         return y - LIMITS["low"]
@@ -130,12 +130,12 @@ def nested_cells():
 
 @program
 def defaults():
-    def helper(x, a=2.0, b=(1.0, "left"), *, c=0.5, mode="plus"):
+    def scaled_by(x, a=2.0, b=(1.0, "left"), *, c=0.5, mode="plus"):
         y = x * a if b[1] == "left" else x / a
         return y + c * b[0] if mode == "plus" else y - c
 
     def f(x, table={"k": 2.0}):  # noqa: B006
-        return helper(x) * table["k"] + helper(x, 3.0)
+        return scaled_by(x) * table["k"] + scaled_by(x, 3.0)
 
     return f
 

@@ -7,7 +7,9 @@ code that reads arrays by NumPy alone is found, and code that does not is not su
 from __future__ import annotations
 
 import collections
+import contextvars
 import datetime
+import decimal
 import functools
 import itertools
 import logging
@@ -19,6 +21,7 @@ import time
 import types
 import uuid
 import warnings
+import weakref
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from operator import attrgetter
@@ -261,6 +264,15 @@ def test_logging(caplog):
 
     stays_eager(f, 3)
     assert len(caplog.records) == 3
+
+
+def test_writing_to_a_stream(capsys):
+    def f(x):
+        sys.stdout.write("called ")
+        return x * 2.0
+
+    stays_eager(f, 3)
+    assert capsys.readouterr().out == "called called called "
 
 
 def test_the_environment_is_a_guard(monkeypatch):
@@ -517,7 +529,7 @@ class Network:
     def decides(self, x):
         return x * self.table["w"] if self.table["w"].sum() > 0 else x
 
-    def decides_in_a_helper(self, x):
+    def decides_in_another_function(self, x):
         def positive(a):
             return a[0] > 0
 
@@ -549,7 +561,15 @@ class Network:
 
 CLEAN = ("forward", "pairs", "items", "looks", "recurs", "comprehends")
 READING = (
-    *("decides", "decides_in_a_helper", "counts", "converts", "computes", "loops", "chooses"),
+    *(
+        "decides",
+        "decides_in_another_function",
+        "counts",
+        "converts",
+        "computes",
+        "loops",
+        "chooses",
+    ),
     *("shapes", "searches"),
 )
 
@@ -901,7 +921,8 @@ def test_parameters_that_are_rebound_are_not_traced_again():
     network.table["t"] = tg.tensor([1.0, 2.0, 3.0])
 
     def f(x):
-        return network.items(x) * network.table["t"] + network.forward(x)
+        half = network.options.rate * 0.5 + sum([1.0, 2.0])  # numbers that nobody spells
+        return network.items(x) * network.table["t"] + network.forward(x) * half * np.arange(3)
 
     compiled = tg.compile(f)
     for i in range(4):
@@ -910,3 +931,150 @@ def test_parameters_that_are_rebound_are_not_traced_again():
         network.table["w"] = network.table["w"] * 1.01
         assert_same_bits(compiled(X), np.asarray(f(X)), str(i))
     assert compiled.cache_info().traces == 1
+
+
+# -- state of rarer kinds -----------------------------------------------------------------------
+
+
+class First:
+    k = 2.0
+
+    def scaled(self, x):
+        return x * 2.0
+
+
+class Second:
+    k = 3.0
+
+    def scaled(self, x):
+        return x * 5.0
+
+
+def weak_reference():
+    state = First()
+    reference = weakref.ref(state)
+    return lambda x: x * reference().k, lambda: setattr(state, "k", 5.0)
+
+
+def precision():
+    number = decimal.Decimal
+    f = lambda x: x * float(number(1) / number(3))
+    return f, lambda: setattr(decimal.getcontext(), "prec", 3)
+
+
+def single_dispatch():
+    @functools.singledispatch
+    def choose(o, x):
+        return x * 2.0
+
+    return lambda x: choose(1, x), lambda: choose.register(int, lambda o, x: x * 7.0)
+
+
+def arguments_of_an_exception():
+    error = ValueError("a")
+    return lambda x: x * len(error.args), lambda: setattr(error, "args", (1, 2))
+
+
+def bases():
+    class Kid(First):
+        pass
+
+    kid = Kid()
+    return lambda x: kid.scaled(x) * kid.k, lambda: setattr(Kid, "__bases__", (Second,))
+
+
+def bases_behind_super():
+    class Kid(First):
+        def scaled(self, x):
+            return super().scaled(x) + 1.0
+
+    kid = Kid()
+    return lambda x: kid.scaled(x), lambda: setattr(Kid, "__bases__", (Second,))
+
+
+def attributes_of_functions():
+    def f(x):
+        return x * f.k + f.w
+
+    f.k, f.w = 2.0, np.ones(3)
+    return f, lambda: (setattr(f, "k", 3.0), setattr(f, "w", np.zeros(3)))
+
+
+def a_builtin_shadowed():
+    scope: dict[str, Any] = {}
+    exec("def f(x):\n    return x * abs(-2.0)", scope)
+    return scope["f"], lambda: scope.update(abs=lambda v: 7.0)
+
+
+def context_variable():
+    variable = contextvars.ContextVar("of_a_test", default=2.0)
+    return lambda x: x * variable.get(), lambda: variable.set(5.0)
+
+
+def thread_local():
+    state = threading.local()
+    state.k = 2.0
+    return lambda x: x * state.k, lambda: setattr(state, "k", 3.0)
+
+
+def user_dict():
+    table = collections.UserDict(a=2.0)
+    return lambda x: x * table["a"], lambda: table.update(a=3.0)
+
+
+def proxy():
+    table = {"a": 2.0}
+    shown = types.MappingProxyType(table)
+    return lambda x: x * shown["a"], lambda: table.update(a=3.0)
+
+
+def bytes_that_change():
+    data = bytearray(b"ab")
+    return lambda x: x * data[0], lambda: data.reverse()
+
+
+def structured_array():
+    table = np.zeros(2, dtype=[("a", "f8"), ("b", "i4")])
+    return lambda x: x + float(table["a"][0]), lambda: table["a"].fill(2.0)
+
+
+def view_of_an_array():
+    whole = np.ones((3, 3))
+    view = whole[1]
+    return lambda x: x * view if view.sum() > 4.0 else -x, lambda: whole.fill(2.0)
+
+
+def method_with_part():
+    state = types.SimpleNamespace(k=2.0)
+
+    class Net:
+        scaled = functools.partialmethod(lambda self, x, k: x * k * state.k, k=2.0)
+
+    net = Net()
+    return lambda x: net.scaled(x), lambda: setattr(state, "k", 3.0)
+
+
+def namespace_of_its_own():
+    scope: dict[str, Any] = {"k": 2.0}
+    exec("def f(x):\n    return x * k", scope)
+    return scope["f"], lambda: scope.update(k=7.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(weak_reference, precision, single_dispatch, arguments_of_an_exception, bases),
+        *(bases_behind_super, attributes_of_functions, a_builtin_shadowed, context_variable),
+        *(thread_local, user_dict, proxy, bytes_that_change, structured_array, view_of_an_array),
+        *(method_with_part, namespace_of_its_own),
+    ],
+)
+def test_rarer_state(make):
+    f, edit = make()
+    with warnings.catch_warnings(), decimal.localcontext():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        check = agrees(f)
+        before = f(X)
+        edit()
+        assert not np.array_equal(before, f(X)), "the edit changes the result"
+        check()

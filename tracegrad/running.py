@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-from codegen.ir import Call, Constant
+from codegen.ir import Call
 from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
 from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
@@ -76,8 +76,7 @@ def run_traced(
     foreign = _foreign_code(trace, code_of(function))
     if foreign:
         environment.keep(Environment(function, objects, foreign))
-    reads = environment.reads_arrays(arguments.parameters, arguments.values)
-    computed = bool(reads) or _computed(trace, environment)
+    computed = bool(environment.reads_arrays(arguments.parameters, arguments.values))
     stores, effect = tuple(environment.stores()), environment.effect()
     watched = set(map(id, watched_arrays(environment, trace, computed)))
     for store in stores:
@@ -98,16 +97,6 @@ def run_traced(
 def watched_arrays(environment: Environment, trace: Trace, computed: bool) -> list[Any]:
     """The arrays whose contents are guarded."""
     return environment.fingerprints([holder for holder, _ in trace.captured.values()], computed)
-
-
-def _computed(trace: Trace, environment: Environment) -> bool:
-    """Whether the trace met a number that neither the code spells nor a guard holds."""
-    return any(
-        isinstance(node, Constant)
-        and not (node.result.origin.name or "").endswith("_bar")  # cotangents start from 1
-        and not environment.explains(node.value, node.result.type.weak)
-        for node in trace.builder.nodes
-    )
 
 
 def _tensors(trace: Trace, arguments: Arguments, wanted: frozenset[int]) -> tuple[Tensor, ...]:

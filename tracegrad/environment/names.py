@@ -11,7 +11,7 @@ from typing import Any
 
 from tracegrad.bytecode import memo_by_code
 
-__all__ = ["BY_NAME", "Names", "cells_read", "constants", "line_reading", "nested", "read_names"]
+__all__ = ["BY_NAME", "Names", "cells_read", "line_reading", "nested", "read_names"]
 
 BY_NAME = frozenset({
     "getattr", "hasattr", "vars", "dir", "attrgetter", "methodcaller", "getattr_static",
@@ -94,14 +94,6 @@ def nested(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield constant
-
-
-def constants(code: CodeType) -> Iterator[Any]:
-    """The constants of a code object, those in tuples one by one."""
-    for constant in code.co_consts:
-        if isinstance(constant, tuple):
-            yield from constant
-        yield constant
 
 
 @memo_by_code

@@ -23,6 +23,7 @@ import threading
 import time
 import types
 import uuid
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -57,6 +58,7 @@ _FRESH = {
     (random, "Random"),
     (random, "SystemRandom"),
 }
+_STREAMS = frozenset({"stdin", "stdout", "stderr"})
 _NOW = frozenset({"now", "utcnow", "today"})
 _DATES = (datetime.datetime, datetime.date)
 
@@ -64,7 +66,7 @@ _CACHE = type(functools.lru_cache(lambda: None))
 _HARMLESS: tuple[Any, ...] = (
     *STATEFUL,
     *(np.ufunc, np.dtype, np.flatiter, np.generic, property, staticmethod, classmethod, slice),
-    *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal),
+    *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo),
     *(re.Pattern, operator.itemgetter, operator.attrgetter, operator.methodcaller, super),
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType),
     *(types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType),
@@ -91,6 +93,8 @@ def random_state() -> tuple[Any, ...]:
 def of_module(module: types.ModuleType, attributes: Iterable[str], text: str) -> str:
     """What code with these attribute names reads of the world through a module; "" for nothing."""
     names = set(attributes)
+    if module is sys and names & _STREAMS:
+        return f"{text}.{min(names & _STREAMS)}"
     if module in _MODULES:
         reading = names & set(vars(module)) - set(_MODULES[module].split("|"))
         found = [name for name in sorted(reading) if callable(getattr(module, name))]
@@ -102,17 +106,25 @@ def of_module(module: types.ModuleType, attributes: Iterable[str], text: str) ->
             return f"a generator that {name}() seeds anew"
     if module is pathlib:
         return "the file system"
+    if module is decimal:
+        return f"the precision of {text}"
     return ""
 
 
 def of_value(value: Any, attributes: Iterable[str], text: str) -> str:
     """What a call cannot know of a value beforehand; "" for nothing."""
+    if value is decimal.Decimal:
+        return f"the precision of {text}"
     if type(value) in PLAIN or isinstance(value, type):
         dated = isinstance(value, type) and issubclass(value, _DATES)
         now = min(_NOW & set(attributes), default="")
         return f"{text}.{now}()" if dated and now else ""
     if isinstance(value, types.BuiltinFunctionType | types.FunctionType):
         return _of_function(value, text)
+    if isinstance(value, weakref.ref | weakref.ProxyType | weakref.CallableProxyType):
+        return f"what {text} refers to weakly"
+    if isinstance(value, decimal.Decimal):
+        return f"the precision of {text}"
     if isinstance(value, _CACHE):  # what it holds may be older than the state that it came from
         return f"the cache of {text}"
     if isinstance(value, logging.Logger):
@@ -123,8 +135,8 @@ def of_value(value: Any, attributes: Iterable[str], text: str) -> str:
         return ""
     if isinstance(value, Iterator) and not _is_written_in_python(type(value)):
         return f"{text}, an iterator that is used up,"
-    if shows_state(value):
-        return ""
+    if shows_state(value) or type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        return ""  # arrays of JAX are immutable
     return f"{text}, a {type(value).__module__}.{type(value).__name__} that hides its state,"
 
 

@@ -34,6 +34,7 @@ from types import (
     CellType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
     MethodType,
@@ -68,13 +69,7 @@ from tracegrad.environment.facts import (
     is_array,
     same,
 )
-from tracegrad.environment.names import (
-    cells_read,
-    constants,
-    line_reading,
-    nested,
-    read_names,
-)
+from tracegrad.environment.names import cells_read, line_reading, nested, read_names
 from tracegrad.environment.reading import BARE, RAW, why
 from tracegrad.environment.stores import Store, store_of, stores_of
 from tracegrad.tensor import Tensor
@@ -116,7 +111,6 @@ class Environment:
         self.by_content = False  # ... or for the array in a Tensor
         self._scopes: dict[type, Any] = {}  # the names of classes
         self._classes: dict[int, type] = {}  # and the classes of such names, by their id
-        self._numbers: dict[bool, set[str]] | None = None
         self._objects: dict[int, tuple[Any, str]] = {}
         self._todo: list[tuple[Any, str]] = []
         self.foreign = frozenset(foreign)  # code that programs call, which reads for itself
@@ -237,6 +231,7 @@ class Environment:
             return
         self.guards[id(value), CLASS, None] = Guard(CLASS, value, None, cls, f"type({text})")
         self._special_methods(cls, lambda name: name not in UNCALLED)
+        self._guard_bases(cls)
         for owner in cls.__mro__:
             if not _is_standard(owner) and not _installed_class(owner):
                 self._guard(LENGTH, self._scope_of(owner), None, f"the names of {owner.__name__}")
@@ -245,8 +240,16 @@ class Environment:
         if _is_standard(cls) or _installed_class(cls):
             return
         self._special_methods(cls, lambda name: name in UNCALLED)
+        self._guard_bases(cls)
         if type(cls) is not type and not _is_standard(type(cls)):
             self._special_methods(type(cls), lambda name: True)
+
+    def _guard_bases(self, cls: type) -> None:
+        if len(cls.__mro__) > 2:
+            key = (id(cls), ATTRIBUTE, "__mro__")
+            self.guards[key] = Guard(
+                ATTRIBUTE, cls, "__mro__", cls.__mro__, f"{cls.__name__}.__mro__"
+            )
 
     def _special_methods(self, cls: type, wanted: Callable[[str], bool]) -> None:
         for owner in cls.__mro__:
@@ -262,6 +265,8 @@ class Environment:
         if _library(function):
             return
         self._guard(ATTRIBUTE, function, "__code__", f"the code of {text}")
+        if vars(function):
+            self._reach(vars(function), f"{text}.__dict__")
         code, scope = function.__code__, function.__globals__
         if code.co_argcount:
             self._guard(ATTRIBUTE, function, "__defaults__", f"the defaults of {text}")
@@ -292,10 +297,11 @@ class Environment:
         self._super |= "super" in read.globals
         self.stored |= read.stored
         for name in sorted(read.globals):
-            if name in scope or not hasattr(builtins, name):
-                self._guard(GLOBAL, scope, name, name)
-            elif name in outside.WRITERS:
-                self.effects.append(f"{name}() in {code.co_name}")
+            found = self._guard(GLOBAL, scope, name, name)
+            if found is MISSING and name in vars(builtins):
+                self._guard(GLOBAL, vars(builtins), name, name)
+                if name in outside.WRITERS:
+                    self.effects.append(f"{name}() in {code.co_name}")
         if not _OF_THE_SYSTEM.isdisjoint(read.attributes | read.globals):
             self._reach(os.environ, "os.environ")
         for name, level in sorted(read.modules):
@@ -346,7 +352,9 @@ class Environment:
         own: Any = getattr(value, "__dict__", MISSING)
         made = _in_class(cls, name)
         text = f"{text}.{name}"
-        if isinstance(made, MemberDescriptorType):
+        if isinstance(made, MemberDescriptorType) or (
+            isinstance(made, GetSetDescriptorType) and not name.startswith("__")
+        ):
             self._guard(ATTRIBUTE, value, name, text)
         elif made is not MISSING and hasattr(type(made), "__get__"):
             self._guard_in_class(cls, name)
@@ -462,19 +470,17 @@ class Environment:
         self.by_content = bool(reading) and bare
         return reading
 
-    def fingerprints(self, captured: Iterable[Any], computed: bool) -> list[np.ndarray]:
-        """Reachable arrays that Python may have read by itself: their contents are guarded.
+    def fingerprints(self, captured: Iterable[Any], reading: bool) -> list[Any]:
+        """Reachable arrays and Tensors that Python may have read by itself: their contents count.
 
-        Those that the trace saw as operands are read again by every call. They are among them
-        where the trace met numbers or arrays that no name leads to (`computed`): NumPy made those
-        on the way, perhaps from one of these.
+        Those that the trace saw as operands are read again by every call, and are among them only
+        where the code may be `reading` arrays (`reads_arrays`).
         """
         seen = {id(holder) for holder in captured}
-        computed = computed or not seen <= self._objects.keys()
         return [
             value
             for value, _ in self._contents()
-            if (computed or id(value) not in seen if is_array(value) else self.by_content)
+            if (reading or id(value) not in seen if is_array(value) else self.by_content)
         ]
 
     def line_of(self, guard: Guard) -> str:
@@ -482,22 +488,6 @@ class Environment:
         names = [guard.name, *reversed(re.findall(r"[A-Za-z_]\w*", guard.text))]
         lines = (line_reading(self._codes, name) for name in names if isinstance(name, str))
         return next(filter(None, lines), "")
-
-    def explains(self, number: Any, weak: bool) -> bool:
-        """True for a number that the code spells, or that is guarded: it stays what it is.
-
-        What is not `weak` was a NumPy scalar, which code cannot spell.
-        """
-        if self._numbers is None:
-            spelled = [c for code in self._codes for c in constants(code)]
-            guarded = [g.value for g in self.guards.values()]
-            guarded += [i for v, _ in self._objects.values() if isinstance(v, tuple) for i in v]
-            scalars = [v.item() for v in guarded if isinstance(v, np.generic)]
-            self._numbers = {
-                True: {repr(v) for v in (*spelled, *guarded) if type(v) in PLAIN},
-                False: set(map(repr, scalars)),
-            }
-        return repr(number) in self._numbers[weak]
 
     def _contents(self) -> list[tuple[Any, str]]:
         """Arrays and Tensors within reach."""
