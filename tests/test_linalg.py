@@ -285,6 +285,30 @@ def test_no_derivative_where_eigenvectors_are_any():
         assert not np.isfinite(found).all()
 
 
+def test_functions_of_matrices_that_repeated_eigenvalues_do_not_tell():
+    """Their derivative has a share that the factors do not know: infinite, never without it."""
+    weights = V * V[:, None]
+
+    def root(a):
+        w, v = np.linalg.eigh(a)
+        return (weights * (v * np.sqrt(w) @ v.T)).sum()
+
+    def product(a):
+        u, s, vh = np.linalg.svd(a)
+        return (weights * (u * s @ vh)).sum()
+
+    for x in (ONE, TWICE):
+        for f in (root, product):
+            with np.errstate(all="ignore"):
+                assert not np.isfinite(tg.grad(f)(x)).all()
+    apart = TWICE + np.diag([0.0, 0.1, 0.3])
+    assert_close(tg.grad(product)(apart), weights, 1e-10)
+    found, direction = tg.grad(root)(apart), A + A.T
+    assert np.sum(found * direction) == pytest.approx(
+        float(along(root, apart, direction)), rel=1e-6
+    )
+
+
 def test_repeated_singular_values():
     def entropy(x):
         s = np.linalg.svd(x)[1]
