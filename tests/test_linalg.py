@@ -7,6 +7,8 @@ types of results, batches, matrices without an inverse or with values that repea
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import tracegrad as tg
 from tracegrad.errors import ArgumentError, NotDifferentiableError, RecompileWarning, ShapeError
 from tracegrad.tree import map_tree
 
+PAGE = Path(__file__).parents[1] / "docs" / "linear_algebra.md"
 RANDOM = np.random.default_rng(0)
 A = RANDOM.normal(size=(3, 3)) + 3.0 * np.eye(3)
 BATCH = RANDOM.normal(size=(2, 3, 3)) + 3.0 * np.eye(3)
@@ -574,6 +577,13 @@ def test_a_loop_in_source_has_a_counter_of_its_own():
     _, (to_x, to_i) = gradient(A, V)
     assert np.sum(to_x * BATCH[0]) + to_i.sum() == pytest.approx(expected, rel=1e-7)
     assert "for i_2 in range(" in gradient.source(A, V)
+
+
+def test_the_page_says_what_is():
+    """The code in docs/linear_algebra.md runs, top to bottom."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    assert len(blocks) == 2
+    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
 
 
 # -- JAX ----------------------------------------------------------------------------------------
