@@ -158,6 +158,13 @@ def test_frequencies():
     assert tg.fft.fftfreq(4, dtype=tg.float32).dtype == np.float32
 
 
+def test_pytorchs_names_of_arguments():
+    t = tg.tensor(Z)
+    assert_same_bits(tg.fft.fft(t, dim=0), np.fft.fft(Z, axis=0))
+    assert_same_bits(tg.fft.hfft(t, n=5, dim=0), np.fft.hfft(Z, 5, axis=0))
+    assert_same_bits(tg.linalg.matrix_norm(t, keepdim=True), np.linalg.norm(Z, keepdims=True))
+
+
 def test_results_have_names():
     @tg.compile
     def f(x):
