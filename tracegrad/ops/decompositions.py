@@ -68,8 +68,8 @@ def _cholesky_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
     upper = adjoint(y)
     inner = matmul(upper, conjugated(ct))
     inner = hermitian_from(lower_triangle(inner, k=0), lower_triangle(inner, k=-1))
-    half = triangular(upper, inner, lower=False)
-    return (conjugated(0.5 * triangular(upper, adjoint(half), lower=False)),)
+    half = triangular(upper, inner, lower=False, clean=True)
+    return (conjugated(0.5 * triangular(upper, adjoint(half), lower=False, clean=True)),)
 
 
 def _square_type(name: str) -> Any:
@@ -435,7 +435,7 @@ def _qr_pullback(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     whole = matmul(q, inner)
     if g_q is not None:
         whole = g_q + whole
-    return adjoint(triangular(r, adjoint(whole), lower=False))
+    return adjoint(triangular(r, adjoint(whole), lower=False, clean=True))
 
 
 qr_of = define(
