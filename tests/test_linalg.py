@@ -7,6 +7,8 @@ types of results, batches, matrices without an inverse or with values that repea
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import tracegrad as tg
 from tracegrad.errors import ArgumentError, NotDifferentiableError, RecompileWarning, ShapeError
 from tracegrad.tree import map_tree
 
+PAGE = Path(__file__).parents[1] / "docs" / "linear_algebra.md"
 RANDOM = np.random.default_rng(0)
 A = RANDOM.normal(size=(3, 3)) + 3.0 * np.eye(3)
 BATCH = RANDOM.normal(size=(2, 3, 3)) + 3.0 * np.eye(3)
@@ -155,6 +158,13 @@ def test_frequencies():
     assert tg.fft.fftfreq(4, dtype=tg.float32).dtype == np.float32
 
 
+def test_pytorchs_names_of_arguments():
+    t = tg.tensor(Z)
+    assert_same_bits(tg.fft.fft(t, dim=0), np.fft.fft(Z, axis=0))
+    assert_same_bits(tg.fft.hfft(t, n=5, dim=0), np.fft.hfft(Z, 5, axis=0))
+    assert_same_bits(tg.linalg.matrix_norm(t, keepdim=True), np.linalg.norm(Z, keepdims=True))
+
+
 def test_results_have_names():
     @tg.compile
     def f(x):
@@ -283,6 +293,30 @@ def test_no_derivative_where_eigenvectors_are_any():
         assert not np.isfinite(found).all()
         found = tg.grad(lambda a: (V @ np.linalg.svd(a)[0][:, 1]) ** 2)(TWICE)
         assert not np.isfinite(found).all()
+
+
+def test_functions_of_matrices_that_repeated_eigenvalues_do_not_tell():
+    """Their derivative has a share that the factors do not know: infinite, never without it."""
+    weights = V * V[:, None]
+
+    def root(a):
+        w, v = np.linalg.eigh(a)
+        return (weights * (v * np.sqrt(w) @ v.T)).sum()
+
+    def product(a):
+        u, s, vh = np.linalg.svd(a)
+        return (weights * (u * s @ vh)).sum()
+
+    for x in (ONE, TWICE):
+        for f in (root, product):
+            with np.errstate(all="ignore"):
+                assert not np.isfinite(tg.grad(f)(x)).all()
+    apart = TWICE + np.diag([0.0, 0.1, 0.3])
+    assert_close(tg.grad(product)(apart), weights, 1e-10)
+    found, direction = tg.grad(root)(apart), A + A.T
+    assert np.sum(found * direction) == pytest.approx(
+        float(along(root, apart, direction)), rel=1e-6
+    )
 
 
 def test_repeated_singular_values():
@@ -540,6 +574,25 @@ def test_source_needs_numpy_alone():
     assert_same_bits(scope["f_value_and_grad"](A, V), compiled(A, V))
 
 
+def test_triangles_of_factors_are_not_cut_out_again():
+    def f(x, y):
+        factor = np.linalg.cholesky(x)
+        white = tg.linalg.solve_triangular(factor, y, lower=True)
+        return (
+            tg.linalg.solve_triangular(factor, white, trans="T", lower=True).sum() + white @ white
+        )
+
+    gradient = tg.grad(f, argnums=(0, 1))
+    x, y = tg.tensor(SPD, requires_grad=True), tg.tensor(V, requires_grad=True)
+    for _ in range(3):
+        x.grad = y.grad = None
+        f(x, y).backward()
+        assert_same_bits([x.grad, y.grad], list(gradient(SPD, V)))
+    text = "".join(gradient.source(SPD, V).split())
+    assert "np.linalg.solve(" in text and "solve(np.tri" not in text
+    assert "np.tril" in tg.grad(lambda x: tg.linalg.solve_triangular(x, V, 0, True).sum()).source(A)
+
+
 def test_a_loop_in_source_has_a_counter_of_its_own():
     def f(x, i):
         solved = tg.linalg.solve_triangular(x, i)
@@ -550,6 +603,13 @@ def test_a_loop_in_source_has_a_counter_of_its_own():
     _, (to_x, to_i) = gradient(A, V)
     assert np.sum(to_x * BATCH[0]) + to_i.sum() == pytest.approx(expected, rel=1e-7)
     assert "for i_2 in range(" in gradient.source(A, V)
+
+
+def test_the_page_says_what_is():
+    """The code in docs/linear_algebra.md runs, top to bottom."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    assert len(blocks) == 2
+    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
 
 
 # -- JAX ----------------------------------------------------------------------------------------

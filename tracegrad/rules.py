@@ -14,7 +14,15 @@ from codegen import sizes as sz
 from codegen.ir import Call, Op, Value, dims_of
 from codegen.rewrite import Rewriter, Rule
 from codegen.types import kind
-from tracegrad.ops import creation, determinants, elementwise, reductions, shape
+from tracegrad.ops import (
+    creation,
+    decompositions,
+    determinants,
+    elementwise,
+    reductions,
+    shape,
+    solving,
+)
 from tracegrad.ops.rules import axes_of
 
 
@@ -197,6 +205,26 @@ def computed_value(r: Rewriter, call: Call) -> Value | None:
     return call.operands[1]
 
 
+@on(solving.triangular_solve)
+def triangle_of_a_factor(r: Rewriter, call: Call) -> Value | None:
+    """solve(tril(cholesky(x)), b) -> solve(cholesky(x), b), and so its transpose.
+
+    Not of complex factors, whose conjugates have zeros of another sign.
+    """
+    a, lower = call.operands[0], call.attribute("lower")
+    if call.attribute("clean") or call.attribute("unit_diagonal") or not _is_float(a):
+        return None
+    node = r.node(a)
+    if not lower and node is not None and node.op is shape.transpose_axes:
+        axes, ndim = node.attribute("axes"), a.type.ndim
+        if axes in (None, (*range(ndim - 2), ndim - 1, ndim - 2)) and (axes or ndim == 2):
+            node, lower = r.node(node.operands[0]), True
+    if not lower or node is None or node.op is not decompositions.cholesky_of:
+        return None
+    attributes = {**dict(call.attributes), "clean": True}
+    return r.emit(solving.triangular_solve, *call.operands, **attributes)
+
+
 @on(creation.full_of)
 def full_of_nothing(r: Rewriter, call: Call) -> Value | None:
     """full((), 0.0) -> 0.0."""
@@ -222,5 +250,6 @@ RULES: tuple[Rule, ...] = (
     number_times_one,
     same_value,
     computed_value,
+    triangle_of_a_factor,
     full_of_nothing,
 )

@@ -68,8 +68,8 @@ def _cholesky_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
     upper = adjoint(y)
     inner = matmul(upper, conjugated(ct))
     inner = hermitian_from(lower_triangle(inner, k=0), lower_triangle(inner, k=-1))
-    half = triangular(upper, inner, lower=False)
-    return (conjugated(0.5 * triangular(upper, adjoint(half), lower=False)),)
+    half = triangular(upper, inner, lower=False, clean=True)
+    return (conjugated(0.5 * triangular(upper, adjoint(half), lower=False, clean=True)),)
 
 
 def _square_type(name: str) -> Any:
@@ -126,7 +126,7 @@ def _eigh_vjp(cts: Any, ys: Any, x: Any, UPLO: str) -> tuple[Any]:
     part = 0.5 * (turn - adjoint(turn))
     gap = expand_dims(w, -2) - expand_dims(w, -1)
     phases = identity_mask(gap) if is_complex(v) else None  # free: vectors of length 1 remain
-    inner = matmul(v, over_gaps(part, gap, w, turn, phases))
+    inner = matmul(v, over_gaps(part, gap, w, turn, phases, ct_w))
     if ct_w is not None:
         inner = inner + columns_times(v, ct_w)
     return (conjugated(matmul(inner, adjoint(v))),)
@@ -173,12 +173,12 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues (ascending) and eigenvectors (columns) of Hermitian matrices.
 
     One triangle of `a` is read, and the gradient is Hermitian. An eigenvalue that repeats leaves
-    its eigenvectors free within their space: functions that do not depend on that choice (sums over
-    all of them, projections onto the space) have the gradient that mathematics says, of others the
-    gradient is infinite. What no rule can tell from the factors alone: of a matrix function ``v *
-    f(w) @ v.T`` at a repeated eigenvalue the share of ``f'`` within the space is missing; write it
-    without eigenvectors where eigenvalues repeat (`matrix_power`, `inv`, `cholesky`). The phase of
-    complex eigenvectors is free as well: a function must not depend on it.
+    its eigenvectors free within their space: functions of the eigenvalues, and of vectors that do
+    not depend on that choice (projections onto the space), have the gradient that mathematics says,
+    of others it is infinite. It is also infinite for ``v * f(w) @ v.T`` there, which has a
+    derivative, but one that the factors do not tell: write such a function without eigenvectors
+    where eigenvalues may repeat (`matrix_power`, `inv`, `solve`, `cholesky`). The phase of complex
+    eigenvectors is free as well: a function must not depend on it.
     """
     return EighResult(*eigh_of(as_array(a), UPLO=_triangle(UPLO)))
 
@@ -286,7 +286,7 @@ def _svd_vjp(cts: Any, ys: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     g_vh = None if ct_vh is None else conjugated(ct_vh)
     p = None if g_u is None else matmul(adjoint(u), g_u)
     r = None if g_vh is None else matmul(vh, adjoint(g_vh))
-    left = matmul(u, _turns(p, r, s, is_complex(u)))
+    left = matmul(u, _turns(p, r, s, is_complex(u), ct_s))
     if ct_s is not None:
         left = left + columns_times(u, ct_s)
     if p is not None and _is_more(rows, columns):
@@ -315,13 +315,13 @@ def _first(x: Any, axis: int, s: Any) -> Any:
     return getitem(x, (Ellipsis, few) if axis == -1 else (Ellipsis, few, slice(None)))
 
 
-def _turns(p: Any, r: Any, s: Any, phases: bool) -> Any:
+def _turns(p: Any, r: Any, s: Any, phases: bool, ct_s: Any) -> Any:
     """How the singular vectors turn, of U by `p`, of V by `r`, in the bases of both."""
     both = p + r if p is not None and r is not None else r if p is None else p
     other = p - r if p is not None and r is not None else -r if p is None else p
     gap = expand_dims(s, -2) - expand_dims(s, -1)
     free = identity_mask(gap) if phases else None
-    same = over_gaps(0.5 * (both - adjoint(both)), gap, s, both, free)
+    same = over_gaps(0.5 * (both - adjoint(both)), gap, s, both, free, ct_s)
     total = expand_dims(s, -2) + expand_dims(s, -1)
     return same + over_gaps(0.5 * (other - adjoint(other)), total, s, other)
 
@@ -435,7 +435,7 @@ def _qr_pullback(g_q: Any, g_r: Any, q: Any, r: Any) -> Any:
     whole = matmul(q, inner)
     if g_q is not None:
         whole = g_q + whole
-    return adjoint(triangular(r, adjoint(whole), lower=False))
+    return adjoint(triangular(r, adjoint(whole), lower=False, clean=True))
 
 
 qr_of = define(

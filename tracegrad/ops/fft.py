@@ -16,7 +16,7 @@ from codegen.sizes import Dim, Size, Sizes
 from codegen.types import ArrayType, ShapeError, bits, kind
 from tracegrad.dispatch import ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
-from tracegrad.ops.arguments import as_array
+from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import new
 from tracegrad.ops.elementwise import conj, is_complex, real
 from tracegrad.ops.indexing import getitem, setitem
@@ -280,6 +280,7 @@ def _lengths(record: OpRecord, x: Any, s: Any, places: tuple[int, ...]) -> Any:
 
 
 def _one(record: OpRecord, summary: str) -> Any:
+    @synonyms
     def function(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
         return _along_one(record, a, n, axis, norm)
 
@@ -326,11 +327,13 @@ def _conjugated(x: Any) -> Any:
     return conj(x) if is_complex(x) else x
 
 
+@synonyms
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The real spectrum, of `n` points, of a signal whose negative times are conjugates."""
     return _along_one(irfft_of, _conjugated(as_array(a)), n, axis, SWAPPED[_scaling(norm)])
 
 
+@synonyms
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The signal at times that are not negative of a real spectrum: the inverse of `hfft`."""
     return conj(_along_one(rfft_of, a, n, axis, SWAPPED[_scaling(norm)]))

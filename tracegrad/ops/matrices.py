@@ -15,7 +15,15 @@ from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType, ShapeError, is_inexact, promote, shape_text
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import DTypeError
-from tracegrad.ops.elementwise import absolute, conj, is_complex, logical_and, logical_or, where
+from tracegrad.ops.elementwise import (
+    absolute,
+    conj,
+    is_complex,
+    logical_and,
+    logical_not,
+    logical_or,
+    where,
+)
 from tracegrad.ops.norms import norm_over
 from tracegrad.ops.products import diagonal_mask
 from tracegrad.ops.reductions import max
@@ -99,7 +107,9 @@ def hermitian_from(triangle: Any, strict: Any) -> Any:
     return 0.5 * (whole + adjoint(whole)) if is_complex(whole) else whole
 
 
-def over_gaps(part: Any, gap: Any, spectrum: Any, scale: Any, free: Any = None) -> Any:
+def over_gaps(
+    part: Any, gap: Any, spectrum: Any, scale: Any, free: Any = None, ct: Any = None
+) -> Any:
     """``part / gap`` for gaps between eigenvalues (or singular values), some of which may be 0.
 
     A gap that is nothing but rounding stands for 0. There `part` says how the function would change
@@ -107,14 +117,24 @@ def over_gaps(part: Any, gap: Any, spectrum: Any, scale: Any, free: Any = None) 
     function that is well defined, the quotient is 0; else there is no derivative, and it is
     infinite. `spectrum` are the values, `scale` is what `part` is rounded against, and `free` marks
     places that are 0 in any case.
+
+    With `ct`, the cotangent of the values, it is infinite also where the function depends on both
+    the values and the vectors of a common space, as ``v * f(w) @ v.T`` does: the derivative there
+    has a share of ``f'`` that no cotangent tells.
     """
     eps = float(np.finfo(dtype_of(gap)).eps)
     alone = ndim_of(gap) == 2  # one matrix: numbers instead of arrays of one number each
     largest = max(absolute(spectrum), None if alone else -1, keepdims=not alone, initial=0.0)
     largest = largest if alone else expand_dims(largest, -1)
     axes = None if alone else (ndim_of(scale) - 2, ndim_of(scale) - 1)
+    small = eps**0.5 * norm_over(scale, axis=axes, keepdims=not alone)
     near = absolute(gap) <= 64 * eps * largest
-    settled = absolute(part) <= eps**0.5 * norm_over(scale, axis=axes, keepdims=not alone)
+    settled = absolute(part) <= small
+    if ct is not None:
+        used = logical_or(expand_dims(ct, -2) != 0, expand_dims(ct, -1) != 0)
+        shared = absolute(scale + adjoint(scale)) > small
+        settled = logical_and(settled, logical_not(logical_and(used, shared)))
+        free = identity_mask(gap)
     if free is not None:
         settled = logical_or(settled, free)
     return part / where(logical_and(near, settled), float("inf"), where(near, 0.0, gap))

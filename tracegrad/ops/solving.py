@@ -128,7 +128,8 @@ def _triangular_text(attributes: Mapping[str, Any]) -> Spelling:
     lower, dots = attributes["lower"], "..., " if attributes["batch"] else ""
     half, last = ("np.tril" if lower else "np.triu"), ", :" if attributes["batch"] else ""
     rows = f"i : i + {BLOCK}"
-    block = f"{half}(a[{dots}{rows}, {rows}])"
+    block = f"a[{dots}{rows}, {rows}]"
+    block = block if attributes["clean"] else f"{half}({block})"
     if attributes["unit_diagonal"]:
         length = f"len(a[i : i + {BLOCK}])" if not dots else f"a[{dots}{rows}, :].shape[-2]"
         block = f"{block[:-1]}, {-1 if lower else 1}) + np.eye({length}, dtype=a.dtype)"
@@ -146,10 +147,10 @@ def _triangular_text(attributes: Mapping[str, Any]) -> Spelling:
 
 
 def _triangular_vjp(
-    ct: Any, y: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool, **_: Any
+    ct: Any, y: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool, clean: bool, **_: Any
 ) -> tuple[Any, Any]:
     """As of `solve`; what is not read of `a` gets 0."""
-    ct_b = triangular(matrix_transpose(a), ct, not lower, unit_diagonal)
+    ct_b = triangular(matrix_transpose(a), ct, not lower, unit_diagonal, clean)
     triangle = lower_triangle if lower else upper_triangle
     strict = (-1 if lower else 1) if unit_diagonal else 0
     return triangle(-_against(ct_b, y), k=strict), ct_b
@@ -162,17 +163,32 @@ triangular_solve: OpRecord = define(
     operands="a b",
     infer=_solved_type("solve_triangular"),
     vjp=_triangular_vjp,
-    attributes={"lower": False, "unit_diagonal": False, "batch": False, "dtype": "float64"},
+    attributes={
+        "lower": False,
+        "unit_diagonal": False,
+        "clean": False,
+        "batch": False,
+        "dtype": "float64",
+    },
     domain="invertible",
-    doc="x with a @ x = b, of a one triangle; b is a vector for one matrix, else has its batch.",
+    doc="x with a @ x = b, of a one triangle; b is a vector for one matrix, else has its batch. "
+    "`clean` says that the other triangle of a is 0.",
 )
 
 
-def triangular(a: Any, b: Any, lower: bool, unit_diagonal: bool = False) -> Any:
+def triangular(
+    a: Any, b: Any, lower: bool, unit_diagonal: bool = False, clean: bool = False
+) -> Any:
     """The record, which is written in another way for batches and other dtypes."""
-    dtype = promote((type_of(a), type_of(b)))[0]
-    how = {"lower": lower, "unit_diagonal": unit_diagonal, "batch": ndim_of(a) > 2, "dtype": dtype}
-    return triangular_solve(a, b, **how)
+    return triangular_solve(
+        a,
+        b,
+        lower=lower,
+        unit_diagonal=unit_diagonal,
+        clean=clean,
+        batch=ndim_of(a) > 2,
+        dtype=promote((type_of(a), type_of(b)))[0],
+    )
 
 
 TRANS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
