@@ -20,6 +20,7 @@ from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import (
     arange,
+    beside,
     dtype_name,
     linspace,
     shape_tuple,
@@ -58,8 +59,8 @@ from tracegrad.ops.shape import (
 @synonyms
 def append(x: Any, values: Any, axis: int | None = None) -> Any:
     """`x` with `values` behind it along `axis` (both flattened without one)."""
-    x, values = (np.asarray(v) if is_number(v) else as_array(v) for v in (x, values))
-    return concatenate([x, values], axis)
+    x = np.asarray(x) if is_number(x) else as_array(x)
+    return concatenate([x, beside(values, x)], axis)
 
 
 def _places(obj: Any, length: int) -> list[int]:
@@ -98,8 +99,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     length = length_of(x, axis)
     single = not isinstance(obj, slice) and np.ndim(getattr(obj, "_array", obj)) == 0
     places = _places(obj, length)
-    values = np.asarray(values) if is_number(values) else as_array(values)
-    values = _as_slices(values, x, axis, len(places), single)
+    values = _as_slices(beside(values, x), x, axis, len(places), single)
     if single:
         places = places * length_of(values, axis)
     order = sorted(range(len(places)), key=places.__getitem__)
@@ -145,7 +145,15 @@ def block(arrays: Any) -> Any:
     """One array of blocks: the innermost lists are joined along the last axis, and so on."""
     depth = _depth(arrays)
     ndim = max(_most_axes(arrays), depth)
-    return _joined_blocks(arrays, depth, ndim)
+    like = _first_array(arrays)
+    return _joined_blocks(arrays, depth, ndim, like)
+
+
+def _first_array(arrays: Any) -> Any:
+    """A block that is no number, where there is one: numbers go where it lives."""
+    if not isinstance(arrays, list):
+        return None if is_number(arrays) else arrays
+    return next((x for x in map(_first_array, arrays) if x is not None), None)
 
 
 def _depth(arrays: Any) -> int:
@@ -165,12 +173,13 @@ def _most_axes(arrays: Any) -> int:
     return ndim_of(arrays)
 
 
-def _joined_blocks(arrays: Any, depth: int, ndim: int) -> Any:
+def _joined_blocks(arrays: Any, depth: int, ndim: int, like: Any) -> Any:
     if not isinstance(arrays, list):
-        x = np.asarray(arrays) if is_number(arrays) else arrays
+        x = beside(arrays, like)
         missing = ndim - ndim_of(x)
         return expand_axes(x, axis=one_or_many(tuple(range(missing)))) if missing else x
-    return concatenate([_joined_blocks(part, depth - 1, ndim) for part in arrays], ndim - depth)
+    parts = [_joined_blocks(part, depth - 1, ndim, like) for part in arrays]
+    return concatenate(parts, ndim - depth)
 
 
 # -- choices ------------------------------------------------------------------------------------

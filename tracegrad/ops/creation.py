@@ -19,7 +19,7 @@ from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, weak, weak_of
-from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
 
@@ -236,6 +236,31 @@ array_of = define(
     differentiable=False,
     doc="A few numbers that stand in the program: nested tuples of bool, int or float.",
 )
+
+
+LITERAL = 16
+"""A list with at most so many numbers is part of the program, longer ones are data."""
+
+
+def nested(values: Any) -> Any:
+    """Lists of numbers as tuples, which attributes are made of."""
+    return tuple(map(nested, values)) if isinstance(values, list) else values
+
+
+def beside(data: Any, like: Any) -> Any:
+    """A list, or a number, as an array where `like` lives; anything else as it is.
+
+    Short ones are written into programs, so they are on every device.
+    """
+    if not (isinstance(data, list | tuple) or is_number(data)):
+        return data
+    array = np.asarray(data)
+    if type(like) not in HANDLERS or array.size > LITERAL or array.dtype.name not in DTYPES:
+        return array
+    if not np.all(np.isfinite(array)):
+        return array
+    literal = {"values": nested(array.tolist()), "dtype": array.dtype.name}
+    return apply_in(like, array_of, literal)
 
 
 # -- what users call ----------------------------------------------------------------------------

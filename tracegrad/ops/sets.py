@@ -17,6 +17,7 @@ from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.counting import counted
+from tracegrad.ops.creation import beside
 from tracegrad.ops.elementwise import logical_not
 from tracegrad.ops.indexing import getitem
 from tracegrad.ops.joining import concatenate, unstack
@@ -55,7 +56,8 @@ def isin(
     kind: Any = None,
 ) -> Any:
     """Where elements of the first are among those of the second (with `invert`: are not)."""
-    return is_in(as_array(element), as_array(test_elements), invert=bool(invert))
+    element, values = as_array(element), as_array(beside(test_elements, element))
+    return is_in(element, values, invert=bool(invert))
 
 
 # -- different elements -------------------------------------------------------------------------
