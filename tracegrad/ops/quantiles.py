@@ -16,7 +16,7 @@ from codegen.types import ArrayType, is_inexact, promote
 from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops.activations import as_inexact
-from tracegrad.ops.arguments import as_array, refuse_out, synonyms
+from tracegrad.ops.arguments import as_array, holds_tensors, refuse_out, stacked, synonyms
 from tracegrad.ops.creation import arange_in, beside, extent_like
 from tracegrad.ops.elementwise import (
     astype,
@@ -339,6 +339,8 @@ def _interpolated(x: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: 
 
 def _check_q(q: Any, most: float, name: str) -> None:
     """Raises where plain numbers are out of range; those of Tensors are taken as they are."""
+    if holds_tensors(q):
+        return
     if is_number(q) or isinstance(q, list | tuple | np.ndarray | np.generic):
         numbers = np.asarray(q)
         if not np.all((numbers >= 0) & (numbers <= most)):
@@ -404,6 +406,8 @@ def nanquantile(
 
 def _hundredth(x: Any, q: Any) -> Any:
     """Percents as parts, in the dtype in which NumPy divides them."""
+    if holds_tensors(q):
+        return stacked(q) / 100
     if not is_number(q):
         return (np.asarray(q) / 100).tolist() if isinstance(q, list | tuple) else q / 100
     dtype = dtype_of(as_array(x))
