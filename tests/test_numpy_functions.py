@@ -146,6 +146,19 @@ def test_lists_beside_arrays_on_a_device(call):
     agree([x.cpu() for x in found], run(call, np, **arrays(names)), call)
 
 
+def test_places_in_arrays_are_looked_at():
+    """What decides a shape is read on every call: never the places of an earlier one."""
+    delete = tg.compile(lambda x, at: np.delete(x, at))
+    insert = tg.compile(lambda x, at: np.insert(x, at, 7.0))
+    keep = tg.compile(lambda x, n: np.bincount(x, minlength=n))
+    x = OPERANDS["v"]
+    for at in ([0, 1], [3, 2], [0, 1], [4, 4]):
+        assert_same_bits(delete(x, np.array(at)), np.delete(x, at))
+        assert_same_bits(insert(x, np.array(at)), np.insert(x, at, 7.0))
+    for counted in ([0, 2, 2], [1, 5], [0, 2, 2], [3, 3, 3]):
+        assert_same_bits(keep(np.array(counted), 2), np.bincount(counted, minlength=2))
+
+
 def test_short_lists_are_part_of_the_program():
     f = tg.compile(lambda x: np.quantile(x, [0.25, 0.5]))
     assert "np.quantile(x, np.array([0.25, 0.5]))" in f.source(OPERANDS["x"])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from codegen import sizes as sz
-from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
+from tracegrad.dispatch import HANDLERS, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import (
@@ -67,7 +67,7 @@ def _places(obj: Any, length: int) -> list[int]:
     """The places that an int, a slice, a list of ints or a mask means, each from the start."""
     if isinstance(obj, slice):
         return list(range(*obj.indices(length)))
-    given = np.asarray(getattr(obj, "_array", obj))
+    given = np.asarray(obj.tolist() if type(obj) in HANDLERS else obj)  # while tracing, a look
     several = np.flatnonzero(given) if given.dtype == bool else given.reshape(-1)
     found = [as_int(place) for place in several]
     for place in found:
@@ -78,7 +78,10 @@ def _places(obj: Any, length: int) -> list[int]:
 
 @synonyms
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
-    """`x` without the elements (without the slices along `axis`) at these places."""
+    """`x` without the elements (without the slices along `axis`) at these places.
+
+    Places in a Tensor are looked at: they decide the shape.
+    """
     x = as_array(x)
     if axis is None:
         x, axis = ravel(x), 0
@@ -97,7 +100,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
     length = length_of(x, axis)
-    single = not isinstance(obj, slice) and np.ndim(getattr(obj, "_array", obj)) == 0
+    single = not isinstance(obj, slice) and ndim_of(obj) == 0
     places = _places(obj, length)
     values = _as_slices(beside(values, x), x, axis, len(places), single)
     if single:
