@@ -155,6 +155,9 @@ def test_places_in_arrays_are_looked_at():
     for at in ([0, 1], [3, 2], [0, 1], [4, 4]):
         assert_same_bits(delete(x, np.array(at)), np.delete(x, at))
         assert_same_bits(insert(x, np.array(at)), np.insert(x, at, 7.0))
+    split = tg.compile(lambda x, at: tuple(np.split(x, at)))
+    for at in ([1], [3], [1, 4]):
+        assert_same_bits(split(x, np.array(at)), tuple(np.split(x, at)))
     for counted in ([0, 2, 2], [1, 5], [0, 2, 2], [3, 3, 3]):
         assert_same_bits(keep(np.array(counted), 2), np.bincount(counted, minlength=2))
 
