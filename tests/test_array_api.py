@@ -412,8 +412,11 @@ def test_lists_of_arrays_are_stacked_with_their_gradient():
     x = tg.tensor([1.0, 2.0], requires_grad=True)
     made = tg.asarray([[x[0] * x[1], 3], [x[1], x[0]]], dtype=tg.float32)
     assert_same_bits(made.detach(), np.array([[2.0, 3.0], [2.0, 1.0]], np.float32))
+    assert_same_bits(tg.max([x[0], x[1]]).detach(), np.float64(2.0))
     gradient = tg.grad(lambda v: tg.sum(tg.asarray([v[0] * v[1], 2.0 * v[0], 1.0])))
     assert_same_bits(gradient(np.array([3.0, 5.0])), np.array([7.0, 3.0]))
+    parts = tg.grad(lambda v, parts: tg.sum(tg.quantile(v, parts)), argnums=1)
+    assert_same_bits(parts(np.array([3.0, 5.0, 9.0]), [0.25, 0.75]), [4.0, 8.0])
 
 
 # -- the array object ---------------------------------------------------------------------------

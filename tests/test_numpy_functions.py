@@ -123,6 +123,50 @@ def test_on_jax(call):
     agree([np.asarray(x) for x in found], expected, call)
 
 
+WITH_LISTS = (
+    "np.append(v, [1.0, 2.0])",
+    "np.digitize(k, [1, 3])",
+    "np.histogram(k, [0, 2, 5])",
+    "np.insert(v, [0, 5], [1.0, 2.0])",
+    "np.isin(k, [1, 2])",
+    "np.quantile(x, [0.1, 0.5], axis=1)",
+    "np.take(x, [7, -9], axis=1, mode='wrap')",
+)
+
+
+@pytest.mark.parametrize("call", WITH_LISTS)
+def test_lists_beside_arrays_on_a_device(call):
+    """Numbers in a list are on no device, so they go where the array is."""
+    pytest.importorskip("jax")
+    assert call in calls()
+    names = used(call)
+    on_device = {name: tg.tensor(OPERANDS[name], device="jax") for name in names}
+    found = flat(run(call, tg, **on_device))
+    assert {x.device.type for x in found} == {"jax"}
+    agree([x.cpu() for x in found], run(call, np, **arrays(names)), call)
+
+
+def test_places_in_arrays_are_looked_at():
+    """What decides a shape is read on every call: never the places of an earlier one."""
+    delete = tg.compile(lambda x, at: np.delete(x, at))
+    insert = tg.compile(lambda x, at: np.insert(x, at, 7.0))
+    keep = tg.compile(lambda x, n: np.bincount(x, minlength=n))
+    x = OPERANDS["v"]
+    for at in ([0, 1], [3, 2], [0, 1], [4, 4]):
+        assert_same_bits(delete(x, np.array(at)), np.delete(x, at))
+        assert_same_bits(insert(x, np.array(at)), np.insert(x, at, 7.0))
+    split = tg.compile(lambda x, at: tuple(np.split(x, at)))
+    for at in ([1], [3], [1, 4]):
+        assert_same_bits(split(x, np.array(at)), tuple(np.split(x, at)))
+    for counted in ([0, 2, 2], [1, 5], [0, 2, 2], [3, 3, 3]):
+        assert_same_bits(keep(np.array(counted), 2), np.bincount(counted, minlength=2))
+
+
+def test_short_lists_are_part_of_the_program():
+    f = tg.compile(lambda x: np.quantile(x, [0.25, 0.5]))
+    assert "np.quantile(x, np.array([0.25, 0.5]))" in f.source(OPERANDS["x"])
+
+
 NOT_SMOOTH = re.compile(r"np\.(histogram|nextafter|spacing|round|around|\w+\(.*float32)")
 """Calls that differences say nothing of: bins, steps, and what float32 rounds."""
 

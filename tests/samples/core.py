@@ -37,7 +37,7 @@ def _places(draw: Draw) -> Iterator[Sample]:
 REFERENCES["places"] = lambda x, axis, size: np.nonzero(x)[axis]
 
 
-@samples_of("max", "min", "nanmax", "nanmin", "logsumexp")
+@samples_of("nanmax", "nanmin", "logsumexp")
 def _reductions_of_something(draw: Draw) -> Iterator[Sample]:
     for x, axis in _axes(draw, (4, 3), (3,), (), (2, 1, 3)):
         for keepdims in (False, True):
@@ -118,10 +118,6 @@ REFERENCES["identity_mask"] = lambda rows, columns, offset: np.eye(
 REFERENCES["cumprod_pullback"] = lambda ct, x, first, at_first, elsewhere, axis: np.where(
     first, at_first, elsewhere
 )
-for _name in ("max", "min"):
-    REFERENCES[_name] = lambda x, axis, keepdims, initial, _name=_name: getattr(np, _name)(
-        x, axis=axis, keepdims=keepdims, **({} if initial is None else {"initial": initial})
-    )
 
 
 @samples_of("reshape")

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tracegrad.dispatch import HANDLERS
 from tracegrad.errors import ArgumentError
+from tracegrad.ops.record import TABLE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +38,23 @@ def synonyms(function: F) -> F:
 
 def as_array(x: Any) -> Any:
     """The operand, an array where it is a list; Python numbers become arrays where ops need it."""
-    return np.asarray(x) if isinstance(x, list | tuple) else x
+    if not isinstance(x, list | tuple):
+        return x
+    return stacked(x) if holds_tensors(x) else np.asarray(x)
+
+
+def holds_tensors(data: Any) -> bool:
+    """Whether there is a Tensor among nested lists (or a value of a graph under construction)."""
+    if isinstance(data, list | tuple):
+        return any(map(holds_tensors, data))
+    return type(data) in HANDLERS
+
+
+def stacked(data: Any) -> Any:
+    """Nested lists of Tensors and numbers as one array, through which gradients flow."""
+    if not isinstance(data, list | tuple):
+        return data
+    return TABLE["stack"](*map(stacked, data), axis=0)
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from codegen import sizes as sz
-from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
+from tracegrad.dispatch import HANDLERS, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import (
     arange,
+    beside,
     dtype_name,
     linspace,
     shape_tuple,
@@ -58,15 +59,15 @@ from tracegrad.ops.shape import (
 @synonyms
 def append(x: Any, values: Any, axis: int | None = None) -> Any:
     """`x` with `values` behind it along `axis` (both flattened without one)."""
-    x, values = (np.asarray(v) if is_number(v) else as_array(v) for v in (x, values))
-    return concatenate([x, values], axis)
+    x = np.asarray(x) if is_number(x) else as_array(x)
+    return concatenate([x, beside(values, x)], axis)
 
 
 def _places(obj: Any, length: int) -> list[int]:
     """The places that an int, a slice, a list of ints or a mask means, each from the start."""
     if isinstance(obj, slice):
         return list(range(*obj.indices(length)))
-    given = np.asarray(getattr(obj, "_array", obj))
+    given = np.asarray(obj.tolist() if type(obj) in HANDLERS else obj)  # while tracing, a look
     several = np.flatnonzero(given) if given.dtype == bool else given.reshape(-1)
     found = [as_int(place) for place in several]
     for place in found:
@@ -77,7 +78,10 @@ def _places(obj: Any, length: int) -> list[int]:
 
 @synonyms
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
-    """`x` without the elements (without the slices along `axis`) at these places."""
+    """`x` without the elements (without the slices along `axis`) at these places.
+
+    Places in a Tensor are looked at: they decide the shape.
+    """
     x = as_array(x)
     if axis is None:
         x, axis = ravel(x), 0
@@ -96,10 +100,9 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
     length = length_of(x, axis)
-    single = not isinstance(obj, slice) and np.ndim(getattr(obj, "_array", obj)) == 0
+    single = not isinstance(obj, slice) and ndim_of(obj) == 0
     places = _places(obj, length)
-    values = np.asarray(values) if is_number(values) else as_array(values)
-    values = _as_slices(values, x, axis, len(places), single)
+    values = _as_slices(beside(values, x), x, axis, len(places), single)
     if single:
         places = places * length_of(values, axis)
     order = sorted(range(len(places)), key=places.__getitem__)
@@ -145,7 +148,15 @@ def block(arrays: Any) -> Any:
     """One array of blocks: the innermost lists are joined along the last axis, and so on."""
     depth = _depth(arrays)
     ndim = max(_most_axes(arrays), depth)
-    return _joined_blocks(arrays, depth, ndim)
+    like = _first_array(arrays)
+    return _joined_blocks(arrays, depth, ndim, like)
+
+
+def _first_array(arrays: Any) -> Any:
+    """A block that is no number, where there is one: numbers go where it lives."""
+    if not isinstance(arrays, list):
+        return None if is_number(arrays) else arrays
+    return next((x for x in map(_first_array, arrays) if x is not None), None)
 
 
 def _depth(arrays: Any) -> int:
@@ -165,12 +176,13 @@ def _most_axes(arrays: Any) -> int:
     return ndim_of(arrays)
 
 
-def _joined_blocks(arrays: Any, depth: int, ndim: int) -> Any:
+def _joined_blocks(arrays: Any, depth: int, ndim: int, like: Any) -> Any:
     if not isinstance(arrays, list):
-        x = np.asarray(arrays) if is_number(arrays) else arrays
+        x = beside(arrays, like)
         missing = ndim - ndim_of(x)
         return expand_axes(x, axis=one_or_many(tuple(range(missing)))) if missing else x
-    return concatenate([_joined_blocks(part, depth - 1, ndim) for part in arrays], ndim - depth)
+    parts = [_joined_blocks(part, depth - 1, ndim, like) for part in arrays]
+    return concatenate(parts, ndim - depth)
 
 
 # -- choices ------------------------------------------------------------------------------------

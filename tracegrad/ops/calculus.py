@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, is_inexact, shape_text
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
+from tracegrad.dispatch import HANDLERS, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, synonyms
-from tracegrad.ops.creation import extent_like, zeros_of
+from tracegrad.ops.creation import beside, extent_like, zeros_of
 from tracegrad.ops.elementwise import (
     absolute,
     astype,
@@ -60,11 +58,10 @@ def _steps(x: Any, axis: int) -> Any:
 
 def _beside(x: Any, extra: Any, axis: int) -> Any:
     """What stands before or behind `x` along an axis: a number is one element for each line."""
-    extra = as_array(extra)
+    extra = beside(extra, x)
     if ndim_of(extra):
         return extra
     shape = shape_of(x)
-    extra = np.asarray(extra) if is_number(extra) else extra
     return broadcast_beside(extra, (*shape[:axis], 1, *shape[axis + 1 :]), x)
 
 
@@ -105,9 +102,7 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in the flattened array, between what is put around them."""
     found = _steps(ravel(as_array(x)), 0)
     parts = [to_begin, found, to_end]
-    several = [
-        ravel(np.asarray(p) if is_number(p) else as_array(p)) for p in parts if p is not None
-    ]
+    several = [ravel(beside(part, found)) for part in parts if part is not None]
     return found if len(several) == 1 else concatenate(several)
 
 
@@ -286,7 +281,8 @@ def interp(
 
     Differentiable in `x`, `xp`, `fp`, `left` and `right`.
     """
-    x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    like = next((v for v in (x, xp, fp) if type(v) in HANDLERS), x)
+    x, xp, fp = (as_array(beside(v, like)) for v in (x, xp, fp))
     if period is not None:
         if period == 0:
             raise ArgumentError("interp: period is 0")

@@ -15,7 +15,7 @@ from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.creation import zeros_in
+from tracegrad.ops.creation import beside, zeros_in
 from tracegrad.ops.elementwise import alias, astype, logical_and, where
 from tracegrad.ops.indexing import getitem, index_add
 from tracegrad.ops.record import define
@@ -102,7 +102,7 @@ def _edges(x: Any, bins: Any, range: Any) -> Any:
     if ndim_of(bins) == 0:
         limits = None if range is None else tuple(map(float, range))
         return edges_of(x, bins=as_int(bins), range=limits)
-    edges = apply_in(x, alias, {}, as_array(bins))
+    edges = apply_in(x, alias, {}, as_array(beside(bins, x)))
     if ndim_of(edges) != 1:
         raise ShapeError(f"histogram: edges stand in a vector, not in {ndim_of(edges)} axes")
     return edges

@@ -19,8 +19,9 @@ from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, weak, weak_of
-from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.ops.arguments import holds_tensors, stacked
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
 
 DEFAULT_FLOAT = "float64"
@@ -236,6 +237,33 @@ array_of = define(
     differentiable=False,
     doc="A few numbers that stand in the program: nested tuples of bool, int or float.",
 )
+
+
+LITERAL = 16
+"""A list with at most so many numbers is part of the program, longer ones are data."""
+
+
+def nested(values: Any) -> Any:
+    """Lists of numbers as tuples, which attributes are made of."""
+    return tuple(map(nested, values)) if isinstance(values, list) else values
+
+
+def beside(data: Any, like: Any) -> Any:
+    """A list, or a number, as an array where `like` lives; anything else as it is.
+
+    Short ones are written into programs, so they are on every device.
+    """
+    if not (isinstance(data, list | tuple) or is_number(data)):
+        return data
+    if holds_tensors(data):
+        return stacked(data)
+    array = np.asarray(data)
+    if type(like) not in HANDLERS or array.size > LITERAL or array.dtype.name not in DTYPES:
+        return array
+    if not np.all(np.isfinite(array)):
+        return array
+    literal = {"values": nested(array.tolist()), "dtype": array.dtype.name}
+    return apply_in(like, array_of, literal)
 
 
 # -- what users call ----------------------------------------------------------------------------
@@ -483,8 +511,8 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
     >>> x.grad
     tensor([2., 1.])
     """
-    if isinstance(data, list | tuple) and _holds_tensors(data):
-        data = _stacked(data)
+    if isinstance(data, list | tuple) and holds_tensors(data):
+        data = stacked(data)
     if type(data) in HANDLERS:
         if dtype is not None and dtype_name(dtype) != dtype_of(data):
             return TABLE["astype"](data, dtype=dtype_name(dtype))
@@ -495,18 +523,6 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
     from tracegrad.tensor import Tensor
 
     return _leaf(Tensor(array, copy=False), False, device)
-
-
-def _holds_tensors(data: Any) -> bool:
-    if isinstance(data, list | tuple):
-        return any(map(_holds_tensors, data))
-    return type(data) in HANDLERS
-
-
-def _stacked(data: Any) -> Any:
-    if not isinstance(data, list | tuple):
-        return data
-    return TABLE["stack"](*map(_stacked, data), axis=0)
 
 
 def astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:

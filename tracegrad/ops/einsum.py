@@ -91,7 +91,7 @@ def _einsum_record(count: int) -> OpRecord:
 
 
 einsum_of = {count: _einsum_record(count) for count in range(2, 7)}
-"""The record for each number of operands; of more the first ones are contracted one by one."""
+"""The record for each number of operands; of more, some are contracted first."""
 
 
 def einsum(subscripts: Any, *operands: Any, out: None = None, dtype: Any = None, **_: Any) -> Any:
@@ -162,11 +162,8 @@ def contract(terms: Sequence[str], output: str, operands: Sequence[Any]) -> Any:
         rest = [(labels, x) for labels, x in zip(terms, operands, strict=True) if labels]
         whole = contract([labels for labels, _ in rest], output, [x for _, x in rest])
         return reduce(multiply, factors, whole)
-    while len(terms) > max(einsum_of):
-        both = "".join(dict.fromkeys(terms[0] + terms[1]))
-        later = {*output, *(label for term in terms[2:] for label in term)}
-        kept = "".join(label for label in both if label in later)
-        terms[:2], operands[:2] = [kept], [contract(terms[:2], kept, operands[:2])]
+    if len(terms) > max(einsum_of):
+        terms, operands = _fewer(terms, output, operands)
     if len(terms) == 1:
         return _onto(terms[0], output, operands[0])
     if len(terms) == 2:
@@ -176,6 +173,30 @@ def contract(terms: Sequence[str], output: str, operands: Sequence[Any]) -> Any:
     written = "".join(label for label in output if any(label in term for term in terms))
     whole = einsum_of[len(terms)](*operands, subscripts=f"{','.join(terms)}->{written}")
     return _onto(written, output, whole)
+
+
+def _fewer(terms: list[str], output: str, operands: list[Any]) -> tuple[list[str], list[Any]]:
+    """As few operands as one op takes: some contracted first, in the order that NumPy finds.
+
+    The order is that for axes of one length, so it is the same for every length.
+    """
+    while len(terms) > max(einsum_of):
+        places = sorted(_first_step(terms, output), reverse=True)
+        taken, arrays = ([row.pop(i) for i in places] for row in (terms, operands))
+        later = {*output, *(label for term in terms for label in term)}
+        kept = "".join(label for label in dict.fromkeys("".join(taken)) if label in later)
+        operands.append(contract(taken, kept, arrays))
+        terms.append(kept)
+    return terms, operands
+
+
+def _first_step(terms: Sequence[str], output: str) -> tuple[int, ...]:
+    """Which operands to contract first; the first two where NumPy would take all at once."""
+    written = "".join(label for label in output if any(label in term for term in terms))
+    alike = [np.broadcast_to(0.0, (4,) * len(term)) for term in terms]
+    subscripts = f"{','.join(terms)}->{written}"
+    step = np.einsum_path(subscripts, *alike, optimize="greedy")[0][1]
+    return tuple(step) if len(step) <= max(einsum_of) else (0, 1)
 
 
 def _alone(labels: str, x: Any, elsewhere: set[str]) -> tuple[str, Any]:

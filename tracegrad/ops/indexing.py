@@ -27,10 +27,12 @@ from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
 from tracegrad.ops.creation import (
+    LITERAL,
     arange_in,
     array_of,
     bare,
     dims_of_shape,
+    nested,
     new,
 )
 from tracegrad.ops.elementwise import alias, astype
@@ -45,9 +47,6 @@ from tracegrad.ops.shape import (
     reshape_to,
 )
 from tracegrad.state import STATE
-
-LITERAL = 16
-"""A list in an index with at most so many numbers is part of the program, longer ones are data."""
 
 
 class IndexingError(CodegenError, IndexError):
@@ -457,11 +456,7 @@ def _literal(array: np.ndarray) -> Any:
         array = array.astype(np.intp)
     if STATE.trace is None or array.size > LITERAL or array.dtype.kind not in "bi":
         return array
-    return new(array_of, values=_nested(array.tolist()), dtype=array.dtype.name)
-
-
-def _nested(values: Any) -> Any:
-    return tuple(map(_nested, values)) if isinstance(values, list) else values
+    return new(array_of, values=nested(array.tolist()), dtype=array.dtype.name)
 
 
 def count_true(mask: Any, x: Any = None) -> Dim:

@@ -273,12 +273,17 @@ split_at = define(
 def split(x: Any, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
     """The parts of `x` along `axis`: so many equal ones, or cut at these places."""
     axis = one_axis(axis, ndim_of(x))
-    if isinstance(indices_or_sections, list | tuple | np.ndarray):
+    if _are_places(indices_or_sections):
         return _cut(x, tuple(map(as_int, indices_or_sections)), axis)
     sections = as_int(indices_or_sections)
     if sections <= 0:
         raise ShapeError(f"split: the number of sections must be positive, not {sections}")
     return (alias(x),) if sections == 1 else tuple(split_at(x, at=sections, axis=axis))
+
+
+def _are_places(given: Any) -> bool:
+    """Whether these are the places to cut at, not a number of parts."""
+    return isinstance(given, list | tuple) or ndim_of(given) > 0
 
 
 def _cut(x: Any, at: tuple[int, ...], axis: int) -> tuple[Any, ...]:
@@ -292,7 +297,7 @@ def _cut(x: Any, at: tuple[int, ...], axis: int) -> tuple[Any, ...]:
 @synonyms
 def array_split(x: Any, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
     """As `split`, but so many parts need not be equal: the first ones are longer by 1."""
-    if isinstance(indices_or_sections, list | tuple | np.ndarray):
+    if _are_places(indices_or_sections):
         return split(x, indices_or_sections, axis)
     axis, sections = one_axis(axis, ndim_of(x)), as_int(indices_or_sections)
     if sections <= 0:

@@ -16,8 +16,8 @@ from codegen.types import ArrayType, is_inexact, promote
 from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops.activations import as_inexact
-from tracegrad.ops.arguments import as_array, refuse_out, synonyms
-from tracegrad.ops.creation import arange_in, extent_like
+from tracegrad.ops.arguments import as_array, holds_tensors, refuse_out, stacked, synonyms
+from tracegrad.ops.creation import arange_in, beside, extent_like
 from tracegrad.ops.elementwise import (
     astype,
     ceil,
@@ -296,7 +296,8 @@ nanquantile_over = _quantile_record("nanquantile", True)
 def _quantile(record: OpRecord, x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     if method not in PLACES:
         raise ArgumentError(f"{record.name}: method={method!r}: must be one of {', '.join(PLACES)}")
-    x, q = _ordered(x, record.name), as_array(q)
+    x = _ordered(x, record.name)
+    q = q if is_number(q) else as_array(beside(q, x))
     if not is_inexact(dtype_of(q)):
         q = float(q) if is_number(q) else astype(q, dtype="float64")
     axis, keepdims = canonical_axis(axis, ndim_of(x)), bool(keepdims)
@@ -338,6 +339,8 @@ def _interpolated(x: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: 
 
 def _check_q(q: Any, most: float, name: str) -> None:
     """Raises where plain numbers are out of range; those of Tensors are taken as they are."""
+    if holds_tensors(q):
+        return
     if is_number(q) or isinstance(q, list | tuple | np.ndarray | np.generic):
         numbers = np.asarray(q)
         if not np.all((numbers >= 0) & (numbers <= most)):
@@ -403,8 +406,10 @@ def nanquantile(
 
 def _hundredth(x: Any, q: Any) -> Any:
     """Percents as parts, in the dtype in which NumPy divides them."""
+    if holds_tensors(q):
+        return stacked(q) / 100
     if not is_number(q):
-        return as_array(q) / 100
+        return (np.asarray(q) / 100).tolist() if isinstance(q, list | tuple) else q / 100
     dtype = dtype_of(as_array(x))
     return (
         float(np.dtype(dtype).type(q) / np.dtype(dtype).type(100)) if "float" in dtype else q / 100

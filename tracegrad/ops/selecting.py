@@ -19,6 +19,7 @@ from tracegrad.ops.creation import (
     arange_in,
     arange_of,
     bare,
+    beside,
     dims_of_shape,
     extent_like,
     new,
@@ -51,7 +52,9 @@ def take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
     if mode != "raise":
-        indices = _within(as_array(indices), extent_like(x, shape_of(x)[axis], "int64"), mode)
+        indices = _within(
+            as_array(beside(indices, x)), extent_like(x, shape_of(x)[axis], "int64"), mode
+        )
     return getitem(x, (*[slice(None)] * axis, indices))
 
 

@@ -8,6 +8,7 @@ the first element that has it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from codegen import sizes as sz
@@ -17,6 +18,7 @@ from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.counting import counted
+from tracegrad.ops.creation import beside
 from tracegrad.ops.elementwise import logical_not
 from tracegrad.ops.indexing import getitem
 from tracegrad.ops.joining import concatenate, unstack
@@ -55,7 +57,8 @@ def isin(
     kind: Any = None,
 ) -> Any:
     """Where elements of the first are among those of the second (with `invert`: are not)."""
-    return is_in(as_array(element), as_array(test_elements), invert=bool(invert))
+    element, values = as_array(element), as_array(beside(test_elements, element))
+    return is_in(element, values, invert=bool(invert))
 
 
 # -- different elements -------------------------------------------------------------------------
@@ -116,23 +119,26 @@ class _Distinct:
     """The different elements of a vector (rows of a matrix) and where they were."""
 
     def __init__(self, x: Any, equal_nan: bool) -> None:
-        self.x = x
         self.order = _row_order(x) if ndim_of(x) > 1 else argsort_along(x, axis=0)
         self.sorted = getitem(x, self.order)
         self.first = _firsts(self.sorted, equal_nan)
 
+    @cached_property
     def values(self) -> Any:
         return getitem(self.sorted, self.first)
 
+    @cached_property
     def indices(self) -> Any:
         return getitem(self.order, self.first)
 
+    @cached_property
     def inverse(self) -> Any:
         numbers = cumsum_along(self.first, axis=0) - 1
         return put_back(numbers, self.order, self.order, 0)
 
+    @cached_property
     def counts(self) -> Any:
-        return counted(self.inverse(), length=shape_of(self.values())[0])
+        return counted(self.inverse, length=shape_of(self.values)[0])
 
 
 def _row_order(x: Any) -> Any:
@@ -177,20 +183,20 @@ def unique(
         lengths = shape_of(front)
         rows = reshape_to(front, shape=(lengths[0], sz.mul(lengths[1:])))
         found = _Distinct(rows, equal_nan)
-        values = found.values()
+        values = found.values
         shape = (shape_of(values)[0], *shape_of(front)[1:])
         values = moveaxis(reshape_to(values, shape=shape), 0, axis)
     else:
         found = _Distinct(ravel(x), equal_nan)
-        values = found.values()
+        values = found.values
     result = [values]
     if return_index:
-        result.append(found.indices())
+        result.append(found.indices)
     if return_inverse:
-        inverse = found.inverse()
+        inverse = found.inverse
         result.append(inverse if axis is not None else reshape_to(inverse, shape=shape_of(x)))
     if return_counts:
-        result.append(found.counts())
+        result.append(found.counts)
     return result[0] if len(result) == 1 else tuple(result)
 
 
@@ -202,22 +208,22 @@ def unique_values(x: Any) -> Any:
 def unique_counts(x: Any) -> UniqueCounts:
     """The different elements of `x`, and how often each is there; NaN as in `unique_values`."""
     found = _Distinct(ravel(as_array(x)), False)
-    return UniqueCounts(found.values(), found.counts())
+    return UniqueCounts(found.values, found.counts)
 
 
 def unique_inverse(x: Any) -> UniqueInverse:
     """The different elements of `x`, and for each element of `x` which of them it is."""
     x = as_array(x)
     found = _Distinct(ravel(x), False)
-    return UniqueInverse(found.values(), reshape_to(found.inverse(), shape=shape_of(x)))
+    return UniqueInverse(found.values, reshape_to(found.inverse, shape=shape_of(x)))
 
 
 def unique_all(x: Any) -> UniqueAll:
     """The different elements of `x`, where each first stands, which is which, and how often."""
     x = as_array(x)
     found = _Distinct(ravel(x), False)
-    inverse = reshape_to(found.inverse(), shape=shape_of(x))
-    return UniqueAll(found.values(), found.indices(), inverse, found.counts())
+    inverse = reshape_to(found.inverse, shape=shape_of(x))
+    return UniqueAll(found.values, found.indices, inverse, found.counts)
 
 
 # -- two sets -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, synonyms
-from tracegrad.ops.creation import arange_in
+from tracegrad.ops.creation import arange_in, beside
 from tracegrad.ops.elementwise import where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import same
@@ -279,7 +279,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """
     if side not in ("left", "right"):
         raise ArgumentError(f'side={side!r}: must be "left" or "right"')
-    a, v = as_array(a), as_array(v)
+    a, v = as_array(beside(a, v)), as_array(beside(v, a))
     if sorter is not None:
         a = take_along_axis(a, as_array(sorter), 0)
     return search(a, v, side=side)
@@ -290,7 +290,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
     `bins` rise, or fall; with `right` they hold their right edge in place of the left one.
     """
-    return digitized(as_array(x), as_array(bins), right=bool(right))
+    return digitized(as_array(beside(x, bins)), as_array(beside(bins, x)), right=bool(right))
 
 
 __all__ = [
