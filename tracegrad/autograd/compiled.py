@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from tracegrad.partition import backward_graph
 from tracegrad.pipeline import Program, compile_graph
 from tracegrad.tensor import Tensor
 from tracegrad.trace import Trace
+
+if TYPE_CHECKING:
+    from tracegrad.autograd.engine import Tape
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,19 @@ def run_matching(root: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | 
 def run(
     nodes: Sequence[Node],
     steps: Sequence[Step],
-    value_of: Callable[[Any], Any],
+    tape: Tape,
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
 ) -> dict[Any, Any]:
     """Gradients of the wanted keys, as arrays that nobody else holds."""
-    if any(step.op.opaque for step in steps) or DeviceArray in map(type, seeds.values()):
-        return owned(pullback(steps, value_of, seeds, wanted))
+    if any([step.op.opaque for step in steps]) or DeviceArray in map(type, seeds.values()):
+        return owned(pullback(steps, tape.arrays_of, seeds, wanted))
+    value_of = tape.array
     key, number = structure(steps, value_of, seeds, wanted)
     if key not in _COMPILED:
         reached = _SEEN.get(key)
         if reached is None:
-            found = owned(pullback(steps, value_of, seeds, wanted))
+            found = owned(pullback(steps, tape.arrays_of, seeds, wanted))
             _SEEN[key] = tuple(i for i, k in enumerate(wanted) if k in found)
             _bound(_SEEN)
             return found
