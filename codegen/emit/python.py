@@ -416,9 +416,13 @@ class _Emitter:
         if self.left[operand] != self._reads_of(call, operand):
             return None
         result = call.results[0]
-        mine = self.wish.get(result) or result.origin.name
-        if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
-            return None  # a variable that changes its meaning reads badly
+        if Trait.UPDATE in call.op.traits:
+            if self._filled(operand) is not self._filled(result):
+                return None
+        else:
+            mine = self.wish.get(result) or result.origin.name
+            if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
+                return None  # a variable that changes its meaning reads badly
         if any(name in p.reads for v, p in self.pending.items() if v not in call.operands):
             return None
         return name
@@ -606,6 +610,7 @@ class _Emitter:
         self.shown[value] = _Shown(Fragment(name), shares | {name}, True)
 
     def _name(self, value: Value, op: Op, spelled: Spelling, keep: frozenset[str]) -> str:
+        value = self._filled(value)
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
             stem = self.wish[value]
@@ -620,6 +625,19 @@ class _Emitter:
             bare = spelled.infix is not None or Trait.VIEW in op.traits
             stem = "t" if bare or spelled.text[0] in "-+~" else op.name
         return self.names.wish(stem, self._free_names() - keep)
+
+    def _filled(self, value: Value) -> Value:
+        """What an array that is written to place by place becomes: it has that name throughout."""
+        while True:
+            users = self.graph.users.get(value, ())
+            last = users[-1] if users and self.target.inplace else None
+            if not (isinstance(last, Call) and Trait.UPDATE in last.op.traits):
+                return value
+            result = last.results[0]
+            renamed = value.origin.final and value.origin.name != result.origin.name
+            if last.reuse != 0 or last.operands[0] is not value or renamed:
+                return value
+            value = result
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
         users = self.graph.users.get(value, ())
