@@ -528,6 +528,11 @@ class _Emitter:
         """Operands printed as bare literals that would not give the result its dtype."""
         bare = [i for i, v in enumerate(call.operands) if v in self.python_numbers]
         strong = [i for i in bare if not call.operands[i].type.weak]
+        if Trait.UPDATE in call.op.traits and 1 in strong:  # what is written takes x's dtype
+            x, value = call.operands[:2]
+            beside = promote([x.type, self._bare_type(value)])[0]
+            same = beside == promote([x.type, value.type])[0]
+            return set(strong) - {1} if same else set(strong)
         if Trait.ELEMENTWISE not in call.op.traits:
             return set() if "dtype" in call.op.attributes else set(strong)
         if not strong:
