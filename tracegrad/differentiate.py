@@ -94,7 +94,7 @@ def pullback(
     made: set[Key] = set()  # whose cotangent is an array of the walker's own
     finished: set[Key] = set()
     for step in reversed(flowing):
-        if not any([key in found for key in step.results]):
+        if found.keys().isdisjoint(step.results):
             continue
         op = step.op
         if op.vjp is None:
@@ -104,7 +104,16 @@ def pullback(
         if done is not None:
             finished.update(_show(step.results, found, done, watched))
         result, operands = values_of(step)
-        ct, masks = _cotangent(step, found, result, around is None)
+        masks: tuple[tuple[Any, bool], ...] = ()
+        if len(step.results) > 1:
+            ct: Any = _several(step, found, result)
+        else:
+            ct = found[step.results[0]]
+            if type(ct) is _Choice:
+                if Trait.ELEMENTWISE in op.traits and around is None:
+                    ct, masks = ct.value, ct.masks
+                else:
+                    ct = _settled(ct)
         if around is None:
             given = op.vjp(ct, result, *operands, **step.attributes)
         else:
@@ -160,20 +169,12 @@ def _show(
     return shown
 
 
-def _cotangent(
-    step: Step, found: Mapping[Key, Any], result: Any, may_carry: bool
-) -> tuple[Any, tuple[tuple[Any, bool], ...]]:
-    """What the rule of a step is given, and the masks that are carried past it."""
-    op = step.op
-    if len(step.results) > 1:
-        cts = [_settled(found.get(key)) for key in step.results]
-        if not op.opaque:
-            cts = [zeros_of(y) if ct is None else ct for ct, y in zip(cts, result, strict=True)]
-        return tuple(cts), ()
-    ct = found[step.results[0]]
-    if type(ct) is _Choice and may_carry and Trait.ELEMENTWISE in op.traits:
-        return ct.value, ct.masks
-    return _settled(ct), ()
+def _several(step: Step, found: Mapping[Key, Any], results: Sequence[Any]) -> tuple[Any, ...]:
+    """The cotangents of a step with several results, of which some may be absent."""
+    cts = [_settled(found.get(key)) for key in step.results]
+    if step.op.opaque:
+        return tuple(cts)
+    return tuple([zeros_of(y) if ct is None else ct for ct, y in zip(cts, results, strict=True)])
 
 
 def _masked(new: Any, masks: tuple[tuple[Any, bool], ...]) -> _Choice:

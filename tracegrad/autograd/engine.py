@@ -168,13 +168,15 @@ def gradients(
     cotangents: Sequence[Any],
     inputs: Sequence[Tensor] | None = None,
     create_graph: bool = False,
+    nodes: Sequence[Node] | None = None,
 ) -> dict[Any, Any]:
     """Gradients by key: of `inputs`, or of every leaf that requires grad.
 
-    With `create_graph`, or while tracing, they are Tensors, else arrays. Complex ones are as in
-    mathematics, not as users see them: see `conjugate`.
+    `nodes` are those of the tape, where they have been gathered. With `create_graph`, or while
+    tracing, gradients are Tensors, else arrays. Complex ones are as in mathematics, not as users
+    see them: see `conjugate`.
     """
-    nodes = gather(outputs)
+    nodes = gather(outputs) if nodes is None else nodes
     wanted = leaves_of(nodes, outputs) if inputs is None else [key_of(t) for t in inputs]
     seeds: dict[Any, Any] = {}
     for tensor, ct in zip(outputs, cotangents, strict=True):
@@ -376,10 +378,11 @@ def backward(
                 before: Any = leaf.grad
                 leaf.grad = wrap(array) if before is None else before + wrap(array)
             return
-    for leaf, value in gradients([tensor], [conjugate(ct)], None, create_graph).items():
+    nodes = gather([tensor])
+    for leaf, value in gradients([tensor], [conjugate(ct)], None, create_graph, nodes).items():
         accumulate(leaf, value)
     if not (retain_graph or create_graph):
-        for recorded in gather([tensor]):
+        for recorded in nodes:
             free(recorded)
 
 
