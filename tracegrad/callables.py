@@ -15,7 +15,7 @@ from tracegrad import config
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
 from tracegrad.guards import MISS, entry
-from tracegrad.nested import boxed_leaf, derivative_on_tensors
+from tracegrad.nested import boxed_leaf, derivative_of_arrays, derivative_on_tensors
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
 from tracegrad.returned import Transform
@@ -83,6 +83,10 @@ class Compiled:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls."""
+        if self._given_up and not (kwargs or self._static or self._transform.kind == "compile"):
+            result = derivative_of_arrays(self._function, args, self._transform)
+            if result is not NotImplemented:
+                return result
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves):
             return self._call_on_tensors(args, kwargs, leaves)

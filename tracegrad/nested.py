@@ -22,10 +22,48 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree, unflatten
 
+_INEXACT = frozenset(map(np.dtype, "efdFD"))
+_NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
+
 
 def boxed_leaf(leaf: Any) -> Any:
     """An array leaf as a Tensor."""
     return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+
+
+def derivative_of_arrays(
+    function: Callable[..., Any], args: Sequence[Any], transform: Transform
+) -> Any:
+    """`derivative_on_tensors` for plain arrays, with plain arrays as result, in few steps.
+
+    `NotImplemented` for what needs more: structures, dtypes to refuse, tracing, auxiliary results.
+    """
+    positions = transform.positions
+    if STATE.special or transform.has_aux or not all([0 <= p < len(args) for p in positions]):
+        return NotImplemented
+    values: list[Tensor] = []
+    for x in args:
+        if type(x) is not np.ndarray or x.dtype not in _NUMERIC:
+            return NotImplemented
+        values.append(wrap(x))
+    for p in positions:
+        if values[p]._node is LEAF or values[p]._array.dtype not in _INEXACT:
+            return NotImplemented
+        values[p]._node = LEAF
+    value = function(*values)
+    inputs = [values[p] for p in positions]
+    cts: list[Any] = [None] * len(inputs)
+    if isinstance(value, Tensor) and value.requires_grad:
+        cts = engine.gradients_of_leaves(value, inputs)
+    for i, (ct, x) in enumerate(zip(cts, inputs, strict=True)):
+        if ct is None:
+            cts[i] = zeros_of(x._array)
+    gradient = cts[0] if isinstance(transform.argnums, int) else tuple(cts)
+    if transform.kind == "grad":
+        return gradient
+    if type(value) is Tensor:
+        return value._array, gradient
+    return map_tree(lambda leaf: getattr(leaf, "_array", leaf), value), gradient
 
 
 def derivative_on_tensors(
@@ -60,14 +98,15 @@ def derivative_on_tensors(
     try:
         returned = call(values)
         main, aux = returned if transform.has_aux else (returned, None)
-        cts = []
-        if isinstance(main, Tensor) and main.requires_grad:
+        if not isinstance(main, Tensor) or not main.requires_grad:
+            cts = [None] * len(inputs)
+        elif not create_graph and STATE.trace is None and all(t._node is LEAF for t in inputs):
+            cts = engine.gradients_of_leaves(main, inputs)
+        else:
             found = engine.gradients(
                 [main], [engine.cotangent_for(main, None)], inputs, create_graph
             )
             cts = [found.get(engine.key_of(t)) for t in inputs]
-        else:
-            cts = [None] * len(inputs)
     finally:
         STATE.update(**before)
     filled = [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]

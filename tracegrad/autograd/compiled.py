@@ -178,8 +178,8 @@ def structure(
 _NO_SIZES = Sizes()
 
 
-def _kind(value: Any) -> Hashable:
-    kind: Hashable = type(value)
+def _kind(value: Any) -> Any:
+    kind: Any = type(value)
     return kind if is_number(value) else (kind, value.dtype, tuple(value.shape))
 
 

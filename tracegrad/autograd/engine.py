@@ -207,6 +207,25 @@ def gradients(
     return compiled.run(nodes, steps, tape, plain, wanted)
 
 
+def gradients_of_leaves(output: Tensor, leaves: Sequence[Tensor]) -> list[Any]:
+    """Gradients of one number in leaves of its tape, as arrays; None where it does not depend.
+
+    By the compiled backward where one matches, as `backward` does. Complex ones are as in
+    mathematics.
+    """
+    ct = cotangent_for(output, None)
+    node = output._node
+    if type(node) is Node and not _watched():
+        matched = compiled.run_matching(node, conjugate(ct), free=False)
+        if matched is not None:
+            of = dict(matched)
+            return [conjugate(of[leaf]) if leaf in of else None for leaf in leaves]
+    nodes = gather([output])
+    every = set(leaves).issuperset(leaves_of(nodes, [output]))  # a matcher is made for all leaves
+    found = gradients([output], [ct], None if every else leaves, nodes=nodes)
+    return [found.get(leaf) for leaf in leaves]
+
+
 class Watchers:
     """The hooks along a tape, as what the walker takes."""
 
