@@ -15,7 +15,12 @@ from tracegrad import config
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
 from tracegrad.guards import MISS, entry
-from tracegrad.nested import boxed_leaf, derivative_of_arrays, derivative_on_tensors
+from tracegrad.nested import (
+    boxed_leaf,
+    derivative_of_arrays,
+    derivative_on_tensors,
+    plain_leaf,
+)
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
 from tracegrad.returned import Transform
@@ -324,15 +329,11 @@ class Compiled:
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
         call = self._caller(arguments)
-
-        def plain(leaf: Any) -> Any:
-            return leaf._array if isinstance(leaf, Tensor) else leaf
-
         if self._transform.kind == "compile":
             boxed = [map_tree(boxed_leaf, value) for value in arguments.values]
-            return map_tree(plain, call(boxed))
+            return map_tree(plain_leaf, call(boxed))
         return map_tree(
-            plain, derivative_on_tensors(call, arguments, self._transform, create_graph=False)
+            plain_leaf, derivative_on_tensors(call, arguments, self._transform, create_graph=False)
         )
 
     # -- looking at it --------------------------------------------------------------------------
