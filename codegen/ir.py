@@ -380,7 +380,13 @@ def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:
 
 def attribute_key(sizes: Sizes, value: Hashable) -> Hashable:
     """An attribute as part of a key."""
+    if value is None or type(value) is str:  # most are
+        return value
     match value:
+        case Subscript(items):
+            return ("subscript", *[attribute_key(sizes, item) for item in items])
+        case int():
+            return (type(value).__name__, repr(value))
         case Size():
             dim = sizes.resolve(value)
             return dim if isinstance(dim, Size) else ("int", repr(dim))
@@ -388,9 +394,7 @@ def attribute_key(sizes: Sizes, value: Hashable) -> Hashable:
             return tuple(attribute_key(sizes, item) for item in value)
         case slice():
             return ("slice", value.start, value.stop, value.step)
-        case Subscript(items):
-            return ("subscript", *(attribute_key(sizes, item) for item in items))
-        case float() | int() | complex():
+        case float() | complex():
             return (type(value).__name__, repr(value))
     return value
 

@@ -310,6 +310,8 @@ class Subscript:
 
     def resolve(self, arrays: tuple[object, ...]) -> tuple[object, ...]:
         """The index that NumPy takes."""
+        if not arrays:
+            return self.items
         return tuple(arrays[i.position] if isinstance(i, Slot) else i for i in self.items)
 
     def render(self, arrays: tuple[Fragment, ...]) -> Fragment:

@@ -784,6 +784,21 @@ def slices_of_every_kind(np):
     return loss
 
 
+@program(lambda draw, n=3, m=4: (draw(n, m),), dict(m=6), dict(n=2, m=2))
+def rows_and_elements_in_a_loop(np):
+    def loss(x):
+        total = np.sum(x) * x[0, 1]
+        for row in x:
+            total = (
+                total
+                + np.sum((row[1:] - row[:-1]) ** 2) * row[0]
+                + np.sum(row[np.array([0, 0, 1])])
+            )
+        return total
+
+    return loss
+
+
 @program(lambda draw, n=4: (draw(n, 3), draw.below(4, 5), draw.below(3, 5)))
 def integer_indexing(np):
     def loss(x, rows, columns):

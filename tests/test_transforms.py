@@ -15,6 +15,7 @@ from checks import assert_close, assert_same_bits
 
 import tracegrad as tg
 from tracegrad.state import STATE
+from tracegrad.tree import flatten
 
 X = np.array([1.0, 2.0, 3.0])
 Y = np.array([0.5, -1.0, 2.0])
@@ -839,6 +840,52 @@ def test_a_look_that_differs_on_every_call_is_given_up():
     assert [w.category for w in seen] == [tg.errors.RecompileWarning]
     assert "return x * float(x)" in str(seen[0].message)
     assert made.cache_info().traces == 1 + 6  # the misses 1, 2, 4, 8, 16 and 32
+
+
+def test_a_function_that_was_given_up_takes_what_it_took():
+    """Arrays, numbers and structures of them, positions in any order, and the same errors."""
+
+    def made(f, **options):
+        derivative = tg.value_and_grad(f, **options)
+        derivative._given_up = True
+        return derivative
+
+    def f(x, p, n=2.0):
+        return np.sum(x * p["w"] ** n) + p["b"] * 3.0 + np.sum(p["i"]) * np.sum(x)
+
+    def p():
+        return {"w": np.abs(Y), "b": 0.5, "i": np.arange(3)}
+
+    for argnums, args in (
+        (0, (X, p())),
+        ((1, 0), (X, {"w": np.abs(Y), "b": 0.5, "i": X})),
+        (-1, (X, p(), 3.0)),
+    ):
+        for _ in range(3):  # interpreted, compiled, matched
+            value, gradient = made(f, argnums=argnums)(*args)
+            again, expected = tg.value_and_grad(f, argnums=argnums)(*args)
+            assert type(value) is type(again) and value == again
+            assert_same_bits(flatten(gradient)[0], flatten(expected)[0])
+            assert flatten(gradient)[1] == flatten(expected)[1]
+    one = made(lambda x: x * x * 1j * -1j, argnums=0)
+    assert one(2.0 + 1j) == tg.value_and_grad(lambda x: x * x * 1j * -1j)(2.0 + 1j)
+    assert_same_bits(made(lambda x: 3.0)(X)[1], np.zeros(3))
+    with pytest.raises(tg.errors.ArgumentError, match="need floating point"):
+        made(f)(np.arange(3), p())
+    with pytest.raises(tg.errors.ArgumentError, match="byte order"):
+        made(f)(X.astype(">f8"), p())
+    with pytest.raises(tg.errors.NonScalarError):
+        made(lambda x: x * 2.0)(X)
+    with pytest.raises(TypeError):
+        made(f)(X)
+    other = tg.tensor(X, requires_grad=True)
+    held = made(lambda x: (x * other).sum())
+    for _ in range(3):
+        assert_close(held(Y)[1], X, 1e-15)
+    assert other.grad is None
+    with tg.no_grad():
+        assert_close(held(Y)[1], X, 1e-15)
+    assert_close(tg.grad(lambda x: np.sum(held(x)[1] * x))(Y), X, 1e-15)
 
 
 def test_changing_the_backend_setting_is_honoured(monkeypatch):

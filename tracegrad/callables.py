@@ -18,7 +18,13 @@ from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
 from tracegrad.guards import MISS, entry
-from tracegrad.nested import boxed_leaf, derivative_on_tensors, pulled_back
+from tracegrad.nested import (
+    boxed_leaf,
+    derivative_of_arrays,
+    derivative_on_tensors,
+    plain_leaf,
+    pulled_back,
+)
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
 from tracegrad.returned import Transform
@@ -44,11 +50,6 @@ class Left(NamedTuple):
 
     version: Version
     said: str
-
-
-def plain_leaf(leaf: Any) -> Any:
-    """A Tensor's array."""
-    return leaf._array if isinstance(leaf, Tensor) else leaf
 
 
 class Compiled:
@@ -98,6 +99,12 @@ class Compiled:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls."""
+        if self._given_up and not (kwargs or self._static or self._transform.kind == "compile"):
+            name = self.__name__
+            result = derivative_of_arrays(self._function, args, self._transform, name)
+            if result is not NotImplemented:
+                self._detach()
+                return result
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves):
             return self._call_on_tensors(args, kwargs, leaves)

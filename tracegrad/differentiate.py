@@ -15,15 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from codegen.ir import Builder, Call, Check, Constant, Graph, Node, Origin, Trait, Value
 from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
-from tracegrad.dispatch import dtype_of, same_shape, shape_of
+from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import Masked, Undefined, add, astype, real, where
+from tracegrad.ops.elementwise import Masked, Undefined, astype, real, where
+from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.shape import reshape_to
 from tracegrad.staging import Stage, Staged
@@ -32,159 +34,187 @@ Key = Hashable
 Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
 
 
-@dataclass(frozen=True, slots=True)
 class Step:
     """One op of a recorded program; keys name its operands and results."""
 
-    op: Any
-    attributes: Mapping[str, Any]
-    operands: tuple[Key, ...]
-    results: tuple[Key, ...]
+    __slots__ = ("attributes", "op", "operands", "results")
+
+    def __init__(
+        self,
+        op: Any,
+        attributes: Mapping[str, Any],
+        operands: tuple[Key, ...],
+        results: tuple[Key, ...],
+    ) -> None:
+        self.op = op
+        self.attributes = attributes
+        self.operands = operands
+        self.results = results
 
 
 @dataclass(frozen=True, slots=True)
-class _Cotangent:
-    """What has been added up for one value; `masks` are ``(condition, keep)`` still to apply."""
+class _Choice:
+    """A cotangent of which masks, ``(condition, keep)``, are still to be applied."""
 
     value: Any
-    masks: tuple[tuple[Any, bool], ...] = ()
+    masks: tuple[tuple[Any, bool], ...]
 
-    def settled(self) -> Any:
-        """The value with its masks applied: exact zeros where a branch was not taken."""
-        value = self.value
-        for condition, keep in self.masks:
-            value = where(condition, value, 0.0) if keep else where(condition, 0.0, value)
-        return value
+
+def _settled(ct: Any) -> Any:
+    """The cotangent with its masks applied: exact zeros where a branch was not taken."""
+    if type(ct) is not _Choice:
+        return ct
+    value = ct.value
+    for condition, keep in ct.masks:
+        value = where(condition, value, 0.0) if keep else where(condition, 0.0, value)
+    return value
 
 
 def pullback(
     steps: Sequence[Step],
-    value_of: Callable[[Key], Any],
+    values_of: Callable[[Step], tuple[Any, Sequence[Any]]],
     seeds: Mapping[Key, Any],
     wanted: Iterable[Key],
-    enter: Callable[[Step], None] = lambda step: None,
-    done: Callable[[Key, Any], Any] = lambda key, value: value,
+    enter: Callable[[Step], None] | None = None,
+    done: Callable[[Key, Any], Any] | None = None,
     watched: Container[Key] = (),
     around: Around | None = None,
 ) -> dict[Key, Any]:
     """Cotangents of the `wanted` keys that depend on them; the others are absent.
 
-    `seeds` are cotangents of results. `enter` is told of every step before its rule runs. `done` is
-    given every finished cotangent and returns it or what replaces it; of `watched` keys it gets
-    the exact one, with the masks of `where` applied. `around` runs the rules: ``around(step, cts,
-    compute)`` returns ``compute()`` or what replaces it (profilers, checks, hooks of nodes).
+    `values_of` gives the result of a step (a tuple of several) and its operands. `seeds` are
+    cotangents of results. `enter` is told of every step before its rule runs. `done` is given every
+    finished cotangent and returns it or what replaces it; of `watched` keys it gets the exact one,
+    with the masks of `where` applied. `around` runs the rules: ``around(step, cts, compute)``
+    returns ``compute()`` or what replaces it (profilers, checks, hooks of nodes).
     """
     asked = list(dict.fromkeys(wanted))
-    wanted = set(asked)
-    active = _active(steps, wanted)
-    found: dict[Key, _Cotangent] = {}
-    for key, ct in seeds.items():
-        if key in active:
-            found[key] = _Cotangent(ct)
+    active, flowing = _active(steps, asked)
+    found = {key: ct for key, ct in seeds.items() if key in active}
+    made: set[Key] = set()  # whose cotangent is an array of the walker's own
     finished: set[Key] = set()
-    for step in reversed(steps):
-        if not any(key in found for key in step.results) or not _flows(step, active):
+    for step in reversed(flowing):
+        if found.keys().isdisjoint(step.results):
             continue
-        enter(step)
-        cts = [_take(key, found, finished, done, watched) for key in step.results]
-        _apply_rule(step, cts, value_of, active, found, around)
+        op = step.op
+        if op.vjp is None:
+            raise NotDifferentiableError(f"{op.name}: no derivative is known for this operation")
+        if enter is not None:
+            enter(step)
+        if done is not None:
+            finished.update(_show(step.results, found, done, watched))
+        result, operands = values_of(step)
+        masks: tuple[tuple[Any, bool], ...] = ()
+        if len(step.results) > 1:
+            ct: Any = _several(step, found, result)
+        else:
+            ct = found[step.results[0]]
+            if type(ct) is _Choice:
+                if Trait.ELEMENTWISE in op.traits and around is None:
+                    ct, masks = ct.value, ct.masks
+                else:
+                    ct = _settled(ct)
+        if around is None:
+            given = op.vjp(ct, result, *operands, **step.attributes)
+        else:
+            rule = partial(op.vjp, ct, result, *operands, **step.attributes)
+            given = around(step, ct, rule)
+        for key, operand, new in zip(step.operands, operands, given, strict=True):
+            if new is None or key not in active:
+                continue
+            if type(new) is Undefined:
+                raise NotDifferentiableError(new.message)
+            old = found.get(key)
+            if type(new) is Scattered:
+                found[key] = _scatter_onto(old, new, operand, key in made)
+                made.add(key)
+                continue
+            if masks or type(new) is Masked:
+                new = _fit_choice(_masked(new, masks), operand)
+            elif not fits_at_once(new, operand):
+                new = _fit(new, operand)
+            found[key] = new if old is None else _added(old, new)
+            made.discard(key)
     gradients: dict[Key, Any] = {}
     for key in asked:
         if key in found:
-            value = found[key].settled()
-            gradients[key] = value if key in finished else done(key, value)
+            value = _settled(found[key])
+            gradients[key] = value if done is None or key in finished else done(key, value)
     return gradients
 
 
-def _take(
-    key: Key,
-    found: dict[Key, _Cotangent],
-    finished: set[Key],
+def _active(steps: Sequence[Step], wanted: Iterable[Key]) -> tuple[set[Key], list[Step]]:
+    """Keys that depend on what is wanted by a differentiable path, and the steps of these paths."""
+    active = set(wanted)
+    flowing = []
+    for step in steps:
+        if step.op.differentiable and not active.isdisjoint(step.operands):
+            active.update(step.results)
+            flowing.append(step)
+    return active, flowing
+
+
+def _show(
+    keys: Iterable[Key],
+    found: dict[Key, Any],
     done: Callable[[Key, Any], Any],
     watched: Container[Key],
-) -> _Cotangent | None:
-    """The finished cotangent of a step's result."""
-    ct = found.get(key)
-    if ct is None:
-        return None
-    if key in watched:
-        ct = _Cotangent(ct.settled())
-    value = done(key, ct.value)
-    found[key] = ct if value is ct.value else replace(ct, value=value)
-    finished.add(key)
-    return found[key]
-
-
-def _active(steps: Sequence[Step], wanted: set[Key]) -> set[Key]:
-    """Keys that depend on what is wanted by a differentiable path."""
-    active = set(wanted)
-    for step in steps:
-        if step.op.differentiable and any(key in active for key in step.operands):
-            active.update(step.results)
-    return active
-
-
-def _flows(step: Step, active: set[Key]) -> bool:
-    if not step.op.differentiable or not any(key in active for key in step.operands):
-        return False
-    if step.op.vjp is None:
-        raise NotDifferentiableError(f"{step.op.name}: no derivative is known for this operation")
-    return True
-
-
-def _apply_rule(
-    step: Step,
-    cts: list[_Cotangent | None],
-    value_of: Callable[[Key], Any],
-    active: set[Key],
-    found: dict[Key, _Cotangent],
-    around: Around | None,
-) -> None:
-    op = step.op
-    results: Any = tuple([value_of(key) for key in step.results])
-    operands = [value_of(key) for key in step.operands]
-    masks: tuple[tuple[Any, bool], ...] = ()
-    ct: Any
-    if len(cts) == 1:
-        assert cts[0] is not None
-        carries = Trait.ELEMENTWISE in op.traits and around is None and cts[0].masks
-        ct = cts[0].value if carries else cts[0].settled()
-        masks = cts[0].masks if carries else ()
-        results = results[0]
-    else:
-        ct = tuple(
-            ct.settled() if ct is not None else None if op.opaque or op.partial else zeros_of(y)
-            for ct, y in zip(cts, results, strict=True)
-        )
-    if around is None:
-        given = op.vjp(ct, results, *operands, **step.attributes)
-    else:
-        given = around(step, ct, lambda: op.vjp(ct, results, *operands, **step.attributes))
-    for key, operand, contribution in zip(step.operands, operands, given, strict=True):
-        if contribution is None or key not in active:
-            continue
-        if isinstance(contribution, Undefined):
-            raise NotDifferentiableError(contribution.message)
-        if isinstance(contribution, Masked):
-            new = _Cotangent(contribution.ct, (*masks, (contribution.condition, contribution.keep)))
+) -> list[Key]:
+    """Shows finished cotangents to `done`, which may replace them; those that there are."""
+    shown = [key for key in keys if key in found]
+    for key in shown:
+        ct = _settled(found[key]) if key in watched else found[key]
+        if type(ct) is _Choice:
+            found[key] = _Choice(done(key, ct.value), ct.masks)
         else:
-            new = _Cotangent(contribution, masks)
-        _accumulate(key, _fit(new, operand), found)
+            found[key] = done(key, ct)
+    return shown
 
 
-def _accumulate(key: Key, new: _Cotangent, found: dict[Key, _Cotangent]) -> None:
-    old = found.get(key)
+def _several(step: Step, found: Mapping[Key, Any], results: Sequence[Any]) -> tuple[Any, ...]:
+    """The cotangents of a step with several results, of which some may be absent."""
+    cts = [_settled(found.get(key)) for key in step.results]
+    if step.op.opaque or step.op.partial:
+        return tuple(cts)
+    return tuple([zeros_of(y) if ct is None else ct for ct, y in zip(cts, results, strict=True)])
+
+
+def _masked(new: Any, masks: tuple[tuple[Any, bool], ...]) -> _Choice:
+    """A contribution with the masks that were carried past its rule, and its own last."""
+    if type(new) is Masked:
+        return _Choice(new.ct, (*masks, (new.condition, new.keep)))
+    return _Choice(new, masks)
+
+
+def _scatter_onto(old: Any, new: Scattered, operand: Any, own: bool) -> Any:
+    """A cotangent that is zero but at an index, added to what there is: in place if that is ours.
+
+    The first makes an array of zeros. Reading n elements so has a backward of n steps on elements.
+    """
     if old is None:
-        found[key] = new
-    elif _same_masks(old.masks, new.masks):
-        found[key] = _Cotangent(add(old.value, new.value), old.masks)
-    elif (merged := _both_branches(old, new)) is not None:
-        found[key] = merged
-    else:
-        found[key] = _Cotangent(add(old.settled(), new.settled()))
+        whole = new.alone()
+        return whole if fits_at_once(whole, operand) else _fit(whole, operand)
+    if not same_dtype(new.ct, operand):
+        new = new.with_value(_in_dtype(new.ct, operand))
+    return new.into(old) if own else new.onto(_settled(old))
 
 
-def _both_branches(old: _Cotangent, new: _Cotangent) -> _Cotangent | None:
+def _added(old: Any, new: Any) -> Any:
+    """The sum of two contributions."""
+    if type(old) is not _Choice and type(new) is not _Choice:
+        return old + new
+    one, other = _as_choice(old), _as_choice(new)
+    if _same_masks(one.masks, other.masks):
+        return _Choice(one.value + other.value, one.masks)
+    both = _both_branches(one, other)
+    return _settled(old) + _settled(new) if both is None else both
+
+
+def _as_choice(ct: Any) -> _Choice:
+    return ct if type(ct) is _Choice else _Choice(ct, ())
+
+
+def _both_branches(old: _Choice, new: _Choice) -> Any:
     """The two branches of one `where` make one choice instead of a sum of masked values."""
     if not old.masks or len(old.masks) != len(new.masks):
         return None
@@ -194,7 +224,8 @@ def _both_branches(old: _Cotangent, new: _Cotangent) -> _Cotangent | None:
     if not _same_masks(old.masks[:-1], new.masks[:-1]):
         return None
     taken, rest = (old, new) if keep else (new, old)
-    return _Cotangent(where(condition, taken.value, rest.value), old.masks[:-1])
+    value = where(condition, taken.value, rest.value)
+    return _Choice(value, old.masks[:-1]) if old.masks[:-1] else value
 
 
 def _same_masks(a: tuple[tuple[Any, bool], ...], b: tuple[tuple[Any, bool], ...]) -> bool:
@@ -210,20 +241,29 @@ def _same_value(a: Any, b: Any) -> bool:
     return a is b
 
 
-def _fit(ct: _Cotangent, operand: Any) -> _Cotangent:
+def _fit(ct: Any, operand: Any) -> Any:
     """The cotangent in the operand's own shape and dtype."""
-    wanted = shape_of(operand)
-    if not same_shape(ct.value, operand) or any(_narrower(wanted, c) for c, _ in ct.masks):
-        ct = _Cotangent(unbroadcast(ct.settled(), operand))
-    dtype, own = dtype_of(ct.value), dtype_of(operand)
-    if dtype != own and is_inexact(own):
-        value = ct.value
-        if dtype.startswith("complex") and not own.startswith("complex"):
-            value = real(value)
-        if dtype_of(value) != own:
-            value = astype(value, dtype=own)
-        ct = replace(ct, value=value)
-    return ct
+    if not same_shape(ct, operand):
+        ct = unbroadcast(ct, operand)
+    return _in_dtype(ct, operand)
+
+
+def _fit_choice(ct: _Choice, operand: Any) -> Any:
+    """The same with masks; they are applied where they have axes that the operand has not."""
+    shape = shape_of(operand)
+    if not same_shape(ct.value, operand) or any(_narrower(shape, c) for c, _ in ct.masks):
+        return _fit(_settled(ct), operand)
+    return _Choice(_in_dtype(ct.value, operand), ct.masks)
+
+
+def _in_dtype(ct: Any, operand: Any) -> Any:
+    """The cotangent in the operand's dtype, unless that has no gradients."""
+    dtype, own = dtype_of(ct), dtype_of(operand)
+    if dtype == own or not is_inexact(own):
+        return ct
+    if dtype.startswith("complex") and not own.startswith("complex"):
+        ct = real(ct)
+    return ct if dtype_of(ct) == own else astype(ct, dtype=own)
 
 
 def _narrower(shape: tuple[Any, ...], mask: Any) -> bool:
@@ -319,9 +359,14 @@ def differentiate(
             )
         return value
 
+    def values_of(step: Step) -> tuple[Any, list[Any]]:
+        results = tuple([Staged(stage, key) for key in step.results])  # type: ignore[arg-type]
+        operands = [Staged(stage, key) for key in step.operands]  # type: ignore[arg-type]
+        return results[0] if len(results) == 1 else results, operands
+
     found = pullback(
         steps_of(graph),
-        lambda key: Staged(stage, key),  # type: ignore[arg-type]  # keys are values here
+        values_of,
         {key: Staged(stage, seed) for key, seed in seeds.items()},
         wanted,
         enter,

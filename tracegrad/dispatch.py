@@ -24,6 +24,11 @@ SIZES: dict[type, Callable[[Any], Sizes | None]] = {}
 """What is known about lengths in the graph that an operand belongs to."""
 TYPES: dict[type, Callable[[Any], ArrayType]] = {}
 
+SCALARS = frozenset({np.float64, np.float32, np.complex128, np.complex64, np.int64, np.bool_})
+"""Types of NumPy's numbers, whose dtype is known by their type."""
+PLAIN = frozenset({np.ndarray, *SCALARS})
+"""Types of operands that tell their own shape and dtype."""
+
 
 def apply(op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
     """The op on operands of whatever kind."""
@@ -79,7 +84,15 @@ def dtype_name(dtype: np.dtype) -> str:
 
 def shape_of(x: Any) -> tuple[Dim, ...]:
     """The shape, symbolic where a graph is being made (so asking is not a look)."""
-    return type_of(x).shape
+    return x.shape if type(x) in PLAIN else type_of(x).shape
+
+
+def fits_at_once(a: Any, b: Any) -> bool:
+    """True for plain arrays of one shape and dtype; False leaves it open."""
+    kind, other = type(a), type(b)
+    if kind is other and kind in SCALARS:
+        return True
+    return kind in PLAIN and other in PLAIN and a.dtype is b.dtype and bool(a.shape == b.shape)
 
 
 def same_shape(a: Any, b: Any) -> bool:
@@ -96,11 +109,18 @@ def same_shape(a: Any, b: Any) -> bool:
     )
 
 
+def same_dtype(a: Any, b: Any) -> bool:
+    """True when the dtypes are equal."""
+    if type(a) in PLAIN and type(b) in PLAIN and a.dtype is b.dtype:
+        return True
+    return dtype_of(a) == dtype_of(b)
+
+
 def ndim_of(x: Any) -> int:
     """The number of axes."""
-    return len(type_of(x).shape)
+    return len(shape_of(x))
 
 
 def dtype_of(x: Any) -> str:
     """The dtype's name; of a Python number the one that it would have alone."""
-    return type_of(x).dtype
+    return dtype_name(x.dtype) if type(x) in PLAIN else type_of(x).dtype

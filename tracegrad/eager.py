@@ -26,7 +26,7 @@ _new_node = Node.__new__
 
 def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """``f(tensor, other)`` for an op of two operands without attributes."""
-    kernel = op.kernel(EMPTY)
+    kernel, recorded = op.kernel(EMPTY), op.differentiable
 
     def method(self: Any, other: Any) -> Any:
         kind = type(other)
@@ -49,7 +49,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         tensor._array = array
         tensor._traced = tensor._hooks = tensor._grad = None
         na = self._node
-        if na is None and nb is None:
+        if not recorded or (na is None and nb is None):
             tensor._node = None
             return tensor
         node: Any = _new_node(Node)
@@ -82,7 +82,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         tensor._array = array
         tensor._traced = tensor._hooks = tensor._grad = None
         na = self._node
-        if na is None:
+        if not recorded or na is None:
             tensor._node = None
             return tensor
         node: Any = _new_node(Node)

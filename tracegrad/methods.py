@@ -91,7 +91,7 @@ def install(cls: Any) -> None:
     """
     fast = cls is Tensor
     for name, function in (*BINARY.items(), *COMPARISONS.items()):
-        written_out = fast and isinstance(function, OpRecord) and function.differentiable
+        written_out = fast and isinstance(function, OpRecord)
         method = eager.binary(function) if written_out else _method(function)
         setattr(cls, f"__{name}__", method)
         if name in BINARY:

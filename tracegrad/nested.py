@@ -22,10 +22,87 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree, unflatten
 
+_INEXACT = frozenset(map(np.dtype, "efdFD"))
+_NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
+
+
+def plain_leaf(leaf: Any) -> Any:
+    """A Tensor leaf as its array."""
+    return leaf._array if isinstance(leaf, Tensor) else leaf
+
 
 def boxed_leaf(leaf: Any) -> Any:
     """An array leaf as a Tensor."""
     return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+
+
+class _Unusual(Exception):
+    """An argument that is to be bound and checked: see `derivative_of_arrays`."""
+
+
+def derivative_of_arrays(
+    function: Callable[..., Any], args: Sequence[Any], transform: Transform, name: str
+) -> Any:
+    """`derivative_on_tensors` of positional arrays and numbers, as plain arrays, in few steps.
+
+    `NotImplemented` for what needs more: defaults, arguments to refuse, modes, auxiliary results.
+    """
+    positions = transform.positions
+    if STATE.special or transform.has_aux or not all([0 <= p < len(args) for p in positions]):
+        return NotImplemented
+    inputs: list[Tensor] = []
+
+    def leaf(x: Any) -> Tensor:
+        inputs.append(_leaf_of(x))
+        return inputs[-1]
+
+    try:
+        values = [_over(leaf if i in positions else _other, x) for i, x in enumerate(args)]
+    except _Unusual:
+        return NotImplemented
+    value = function(*values)
+    check_returned(value, transform, name)
+    cts: list[Any] = [None] * len(inputs)
+    if isinstance(value, Tensor) and value.requires_grad:
+        cts = engine.gradients_of_leaves(value, inputs)
+    rest = iter(
+        [zeros_of(x._array) if ct is None else ct for ct, x in zip(cts, inputs, strict=True)]
+    )
+    trees = {i: _over(lambda _: next(rest), x) for i, x in enumerate(args) if i in positions}
+    gradients = tuple([trees[p] for p in positions])
+    gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
+    if transform.kind == "grad":
+        return gradient
+    return (value._array if type(value) is Tensor else map_tree(plain_leaf, value)), gradient
+
+
+def _over(f: Callable[[Any], Any], x: Any) -> Any:
+    """`map_tree`, at once for an array."""
+    return f(x) if type(x) is np.ndarray else map_tree(f, x)
+
+
+def _leaf_of(x: Any) -> Tensor:
+    """An array or number by which is differentiated, as a leaf of the tape."""
+    if type(x) is not np.ndarray:
+        if not isinstance(x, np.generic | float | complex):
+            raise _Unusual
+        x = np.asarray(x)[()]
+    if x.dtype not in _INEXACT:
+        raise _Unusual
+    tensor = wrap(x)
+    tensor._node = LEAF
+    return tensor
+
+
+def _other(x: Any) -> Any:
+    """Any other argument as the function gets it."""
+    if type(x) is np.ndarray or isinstance(x, np.generic):
+        if x.dtype not in _NUMERIC:
+            raise _Unusual
+        return wrap(x)
+    if not isinstance(x, int | float | complex | str | None):
+        raise _Unusual
+    return x
 
 
 def derivative_on_tensors(
@@ -76,8 +153,11 @@ def pulled_back(
     """What a transform returns, from what its function returned for these `inputs`."""
     check_returned(returned, transform, name)
     main, aux = returned if transform.has_aux else (returned, None)
-    cts: list[Any] = [None] * len(inputs)
-    if isinstance(main, Tensor) and main.requires_grad:
+    if not isinstance(main, Tensor) or not main.requires_grad:
+        cts: list[Any] = [None] * len(inputs)
+    elif not create_graph and STATE.trace is None and all(t._node is LEAF for t in inputs):
+        cts = engine.gradients_of_leaves(main, inputs)
+    else:
         found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, create_graph)
         cts = [found.get(engine.key_of(t)) for t in inputs]
     filled = [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]

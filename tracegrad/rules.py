@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 
 from codegen import sizes as sz
-from codegen.ir import Call, Op, Value, dims_of
+from codegen.ir import Call, Op, Trait, Value, dims_of
 from codegen.rewrite import Rewriter, Rule
 from codegen.types import kind
 from tracegrad.ops import (
@@ -19,6 +19,7 @@ from tracegrad.ops import (
     decompositions,
     determinants,
     elementwise,
+    indexing,
     reductions,
     shape,
     solving,
@@ -237,7 +238,20 @@ def full_of_nothing(r: Rewriter, call: Call) -> Value | None:
     return None
 
 
+@on(indexing.scattered, indexing.set_at, indexing.add_at)
+def splat_written(r: Rewriter, call: Call) -> Value | None:
+    """x[i] = broadcast_to(a, shape) -> x[i] = a: writing repeats it by itself."""
+    position = 0 if call.op is indexing.scattered else 1
+    splat = r.node(call.operands[position])
+    if splat is None or Trait.SPLAT not in splat.op.traits:
+        return None
+    operands = list(call.operands)
+    operands[position] = splat.operands[0]
+    return r.emit(call.op, *operands, **dict(call.attributes))
+
+
 RULES: tuple[Rule, ...] = (
+    splat_written,
     mean_to_sum,
     scale_after_divide,
     negated_sum,

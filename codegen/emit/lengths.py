@@ -54,15 +54,20 @@ class Lengths:
             if sz.mul(shape) == dim:
                 return Fragment(f"{name}.size"), frozenset({name})
         reads: frozenset[str] = frozenset()
-        terms = []
-        for atoms, factor in dim.terms:
-            parts = [] if factor == 1 and atoms else [Fragment(repr(factor))]
+        text = ""
+        for atoms, factor in sorted(dim.terms, key=lambda term: (term[1] < 0, not term[0])):
+            parts = [] if abs(factor) == 1 and atoms else [Fragment(repr(abs(factor)))]
             for atom in atoms:
-                fragment, more = self.atom(atom)
+                alone = Size((((atom,), 1),))
+                fragment, more = self.atom(atom) if alone == dim else self.size(alone)
                 reads |= more
                 parts.append(fragment)
-            terms.append(_joined(" * ", PRODUCT, parts))
-        return _joined(" + ", SUM, terms), reads
+            term = _joined(" * ", PRODUCT, parts)
+            if len(dim.terms) == 1 and factor > 0:
+                return term, reads
+            sign = " - " if factor < 0 else " + "
+            text += f"{sign if text else sign.strip(' +')}{term.at(PRODUCT)}"
+        return Fragment(text, SUM), reads
 
     def atom(self, atom: sz.Atom) -> Shown:
         """A symbol, the length of a slice or a quotient."""
@@ -76,8 +81,7 @@ class Lengths:
                 raise sz.SizeError(f"nothing in the program has the length {atom}")
             case SliceLength(of, start, stop, step):
                 length, reads = self.size(of)
-                text = f"len(range(*slice({start}, {stop}, {step}).indices({length.text})))"
-                return Fragment(text), reads
+                return Fragment(_slice_text(length, start, stop, step)), reads
             case Quotient(of, by):
                 (a, of_reads), (b, by_reads) = self.size(of), self.size(by)
                 text = f"{a.at(PRODUCT)} // {b.at(PRODUCT + 1)}"
@@ -91,3 +95,17 @@ def _joined(symbol: str, precedence: int, parts: list[Fragment]) -> Fragment:
     first, *rest = parts
     texts = [first.at(precedence), *(part.at(precedence + 1) for part in rest)]
     return Fragment(symbol.join(texts), precedence)
+
+
+def _slice_text(length: Fragment, start: int | None, stop: int | None, step: int | None) -> str:
+    """How many of so many elements a slice takes."""
+    match start, stop, step:
+        case None, int(), None if stop >= 0:
+            return f"min({stop}, {length.text})"
+        case int(), None, None if start < 0:
+            return f"min({-start}, {length.text})"
+        case int(), None, None:
+            return f"max({length.at(SUM)} - {start}, 0)"
+        case int(), int(), None if start >= 0 and stop >= 0:
+            return f"max(min({stop}, {length.text}) - {start}, 0)"
+    return f"len(range(*slice({start}, {stop}, {step}).indices({length.text})))"

@@ -451,9 +451,13 @@ class _Emitter:
         if self.left[operand] != self._reads_of(call, operand):
             return None
         result = call.results[0]
-        mine = self.wish.get(result) or result.origin.name
-        if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
-            return None  # a variable that changes its meaning reads badly
+        if Trait.UPDATE in call.op.traits:
+            if self._filled(operand) is not self._filled(result):
+                return None
+        else:
+            mine = self.wish.get(result) or result.origin.name
+            if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
+                return None  # a variable that changes its meaning reads badly
         if any(name in p.reads for v, p in self.pending.items() if v not in call.operands):
             return None
         return name
@@ -560,6 +564,11 @@ class _Emitter:
         """Operands printed as bare literals that would not give the result its dtype."""
         bare = [i for i, v in enumerate(call.operands) if v in self.python_numbers]
         strong = [i for i in bare if not call.operands[i].type.weak]
+        if Trait.UPDATE in call.op.traits and 1 in strong:  # what is written takes x's dtype
+            x, value = call.operands[:2]
+            beside = promote([x.type, self._bare_type(value)])[0]
+            same = beside == promote([x.type, value.type])[0]
+            return set(strong) - {1} if same else set(strong)
         if Trait.ELEMENTWISE not in call.op.traits:
             return set() if "dtype" in call.op.attributes else set(strong)
         if not strong:
@@ -645,6 +654,7 @@ class _Emitter:
     def _name(
         self, value: Value, op: Op, usual: str, spelled: Spelling, keep: frozenset[str]
     ) -> str:
+        value = self._filled(value)
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
             stem = self.wish[value]
@@ -659,6 +669,19 @@ class _Emitter:
             bare = spelled.infix is not None or Trait.VIEW in op.traits
             stem = "t" if bare or spelled.text[0] in "-+~" else usual
         return self.names.wish(stem, self._free_names() - keep)
+
+    def _filled(self, value: Value) -> Value:
+        """What an array that is written to place by place becomes: it has that name throughout."""
+        while True:
+            users = self.graph.users.get(value, ())
+            last = users[-1] if users and self.target.inplace else None
+            if not (isinstance(last, Call) and Trait.UPDATE in last.op.traits):
+                return value
+            result = last.results[0]
+            renamed = value.origin.final and value.origin.name != result.origin.name
+            if last.reuse != 0 or last.operands[0] is not value or renamed:
+                return value
+            value = result
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
         users = self.graph.users.get(value, ())

@@ -7,7 +7,7 @@ def f(x, y, z):
     s = x.sum()
     c = jnp.broadcast_to(y, (2, x.shape[0]))
     n = x.size
-    m = 1 + 2 * x.shape[1]
+    m = 2 * x.shape[1] + 1
     k = len(range(*slice(1, None, 2).indices(x.shape[0])))
     q = x.size // 2
     nm = jnp.float64(n) * m

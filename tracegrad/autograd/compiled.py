@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from tracegrad.partition import backward_graph
 from tracegrad.pipeline import Program, compile_graph
 from tracegrad.tensor import Tensor
 from tracegrad.trace import Trace
+
+if TYPE_CHECKING:
+    from tracegrad.autograd.engine import Tape
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,12 @@ _COMPILED: dict[Hashable, tuple[Program, tuple[int, ...], tuple[int, ...]]] = {}
 _MATCHERS: dict[Any, tuple[Callable[..., Any], ...]] = {}
 _LIMIT = 1024
 _TRIED = 8  # programs tried a root op before the tape is given a key
+_LONG, _PATIENCE, _SELDOM = 32, 16, 8
+_UNSEEN: dict[Any, int] = {}
+"""How many tapes of `_LONG` nodes and more, in a row, were like none before, by the root's op.
+
+(Under None the shorter ones, of which a key costs little.)
+"""
 
 
 def run_matching(root: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
@@ -62,20 +71,25 @@ def run_matching(root: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | 
 def run(
     nodes: Sequence[Node],
     steps: Sequence[Step],
-    value_of: Callable[[Any], Any],
+    tape: Tape,
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
 ) -> dict[Any, Any]:
     """Gradients of the wanted keys, as arrays that nobody else holds."""
-    if any(step.op.opaque for step in steps) or DeviceArray in map(type, seeds.values()):
-        return owned(pullback(steps, value_of, seeds, wanted))
+    if any([step.op.opaque for step in steps]) or DeviceArray in map(type, seeds.values()):
+        return owned(pullback(steps, tape.arrays_of, seeds, wanted))
+    root = steps[-1].op if len(steps) >= _LONG else None
+    if root is not None and not _worth_a_key(root):
+        return owned(pullback(steps, tape.arrays_of, seeds, wanted))
+    value_of = tape.array
     key, number = structure(steps, value_of, seeds, wanted)
     if key not in _COMPILED:
         reached = _SEEN.get(key)
         if reached is None:
-            found = owned(pullback(steps, value_of, seeds, wanted))
+            found = owned(pullback(steps, tape.arrays_of, seeds, wanted))
             _SEEN[key] = tuple(i for i, k in enumerate(wanted) if k in found)
             _bound(_SEEN)
+            _UNSEEN[root] = _UNSEEN.get(root, 0) + 1
             return found
         targets = [wanted[i] for i in reached]
         backward = compile_backward(steps, value_of, seeds, targets)
@@ -83,10 +97,20 @@ def run(
         _COMPILED[key] = backward.program, places, reached
         _bound(_COMPILED)
         _recognise(nodes, steps, seeds, wanted, targets, backward)
+    _UNSEEN[root] = 0
     program, places, reached = _COMPILED[key]
     keys = list(number)
     results = program.run(*(value_of(keys[i]) for i in places), *seeds.values())
     return {wanted[i]: result for i, result in zip(reached, results, strict=True)}
+
+
+def _worth_a_key(root: Any) -> bool:
+    """Whether to look if a long tape is like an earlier one: seldom, if many in a row were not."""
+    unseen = _UNSEEN.get(root, 0)
+    if unseen < _PATIENCE:
+        return True
+    _UNSEEN[root] = unseen + 1
+    return unseen % _SELDOM == 0
 
 
 def _bound(table: dict[Hashable, Any]) -> None:
@@ -124,34 +148,39 @@ def structure(
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
 ) -> tuple[Hashable, dict[Any, int]]:
-    """A record of everything that a backward depends on but the values; the numbers of the keys."""
-    number: dict[Any, int] = {}
-    inputs: list[Hashable] = []
+    """A record of everything that a backward depends on but the values; the numbers of the keys.
 
-    def of(key: Any) -> int:
+    One flat tuple: for each step its op, the numbers of its operands (before a new one: what it
+    is), names and values of attributes.
+    """
+    number: dict[Any, int] = {}
+    record: list[Hashable] = []
+    for key in wanted:
         if key not in number:
             number[key] = len(number)
-            inputs.append(_kind(value_of(key)))
-        return number[key]
-
-    for key in wanted:
-        of(key)
-    sizes = Sizes()
-    parts: list[Hashable] = []
+            record.append(_kind(value_of(key)))
     for step in steps:
-        operands = tuple(map(of, step.operands))
-        attributes = tuple((k, attribute_key(sizes, v)) for k, v in step.attributes.items())
-        parts.append((step.op.name, attributes, operands))
+        record.append(step.op)
+        for key in step.operands:
+            known = number.get(key)
+            if known is None:
+                known = number[key] = len(number)
+                record.append(_kind(value_of(key)))
+            record.append(known)
+        for name, value in step.attributes.items():
+            record += (name, attribute_key(_NO_SIZES, value))
         for key in step.results:
             number.setdefault(key, len(number))
-    ends = (tuple(number[key] for key in seeds), tuple(number[key] for key in wanted))
-    return (tuple(inputs), tuple(parts), ends), number
+    ends = (tuple([number[key] for key in seeds]), tuple([number[key] for key in wanted]))
+    return (*record, len(steps), *ends), number
 
 
-def _kind(value: Any) -> Hashable:
-    if is_number(value):
-        return type(value).__name__
-    return (type(value).__name__, value.dtype.name, tuple(value.shape))
+_NO_SIZES = Sizes()
+
+
+def _kind(value: Any) -> Any:
+    kind: Any = type(value)
+    return kind if is_number(value) else (kind, value.dtype, tuple(value.shape))
 
 
 def compile_backward(

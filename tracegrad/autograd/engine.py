@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
 from tracegrad.ops.elementwise import Masked, conj
+from tracegrad.ops.indexing import Scattered
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 
@@ -46,22 +48,20 @@ def node_of(parent: Any) -> Node | None:
 
 def gather(roots: Sequence[Tensor]) -> list[Node]:
     """The nodes that made the roots, oldest first."""
-    seen: set[Node] = set()
-    todo = [node for node in (node_of(t._node) for t in roots) if node is not None]
+    seen = {node for node in (node_of(t._node) for t in roots) if node is not None}
+    todo = list(seen)
     while todo:
         node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
         if node.more is FREED:
             raise GradientError(
                 "this graph was freed by an earlier backward: keep it with retain_graph=True"
             )
         for parent in node.parents:
-            above = node_of(parent)
-            if above is not None and above not in seen:
+            above = parent.node if type(parent) is Output else parent
+            if type(above) is Node and above not in seen:
+                seen.add(above)
                 todo.append(above)
-    return sorted(seen, key=lambda node: node.stamp)
+    return sorted(seen, key=attrgetter("stamp"))
 
 
 class Given:
@@ -78,14 +78,13 @@ def steps_of(nodes: Sequence[Node]) -> list[Step]:
     """The tape as the walker's steps."""
     steps = []
     for node in nodes:
-        traced = node.traced[0] if node.traced else (None,) * len(node.values)
-        operands = tuple(
-            [
-                Given(value, of) if parent is None else key_of_parent(parent)
-                for parent, value, of in zip(node.parents, node.values, traced, strict=True)
-            ]
-        )
-        steps.append(Step(node.op, node.attributes, operands, results_of(node)))
+        operands = list(node.parents)
+        for i, parent in enumerate(operands):
+            if parent is None:
+                operands[i] = Given(node.values[i], node.traced[0][i] if node.traced else None)
+            elif type(parent) is Output:
+                operands[i] = (parent.node, parent.index)
+        steps.append(Step(node.op, node.attributes, tuple(operands), results_of(node)))
     return steps
 
 
@@ -103,11 +102,28 @@ class Tape:
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        self.kept: dict[Any, Any] = {}
-        for node in nodes:
-            for parent, value in zip(node.parents, node.values, strict=True):
-                if parent is not None and type(value) is not Shape and not is_number(value):
-                    self.kept[key_of_parent(parent)] = value
+        self.nodes = nodes
+
+    @cached_property
+    def kept(self) -> dict[Any, Any]:
+        """Arrays that were kept as operands."""
+        return {
+            key_of_parent(parent): value
+            for node in self.nodes
+            for parent, value in zip(node.parents, node.values, strict=True)
+            if parent is not None and type(value) is not Shape and not is_number(value)
+        }
+
+    def arrays_of(self, step: Step) -> tuple[Any, Sequence[Any]]:
+        """The result and the operands of a step, as arrays."""
+        node = node_behind(step.results[0])
+        return node.result, node.values
+
+    def tensors_of(self, step: Step) -> tuple[Any, Sequence[Any]]:
+        """The result and the operands of a step, as Tensors with their history."""
+        results = tuple(map(self.tensor, step.results))
+        operands = [*map(self.tensor, step.operands)]
+        return results[0] if len(results) == 1 else results, operands
 
     def array(self, key: Any) -> Any:
         """The array (or, where only that was kept, the shape) that a key names."""
@@ -135,6 +151,11 @@ class Tape:
         return tensor
 
 
+def node_behind(key: Any) -> Node:
+    """The node whose result a key names."""
+    return key if type(key) is Node else key[0]
+
+
 def leaves_of(nodes: Sequence[Node], outputs: Sequence[Tensor]) -> list[Tensor]:
     """The leaves that require grad, in the order in which they are met."""
     found = {t: None for t in outputs if t._node is LEAF}
@@ -147,13 +168,15 @@ def gradients(
     cotangents: Sequence[Any],
     inputs: Sequence[Tensor] | None = None,
     create_graph: bool = False,
+    nodes: Sequence[Node] | None = None,
 ) -> dict[Any, Any]:
     """Gradients by key: of `inputs`, or of every leaf that requires grad.
 
-    With `create_graph`, or while tracing, they are Tensors, else arrays. Complex ones are as in
-    mathematics, not as users see them: see `conjugate`.
+    `nodes` are those of the tape, where they have been gathered. With `create_graph`, or while
+    tracing, gradients are Tensors, else arrays. Complex ones are as in mathematics, not as users
+    see them: see `conjugate`.
     """
-    nodes = gather(outputs)
+    nodes = gather(outputs) if nodes is None else nodes
     wanted = leaves_of(nodes, outputs) if inputs is None else [key_of(t) for t in inputs]
     seeds: dict[Any, Any] = {}
     for tensor, ct in zip(outputs, cotangents, strict=True):
@@ -177,11 +200,30 @@ def gradients(
         before = STATE.update(grad_enabled=False)
         try:
             return compiled.owned(
-                pullback(steps, tape.array, plain, wanted, **watchers.arguments(as_arrays=True))
+                pullback(steps, tape.arrays_of, plain, wanted, **watchers.arguments(as_arrays=True))
             )
         finally:
             STATE.update(**before)
-    return compiled.run(nodes, steps, tape.array, plain, wanted)
+    return compiled.run(nodes, steps, tape, plain, wanted)
+
+
+def gradients_of_leaves(output: Tensor, leaves: Sequence[Tensor]) -> list[Any]:
+    """Gradients of one number in leaves of its tape, as arrays; None where it does not depend.
+
+    By the compiled backward where one matches, as `backward` does. Complex ones are as in
+    mathematics.
+    """
+    ct = cotangent_for(output, None)
+    node = output._node
+    if type(node) is Node and not _watched():
+        matched = compiled.run_matching(node, conjugate(ct), free=False)
+        if matched is not None:
+            of = dict(matched)
+            return [conjugate(of[leaf]) if leaf in of else None for leaf in leaves]
+    nodes = gather([output])
+    every = set(leaves).issuperset(leaves_of(nodes, [output]))  # a matcher is made for all leaves
+    found = gradients([output], [ct], None if every else leaves, nodes=nodes)
+    return [found.get(leaf) for leaf in leaves]
 
 
 class Watchers:
@@ -191,7 +233,9 @@ class Watchers:
         self.extras: dict[Any, dict[str, Any]] = {}
         self.node_hooks = {}
         for node in nodes:
-            for index, extras in (node.more or {}).items():
+            if node.more is None:
+                continue
+            for index, extras in node.more.items():
                 if index == "node" and extras:
                     self.node_hooks[node] = extras
                 elif isinstance(index, int) and ("retain" in extras or extras.get("hooks")):
@@ -237,8 +281,7 @@ class Watchers:
 
     def around(self, as_arrays: bool, step: Step, ct: Any, compute: Any) -> tuple[Any, ...]:
         """Runs a rule for profilers and anomaly detection, then shows it to the node's hooks."""
-        key: Any = step.results[0]
-        node = key if type(key) is Node else key[0]
+        node = node_behind(step.results[0])
         run = partial(_explained, node, compute) if STATE.anomaly else compute
         given = run() if STATE.observer is None else STATE.observer(node, run, (), {})
         hooks = self.node_hooks.get(node)
@@ -250,7 +293,10 @@ class Watchers:
             tensors = [wrap(v.copy()) if as_arrays and v is not None else v for v in several]
             return tuple(v if v is None else conjugate(v) for v in tensors)
 
-        plain = tuple(v.ct if isinstance(v, Masked) else v for v in given)
+        plain = tuple(
+            v.ct if isinstance(v, Masked) else v.alone() if isinstance(v, Scattered) else v
+            for v in given
+        )
         for hook in list(hooks.values()):
             replaced = hook(boxed(plain), boxed(ct))
             if replaced is not None:
@@ -288,12 +334,10 @@ def _recorded_pullback(
 ) -> dict[Any, Any]:
     """The walker over Tensors; in a trace its ops stand at the lines of the ops they derive."""
     trace = STATE.trace
-    keys: list[Any] = [key for step in steps for key in step.results[:1]]
-    nodes = [key if type(key) is Node else key[0] for key in keys]
-    watchers = Watchers(nodes, wanted)
+    watchers = Watchers(tape.nodes, wanted)
     watching = watchers.arguments(as_arrays=False) if watchers.any() else {}
     if trace is None:
-        return pullback(steps, tape.tensor, seeds, wanted, **watching)
+        return pullback(steps, tape.tensors_of, seeds, wanted, **watching)
 
     def enter(step: Step) -> None:
         key: Any = step.results[0]
@@ -305,7 +349,7 @@ def _recorded_pullback(
 
     before = trace.standing
     try:
-        return pullback(steps, tape.tensor, seeds, wanted, enter, **watching)
+        return pullback(steps, tape.tensors_of, seeds, wanted, enter, **watching)
     finally:
         trace.standing = before
 
@@ -358,10 +402,11 @@ def backward(
                 before: Any = leaf.grad
                 leaf.grad = wrap(array) if before is None else before + wrap(array)
             return
-    for leaf, value in gradients([tensor], [conjugate(ct)], None, create_graph).items():
+    nodes = gather([tensor])
+    for leaf, value in gradients([tensor], [conjugate(ct)], None, create_graph, nodes).items():
         accumulate(leaf, value)
     if not (retain_graph or create_graph):
-        for recorded in gather([tensor]):
+        for recorded in nodes:
             free(recorded)
 
 

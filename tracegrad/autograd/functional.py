@@ -157,7 +157,7 @@ def _run(
     """Gradients by key; lets go of the nodes that ran, unless they are to be kept."""
     keep = create_graph if retain_graph is None else retain_graph
     nodes = engine.gather(outputs)
-    found = engine.gradients(outputs, cotangents, inputs, create_graph)
+    found = engine.gradients(outputs, cotangents, inputs, create_graph, nodes)
     if not keep:
         for node in _on_the_way(nodes, inputs):
             engine.free(node)

@@ -25,8 +25,6 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Trait
-from codegen.load import kernel
-from codegen.spelling import spell
 from tracegrad import methods
 from tracegrad.arrays import with_memory
 from tracegrad.autograd import writes
@@ -40,7 +38,7 @@ from tracegrad.ops import activations
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops.indexing import getitem
 from tracegrad.ops.indexing import setitem as with_items
-from tracegrad.ops.record import KERNEL_NAMES, TABLE, OpRecord
+from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, explained, node_of, wrap
 
@@ -143,7 +141,7 @@ def _assigned(tensor: Tensor, key: Any, value: Any) -> Tensor:
     observe = STATE.observer
 
     def run(op: OpRecord, copying: Any, arrays: Sequence[Any], attributes: Any) -> Any:
-        chosen = _writer(op.spelled("numpy", attributes).inplace) if op is SET else copying
+        chosen = op.inplace_kernel(attributes) if op is SET else copying
         if observe is not None:
             return observe(op, chosen, arrays, attributes)
         return chosen(*arrays, **attributes)
@@ -161,12 +159,6 @@ def _assigned(tensor: Tensor, key: Any, value: Any) -> Tensor:
 
 
 SET: Any = TABLE["index_set"]
-
-
-@cache
-def _writer(statement: str) -> Callable[..., Any]:
-    """The kernel that writes into its first operand instead of a copy."""
-    return kernel(spell(f"{statement}\nout = x"), SET.operands, tuple(SET.attributes), KERNEL_NAMES)
 
 
 # -- who else sees the memory -------------------------------------------------------------------

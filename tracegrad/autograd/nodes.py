@@ -73,15 +73,13 @@ class GradFn:
         results = node.result if type(node.result) is tuple else (node.result,)
         operands = tuple(range(len(node.values)))
         step = Step(node.op, node.attributes, operands, tuple(map(str, range(len(results)))))
-        values: dict[Any, Any] = dict(enumerate(node.values))
-        values.update(zip(step.results, results, strict=True))
         seeds = {
             key: getattr(ct, "_array", ct)
             for key, ct in zip(step.results, cotangents, strict=True)
             if ct is not None
         }
         wanted = [i for i in operands if node.parents[i] is not None]
-        found = pullback([step], values.__getitem__, seeds, wanted)
+        found = pullback([step], lambda _: (node.result, node.values), seeds, wanted)
         given = tuple(_tensor(found[i]) if i in found else None for i in wanted)
         return given[0] if len(given) == 1 else given
 

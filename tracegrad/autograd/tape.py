@@ -20,6 +20,7 @@ from codegen.types import ArrayType
 from tracegrad.autograd.names import node_name
 from tracegrad.dispatch import TYPES, is_number, type_of
 from tracegrad.ops.elementwise import Masked
+from tracegrad.ops.indexing import Scattered
 from tracegrad.staging import Stage, Staged
 
 next_stamp = count(1).__next__
@@ -194,7 +195,8 @@ def _staged(node: Node) -> tuple[list[Value], list[set[Value]], Builder]:
     staged = [Staged(stage, value) for value in values]
     contributions: list[set[Value]] = []
     for given in node.op.vjp(ct, staged[-1], *staged[:-1], **node.attributes):
-        parts = (given.ct, given.condition) if isinstance(given, Masked) else (given,)
+        whole = given.alone() if isinstance(given, Scattered) else given
+        parts = (whole.ct, whole.condition) if isinstance(whole, Masked) else (whole,)
         contributions.append({part.value for part in parts if isinstance(part, Staged)})
     return values, contributions, builder
 

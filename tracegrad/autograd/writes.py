@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd.foreign import Foreign, is_changed
-from tracegrad.autograd.tape import WRITES, Node, Output, Shape, needed_from, next_stamp
+from tracegrad.autograd.tape import WRITES, Node, Output, needed_from, next_stamp
 from tracegrad.errors import GradientError
 from tracegrad.points import Label, Point, capture, label
 
@@ -135,16 +135,16 @@ def _are_equal(uses: Sequence[tuple[Node, int, Any]]) -> bool:
 
 
 def _keep_one_value(uses: Sequence[tuple[Node, int, Any]]) -> None:
-    """Lets go of the values that no rule needs: a backward knows one value of a Tensor."""
+    """Puts the value that rules need where others are: a backward knows one value of a Tensor."""
     needed = [(node, i, array) for node, i, array in uses if _is_needed(node, i)]
     if not _are_equal(needed):
         entries = [_written.get(id(memory_of(array))) for *_, array in needed]
         points = [entry.point for entry in entries if entry is not None and entry.point]
         raise GradientError(_message(*needed[-1], label(points[0]) if points else "a write"))
-    for node, position, array in uses:
+    for node, position, _ in uses if needed else ():
         if not _is_needed(node, position):
             held = [*_held(node)]
-            held[position] = Shape(array)
+            held[position] = needed[0][2]
             count = len(node.values)
             node.values = tuple(held[:count])
             node.result = tuple(held[count:]) if type(node.result) is tuple else held[count]

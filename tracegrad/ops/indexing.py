@@ -11,7 +11,8 @@ length that only data tell), and `repeats`, whether a place may be named twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from operator import index as as_int
 from typing import Any
 
@@ -196,12 +197,61 @@ def _updated_type(
 
 # -- reading ------------------------------------------------------------------------------------
 
+
+class Scattered:
+    """A cotangent of `x` that is zero but at an index.
+
+    The walker adds it in place to what there is, so reading n elements one by one has a backward
+    of n steps on elements, not on arrays.
+    """
+
+    __slots__ = ("arrays", "at", "ct", "x")
+
+    def __init__(self, ct: Any, x: Any, arrays: tuple[Any, ...], at: Mapping[str, Any]) -> None:
+        self.ct = ct
+        self.x = x
+        self.arrays = arrays
+        self.at = at
+
+    def with_value(self, ct: Any) -> Scattered:
+        """The same places with other values."""
+        return Scattered(ct, self.x, self.arrays, self.at)
+
+    def alone(self) -> Any:
+        """The whole cotangent."""
+        return scatter(self.ct, self.x, *self.arrays, **self.at)
+
+    def onto(self, total: Any) -> Any:
+        """Another cotangent of `x` with this one added."""
+        return add_at(total, self.ct, *self.arrays, **{**_ONCE, **self.at})
+
+    def into(self, total: Any) -> Any:
+        """The same in the memory of the other, where it is an array."""
+        if type(total) is not np.ndarray:
+            return self.onto(total)
+        at = {**_ONCE, **self.at}
+        return _adding(at["repeats"])(total, self.ct, *self.arrays, **at)
+
+
+_ONCE: dict[str, Any] = {"counts": (), "repeats": False}
+
+
+@cache
+def _adding(repeats: bool) -> Callable[..., Any]:
+    """What adds at an index in place."""
+    return add_at.inplace_kernel({"index": Subscript(()), **_ONCE, "repeats": repeats})
+
+
+def _read_vjp(ct: Any, y: Any, x: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
+    return Scattered(ct, x, arrays, at), *([None] * len(arrays))
+
+
 getitem_basic = define(
     "getitem",
     "x[index]",
     operands="x *arrays",
     infer=_basic_type,
-    vjp=lambda ct, y, x, index: (scatter(ct, x, index=index),),
+    vjp=_read_vjp,
     attributes={"index": ...},
     traits=VIEW,
     doc="x[index] of ints, slices, None and Ellipsis: a view.",
@@ -212,7 +262,7 @@ getitem_copy = define(
     jax="x[index]",
     operands="x *arrays",
     infer=_basic_type,
-    vjp=lambda ct, y, x, index: (scatter(ct, x, index=index),),
+    vjp=_read_vjp,
     attributes={"index": ...},
     doc="x[index] of ints, slices, None and Ellipsis in memory of its own.",
 )
@@ -221,14 +271,10 @@ element = define(
     "x[index]",
     operands="x *arrays",
     infer=_basic_type,
-    vjp=lambda ct, y, x, index: (scatter(ct, x, index=index),),
+    vjp=_read_vjp,
     attributes={"index": ...},
     doc="x[i, j] of an int for every axis: a number, which shares no memory.",
 )
-
-
-def _gather_vjp(ct: Any, y: Any, x: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
-    return scatter(ct, x, *arrays, **at), *([None] * len(arrays))
 
 
 gather = define(
@@ -236,7 +282,7 @@ gather = define(
     "x[index]",
     operands="x *arrays",
     infer=_gathered_type,
-    vjp=_gather_vjp,
+    vjp=_read_vjp,
     attributes={"index": ..., "counts": (), "repeats": True},
     doc="x[index] with arrays of ints or bool in the index: fresh memory.",
 )

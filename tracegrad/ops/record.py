@@ -43,7 +43,21 @@ class OpRecord(Op):
 
     def kernel(self, attributes: Mapping[str, Any]) -> Callable[..., Any]:
         """The function that runs the op on NumPy arrays: its NumPy spelling, compiled once."""
+        return self._only_kernel or self._kernel(self.spelled("numpy", attributes))
+
+    def inplace_kernel(self, attributes: Mapping[str, Any]) -> Callable[..., Any]:
+        """Like `kernel`, in the form that overwrites the first operand."""
         spelling = self.spelled("numpy", attributes)
+        assert spelling.inplace is not None, self.name
+        return self._kernel(Spelling(f"{spelling.inplace}\nout = {self.operands[0]}"))
+
+    @cached_property
+    def _only_kernel(self) -> Callable[..., Any] | None:
+        """The kernel, where the attributes do not decide the spelling."""
+        spelling = self.spelling["numpy"]
+        return self._kernel(spelling) if isinstance(spelling, Spelling) else None
+
+    def _kernel(self, spelling: Spelling) -> Callable[..., Any]:
         found = self._kernels.get(spelling)
         if found is None:
             names = {**KERNEL_NAMES, **self.needed("numpy", spelling, KERNEL_NAMES)}
