@@ -1003,6 +1003,19 @@ def a_builtin_shadowed():
     return scope["f"], lambda: scope.update(abs=lambda v: 7.0)
 
 
+def a_class_behind_its_instance():
+    class Net:
+        k = 2.0
+
+        @classmethod
+        def scaled(cls, x):
+            return x * cls.k
+
+    net = Net()
+    net.k = 9.0
+    return lambda x: net.scaled(x) + net.k, lambda: setattr(Net, "k", 3.0)
+
+
 def context_variable():
     variable = contextvars.ContextVar("of_a_test", default=2.0)
     return lambda x: x * variable.get(), lambda: variable.set(5.0)
@@ -1063,7 +1076,7 @@ def namespace_of_its_own():
         *(weak_reference, precision, single_dispatch, arguments_of_an_exception, bases),
         *(bases_behind_super, attributes_of_functions, a_builtin_shadowed, context_variable),
         *(thread_local, user_dict, proxy, bytes_that_change, structured_array, view_of_an_array),
-        *(method_with_part, namespace_of_its_own),
+        *(method_with_part, namespace_of_its_own, a_class_behind_its_instance),
     ],
 )
 def test_rarer_state(make):

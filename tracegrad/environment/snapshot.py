@@ -379,6 +379,8 @@ class Environment:
             found = self._guard(GLOBAL, self._scope_of(owner), name, f"{owner.__name__}.{name}")
             if found is MISSING:
                 continue
+            if isinstance(found, classmethod):
+                self._reach(cls, cls.__name__)  # an instance may shadow what `cls` has
             for inner in ("fget", "fset", "func", "__func__"):
                 function = getattr(found, inner, None)
                 if isinstance(function, FunctionType):
@@ -575,7 +577,10 @@ def _slots(cls: type) -> set[str]:
 
 def _has_attributes(value: Any) -> bool:
     """Objects of the user's: modules, classes and instances, not arrays, numbers or libraries."""
-    if isinstance(value, NUMERIC | CALLABLE | CellType) or type(value) in CONTAINERS:
+    if (
+        isinstance(value, NUMERIC | CALLABLE | CellType | property | staticmethod | classmethod)
+        or type(value) in CONTAINERS
+    ):
         return False
     if isinstance(value, ModuleType):
         root = value.__name__.partition(".")[0]
