@@ -111,20 +111,6 @@ def one_call_a_function() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("call", one_call_a_function().values())
-def test_on_jax(call):
-    """Functions that are made of several ops: compiled for JAX as eager on NumPy."""
-    pytest.importorskip("jax")
-    names, function = used(call), function_of(call)
-
-    def f(operands):
-        return flat(function(tg, **operands))
-
-    expected = [np.asarray(x) for x in f(tensors(names))]
-    found = tg.compile(f, backend="jax")(arrays(names))
-    agree([np.asarray(x) for x in found], expected, call)
-
-
 WITH_LISTS = (
     "np.append(v, [1.0, 2.0])",
     "np.digitize(k, [1, 3])",
@@ -232,6 +218,25 @@ def test_second_derivatives(call):
     second = tg.grad(lambda xs: dot(gradient(xs), one))(xs)
     along = slope(lambda h: float(dot(gradient(moved(xs, h, other)), one)))
     assert float(dot(second, other)) == pytest.approx(along, rel=1e-5, abs=1e-6), call
+
+
+@pytest.mark.parametrize("call", one_call_a_function().values())
+def test_on_jax(call):
+    """Functions that are made of several ops: results, and gradients, of both targets agree."""
+    pytest.importorskip("jax")
+    names, function = used(call), function_of(call)
+
+    def f(operands):
+        return flat(function(tg, **operands))
+
+    expected = [np.asarray(x) for x in f(tensors(names))]
+    found = tg.compile(f, backend="jax")(arrays(names))
+    agree([np.asarray(x) for x in found], expected, call)
+    smooth = differentiated(call)
+    if smooth is not None:
+        loss, xs = smooth
+        gradient = leaves(tg.grad(loss, backend="jax")(xs))
+        assert_close(gradient, leaves(tg.grad(loss)(xs)), 1e-11, 1e-12, call)
 
 
 @pytest.mark.parametrize("statement", STATEMENTS.strip().splitlines())
