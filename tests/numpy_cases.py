@@ -234,10 +234,10 @@ def used(call: str) -> list[str]:
     return [name for name in OPERANDS if name in names]
 
 
-def run(call: str, module: Any, **operands: Any) -> Any:
-    """What a call gives with this namespace and these operands."""
-    scope = {"np": module, "bool": bool, **operands}
-    return eval(call, scope)  # the calls stand above
+def function_of(call: str) -> Any:
+    """A call as a function of the namespace and, by name, of its operands."""
+    text = f"lambda np, {', '.join(used(call))}: {call}"
+    return eval(text, {"bool": bool})  # the calls stand above
 
 
 def flat(result: Any) -> list[Any]:

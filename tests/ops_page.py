@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numpy_cases import OPERANDS, STATEMENTS, calls, flat, run, used
+from numpy_cases import OPERANDS, STATEMENTS, calls, flat, function_of, used
 from samples.sampling import GENERATORS, NOT_IN_JAX, TOGETHER, is_elementwise
 
 import tracegrad as tg
@@ -101,7 +101,7 @@ def observed() -> tuple[dict[str, set[str]], dict[str, bool], dict[str, int]]:
                 x.requires_grad_()
         STATE.observer = observe
         try:
-            result = run(call, tg, **operands)
+            result = function_of(call)(tg, **operands)
         finally:
             STATE.observer = None
         ops.setdefault(name, set()).update(seen)

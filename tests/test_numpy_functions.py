@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checks import assert_close, assert_same_bits, direction_like, dot, leaves, slope
-from numpy_cases import EXPRESSIONS, OPERANDS, STATEMENTS, calls, flat, run, used
+from numpy_cases import EXPRESSIONS, OPERANDS, STATEMENTS, calls, flat, function_of, used
 
 import tracegrad as tg
 from tracegrad import namespace
@@ -62,11 +62,11 @@ def agree(found: Any, expected: Any, what: str) -> None:
 @every_call
 def test_values(call):
     """On Tensors, by tracegrad's own name and through NumPy, as NumPy on arrays."""
-    names = used(call)
-    expected = run(call, np, **arrays(names))
-    agree(run(call, tg, **tensors(names)), expected, f"tg: {call}")
+    names, function = used(call), function_of(call)
+    expected = function(np, **arrays(names))
+    agree(function(tg, **tensors(names)), expected, f"tg: {call}")
     if names:
-        found = run(call, np, **tensors(names))
+        found = function(np, **tensors(names))
         agree(found, expected, f"through NumPy: {call}")
         assert not any(isinstance(x, np.ndarray) for x in flat(found)), call
 
@@ -74,15 +74,17 @@ def test_values(call):
 @every_call
 def test_compiled(call):
     """The bits of eager Tensors, with the lengths of the arrays free where nobody looks at them."""
-    names = used(call)
+    names, function = used(call), function_of(call)
 
     def f(operands):
-        return flat(run(call, tg, **operands))
+        return flat(function(tg, **operands))
 
     eager = [np.asarray(x) for x in f(tensors(names))]
+    compiled = tg.compile(f)
     for _ in range(2):
-        found = tg.compile(f)(arrays(names))
+        found = compiled(arrays(names))
         assert_same_bits([np.asarray(x) for x in found], eager, call)
+    assert compiled.cache_info().versions == 1, "it was compiled, and the program served again"
 
 
 FAMILIES = [
@@ -109,20 +111,6 @@ def one_call_a_function() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("call", one_call_a_function().values())
-def test_on_jax(call):
-    """Functions that are made of several ops: compiled for JAX as eager on NumPy."""
-    pytest.importorskip("jax")
-    names = used(call)
-
-    def f(operands):
-        return flat(run(call, tg, **operands))
-
-    expected = [np.asarray(x) for x in f(tensors(names))]
-    found = tg.compile(f, backend="jax")(arrays(names))
-    agree([np.asarray(x) for x in found], expected, call)
-
-
 WITH_LISTS = (
     "np.append(v, [1.0, 2.0])",
     "np.digitize(k, [1, 3])",
@@ -141,9 +129,9 @@ def test_lists_beside_arrays_on_a_device(call):
     assert call in calls()
     names = used(call)
     on_device = {name: tg.tensor(OPERANDS[name], device="jax") for name in names}
-    found = flat(run(call, tg, **on_device))
+    found = flat(function_of(call)(tg, **on_device))
     assert {x.device.type for x in found} == {"jax"}
-    agree([x.cpu() for x in found], run(call, np, **arrays(names)), call)
+    agree([x.cpu() for x in found], function_of(call)(np, **arrays(names)), call)
 
 
 def test_places_in_arrays_are_looked_at():
@@ -171,36 +159,84 @@ NOT_SMOOTH = re.compile(r"np\.(histogram|nextafter|spacing|round|around|\w+\(.*f
 """Calls that differences say nothing of: bins, steps, and what float32 rounds."""
 
 
-@every_call
-def test_gradients(call):
-    """The derivative along a direction in every floating operand, against differences."""
+def differentiated(call: str, curved: bool = False) -> tuple[Any, list[np.ndarray]] | None:
+    """A number made of a call's floating results, as a function of its floating operands.
+
+    None where there is nothing that differences could judge. `curved`: of the results' squares.
+    """
     names = [name for name in used(call) if OPERANDS[name].dtype.kind in "fc" and name != "f"]
     names = [name for name in names if not np.isnan(OPERANDS[name]).any() and OPERANDS[name].size]
     if not names or NOT_SMOOTH.search(call):
-        return
+        return None
     rest = arrays([name for name in used(call) if name not in names])
-    results = flat(run(call, np, **rest, **arrays(names)))
+    function = function_of(call)
+    results = flat(function(np, **rest, **arrays(names)))
     floating = [i for i, r in enumerate(results) if np.asarray(r).dtype.kind in "fc"]
     finite = [i for i in floating if np.all(np.isfinite(results[i]))]
     if not finite:
-        return
+        return None
     weights = direction_like([np.asarray(results[i]) for i in finite], 3)
 
     def loss(xs):
-        found = flat(run(call, np, **rest, **dict(zip(names, xs, strict=True))))
-        each = [np.sum(np.real(w * found[i])) for i, w in zip(finite, weights, strict=True)]
-        return sum(each)
+        found = flat(function(np, **rest, **dict(zip(names, xs, strict=True))))
+        several = [found[i] * found[i] if curved else found[i] for i in finite]
+        return sum(np.sum(np.real(w * r)) for w, r in zip(weights, several, strict=True))
 
-    xs = [OPERANDS[name] for name in names]
+    return loss, [OPERANDS[name] for name in names]
+
+
+def moved(xs: list[Any], h: float, direction: list[Any]) -> list[Any]:
+    return [x + h * d for x, d in zip(xs, direction, strict=True)]
+
+
+@every_call
+def test_gradients(call):
+    """The derivative along a direction in every floating operand, against differences."""
+    found = differentiated(call)
+    if found is None:
+        return
+    loss, xs = found
     direction = direction_like(xs, 4)
     gradient = tg.grad(loss)(xs)
     assert [g.dtype for g in leaves(gradient)] == [x.dtype for x in xs]
-    found = float(np.real(dot(gradient, direction)))
+    change = float(np.real(dot(gradient, direction)))
+    along = slope(lambda h: float(loss(moved(xs, h, direction))))
+    assert change == pytest.approx(along, rel=1e-6, abs=1e-7), call
 
-    def along(h: float) -> float:
-        return float(loss([x + h * d for x, d in zip(xs, direction, strict=True)]))
 
-    assert found == pytest.approx(slope(along), rel=1e-6, abs=1e-7), call
+@pytest.mark.parametrize("call", one_call_a_function().values())
+def test_second_derivatives(call):
+    """Of functions that are made of several ops: the gradient's own derivative."""
+    found = differentiated(call, curved=True)
+    if found is None:
+        return
+    loss, xs = found
+    if any(x.dtype.kind == "c" for x in xs):
+        return  # `test_ops` has second derivatives in complex numbers
+    gradient = tg.grad(loss)
+    one, other = direction_like(xs, 5), direction_like(xs, 6)
+    second = tg.grad(lambda xs: dot(gradient(xs), one))(xs)
+    along = slope(lambda h: float(dot(gradient(moved(xs, h, other)), one)))
+    assert float(dot(second, other)) == pytest.approx(along, rel=1e-5, abs=1e-6), call
+
+
+@pytest.mark.parametrize("call", one_call_a_function().values())
+def test_on_jax(call):
+    """Functions that are made of several ops: results, and gradients, of both targets agree."""
+    pytest.importorskip("jax")
+    names, function = used(call), function_of(call)
+
+    def f(operands):
+        return flat(function(tg, **operands))
+
+    expected = [np.asarray(x) for x in f(tensors(names))]
+    found = tg.compile(f, backend="jax")(arrays(names))
+    agree([np.asarray(x) for x in found], expected, call)
+    smooth = differentiated(call)
+    if smooth is not None:
+        loss, xs = smooth
+        gradient = leaves(tg.grad(loss, backend="jax")(xs))
+        assert_close(gradient, leaves(tg.grad(loss)(xs)), 1e-11, 1e-12, call)
 
 
 @pytest.mark.parametrize("statement", STATEMENTS.strip().splitlines())
@@ -208,18 +244,19 @@ def test_functions_that_write(statement):
     """The Tensor has afterwards what the array has, eager and compiled, and is differentiated."""
     names = used(statement)
     first = re.match(r"np\.\w+\((\w+)", statement).group(1)
+    function = function_of(statement)
     expected = arrays(names)
-    run(statement, np, **expected)
+    function(np, **expected)
     found = tensors(names)
-    run(statement, tg, **found)
+    function(tg, **found)
     agree(found[first], expected[first], statement)
     through = tensors(names)
-    run(statement, np, **through)
+    function(np, **through)
     agree(through[first], expected[first], f"through NumPy: {statement}")
 
     def f(operands):
         mine = {**operands, first: operands[first] * 1.0}
-        run(statement, tg, **mine)
+        function(tg, **mine)
         return mine[first]
 
     agree(tg.compile(f)(arrays(names)), expected[first], f"compiled: {statement}")
