@@ -1088,3 +1088,17 @@ def test_rarer_state(make):
         edit()
         assert not np.array_equal(before, f(X)), "the edit changes the result"
         check()
+
+
+def test_a_generator_with_a_seed_is_the_same_on_every_call():
+    def f(x):
+        return tg.sum(x * np.random.default_rng(3).normal(size=3))
+
+    def anew(x):
+        return tg.sum(x * np.random.default_rng().normal(size=3))
+
+    made = tg.grad(f)
+    for _ in range(3):
+        assert_same_bits(made(np.ones(3)), np.random.default_rng(3).normal(size=3))
+    assert made.cache_info() == (2, 1, 1, 1)
+    assert "default_rng() seeds anew" in traced(anew).effect()

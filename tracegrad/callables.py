@@ -13,6 +13,7 @@ import numpy as np
 
 from codegen.ir import Graph
 from tracegrad import config
+from tracegrad.autograd.engine import gather
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
@@ -258,6 +259,8 @@ class Compiled:
         inputs = [
             t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
         ]
+        for node in gather([x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]):
+            node.attributes = {name: run.trace.concrete(a) for name, a in node.attributes.items()}
         result = pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
         return map_tree(plain_leaf, result)
 

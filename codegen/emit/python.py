@@ -115,8 +115,9 @@ class _Emitter:
         for line in (*self.target.imports, *(t for t in self.needs if not is_function(t))):
             writer.line(line)
         for text in filter(is_function, self.needs):
-            for line in ("", "", *text.splitlines()):
-                writer.line(line)
+            writer.line()
+            writer.line()
+            writer.block(text)
         writer.line()
         writer.line()
         if self.target.decorator:

@@ -39,10 +39,17 @@ class Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.ready: set[int] = set()  # lines that are split as they should be
         self.depth = 0
 
     def line(self, text: str = "") -> None:
         self.lines.append("    " * self.depth + text if text else "")
+
+    def block(self, text: str) -> None:
+        """Lines as they are."""
+        for line in text.splitlines():
+            self.ready.add(len(self.lines))
+            self.lines.append(line)
 
     def comment(self, text: str) -> None:
         room = WIDTH - 4 * self.depth - 2
@@ -51,7 +58,10 @@ class Writer:
         self.line(f"# {text}")
 
     def text(self) -> str:
-        return "\n".join(part for line in self.lines for part in fitted(line)) + "\n"
+        lines: list[str] = []
+        for i, line in enumerate(self.lines):
+            lines += [line] if i in self.ready else fitted(line)
+        return "\n".join(lines) + "\n"
 
 
 def fitted(line: str) -> list[str]:

@@ -37,6 +37,7 @@ class Names:
     identities: bool  # it may ask whether two objects are one
     texts: bool  # it may turn what it has into text
     members: frozenset[tuple[str, str]]  # a global and the attribute that is read of it there
+    bare: frozenset[str]  # names that are read without a constant as their first argument
 
 
 @memo_by_code
@@ -48,18 +49,26 @@ def read_names(code: CodeType) -> Names:
     modules: set[tuple[str, int]] = set()
     by_name = identities = texts = False
     members: set[tuple[str, str]] = set()
+    bare: set[str] = set()
+    mentioned = ""
     before: Any = None
     level: Any = 0
     constant: Any = None
     for instruction in dis.get_instructions(code):
         name = instruction.argval
+        if mentioned and instruction.opname not in ("PUSH_NULL", "PRECALL", "CACHE", "NOP"):
+            if instruction.opname != "LOAD_CONST" or name is None:
+                bare.add(mentioned)
+            mentioned = ""
         match instruction.opname:
-            case "LOAD_CONST":
+            case "LOAD_CONST" | "LOAD_SMALL_INT":
                 level, constant = constant, name
             case "LOAD_GLOBAL" | "LOAD_NAME" | "STORE_GLOBAL" | "DELETE_GLOBAL":
                 scopes.add(name)
+                mentioned = name
             case "LOAD_ATTR" | "LOAD_METHOD" | "LOAD_SUPER_ATTR" | "IMPORT_FROM":
                 attributes.add(name)
+                mentioned = name
                 if before is not None and before.opname == "LOAD_GLOBAL":
                     members.add((before.argval, name))
             case "STORE_ATTR" | "DELETE_ATTR":
@@ -86,6 +95,7 @@ def read_names(code: CodeType) -> Names:
         identities or not _IDENTITIES.isdisjoint(scopes | attributes),
         texts or not _TEXTS.isdisjoint(scopes | attributes),
         frozenset(members),
+        frozenset(bare),
     )
 
 

@@ -24,7 +24,7 @@ import time
 import types
 import uuid
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -90,8 +90,13 @@ def random_state() -> tuple[Any, ...]:
     return random.getstate(), state["state"]["pos"], state["gauss"], state["state"]["key"].tobytes()
 
 
-def of_module(module: types.ModuleType, attributes: Iterable[str], text: str) -> str:
-    """What code with these attribute names reads of the world through a module; "" for nothing."""
+def of_module(
+    module: types.ModuleType, attributes: Iterable[str], bare: Container[str], text: str
+) -> str:
+    """What code with these attribute names reads of the world through a module; "" for nothing.
+
+    `bare` are the names that are not called with a constant: a generator without a seed.
+    """
     names = set(attributes)
     if module is sys and names & _STREAMS:
         return f"{text}.{min(names & _STREAMS)}"
@@ -102,7 +107,7 @@ def of_module(module: types.ModuleType, attributes: Iterable[str], text: str) ->
     if module is datetime and names & _NOW:
         return f"{text}.datetime.{min(names & _NOW)}()"
     for owner, name in _FRESH:
-        if module in (owner, np) and name in names:
+        if module in (owner, np) and name in names and name in bare:
             return f"a generator that {name}() seeds anew"
     if module is pathlib:
         return "the file system"
@@ -111,7 +116,7 @@ def of_module(module: types.ModuleType, attributes: Iterable[str], text: str) ->
     return ""
 
 
-def of_value(value: Any, attributes: Iterable[str], text: str) -> str:
+def of_value(value: Any, attributes: Iterable[str], bare: Container[str], text: str) -> str:
     """What a call cannot know of a value beforehand; "" for nothing."""
     if value is decimal.Decimal:
         return f"the precision of {text}"
@@ -120,7 +125,7 @@ def of_value(value: Any, attributes: Iterable[str], text: str) -> str:
         now = min(_NOW & set(attributes), default="")
         return f"{text}.{now}()" if dated and now else ""
     if isinstance(value, types.BuiltinFunctionType | types.FunctionType):
-        return _of_function(value, text)
+        return _of_function(value, bare, text)
     if isinstance(value, weakref.ref | weakref.ProxyType | weakref.CallableProxyType):
         return f"what {text} refers to weakly"
     if isinstance(value, decimal.Decimal):
@@ -140,7 +145,7 @@ def of_value(value: Any, attributes: Iterable[str], text: str) -> str:
     return f"{text}, a {type(value).__module__}.{type(value).__name__} that hides its state,"
 
 
-def _of_function(function: Any, text: str) -> str:
+def _of_function(function: Any, bare: Container[str], text: str) -> str:
     """A function of a module that reads the world, under a name of its own."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     name = getattr(function, "__name__", "")
@@ -152,7 +157,8 @@ def _of_function(function: Any, text: str) -> str:
         return f"{text}()"
     if name in FILES and getattr(np, name, None) is function:
         return f"{text}()"
-    if any(getattr(module, name, None) is function for module, name in _FRESH):
+    fresh = any(getattr(module, name, None) is function for module, name in _FRESH)
+    if fresh and text.rpartition(".")[2] in bare:
         return f"a generator that {text}() seeds anew"
     return ""
 

@@ -77,7 +77,7 @@ from tracegrad.tensor import Tensor
 LIMIT = 4096  # objects that one snapshot may reach
 SMALL = 64  # elements of a container that are guarded one by one
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black"})
-HOLDING = ("tracegrad.optim", "tracegrad.nn", "tracegrad.random")
+HOLDING = ("tracegrad.optim", "tracegrad.nn")
 """Modules of tracegrad's own whose objects hold what the user put there."""
 NUMERIC = Tensor | np.ndarray | np.generic
 CALLABLE = FunctionType | MethodType | BuiltinFunctionType | CodeType | np.ufunc
@@ -109,6 +109,7 @@ class Environment:
         self.by_identity = False  # code may ask whether two arrays are one: `self.a is self.b`
         self.by_length = False  # ... or for the shape of a Tensor
         self.by_content = False  # ... or for the array in a Tensor
+        self._bare: set[str] = set()  # names that are read but not called with a constant
         self._scopes: dict[type, Any] = {}  # the names of classes
         self._classes: dict[int, type] = {}  # and the classes of such names, by their id
         self._objects: dict[int, tuple[Any, str]] = {}
@@ -286,6 +287,7 @@ class Environment:
         scopes.append(scope)
         self._codes.add(code)
         read = read_names(code)
+        self._bare |= read.bare
         self.names |= read.attributes
         self._by_name |= read.by_name
         self._identities |= read.identities
@@ -401,10 +403,10 @@ class Environment:
         if len(self._objects) >= LIMIT:
             self.effects.append(f"one of the more than {LIMIT} objects that it can reach")
         for text, module in self._modules.items():
-            self.effects.append(outside.of_module(module, self.names, text))
+            self.effects.append(outside.of_module(module, self.names, self._bare, text))
         for value, text in list(self._objects.values()):
             if not isinstance(value, ModuleType | Tensor):
-                self.effects.append(outside.of_value(value, self.names, text))
+                self.effects.append(outside.of_value(value, self.names, self._bare, text))
         self.effects = [effect for effect in self.effects if effect]
 
     def stores(self) -> list[Store]:
