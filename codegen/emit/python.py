@@ -74,6 +74,7 @@ class _Emitter:
         frame = graph.frame
         reserved = {graph.name, "np", "jax", "jnp", "len", *frame.parameters, *frame.captures}
         self.names = Names(reserved)
+        self.filled = self._fillings()
         self.foreign = self._foreign_names()
         self.writer = Writer()
         self.shown: dict[Value, _Shown] = {}
@@ -416,10 +417,8 @@ class _Emitter:
         if self.left[operand] != self._reads_of(call, operand):
             return None
         result = call.results[0]
-        if Trait.UPDATE in call.op.traits:
-            if self._filled(operand) is not self._filled(result):
-                return None
-        else:
+        filled = self.filled.get(operand)
+        if filled is None or filled is not self.filled.get(result, result):
             mine = self.wish.get(result) or result.origin.name
             if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
                 return None  # a variable that changes its meaning reads badly
@@ -615,7 +614,7 @@ class _Emitter:
         self.shown[value] = _Shown(Fragment(name), shares | {name}, True)
 
     def _name(self, value: Value, op: Op, spelled: Spelling, keep: frozenset[str]) -> str:
-        value = self._filled(value)
+        value = self.filled.get(value, value)
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
             stem = self.wish[value]
@@ -631,18 +630,19 @@ class _Emitter:
             stem = "t" if bare or spelled.text[0] in "-+~" else op.name
         return self.names.wish(stem, self._free_names() - keep)
 
-    def _filled(self, value: Value) -> Value:
-        """What an array that is written to place by place becomes: it has that name throughout."""
-        while True:
-            users = self.graph.users.get(value, ())
-            last = users[-1] if users and self.target.inplace else None
-            if not (isinstance(last, Call) and Trait.UPDATE in last.op.traits):
-                return value
-            result = last.results[0]
+    def _fillings(self) -> dict[Value, Value]:
+        """What arrays that are written to place by place become: they have its name throughout."""
+        filled: dict[Value, Value] = {}
+        if not self.target.inplace:
+            return filled
+        for node in reversed(list(walk(self.graph.nodes))):
+            if not (isinstance(node, Call) and Trait.UPDATE in node.op.traits and node.reuse == 0):
+                continue
+            value, result = node.operands[0], node.results[0]
             renamed = value.origin.final and value.origin.name != result.origin.name
-            if last.reuse != 0 or last.operands[0] is not value or renamed:
-                return value
-            value = result
+            if not renamed and self.graph.users[value][-1] is node:
+                filled[value] = filled.get(result, result)
+        return filled
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
         users = self.graph.users.get(value, ())
