@@ -74,6 +74,8 @@ class _Emitter:
         frame = graph.frame
         reserved = {graph.name, "np", "jax", "jnp", "len", *frame.parameters, *frame.captures}
         self.names = Names(reserved)
+        self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
+        self.written: dict[Value, int] = {}  # where an array is written to in place
         self.filled = self._fillings()
         self.foreign = self._foreign_names()
         self.writer = Writer()
@@ -316,12 +318,20 @@ class _Emitter:
         if len(call.results) == 1 and self._may_nest(call, spelling):
             value = call.results[0]
             shown = self._expression(call, spelling)
-            if value in self.python_numbers or len(shown.fragment.text) <= INLINE_WIDTH:
+            short = len(shown.fragment.text) <= INLINE_WIDTH
+            if value in self.python_numbers or (short and not self._is_overtaken(value, shown)):
                 self.pending[value] = self.shown[value] = shown
                 return
             self._bind(call, [f"{{}} = {shown.fragment.text}"], shown.reads)
             return
         self._write(call, spelling)
+
+    def _is_overtaken(self, value: Value, shown: _Shown) -> bool:
+        """Whether an array that an expression reads is written to before the expression is read."""
+        readers = self.graph.users.get(value)
+        last = self.place[readers[0]] if readers else -1
+        arrays = [self.owner[name] for name in shown.reads if name in self.owner]
+        return any(self.written.get(array, last) < last for array in arrays)
 
     def _fold(self, call: Call) -> bool:
         """Arithmetic on parameters of the program is done here, where their values are known."""
@@ -641,6 +651,7 @@ class _Emitter:
             value, result = node.operands[0], node.results[0]
             renamed = value.origin.final and value.origin.name != result.origin.name
             if not renamed and self.graph.users[value][-1] is node:
+                self.written[value] = self.place[node]
                 filled[value] = filled.get(result, result)
         return filled
 
