@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import itertools
 import keyword
 import os
 import subprocess
@@ -24,6 +25,8 @@ import pytest
 import toy
 
 from codegen import TARGETS, CodegenError, emit, load, optimize
+from codegen.emit.lengths import _slice_text
+from codegen.spelling import Fragment
 
 RANDOM = np.random.default_rng(7)
 
@@ -473,3 +476,11 @@ def test_an_unknown_target_and_a_missing_spelling_are_said_by_name():
     assert "np.sin(x)" in emit(mixed, "numpy").text
     with pytest.raises(CodegenError, match="sin has no spelling for the target 'jax'"):
         emit(mixed, "jax")
+
+
+def test_the_length_of_a_slice_as_text():
+    places = [None, *range(-3, 4)]
+    for start, stop, step in itertools.product(places, places, [None, 2, -1]):
+        text = _slice_text(Fragment("n"), start, stop, step)
+        for n in range(6):
+            assert eval(text, {"n": n}) == len(range(n)[start:stop:step]), text
