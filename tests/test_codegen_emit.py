@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import itertools
 import keyword
 import os
 import subprocess
@@ -24,8 +25,10 @@ import pytest
 import toy
 
 from codegen import TARGETS, ArrayType, CodegenError, Graph, Op, emit, load, optimize, spell
+from codegen.emit.lengths import _slice_text
 from codegen.ir import Builder, Frame, Origin, Value
 from codegen.sizes import Sizes
+from codegen.spelling import Fragment
 
 RANDOM = np.random.default_rng(7)
 
@@ -551,3 +554,11 @@ def test_an_op_of_any_number_of_operands_may_have_none():
     results = builder.call(op, (), Origin())
     graph = Graph("f", (), tuple(builder.nodes), results, Frame((), ()), builder.sizes)
     assert "sum_(1.0)" in emit(graph, "numpy").text
+
+
+def test_the_length_of_a_slice_as_text():
+    places = [None, *range(-3, 4)]
+    for start, stop, step in itertools.product(places, places, [None, 2, -1]):
+        text = _slice_text(Fragment("n"), start, stop, step)
+        for n in range(6):
+            assert eval(text, {"n": n}) == len(range(n)[start:stop:step]), text

@@ -134,6 +134,9 @@ def test_reading_elements_takes_steps_on_elements():
         "x_bar[0] += element_2",
         "return x_bar",
     ]
+    for dtype in ("float64", "float32"):  # a number that is repeated is written as it is
+        source = tg.grad(lambda x: np.sum(x[1:]) + x[0]).source(X.astype(dtype))
+        assert "x_bar[1:] += 1.0\n" in source
 
 
 def test_tapes_that_never_repeat_and_one_that_does():

@@ -85,6 +85,9 @@ class _Emitter:
             *frame.captures,
         }
         self.names = Names(reserved)
+        self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
+        self.written: dict[Value, int] = {}  # where an array is written to in place
+        self.filled = self._fillings()
         self.foreign = self._foreign_names()
         self.writer = Writer()
         self.shown: dict[Value, _Shown] = {}
@@ -348,12 +351,20 @@ class _Emitter:
         if len(call.results) == 1 and self._may_nest(call, spelling):
             value = call.results[0]
             shown = self._expression(call, spelling)
-            if value in self.python_numbers or len(shown.fragment.text) <= INLINE_WIDTH:
+            short = len(shown.fragment.text) <= INLINE_WIDTH
+            if value in self.python_numbers or (short and not self._is_overtaken(value, shown)):
                 self.pending[value] = self.shown[value] = shown
                 return
             self._bind(call, [f"{{}} = {shown.fragment.text}"], shown.reads)
             return
         self._write(call, spelling)
+
+    def _is_overtaken(self, value: Value, shown: _Shown) -> bool:
+        """Whether an array that an expression reads is written to before the expression is read."""
+        readers = self.graph.users.get(value)
+        last = self.place[readers[0]] if readers else -1
+        arrays = [self.owner[name] for name in shown.reads if name in self.owner]
+        return any(self.written.get(array, last) < last for array in arrays)
 
     def _fold(self, call: Call) -> bool:
         """Arithmetic on parameters of the program is done here, where their values are known."""
@@ -452,10 +463,8 @@ class _Emitter:
         if self.left[operand] != self._reads_of(call, operand):
             return None
         result = call.results[0]
-        if Trait.UPDATE in call.op.traits:
-            if self._filled(operand) is not self._filled(result):
-                return None
-        else:
+        filled = self.filled.get(operand)
+        if filled is None or filled is not self.filled.get(result, result):
             mine = self.wish.get(result) or result.origin.name
             if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
                 return None  # a variable that changes its meaning reads badly
@@ -655,7 +664,7 @@ class _Emitter:
     def _name(
         self, value: Value, op: Op, usual: str, spelled: Spelling, keep: frozenset[str]
     ) -> str:
-        value = self._filled(value)
+        value = self.filled.get(value, value)
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
             stem = self.wish[value]
@@ -671,18 +680,20 @@ class _Emitter:
             stem = "t" if bare or spelled.text[0] in "-+~" else usual
         return self.names.wish(stem, self._free_names() - keep)
 
-    def _filled(self, value: Value) -> Value:
-        """What an array that is written to place by place becomes: it has that name throughout."""
-        while True:
-            users = self.graph.users.get(value, ())
-            last = users[-1] if users and self.target.inplace else None
-            if not (isinstance(last, Call) and Trait.UPDATE in last.op.traits):
-                return value
-            result = last.results[0]
+    def _fillings(self) -> dict[Value, Value]:
+        """What arrays that are written to place by place become: they have its name throughout."""
+        filled: dict[Value, Value] = {}
+        if not self.target.inplace:
+            return filled
+        for node in reversed(list(walk(self.graph.nodes))):
+            if not (isinstance(node, Call) and Trait.UPDATE in node.op.traits and node.reuse == 0):
+                continue
+            value, result = node.operands[0], node.results[0]
             renamed = value.origin.final and value.origin.name != result.origin.name
-            if last.reuse != 0 or last.operands[0] is not value or renamed:
-                return value
-            value = result
+            if not renamed and self.graph.users[value][-1] is node:
+                self.written[value] = self.place[node]
+                filled[value] = filled.get(result, result)
+        return filled
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
         users = self.graph.users.get(value, ())
