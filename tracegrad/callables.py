@@ -23,7 +23,15 @@ from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
 from tracegrad.returned import Transform
 from tracegrad.running import Run
-from tracegrad.signature import Arguments, bind, defaults_of, is_jax, signature_of
+from tracegrad.signature import (
+    Arguments,
+    bind,
+    check_static,
+    defaults_of,
+    is_jax,
+    name_of,
+    signature_of,
+)
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
@@ -61,9 +69,17 @@ class Compiled:
         backend: str | None = None,
         static_argnames: Sequence[str] = (),
     ) -> None:
+        self._binds = not isinstance(function, staticmethod)  # looked up on an instance
+        if isinstance(function, staticmethod):
+            function = function.__func__
+        if isinstance(function, classmethod):
+            raise ArgumentError(
+                "expected a function, not a classmethod: write @classmethod above this decorator"
+            )
         if not callable(function):
             raise ArgumentError(f"expected a function, not {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())
+        self.__name__: str = name_of(function)
         self._function = function
         self._transform = transform
         self._backend = backend
@@ -71,6 +87,7 @@ class Compiled:
         self._static = frozenset(names)
         self._signature = signature_of(function)
         self._defaults = defaults_of(function)
+        check_static(self._static, self._signature, self.__name__)
         self._lock = threading.RLock()
         self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
         self._generation = 0  # how often the versions have changed
@@ -88,7 +105,7 @@ class Compiled:
         return self._call(args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else Bound(self, instance)
+        return self if instance is None or not self._binds else Bound(self, instance)
 
     def _target(self) -> str:
         return self._backend or config.backend
@@ -298,9 +315,9 @@ class Compiled:
         """Calls the function with one value a parameter."""
 
         def call(values: Sequence[Any]) -> Any:
-            named = list(zip(arguments.parameters, arguments.keywords, values, strict=True))
-            args = [value for _, keyword, value in named if not keyword]
-            kwargs = {name: value for name, keyword, value in named if keyword}
+            named = list(zip(arguments.keywords, values, strict=True))
+            args = [value for keyword, value in named if keyword is None]
+            kwargs = {keyword: value for keyword, value in named if keyword is not None}
             return self._function(*args, **kwargs)
 
         return call

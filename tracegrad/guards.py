@@ -15,9 +15,9 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import Dim, Size
-from tracegrad.signature import is_plain
+from tracegrad.signature import Leaf, is_plain
 from tracegrad.tensor import Tensor
-from tracegrad.tree import check_text
+from tracegrad.tree import check_text, path_text
 from tracegrad.version import Version
 
 
@@ -36,13 +36,13 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     `values` are all the arguments of such a call: those that it did not give are defaults.
     """
     arguments = version.arguments
-    parameters = arguments.parameters
     names: dict[str, Any] = {
         "program": version.run,
         "MISS": MISS,
         "ndarray": np.ndarray,
         "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),
     }
+    parameters = [_parameter(i) for i in range(len(arguments.parameters))]
     lines = ["def entry(args):", f"    if len(args) != {given}:", "        return MISS"]
     if given:
         lines.append(f"    {', '.join(parameters[:given])}{',' if given == 1 else ''} = args")
@@ -52,17 +52,17 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     conditions = [*_conditions(version, given, names), "unchanged()"]
     lines.append(f"    if not ({' and '.join(conditions)}):")
     lines.append("        return MISS")
-    for captured in version.captured:
-        lines.append(f"    {captured.name} = {captured.text(names)}")
-    late = [*_captured_conditions(version, names), *_length_conditions(version)]
+    for i, captured in enumerate(version.captured):
+        lines.append(f"    captured_{i} = {captured.text(names)}")
+    late = [*_captured_conditions(version, names), *_length_conditions(version, names)]
     if late:
         lines.append(f"    if not ({' and '.join(late)}):")
         lines.append("        return MISS")
-    passed = [f"{captured.name}={captured.name}" for captured in version.captured]
-    if version.target == "jax":
-        plain = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
+    passed = [f"{captured.name}=captured_{i}" for i, captured in enumerate(version.captured)]
+    if version.takes_leaves:
+        plain = [_read(leaf, names) for leaf in arguments.leaves if leaf.traced]
     else:
-        plain = list(parameters)
+        plain = parameters
     call = f"program({', '.join([*plain, *passed])})"
     if version.built:
         names["finish"] = version.finish
@@ -81,6 +81,16 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     return "\n".join(lines) + "\n", names
 
 
+def _parameter(index: int) -> str:
+    """A parameter's name in the entry: the user's could be ``len`` or ``program``."""
+    return f"argument_{index}"
+
+
+def _read(leaf: Leaf, names: dict[str, Any]) -> str:
+    """Python that reads a leaf of the arguments, over names that are added to `names`."""
+    return path_text(_parameter(leaf.parameter), leaf.path, names)
+
+
 def entry(version: Version, values: Sequence[Any], given: int) -> Any:
     """The loaded entry."""
     text, names = entry_source(version, values, given)
@@ -90,20 +100,20 @@ def entry(version: Version, values: Sequence[Any], given: int) -> Any:
 def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str]:
     arguments = version.arguments
     conditions: list[str] = []
-    for i, (name, spec) in enumerate(zip(arguments.parameters, arguments.specs, strict=True)):
+    for i, spec in enumerate(arguments.specs):
         if i < given and spec.type is not None:
-            found, _ = check_text(spec, name, names, leaves=False)
+            found, _ = check_text(spec, _parameter(i), names, leaves=False, ordered=True)
             conditions += found
     for leaf in arguments.leaves:
         if leaf.parameter >= given:
             continue
-        text = arguments.text_of(leaf)
+        text = _read(leaf, names)
         match leaf.kind:
             case ("array", str(dtype), int(ndim)):
-                names[dtype] = np.dtype(dtype)
+                names[f"dtype_{dtype}"] = np.dtype(dtype)
                 one_of = "is ndarray" if version.target == "numpy" else "in arrays"
                 conditions.append(f"type({text}) {one_of}")
-                conditions.append(f"{text}.dtype is {dtype}")
+                conditions.append(f"{text}.dtype is dtype_{dtype}")
                 conditions.append(f"{text}.ndim == {ndim}")
             case ("scalar", str(dtype)):
                 names[f"scalar_{dtype}"] = np.dtype(dtype).type
@@ -127,20 +137,20 @@ def _conditions(version: Version, given: int, names: dict[str, Any]) -> list[str
 def _captured_conditions(version: Version, names: dict[str, Any]) -> list[str]:
     """What is read from outside may be another array by now."""
     conditions = []
-    for captured in version.captured:
+    for i, captured in enumerate(version.captured):
         if captured.source is not None or isinstance(captured.holder, Tensor):
-            names[captured.dtype] = np.dtype(captured.dtype)
-            conditions.append(f"type({captured.name}) is ndarray")
-            conditions.append(f"{captured.name}.dtype is {captured.dtype}")
-            conditions.append(f"{captured.name}.ndim == {captured.ndim}")
+            names[f"dtype_{captured.dtype}"] = np.dtype(captured.dtype)
+            conditions.append(f"type(captured_{i}) is ndarray")
+            conditions.append(f"captured_{i}.dtype is dtype_{captured.dtype}")
+            conditions.append(f"captured_{i}.ndim == {captured.ndim}")
     return conditions
 
 
-def _length_conditions(version: Version) -> list[str]:
+def _length_conditions(version: Version, names: dict[str, Any]) -> list[str]:
     arguments = version.arguments
     texts: dict[str, str] = {}
-    reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
-    reads += [captured.name for captured in version.captured]
+    reads = [_read(leaf, names) for leaf in arguments.leaves if leaf.traced]
+    reads += [f"captured_{i}" for i in range(len(version.captured))]
     for name, (index, axis) in version.symbols.items():
         texts[name] = f"{reads[index]}.shape[{axis}]"
     return [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in version.guards]

@@ -200,6 +200,10 @@ class Trace:
         """Runs the op on the real values and appends it; the arrays and the graph's values."""
         origin = self.origin()
         lifted = tuple(self.lift(x, origin) for x in operands)
+        if len(lifted) == 2 and bool in map(type, operands) and any(v.type.weak for v in lifted):
+            # Python computes ``2.0 * True`` as ``2.0 * 1``: a number of its own, no NumPy scalar.
+            whole = (int(x) if type(x) is bool else x for x in operands)
+            lifted = tuple(self.lift(x, origin) for x in whole)
         values = self.builder.call(op, lifted, origin, **attributes)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(

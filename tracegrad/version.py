@@ -19,7 +19,7 @@ from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard, Store
-from tracegrad.face import empty_graph
+from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
@@ -59,6 +59,11 @@ class Version:
     growth: Growth
     replaces: Version | None  # the one that it has grown from
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
+
+    @property
+    def takes_leaves(self) -> bool:
+        """Whether the program has a parameter for each array, not for each argument."""
+        return takes_leaves(self.arguments, self.target)
 
     @property
     def read_again(self) -> list[Guard]:
@@ -118,7 +123,7 @@ class Version:
         """What the program returns; nothing is stored."""
         captures = self.program.graph.frame.captures
         keywords = dict(zip(captures, self.captured_arrays(), strict=True))
-        if self.target == "jax":
+        if self.takes_leaves:
             traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
             return self.run(*traced, **keywords)
         return self.run(*arguments.values, **keywords)
