@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checks import assert_close, assert_same_bits
 
 import tracegrad as tg
-from checks import assert_close, assert_same_bits
 from tracegrad.errors import ArgumentError, NonScalarError
 from tracegrad.tree import flatten, register_node
 
@@ -199,7 +199,7 @@ def test_complex_results_have_no_gradient():
 
 @pytest.mark.parametrize("argnums", ["x", 1.0, (0, "y"), None])
 def test_argnums_must_be_positions(argnums):
-    with pytest.raises(ArgumentError, match="argnums=.*positions"):
+    with pytest.raises(ArgumentError, match=r"argnums=.*positions"):
         tg.grad(np.sum, argnums=argnums)
 
 

@@ -1,4 +1,8 @@
-"""A Python function enters, a callable that runs generated source leaves: choice of versions."""
+"""A Python function enters, a callable that runs generated source leaves: choice of versions.
+
+Calls may come from many threads. One of them traces; a call that needs a trace meanwhile runs
+eagerly and gives the same bits, so no call ever waits for another one (`overlap.py`).
+"""
 
 from __future__ import annotations
 
@@ -19,10 +23,11 @@ from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
 from tracegrad.guards import MISS, entry
 from tracegrad.nested import boxed_leaf, derivative_on_tensors, pulled_back
+from tracegrad.overlap import runs_of
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
 from tracegrad.returned import Transform
-from tracegrad.running import Run
+from tracegrad.running import Run, code_of
 from tracegrad.signature import (
     Arguments,
     bind,
@@ -88,7 +93,9 @@ class Compiled:
         self._signature = signature_of(function)
         self._defaults = defaults_of(function)
         check_static(self._static, self._signature, self.__name__)
-        self._lock = threading.RLock()
+        self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
+        self._lock = threading.Lock()  # around changes of the versions, not around user code
+        self._runs = runs_of(code_of(function))
         self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
         self._generation = 0  # how often the versions have changed
         self.clear_cache()
@@ -124,17 +131,22 @@ class Compiled:
         if self._given_up:
             return self._eager(arguments)
         left: list[Left] = []
+        state = self._generation
         found = self._lookup(arguments, target, left)
         if found is None:
-            state = self._generation
-            with self._lock:
+            if not self._tracing.acquire(blocking=False):  # it may be waiting for this thread
+                self._misses += 1
+                return self._eager(arguments)
+            try:
                 if self._generalise(arguments):
                     arguments, state = self._bind(args, kwargs), -1
-                if state != self._generation:  # another thread may have been here
+                if state != self._generation:  # another thread has been here
                     left = []
                     found = self._lookup(arguments, target, left)
                 if found is None:
                     return self._missed(arguments, target, None if kwargs else args, left)
+            finally:
+                self._tracing.release()
         self._hits += 1
         return found[1]
 
@@ -219,32 +231,39 @@ class Compiled:
         left: Sequence[Left],
     ) -> Version | Run | None:
         """A version for this call; its run where that is none, None where there are too many."""
-        with self._lock:
-            every = [version for versions in self._versions.values() for version in versions]
-            reason = why(arguments, target, every, left[0].said if left else "")
-            if len(every) >= config.versions and not left:
-                self._given_up = True
-                warnings.warn(
-                    f"{self.__name__}: {len(every)} versions were compiled and this call needs "
-                    f"another ({reason}); the function runs eagerly from here on. State that "
-                    "differs on every call is the usual cause: pass it as an argument",
-                    RecompileWarning,
-                    stacklevel=4,
-                )
-                return None
-            known = left[0].version if left else None
-            run = self._run(arguments, target, known)
-            if run.effect:
-                self._strike(run)
-                return run
+        every = self._every
+        reason = why(arguments, target, every, left[0].said if left else "")
+        if len(every) >= config.versions and not left:
+            self._given_up = True
+            warnings.warn(
+                f"{self.__name__}: {len(every)} versions were compiled and this call needs "
+                f"another ({reason}); the function runs eagerly from here on. State that "
+                "differs on every call is the usual cause: pass it as an argument",
+                RecompileWarning,
+                stacklevel=4,
+            )
+            return None
+        known = left[0].version if left else None
+        run = self._run(arguments, target, known)
+        if run.serves:
             version = self._version(arguments, target, run, known, reason)
             self._keep(version, arguments, args)
             return version
+        if run.alone:
+            self._strike(run)
+        else:
+            self._stores = run.stores or self._stores
+        return run
 
     def _run(self, arguments: Arguments, target: str, known: Version | None) -> Run:
         self._traces += 1
         call = self._caller(arguments)
-        return traced_run(self._function, call, self._transform, arguments, target, known)
+        with self._runs.entered():
+            return traced_run(self._function, call, self._transform, arguments, target, known)
+
+    @property
+    def _every(self) -> list[Version]:
+        return [version for versions in tuple(self._versions.values()) for version in versions]
 
     def _version(
         self, arguments: Arguments, target: str, run: Run, known: Version | None, reason: str
@@ -270,17 +289,18 @@ class Compiled:
         """Enters a version, in the place of the one that it has grown from."""
         replaced = version.replaces
         place = (arguments.key, version.target)
-        others = [v for v in self._versions.get(place, []) if v is not replaced]
-        self._versions[place] = [*others, version]
-        entries = self._entries.get(version.target, ())
-        kept = [e for e in entries if e.version is not replaced]
+        made = None
         if args is not None:
             made = entry(version, arguments.values, len(args))
             made.version = version
-            kept = [made, *kept[:7]]
-        self._entries[version.target] = tuple(kept)
-        self._generation += 1
-        self._strikes = 0
+        with self._lock:
+            others = [v for v in self._versions.get(place, []) if v is not replaced]
+            self._versions[place] = [*others, version]
+            entries = self._entries.get(version.target, ())
+            kept = [e for e in entries if e.version is not replaced]
+            self._entries[version.target] = tuple(kept if made is None else [made, *kept[:7]])
+            self._generation += 1
+            self._strikes = 0
 
     def _strike(self, run: Run) -> None:
         """A function that changes state of its own is not compiled."""
@@ -348,6 +368,7 @@ class Compiled:
         if self._target() == "jax" and STATE.trace is None and not self._given_up:
             arguments = jax_backend.described(self._bind(args, kwargs))
             left: list[Left] = []
+            state = self._generation
             found = self._lookup(arguments, "jax", left)
             if found is not None:
                 self._hits += 1
@@ -355,8 +376,13 @@ class Compiled:
             self._misses += 1
             plain = self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
             made = None
-            if not left or self._worth_a_trace(left[0]):
-                made = self._make(plain, "jax", None if kwargs else args, left)
+            if self._tracing.acquire(blocking=False):
+                try:  # where another thread has been here, the next call tries again
+                    fresh = state == self._generation
+                    if fresh and (not left or self._worth_a_trace(left[0])):
+                        made = self._make(plain, "jax", None if kwargs else args, left)
+                finally:
+                    self._tracing.release()
             try:
                 if isinstance(made, Version):
                     return made.call(arguments)
@@ -373,21 +399,22 @@ class Compiled:
     def _inline(self, arguments: Arguments) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
         call = self._caller(arguments)
-        if self._transform.kind == "compile":
-            return call(arguments.values)
-        return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
+        with self._runs.entered():
+            if self._transform.kind == "compile":
+                return call(arguments.values)
+            return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
 
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
         call = self._caller(arguments)
-
         try:
-            if self._transform.kind == "compile":
-                result = call([map_tree(boxed_leaf, value) for value in arguments.values])
-            else:
-                result = derivative_on_tensors(
-                    call, arguments, self._transform, False, self.__name__
-                )
+            with self._runs.entered():
+                if self._transform.kind == "compile":
+                    result = call([map_tree(boxed_leaf, value) for value in arguments.values])
+                else:
+                    result = derivative_on_tensors(
+                        call, arguments, self._transform, False, self.__name__
+                    )
         finally:
             self._detach()
         return map_tree(plain_leaf, result)
@@ -452,10 +479,18 @@ class Compiled:
             found = self._lookup(arguments, target, left, store=False)
         if found is not None:
             return found[0]
-        made = self._make(arguments, target, args if not kwargs else None, left)
+        if self._tracing.acquire(blocking=False):
+            try:
+                made = self._make(arguments, target, args if not kwargs else None, left)
+            finally:
+                self._tracing.release()
+        else:
+            made = None  # another thread traces: this version is for looking at alone
         if isinstance(made, Version):
             return made
         run = made if made is not None else self._run(arguments, target, None)
+        if not run.serves:
+            run.undo()
         return self._version(arguments, target, run, None, "its source was asked for")
 
     def explain(self) -> str:
@@ -467,13 +502,11 @@ class Compiled:
         >>> print(slope.explain().splitlines()[0])
         <lambda>: 1 version, 0 hits, 1 miss, 1 trace
         """
-        every = [version for versions in self._versions.values() for version in versions]
-        return report(self.__name__, self.cache_info(), every, self._given_up)
+        return report(self.__name__, self.cache_info(), self._every, self._given_up)
 
     def cache_info(self) -> CacheInfo:
         """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
-        versions = sum(map(len, self._versions.values()))
-        return CacheInfo(self._hits, self._misses, self._traces, versions)
+        return CacheInfo(self._hits, self._misses, self._traces, len(self._every))
 
     def clear_cache(self) -> None:
         """Forgets every compiled version."""

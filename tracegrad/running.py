@@ -16,6 +16,7 @@ from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
 from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
 from tracegrad.errors import TraceError
+from tracegrad.overlap import runs_of, watch_writes
 from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
@@ -36,6 +37,18 @@ class Run:
     computed: bool  # Python may have read arrays of that state by itself
     stores: tuple[Store, ...]  # arrays that it wrote to its state; they are taken back
     effect: str  # what else it did beside computing; "" for nothing
+    alone: bool  # no other thread was in the way of finding out
+
+    @property
+    def serves(self) -> bool:
+        """Whether a program can stand for this run."""
+        return self.alone and not self.effect
+
+    def undo(self) -> None:
+        """Puts stores and generators back to where they were before the run."""
+        for store in self.stores:
+            store.restore()
+        self.trace.give_back()
 
 
 def run_traced(
@@ -56,7 +69,9 @@ def run_traced(
         for leaf in arguments.leaves
         if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
     ]
+    alone = runs_of(code_of(function)).watch()
     environment = Environment(function, objects)
+    written_by_others = watch_writes(environment.reaches_id)
     random_before = random_state()
     trace = Trace(code_of(function), target == "jax", tree, holders, environment.reaches)
     tensors = _tensors(trace, arguments, wanted)
@@ -65,9 +80,17 @@ def run_traced(
     before = STATE.update(trace=trace, grad_enabled=True)
     try:
         returned = call(_structured(arguments, filled))
+    except BaseException:
+        for store in environment.stores():
+            store.restore()
+        trace.give_back()
+        raise
     finally:
         STATE.update(**before)
         trace.finish()
+    single = trace.drew_alone()
+    if single:
+        trace.give_back()
     if random_state() != random_before:
         raise TraceError(
             f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
@@ -87,10 +110,15 @@ def run_traced(
         again = held or environment.by_identity
         if again or id(getattr(before, "_array", before)) in watched:
             effect = effect or store.text
-    if not effect:
-        for store in stores:  # the program will write them
-            store.restore()
-    return Run(trace, tree, tensors, returned, environment, computed, stores, effect)
+    single = single and not written_by_others()
+    if stores or effect or trace.drawn_from:
+        single = single and alone()
+    run = Run(trace, tree, tensors, returned, environment, computed, stores, effect, single)
+    if run.serves:  # the program will write and draw
+        run.undo()
+    else:
+        trace.advance()
+    return run
 
 
 def watched_arrays(environment: Environment, trace: Trace, computed: bool) -> list[Any]:

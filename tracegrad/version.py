@@ -18,7 +18,7 @@ from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, w
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
-from tracegrad.environment import Environment, Guard, Store
+from tracegrad.environment import STATE_OF, Environment, Guard, Store
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.ops.indexing import INDEXED, constant_items
@@ -215,7 +215,7 @@ def make_version(
     unchanged = run.environment.check(
         [c.source for c in captured if c.source is not None],
         watched_arrays(run.environment, run.trace, computed),
-        _written(tree, run.environment),
+        [*_written(tree, run.environment), *_drawn(forward, run.environment)],
     )
     return Version(
         tree=tree,
@@ -245,6 +245,18 @@ def _written(tree: Tree, environment: Environment) -> list[Guard]:
     """The places that some path writes: what they held before is no guard."""
     places = {store.place for end in tree.ends for store in end.stores}
     return [g for g in environment.guards.values() if places and environment.place_of(g) in places]
+
+
+def _drawn(forward: Graph, environment: Environment) -> list[Guard]:
+    """Where the generators stand that the program draws from: no guard, every call moves them.
+
+    Code that may read that state keeps it a guard.
+    """
+    if not {"state", "bit_generator"}.isdisjoint(environment.names):
+        return []
+    drawn = set(map(id, sources_of(forward)))
+    states = [g for g in environment.guards.values() if g.read == STATE_OF]
+    return [g for g in states if id(getattr(g.holder, "bit_generator", g.holder)) in drawn]
 
 
 def _continued(known: Version | None) -> tuple[Tree | None, list[Any]]:

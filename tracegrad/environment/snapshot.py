@@ -439,6 +439,10 @@ class Environment:
         """Whether an object was there before the function ran, within its reach."""
         return id(value) in self._objects
 
+    def reaches_id(self, key: int) -> bool:
+        """The same, of an object's ``id``."""
+        return key in self._objects
+
     def reads_arrays(self, parameters: Sequence[str], values: Sequence[Any]) -> str:
         """Where code may read an array by NumPy alone, as its user would say it; "" for nowhere.
 
