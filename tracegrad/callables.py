@@ -259,7 +259,9 @@ class Compiled:
         self._traces += 1
         call = self._caller(arguments)
         with self._runs.entered():
-            return traced_run(self._function, call, self._transform, arguments, target, known)
+            return traced_run(
+                self._function, call, self._transform, arguments, target, known, self._runs
+            )
 
     @property
     def _every(self) -> list[Version]:

@@ -16,7 +16,7 @@ from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
 from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
 from tracegrad.errors import TraceError
-from tracegrad.overlap import runs_of, watch_writes
+from tracegrad.overlap import Runs, watch_writes
 from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
@@ -59,17 +59,19 @@ def run_traced(
     target: str,
     tree: Tree | None = None,
     holders: Sequence[Any] = (),
+    runs: Runs | None = None,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
-    The trace continues `tree`, whose captured arrays are `holders` now.
+    The trace continues `tree`, whose captured arrays are `holders` now. `runs` are those of the
+    function on all threads.
     """
     objects = [
         (arguments.text_of(leaf), leaf.value)
         for leaf in arguments.leaves
         if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
     ]
-    alone = runs_of(code_of(function)).watch()
+    alone = (runs or Runs()).watch()
     environment = Environment(function, objects)
     written_by_others = watch_writes(environment.reaches_id)
     random_before = random_state()
@@ -88,9 +90,7 @@ def run_traced(
     finally:
         STATE.update(**before)
         trace.finish()
-    single = trace.drew_alone()
-    if single:
-        trace.give_back()
+    environment.leave_out([source for source, _ in trace.drawn_from.values()])
     if random_state() != random_before:
         raise TraceError(
             f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
@@ -110,14 +110,11 @@ def run_traced(
         again = held or environment.by_identity
         if again or id(getattr(before, "_array", before)) in watched:
             effect = effect or store.text
-    single = single and not written_by_others()
-    if stores or effect or trace.drawn_from:
-        single = single and alone()
+    touched = bool(stores or effect or trace.drawn_from)
+    single = trace.drew_alone() and not written_by_others() and (not touched or alone())
     run = Run(trace, tree, tensors, returned, environment, computed, stores, effect, single)
     if run.serves:  # the program will write and draw
         run.undo()
-    else:
-        trace.advance()
     return run
 
 

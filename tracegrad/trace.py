@@ -213,11 +213,6 @@ class Trace:
         for source, state in self.drawn_from.values():
             source.state = state
 
-    def advance(self) -> None:
-        """No program will: the generators go on from what the run drew."""
-        for key, (source, _) in self.drawn_from.items():
-            source.state = self.drawn_to.get(key, source.state)
-
     # -- what happens ---------------------------------------------------------------------------
 
     def origin(self) -> Origin:

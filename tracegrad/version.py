@@ -18,10 +18,11 @@ from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, w
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
-from tracegrad.environment import STATE_OF, Environment, Guard, Store
+from tracegrad.environment import Environment, Guard, Store
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.ops.indexing import INDEXED, constant_items
+from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
 from tracegrad.pipeline import Program, compile_graph
 from tracegrad.returned import (
@@ -174,12 +175,13 @@ def traced_run(
     arguments: Arguments,
     target: str,
     known: Version | None = None,
+    runs: Runs | None = None,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders = _continued(known)
-    return run_traced(function, call, arguments, parameters, target, tree, holders)
+    return run_traced(function, call, arguments, parameters, target, tree, holders, runs)
 
 
 def make_version(
@@ -215,7 +217,7 @@ def make_version(
     unchanged = run.environment.check(
         [c.source for c in captured if c.source is not None],
         watched_arrays(run.environment, run.trace, computed),
-        [*_written(tree, run.environment), *_drawn(forward, run.environment)],
+        [*_written(tree, run.environment), *run.environment.states_of(sources_of(forward))],
     )
     return Version(
         tree=tree,
@@ -245,18 +247,6 @@ def _written(tree: Tree, environment: Environment) -> list[Guard]:
     """The places that some path writes: what they held before is no guard."""
     places = {store.place for end in tree.ends for store in end.stores}
     return [g for g in environment.guards.values() if places and environment.place_of(g) in places]
-
-
-def _drawn(forward: Graph, environment: Environment) -> list[Guard]:
-    """Where the generators stand that the program draws from: no guard, every call moves them.
-
-    Code that may read that state keeps it a guard.
-    """
-    if not {"state", "bit_generator"}.isdisjoint(environment.names):
-        return []
-    drawn = set(map(id, sources_of(forward)))
-    states = [g for g in environment.guards.values() if g.read == STATE_OF]
-    return [g for g in states if id(getattr(g.holder, "bit_generator", g.holder)) in drawn]
 
 
 def _continued(known: Version | None) -> tuple[Tree | None, list[Any]]:

@@ -1,17 +1,8 @@
 """A function and its static arguments enter; the Python state that it can read leaves as guards."""
 
-from tracegrad.environment.facts import IMMUTABLE, MISSING, STATE_OF, Guard, same
+from tracegrad.environment.facts import IMMUTABLE, MISSING, Guard, same
 from tracegrad.environment.outside import random_state
 from tracegrad.environment.snapshot import Environment
 from tracegrad.environment.stores import Store
 
-__all__ = [
-    "IMMUTABLE",
-    "MISSING",
-    "STATE_OF",
-    "Environment",
-    "Guard",
-    "Store",
-    "random_state",
-    "same",
-]
+__all__ = ["IMMUTABLE", "MISSING", "Environment", "Guard", "Store", "random_state", "same"]

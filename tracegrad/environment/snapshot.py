@@ -395,6 +395,22 @@ class Environment:
         """
         return stores_of(self.guards.values(), self._classes)[0]
 
+    def states_of(self, sources: Iterable[Any]) -> list[Guard]:
+        """Where generators of bits stand that a program draws from: it moves them on every call.
+
+        None where code may read that state as well.
+        """
+        if not {"state", "bit_generator"}.isdisjoint(self.names):
+            return []
+        drawn = set(map(id, sources))
+        states = [guard for guard in self.guards.values() if guard.read == STATE_OF]
+        return [g for g in states if id(getattr(g.holder, "bit_generator", g.holder)) in drawn]
+
+    def leave_out(self, sources: Sequence[Any]) -> None:
+        """Forgets where these generators stood: the trace recorded what was drawn from them."""
+        drawn = set(map(id, self.states_of(sources)))
+        self.guards = {key: g for key, g in self.guards.items() if id(g) not in drawn}
+
     def place_of(self, guard: Guard) -> tuple[int, str, Any]:
         """What tells the places of stores apart."""
         return store_of(guard, guard.value, self._classes).place
