@@ -155,11 +155,17 @@ def test_other_structures_differ(one, other):
     assert not holds(flatten(one)[1], other) and not holds(flatten(other)[1], one)
 
 
-def test_order_of_keys_does_not_matter():
+def test_order_of_keys_does_not_matter_but_is_kept():
     one, other = {"a": 1, "b": 2}, {"b": 2, "a": 1}
     assert flatten(one) == flatten(other)
     assert holds(flatten(one)[1], other)
-    assert list(unflatten(flatten(other)[1], [1, 2])) == ["a", "b"]
+    assert list(unflatten(flatten(other)[1], [1, 2])) == ["b", "a"]
+    assert flatten(one)[1].orders != flatten(other)[1].orders
+    conditions, names = check_text(flatten(other)[1], "tree", ordered=True)
+    assert [all(eval(c, {**names, "tree": t}) for c in conditions) for t in (one, other)] == [
+        False,
+        True,
+    ]
 
 
 def test_check_text_of_params():

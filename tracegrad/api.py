@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 from tracegrad.callables import Compiled
@@ -11,6 +12,18 @@ from tracegrad.nested import vjp
 from tracegrad.returned import Transform
 
 __all__ = ["compile", "grad", "value_and_grad", "vjp"]
+
+
+def _positions(argnums: Any) -> int | tuple[int, ...]:
+    """``argnums`` as ints of Python's own."""
+    try:
+        if isinstance(argnums, Sequence) and not isinstance(argnums, str):
+            return tuple(map(index, argnums))
+        return index(argnums)
+    except TypeError:
+        raise ArgumentError(
+            f"argnums={argnums!r}: must be an int or a sequence of ints, the positions of arguments"
+        ) from None
 
 
 def _decorator(
@@ -23,7 +36,7 @@ def _decorator(
 ) -> Any:
     if backend not in (None, "numpy", "jax"):
         raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
-    numbers = argnums if isinstance(argnums, int) else tuple(argnums)
+    numbers = _positions(argnums)
     transform = Transform(kind, numbers, has_aux)
     if f is None:
         return lambda function: Compiled(function, transform, backend, static_argnames)

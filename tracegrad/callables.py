@@ -1,4 +1,8 @@
-"""A Python function enters, a callable that runs generated source leaves: choice of versions."""
+"""A Python function enters, a callable that runs generated source leaves: choice of versions.
+
+Calls may come from many threads. One of them traces; a call that needs a trace meanwhile runs
+eagerly and gives the same bits, so no call ever waits for another one (`overlap.py`).
+"""
 
 from __future__ import annotations
 
@@ -26,11 +30,20 @@ from tracegrad.nested import (
     plain_leaf,
     pulled_back,
 )
+from tracegrad.overlap import runs_of
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
 from tracegrad.returned import Transform
-from tracegrad.running import Run
-from tracegrad.signature import Arguments, bind, defaults_of, is_jax, signature_of
+from tracegrad.running import Run, code_of
+from tracegrad.signature import (
+    Arguments,
+    bind,
+    check_static,
+    defaults_of,
+    is_jax,
+    name_of,
+    signature_of,
+)
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
@@ -63,9 +76,17 @@ class Compiled:
         backend: str | None = None,
         static_argnames: Sequence[str] = (),
     ) -> None:
+        self._binds = not isinstance(function, staticmethod)  # looked up on an instance
+        if isinstance(function, staticmethod):
+            function = function.__func__
+        if isinstance(function, classmethod):
+            raise ArgumentError(
+                "expected a function, not a classmethod: write @classmethod above this decorator"
+            )
         if not callable(function):
             raise ArgumentError(f"expected a function, not {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())
+        self.__name__: str = name_of(function)
         self._function = function
         self._transform = transform
         self._backend = backend
@@ -73,7 +94,10 @@ class Compiled:
         self._static = frozenset(names)
         self._signature = signature_of(function)
         self._defaults = defaults_of(function)
-        self._lock = threading.RLock()
+        check_static(self._static, self._signature, self.__name__)
+        self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
+        self._lock = threading.Lock()  # around changes of the versions, not around user code
+        self._runs = runs_of(code_of(function))
         self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
         self._generation = 0  # how often the versions have changed
         self.clear_cache()
@@ -93,7 +117,7 @@ class Compiled:
         return self._call(args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else Bound(self, instance)
+        return self if instance is None or not self._binds else Bound(self, instance)
 
     def _target(self) -> str:
         return self._backend or config.backend
@@ -118,17 +142,22 @@ class Compiled:
         if self._given_up:
             return self._eager(arguments)
         left: list[Left] = []
+        state = self._generation
         found = self._lookup(arguments, target, left)
         if found is None:
-            state = self._generation
-            with self._lock:
+            if not self._tracing.acquire(blocking=False):  # it may be waiting for this thread
+                self._misses += 1
+                return self._eager(arguments)
+            try:
                 if self._generalise(arguments):
                     arguments, state = self._bind(args, kwargs), -1
-                if state != self._generation:  # another thread may have been here
+                if state != self._generation:  # another thread has been here
                     left = []
                     found = self._lookup(arguments, target, left)
                 if found is None:
                     return self._missed(arguments, target, None if kwargs else args, left)
+            finally:
+                self._tracing.release()
         self._hits += 1
         return found[1]
 
@@ -215,32 +244,41 @@ class Compiled:
         left: Sequence[Left],
     ) -> Version | Run | None:
         """A version for this call; its run where that is none, None where there are too many."""
-        with self._lock:
-            every = [version for versions in self._versions.values() for version in versions]
-            reason = why(arguments, target, every, left[0].said if left else "")
-            if len(every) >= config.versions and not left:
-                self._given_up = True
-                warnings.warn(
-                    f"{self.__name__}: {len(every)} versions were compiled and this call needs "
-                    f"another ({reason}); the function runs eagerly from here on. State that "
-                    "differs on every call is the usual cause: pass it as an argument",
-                    RecompileWarning,
-                    stacklevel=4,
-                )
-                return None
-            known = left[0].version if left else None
-            run = self._run(arguments, target, known)
-            if run.effect:
-                self._strike(run)
-                return run
+        every = self._every
+        reason = why(arguments, target, every, left[0].said if left else "")
+        if len(every) >= config.versions and not left:
+            self._given_up = True
+            warnings.warn(
+                f"{self.__name__}: {len(every)} versions were compiled and this call needs "
+                f"another ({reason}); the function runs eagerly from here on. State that "
+                "differs on every call is the usual cause: pass it as an argument",
+                RecompileWarning,
+                stacklevel=4,
+            )
+            return None
+        known = left[0].version if left else None
+        run = self._run(arguments, target, known)
+        if run.serves:
             version = self._version(arguments, target, run, known, reason)
             self._keep(version, arguments, args)
             return version
+        if run.alone:
+            self._strike(run)
+        else:
+            self._stores = run.stores or self._stores
+        return run
 
     def _run(self, arguments: Arguments, target: str, known: Version | None) -> Run:
         self._traces += 1
         call = self._caller(arguments)
-        return traced_run(self._function, call, self._transform, arguments, target, known)
+        with self._runs.entered():
+            return traced_run(
+                self._function, call, self._transform, arguments, target, known, self._runs
+            )
+
+    @property
+    def _every(self) -> list[Version]:
+        return [version for versions in tuple(self._versions.values()) for version in versions]
 
     def _version(
         self, arguments: Arguments, target: str, run: Run, known: Version | None, reason: str
@@ -268,17 +306,18 @@ class Compiled:
         """Enters a version, in the place of the one that it has grown from."""
         replaced = version.replaces
         place = (arguments.key, version.target)
-        others = [v for v in self._versions.get(place, []) if v is not replaced]
-        self._versions[place] = [*others, version]
-        entries = self._entries.get(version.target, ())
-        kept = [e for e in entries if e.version is not replaced]
+        made = None
         if args is not None:
             made = entry(version, arguments.values, len(args))
             made.version = version
-            kept = [made, *kept[:7]]
-        self._entries[version.target] = tuple(kept)
-        self._generation += 1
-        self._strikes = 0
+        with self._lock:
+            others = [v for v in self._versions.get(place, []) if v is not replaced]
+            self._versions[place] = [*others, version]
+            entries = self._entries.get(version.target, ())
+            kept = [e for e in entries if e.version is not replaced]
+            self._entries[version.target] = tuple(kept if made is None else [made, *kept[:7]])
+            self._generation += 1
+            self._strikes = 0
 
     def _strike(self, run: Run) -> None:
         """A function that changes state of its own is not compiled."""
@@ -313,9 +352,9 @@ class Compiled:
         """Calls the function with one value a parameter."""
 
         def call(values: Sequence[Any]) -> Any:
-            named = list(zip(arguments.parameters, arguments.keywords, values, strict=True))
-            args = [value for _, keyword, value in named if not keyword]
-            kwargs = {name: value for name, keyword, value in named if keyword}
+            named = list(zip(arguments.keywords, values, strict=True))
+            args = [value for keyword, value in named if keyword is None]
+            kwargs = {keyword: value for keyword, value in named if keyword is not None}
             return self._function(*args, **kwargs)
 
         return call
@@ -346,6 +385,7 @@ class Compiled:
         if self._target() == "jax" and STATE.trace is None and not self._given_up:
             arguments = jax_backend.described(self._bind(args, kwargs))
             left: list[Left] = []
+            state = self._generation
             found = self._lookup(arguments, "jax", left)
             if found is not None:
                 self._hits += 1
@@ -353,8 +393,13 @@ class Compiled:
             self._misses += 1
             plain = self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
             made = None
-            if not left or self._worth_a_trace(left[0]):
-                made = self._make(plain, "jax", None if kwargs else args, left)
+            if self._tracing.acquire(blocking=False):
+                try:  # where another thread has been here, the next call tries again
+                    fresh = state == self._generation
+                    if fresh and (not left or self._worth_a_trace(left[0])):
+                        made = self._make(plain, "jax", None if kwargs else args, left)
+                finally:
+                    self._tracing.release()
             try:
                 if isinstance(made, Version):
                     return made.call(arguments)
@@ -371,21 +416,22 @@ class Compiled:
     def _inline(self, arguments: Arguments) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
         call = self._caller(arguments)
-        if self._transform.kind == "compile":
-            return call(arguments.values)
-        return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
+        with self._runs.entered():
+            if self._transform.kind == "compile":
+                return call(arguments.values)
+            return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
 
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
         call = self._caller(arguments)
-
         try:
-            if self._transform.kind == "compile":
-                result = call([map_tree(boxed_leaf, value) for value in arguments.values])
-            else:
-                result = derivative_on_tensors(
-                    call, arguments, self._transform, False, self.__name__
-                )
+            with self._runs.entered():
+                if self._transform.kind == "compile":
+                    result = call([map_tree(boxed_leaf, value) for value in arguments.values])
+                else:
+                    result = derivative_on_tensors(
+                        call, arguments, self._transform, False, self.__name__
+                    )
         finally:
             self._detach()
         return map_tree(plain_leaf, result)
@@ -450,10 +496,18 @@ class Compiled:
             found = self._lookup(arguments, target, left, store=False)
         if found is not None:
             return found[0]
-        made = self._make(arguments, target, args if not kwargs else None, left)
+        if self._tracing.acquire(blocking=False):
+            try:
+                made = self._make(arguments, target, args if not kwargs else None, left)
+            finally:
+                self._tracing.release()
+        else:
+            made = None  # another thread traces: this version is for looking at alone
         if isinstance(made, Version):
             return made
         run = made if made is not None else self._run(arguments, target, None)
+        if not run.serves:
+            run.undo()
         return self._version(arguments, target, run, None, "its source was asked for")
 
     def explain(self) -> str:
@@ -465,13 +519,11 @@ class Compiled:
         >>> print(slope.explain().splitlines()[0])
         <lambda>: 1 version, 0 hits, 1 miss, 1 trace
         """
-        every = [version for versions in self._versions.values() for version in versions]
-        return report(self.__name__, self.cache_info(), every, self._given_up)
+        return report(self.__name__, self.cache_info(), self._every, self._given_up)
 
     def cache_info(self) -> CacheInfo:
         """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
-        versions = sum(map(len, self._versions.values()))
-        return CacheInfo(self._hits, self._misses, self._traces, versions)
+        return CacheInfo(self._hits, self._misses, self._traces, len(self._every))
 
     def clear_cache(self) -> None:
         """Forgets every compiled version."""

@@ -94,14 +94,18 @@ def draw(
     **keywords: Any,
 ) -> Any:
     """What a method of the generator gives, of dtype `result`: a Tensor, or where `like` lives."""
-    if STATE.trace is not None:
-        source = generator.bit_generator
-        STATE.trace.drawn_from.setdefault(id(source), (source, source.state))
+    trace, source = STATE.trace, generator.bit_generator
+    if trace is not None:
+        trace.before_draw(source)
     call = Foreign(f"draw_{method}", Draw(generator, method, tuple(keywords.items())))
     attributes = {"draw": call, "size": size, "dtype": result}
     if like is not None:
-        return apply_in(like, drawn, attributes, *parameters)
-    return new(drawn, *parameters, **attributes)
+        made = apply_in(like, drawn, attributes, *parameters)
+    else:
+        made = new(drawn, *parameters, **attributes)
+    if trace is not None:
+        trace.after_draw(source)
+    return made
 
 
 # -- runs that do not count ---------------------------------------------------------------------

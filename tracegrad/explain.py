@@ -54,6 +54,8 @@ def _other_arguments(before: Arguments, now: Arguments) -> str:
     for name, old, new in zip(now.parameters, before.specs, now.specs, strict=True):
         if old != new:
             return f"{name} has another structure"
+        if old.orders != new.orders:
+            return f"{name} has its keys in another order"
     return "other arguments"
 
 

@@ -28,7 +28,7 @@ def empty_graph(
     """The graph of a tree but for its nodes; `holders` are the arrays captured."""
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
     captures = _capture_names(holders, environment, arguments.parameters)
-    if target == "jax":
+    if takes_leaves(arguments, target):
         names = _unique([arguments.name_of(leaf) for leaf in traced])
         parameters, reads = tuple(names), tuple(names)
     else:
@@ -47,8 +47,14 @@ def empty_graph(
     )
 
 
+def takes_leaves(arguments: Arguments, target: str) -> bool:
+    """Whether a program has a parameter for each array, not for each argument."""
+    return target == "jax" or not arguments.has_text
+
+
 def _double_quoted(arguments: Arguments, leaf: Leaf) -> str:
-    return arguments.text_of(leaf).replace("'", '"')
+    text = arguments.text_of(leaf)
+    return text if '"' in text or "\\" in text else text.replace("'", '"')
 
 
 def _unique(names: Sequence[str]) -> list[str]:

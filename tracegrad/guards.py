@@ -55,7 +55,7 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     structure: list[str] = []
     for name, spec in zip(parameters[:given], arguments.specs, strict=False):
         if spec.type is not None:
-            structure += check_text(spec, name, names, leaves=False)[0]
+            structure += check_text(spec, name, names, leaves=False, ordered=True)[0]
     lines += _unless(structure)
     leaves: list[str] = []  # the variable of each leaf
     for i, leaf in enumerate(arguments.leaves):
@@ -71,7 +71,7 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
     lines += _lengths(version, given, traced, captures)
     passed = [f"{c.name}={name}" for c, name in zip(version.captured, captures, strict=True)]
-    plain = traced if version.target == "jax" else parameters
+    plain = traced if version.takes_leaves else parameters
     call = f"program({', '.join([*plain, *passed])})"
     if version.built:
         call = f"finish({call})"
@@ -112,10 +112,10 @@ def _conditions(
             continue
         match leaf.kind:
             case ("array", str(dtype), _):
-                names[dtype] = np.dtype(dtype)
+                names[f"dtype_{dtype}"] = np.dtype(dtype)
                 one_of = "is ndarray" if version.target == "numpy" else "in arrays"
                 conditions.append(f"type({text}) {one_of}")
-                conditions.append(f"{text}.dtype is {dtype}")
+                conditions.append(f"{text}.dtype is dtype_{dtype}")
             case ("scalar", str(dtype)):
                 names[f"scalar_{dtype}"] = np.dtype(dtype).type
                 conditions.append(f"type({text}) is scalar_{dtype}")
@@ -142,9 +142,9 @@ def _captured_conditions(
     conditions = []
     for captured, name in zip(version.captured, captures, strict=True):
         if captured.source is not None or isinstance(captured.holder, Tensor):
-            names[captured.dtype] = np.dtype(captured.dtype)
+            names[f"dtype_{captured.dtype}"] = np.dtype(captured.dtype)
             conditions.append(f"type({name}) is ndarray")
-            conditions.append(f"{name}.dtype is {captured.dtype}")
+            conditions.append(f"{name}.dtype is dtype_{captured.dtype}")
     return conditions
 
 

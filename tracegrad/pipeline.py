@@ -20,7 +20,7 @@ from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number
 from codegen.sizes import Size, substitute
 from tracegrad import config
 from tracegrad.ops.creation import full_of
-from tracegrad.ops.elementwise import copy
+from tracegrad.ops.elementwise import copy, copy_number
 from tracegrad.paths import outcome_key
 from tracegrad.rules import RULES
 
@@ -100,7 +100,7 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
     return replace(block, nodes=tuple(nodes))
 
 
-CLIENT = codegen.Client(RULES, copy, full_of)
+CLIENT = codegen.Client(RULES, copy, full_of, copy_number)
 
 
 def optimize(graph: Graph) -> Graph:

@@ -204,9 +204,12 @@ def template_of(result: Result, target: str) -> str | None:
             return f"[{', '.join(children)}]"
         if spec.type is dict:
             keys = [step.key for step in spec.steps]  # type: ignore[union-attr]
-            if all(isinstance(key, str) for key in keys):
-                pairs = zip(map(json.dumps, keys), children, strict=True)
-                return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
+            order = keys if spec.order is None else list(spec.order)
+            sorted_by_jit = target == "jax" and order != keys
+            plain = all(isinstance(key, str) and "{" not in key for key in keys)
+            if plain and not sorted_by_jit:
+                by_key = dict(zip(keys, children, strict=True))
+                return "{" + ", ".join(f"{json.dumps(k)}: {by_key[k]}" for k in order) + "}"
         raise _NoTemplate
 
     try:

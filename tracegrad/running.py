@@ -16,6 +16,7 @@ from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
 from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
 from tracegrad.errors import TraceError
+from tracegrad.overlap import Runs, watch_writes
 from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
@@ -36,6 +37,18 @@ class Run:
     computed: bool  # Python may have read arrays of that state by itself
     stores: tuple[Store, ...]  # arrays that it wrote to its state; they are taken back
     effect: str  # what else it did beside computing; "" for nothing
+    alone: bool  # no other thread was in the way of finding out
+
+    @property
+    def serves(self) -> bool:
+        """Whether a program can stand for this run."""
+        return self.alone and not self.effect
+
+    def undo(self) -> None:
+        """Puts stores and generators back to where they were before the run."""
+        for store in self.stores:
+            store.restore()
+        self.trace.give_back()
 
 
 def run_traced(
@@ -46,17 +59,21 @@ def run_traced(
     target: str,
     tree: Tree | None = None,
     holders: Sequence[Any] = (),
+    runs: Runs | None = None,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
-    The trace continues `tree`, whose captured arrays are `holders` now.
+    The trace continues `tree`, whose captured arrays are `holders` now. `runs` are those of the
+    function on all threads.
     """
     objects = [
         (arguments.text_of(leaf), leaf.value)
         for leaf in arguments.leaves
         if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
     ]
+    alone = (runs or Runs()).watch()
     environment = Environment(function, objects)
+    written_by_others = watch_writes(environment.reaches_id)
     random_before = random_state()
     trace = Trace(code_of(function), target == "jax", tree, holders, environment.reaches)
     tensors = _tensors(trace, arguments, wanted)
@@ -65,9 +82,15 @@ def run_traced(
     before = STATE.update(trace=trace, grad_enabled=True)
     try:
         returned = call(_structured(arguments, filled))
+    except BaseException:
+        for store in environment.stores():
+            store.restore()
+        trace.give_back()
+        raise
     finally:
         STATE.update(**before)
         trace.finish()
+    environment.leave_out([source for source, _ in trace.drawn_from.values()])
     if random_state() != random_before:
         raise TraceError(
             f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
@@ -88,10 +111,12 @@ def run_traced(
             effect = effect or store.text
     if trace.singular:  # the values of a matrix decided what was done: no guard knows them
         effect = effect or f"the way on from an exception in {trace.singular}"
-    if not effect:
-        for store in stores:  # the program will write them
-            store.restore()
-    return Run(trace, tree, tensors, returned, environment, computed, stores, effect)
+    touched = bool(stores or effect or trace.drawn_from)
+    single = trace.drew_alone() and not written_by_others() and (not touched or alone())
+    run = Run(trace, tree, tensors, returned, environment, computed, stores, effect, single)
+    if run.serves:  # the program will write and draw
+        run.undo()
+    return run
 
 
 def watched_arrays(environment: Environment, trace: Trace, computed: bool) -> list[Any]:

@@ -1,13 +1,18 @@
 """The arguments of one call enter; what a compiled version is keyed on leaves.
 
 Array leaves (arrays, NumPy scalars, Python floats and complex numbers) are traced: only their kind,
-dtype and rank are part of the key. Everything else (ints, strings, flags, hashable objects) is
-static: its value is part of the key.
+dtype and rank are part of the key. Everything else (ints, strings, flags, hashable objects,
+subclasses of Python's numbers) is static: its value is part of the key.
+
+Arrays are plain ndarrays in any layout (Fortran order, strides, unaligned, read-only), of numbers
+in native byte order. Subclasses of ndarray are refused, whatever they add (a mask, units, a file):
+a program computes with what every subclass would, and would lose it without a word.
 """
 
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
@@ -17,7 +22,16 @@ import numpy as np
 
 from tracegrad.errors import ArgumentError
 from tracegrad.tensor import Tensor
-from tracegrad.tree import Path, TreeSpec, flatten, leaf_paths, path_name, path_text
+from tracegrad.tree import (
+    Item,
+    Path,
+    TreeSpec,
+    flatten,
+    has_text,
+    leaf_paths,
+    path_name,
+    path_text,
+)
 
 NUMERIC = "biufc"
 
@@ -40,15 +54,21 @@ class Leaf:
 class Arguments:
     """The arguments of one call, bound to the parameters and flattened."""
 
-    parameters: tuple[str, ...]
-    keywords: tuple[bool, ...]  # which parameters are passed by name
+    parameters: tuple[str, ...]  # identifiers that programs can use, no two the same
+    keywords: tuple[str | None, ...]  # the name of each that is passed by name
     values: tuple[Any, ...]
     specs: tuple[TreeSpec, ...]
     leaves: tuple[Leaf, ...]
 
     @property
     def key(self) -> Hashable:
-        return (self.parameters, self.specs, tuple(leaf.kind for leaf in self.leaves))
+        orders = tuple(spec.orders for spec in self.specs)
+        return (self.parameters, self.specs, orders, tuple(leaf.kind for leaf in self.leaves))
+
+    @cached_property
+    def has_text(self) -> bool:
+        """Whether every leaf can be read by plain text: ``params["w"]``, not ``params[<enum>]``."""
+        return all(has_text(leaf.path) for leaf in self.leaves if leaf.traced)
 
     def without_arrays(self) -> Arguments:
         """What a version remembers of its first call: the arrays are the caller's."""
@@ -80,7 +100,9 @@ def _last(path: Path) -> str | None:
     """The last step of a path when it is a name of its own."""
     step = path[-1] if path else None
     name = getattr(step, "name", None) or getattr(step, "key", None)
-    return name if isinstance(name, str) and name.isidentifier() else None
+    if not isinstance(name, str) or not name.isidentifier():
+        return None
+    return None if name in TAKEN or keyword.iskeyword(name) else name
 
 
 def signature_of(function: Any) -> inspect.Signature:
@@ -94,6 +116,26 @@ def signature_of(function: Any) -> inspect.Signature:
     signature = inspect.signature(function)
     given = [p for p in signature.parameters.values() if p.default is not np._NoValue]
     return signature.replace(parameters=given)
+
+
+def name_of(function: Any) -> str:
+    """What to call a function; partials and objects with ``__call__`` have no name of their own."""
+    if isinstance(function, partial):
+        return name_of(function.func)
+    name = getattr(function, "__name__", type(function).__name__)
+    return name if isinstance(name, str) else type(function).__name__
+
+
+def check_static(names: frozenset[str], signature: inspect.Signature, function: str) -> None:
+    """Raises where a name among ``static_argnames`` is no parameter's."""
+    parameters = signature.parameters.values()
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
+        return
+    for name in sorted(names - signature.parameters.keys()):
+        raise ArgumentError(
+            f"static_argnames names {name!r}, but {function} has the parameters "
+            f"({', '.join(signature.parameters)})"
+        )
 
 
 def defaults_of(function: Any) -> tuple[Any, ...]:
@@ -122,24 +164,24 @@ def bind(
     """
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    given: list[tuple[str, Any, bool]] = []
+    given: list[tuple[str, Any, str | None]] = []
     for name, value in bound.arguments.items():
         match signature.parameters[name].kind:
             case inspect.Parameter.VAR_POSITIONAL:
-                given += [(f"{name}_{i}", item, False) for i, item in enumerate(value)]
+                given += [(f"{name}_{i}", item, None) for i, item in enumerate(value)]
             case inspect.Parameter.VAR_KEYWORD:
-                given += [(key, value[key], True) for key in sorted(value)]
+                given += [(key, item, key) for key, item in value.items()]
             case inspect.Parameter.KEYWORD_ONLY:
-                given.append((name, value, True))
+                given.append((name, value, name))
             case _:
-                given.append((name, value, False))
-    parameters = tuple(name for name, _, _ in given)
+                given.append((name, value, None))
+    parameters = identifiers([name for name, _, _ in given])
     values = tuple(value for _, value, _ in given)
     keywords = tuple(keyword for _, _, keyword in given)
     specs, leaves = [], []
-    for i, (name, value) in enumerate(zip(parameters, values, strict=True)):
+    for i, (name, value, _) in enumerate(given):
         if name in static:
-            leaves.append(Leaf(i, (), value, _static(value, name)))
+            leaves.append(Leaf(i, (), value, _static(value, name, UNHASHABLE)))
             specs.append(TreeSpec())
             continue
         flat, spec = flatten(value)
@@ -151,10 +193,38 @@ def bind(
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
 
 
+TAKEN = frozenset(
+    {"np", "jax", "jnp", "lax", "abs", "bool", "complex", "float", "int", "isinstance", "len"}
+    | {"list", "max", "min", "range", "round", "slice", "tuple", "type"}
+    | {"AssertionError", "LookupError", "NotImplementedError", "ValueError"}
+)
+"""Names that mean something in the text of programs."""
+
+
+def identifiers(names: Sequence[str]) -> tuple[str, ...]:
+    """The names as parameters of one program: ``class`` and a second ``a`` get an underscore.
+
+    ``**kwargs`` may hold any string, and the name of a parameter that is passed by position alone.
+    """
+    found: list[str] = []
+    for name in names:
+        if not name.isidentifier():
+            name = path_name("argument", (Item(name),))
+        while name in found or name in TAKEN or keyword.iskeyword(name):
+            name += "_"
+        found.append(name)
+    return tuple(found)
+
+
 def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, ...]:
     """What a leaf contributes to the key; raises naming the argument for what cannot be one."""
     match value:
         case np.ndarray():
+            if isinstance(value, np.ma.MaskedArray):
+                raise ArgumentError(
+                    f"argument {text} is a {type(value).__name__}, whose mask a program would "
+                    "lose: pass its .data and .mask, or .filled(...)"
+                )
             if type(value) is not np.ndarray:
                 raise ArgumentError(
                     f"argument {text} is a {type(value).__name__}, a subclass of ndarray with "
@@ -169,7 +239,7 @@ def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, .
             return _static(value, text)
         case int() if trace_int:
             return ("number", "int")
-        case float() | complex():
+        case float() | complex() if type(value) in (float, complex):
             return ("number", type(value).__name__)
         case Tensor():
             return ("tensor", value.dtype.name)
@@ -192,14 +262,17 @@ def _numeric(dtype: np.dtype, text: str) -> None:
         )
 
 
-def _static(value: Any, text: str) -> tuple[Hashable, ...]:
+UNHASHABLE = "but a static argument must be hashable"
+NO_ARRAY = "neither an array, a number, a tuple, list or dict of them, nor hashable"
+
+
+def _static(value: Any, text: str, wrong: str = f"which is {NO_ARRAY}") -> tuple[Hashable, ...]:
     try:
         hash(value)
     except TypeError:
         raise ArgumentError(
-            f"argument {text} is a {type(value).__name__}, which is neither an array, a number, a "
-            "tuple, list or dict of them, nor hashable: pass its arrays, or give it __hash__ and "
-            "__eq__"
+            f"argument {text} is a {type(value).__name__}, {wrong}: pass its arrays, or give it "
+            "__hash__ and __eq__"
         ) from None
     kind: Any = type(value)
     return ("static", kind, _as_key(value))
@@ -229,12 +302,13 @@ def _as_key(value: Any) -> Hashable:
     """What stands for a static value in a key: objects by identity, frozen records by fields."""
     if is_plain(value):
         return value
-    if isinstance(value, float):
+    if type(value) is float:
         return repr(value)
     parameters = getattr(type(value), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen and parameters.eq:
         read = [getattr(value, f.name) for f in fields(value)]
         return tuple((type(item), _as_key(item)) for item in read)
     if isinstance(value, tuple | frozenset):
-        return type(value)((type(item), _as_key(item)) for item in value)
+        whole = tuple if isinstance(value, tuple) else frozenset
+        return whole((type(item), _as_key(item)) for item in value)
     return Same(value)

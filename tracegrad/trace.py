@@ -33,6 +33,11 @@ PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
 
 
+def same_state(a: Any, b: Any) -> bool:
+    """Whether a generator of bits stands where it stood."""
+    return repr(a) == repr(b)
+
+
 def plain_number(x: Any) -> Number:
     """A number of a subclass (a member of an IntEnum) as the number that it is."""
     for kind in (bool, int, float):
@@ -68,6 +73,8 @@ class Trace:
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.singular = ""  # the op that raised, which the function may have caught
+        self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
+        self.disturbed = False  # another thread drew from one of them meanwhile
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -180,8 +187,30 @@ class Trace:
         raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
 
     def finish(self) -> None:
-        """The run is over; what it drew will be drawn again, by the program."""
+        """The run is over."""
         self.finished = True
+
+    def before_draw(self, source: Any) -> None:
+        """The function is about to draw from a generator."""
+        now = source.state
+        self.drawn_from.setdefault(id(source), (source, now))
+        if not same_state(now, self.drawn_to.get(id(source), now)):
+            self.disturbed = True
+
+    def after_draw(self, source: Any) -> None:
+        """It has drawn."""
+        self.drawn_to[id(source)] = source.state
+
+    def drew_alone(self) -> bool:
+        """Whether the generators stand where this trace left them."""
+        left = (
+            same_state(source.state, self.drawn_to.get(key))
+            for key, (source, _) in self.drawn_from.items()
+        )
+        return not self.disturbed and all(left)
+
+    def give_back(self) -> None:
+        """What the run drew will be drawn again, by the program."""
         for source, state in self.drawn_from.values():
             source.state = state
 
@@ -201,6 +230,10 @@ class Trace:
         """Runs the op on the real values and appends it; the arrays and the graph's values."""
         origin = self.origin()
         lifted = tuple(self.lift(x, origin) for x in operands)
+        if len(lifted) == 2 and bool in map(type, operands) and any(v.type.weak for v in lifted):
+            # Python computes ``2.0 * True`` as ``2.0 * 1``: a number of its own, no NumPy scalar.
+            whole = (int(x) if type(x) is bool else x for x in operands)
+            lifted = tuple(self.lift(x, origin) for x in whole)
         values = self.builder.call(op, lifted, origin, **attributes)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(

@@ -14,7 +14,7 @@ import functools
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "TreeSpec",
     "check_text",
     "flatten",
+    "has_text",
     "is_leaf",
     "leaf_paths",
     "map_tree",
@@ -66,7 +67,8 @@ class TreeSpec:
     """The structure of a tree without its leaves; equal for equal structures, hashable.
 
     ``type`` is the container's (None for a leaf), ``steps`` how each child is read from it, ``aux``
-    what a registered type needs besides its children.
+    what a registered type needs besides its children. ``order`` are the keys of a dict in its own
+    order, in which `unflatten` makes it again; structures are equal without regard to it.
 
     ```python
     >>> leaves, spec = flatten({"w": 1.0, "b": [2.0, None]})
@@ -82,6 +84,13 @@ class TreeSpec:
     steps: tuple[Step, ...] = ()
     children: tuple[TreeSpec, ...] = ()
     aux: Hashable = None
+    order: tuple[Hashable, ...] | None = field(default=None, compare=False)
+
+    @property
+    def orders(self) -> tuple[Hashable, ...]:
+        """The orders of all dicts within, outermost first: what equality leaves out."""
+        own = () if self.order is None else (self.order,)
+        return (*own, *(order for child in self.children for order in child.orders))
 
     def __repr__(self) -> str:
         return f"TreeSpec({_show(self)})"
@@ -110,7 +119,8 @@ def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
         leaves.append(tree)
         return LEAF
     steps, children, aux = node.split(tree)
-    return TreeSpec(kind, steps, tuple([_flatten(c, leaves) for c in children]), aux)
+    order = tuple(tree) if kind is dict else None
+    return TreeSpec(kind, steps, tuple([_flatten(c, leaves) for c in children]), aux, order)
 
 
 def unflatten(spec: TreeSpec, leaves: Iterable[Any]) -> Any:
@@ -211,7 +221,8 @@ def _split_dict(tree: dict[Any, Any]) -> _Split:
 
 def _join_dict(spec: TreeSpec, children: list[Any]) -> Any:
     keys = [step.key for step in spec.steps if isinstance(step, Item)]
-    return (spec.type or dict)(zip(keys, children))
+    made = (spec.type or dict)(zip(keys, children))
+    return made if spec.order is None else {key: made[key] for key in spec.order}
 
 
 _NODES: dict[type, _Node] = {
@@ -334,15 +345,36 @@ def path_text(root_name: str, path: Path, names: dict[str, Any] | None = None) -
     return text
 
 
+def has_text(path: Path) -> bool:
+    """Say whether `path_text` needs nothing but literals for ``path``.
+
+    ```python
+    >>> has_text((Item("w"), Attr("b"))), has_text((Item(dict),))
+    (True, False)
+
+    ```
+    """
+    return not any(
+        isinstance(step, Child) or (isinstance(step, Item) and not _is_literal(step.key))
+        for step in path
+    )
+
+
 def check_text(
-    spec: TreeSpec, expr: str, names: dict[str, Any] | None = None, *, leaves: bool = True
+    spec: TreeSpec,
+    expr: str,
+    names: dict[str, Any] | None = None,
+    *,
+    leaves: bool = True,
+    ordered: bool = False,
 ) -> tuple[list[str], dict[str, Any]]:
     """Return conditions, all true exactly when ``expr`` has this structure, and their names.
 
     Conditions are Python expressions, to be joined by ``and`` in this order. The names, with their
     objects, are what they refer to besides builtins; they are added to ``names`` where that is
     given. ``expr`` is a name or binds as tightly. ``leaves=False`` leaves out that a leaf is no
-    container, for callers who test the types of leaves themselves.
+    container, for callers who test the types of leaves themselves; ``ordered=True`` asks for the
+    order of dicts as well.
 
     ```python
     >>> spec = flatten({"w": 1.0, "b": ()})[1]
@@ -360,13 +392,14 @@ def check_text(
     name = spec.type.__name__
     if spec.type not in (tuple, list, dict):
         name = _refer(f"type_{name}", spec.type, names)
-    conditions = [f"type({expr}) is {name}", *_check_steps(spec, expr, names)]
+    conditions = [f"type({expr}) is {name}", *_check_steps(spec, expr, names, ordered)]
     for step, child in zip(spec.steps, spec.children):
-        conditions += check_text(child, _read(expr, step, names), names, leaves=leaves)[0]
+        at = _read(expr, step, names)
+        conditions += check_text(child, at, names, leaves=leaves, ordered=ordered)[0]
     return conditions, names
 
 
-def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any]) -> list[str]:
+def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool) -> list[str]:
     """Return what an object of the right type must meet for its children to be the spec's."""
     length = len(spec.steps)
     if spec.type in (tuple, list):
@@ -376,6 +409,8 @@ def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any]) -> list[str]:
         texts = [_key(key, names) for key in keys]
         if spec.type is OrderedDict or _sorted(keys) is None:  # the order is part of the structure
             return [f"list({expr}) == [{', '.join(texts)}]"]
+        if ordered and length > 1 and spec.order is not None:
+            return [f"(*{expr},) == ({', '.join(_key(key, names) for key in spec.order)})"]
         return [f"len({expr}) == {length}", *(f"{text} in {expr}" for text in texts)]
     if spec.type is not None and (node := _node(spec.type)) is not None and node.flatten:
         flat = f"{_refer(f'flatten_{spec.type.__name__}', node.flatten, names)}({expr})"

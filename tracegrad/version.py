@@ -19,9 +19,10 @@ from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard, Store
-from tracegrad.face import empty_graph
+from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.ops.indexing import INDEXED, constant_items
+from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
 from tracegrad.pipeline import Program, compile_graph
 from tracegrad.returned import (
@@ -59,6 +60,11 @@ class Version:
     growth: Growth
     replaces: Version | None  # the one that it has grown from
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
+
+    @property
+    def takes_leaves(self) -> bool:
+        """Whether the program has a parameter for each array, not for each argument."""
+        return takes_leaves(self.arguments, self.target)
 
     @property
     def read_again(self) -> list[Guard]:
@@ -118,7 +124,7 @@ class Version:
         """What the program returns; nothing is stored."""
         captures = self.program.graph.frame.captures
         keywords = dict(zip(captures, self.captured_arrays(), strict=True))
-        if self.target == "jax":
+        if self.takes_leaves:
             traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
             return self.run(*traced, **keywords)
         return self.run(*arguments.values, **keywords)
@@ -169,12 +175,13 @@ def traced_run(
     arguments: Arguments,
     target: str,
     known: Version | None = None,
+    runs: Runs | None = None,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders = _continued(known)
-    return run_traced(function, call, arguments, parameters, target, tree, holders)
+    return run_traced(function, call, arguments, parameters, target, tree, holders, runs)
 
 
 def make_version(
@@ -210,7 +217,7 @@ def make_version(
     unchanged = run.environment.check(
         [c.source for c in captured if c.source is not None],
         watched_arrays(run.environment, run.trace, computed),
-        _written(tree, run.environment),
+        [*_written(tree, run.environment), *run.environment.states_of(sources_of(forward))],
     )
     return Version(
         tree=tree,

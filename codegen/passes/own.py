@@ -38,21 +38,25 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     copy, full = client.copy, client.full
     if copy is None or full is None:
         return graph
-    return graph.with_block(_owned(graph, graph.block, copy, full, _repeated(graph)))
+    copies = (copy, client.copy_number or copy)
+    return graph.with_block(_owned(graph, graph.block, copies, full, _repeated(graph)))
 
 
-def _owned(graph: Graph, block: Block, copy: Op, full: Op, repeated: set[Value]) -> Block:
+def _owned(
+    graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, repeated: set[Value]
+) -> Block:
     """The block with copies of the outputs that share memory."""
     taken: set[Value] = set(graph.inputs)
     builder = Builder(graph.sizes)
     for node in block.nodes:
         if isinstance(node, Branch):
-            inner = (_owned(graph, b, copy, full, repeated) for b in node.blocks)
+            inner = (_owned(graph, b, copies, full, repeated) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         builder.append(node)
     outputs = []
     for output in block.outputs:
         owner, made = graph.owner[output], graph.producer.get(output)
+        copy = copies[0] if output.type.shape else copies[1]
         if output.type.weak or _is_number(made):
             pass
         elif not output.type.shape and made is not None and owner not in taken:
@@ -66,7 +70,7 @@ def _owned(graph: Graph, block: Block, copy: Op, full: Op, repeated: set[Value])
                 origin = output.origin
                 (output,) = builder.call(full, (number,), origin, shape=shape, dtype=dtype)
         elif owner in taken or output in repeated or not _makes_its_own(graph.producer[owner]):
-            again = made if isinstance(made, Call) and made.op in (copy, full) else None
+            again = made if isinstance(made, Call) and made.op in (*copies, full) else None
             if again is not None:  # a copy or a full array is made once more
                 attributes = dict(again.attributes)
                 results = builder.call(again.op, again.operands, output.origin, **attributes)

@@ -365,7 +365,8 @@ class _Matcher:
         for key, value in backward.inputs.items():
             text = self.place[key]
             if value.type.weak or is_number(getattr(key, "value", None)):
-                self.require(f"type({text}) is {self.refer('kind', type(key.value))}")
+                number = key._array if type(key) is Tensor else key.value
+                self.require(f"type({text}) is {self.refer('kind', type(number))}")
                 continue
             if type(key) not in (Tensor, Node, tuple):  # a constant: a number, another time
                 self.require(f"type({text}) is {self.refer('kind', type(key.value))}")

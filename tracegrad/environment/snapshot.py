@@ -417,6 +417,22 @@ class Environment:
         """
         return stores_of(self.guards.values(), self._classes)[0]
 
+    def states_of(self, sources: Iterable[Any]) -> list[Guard]:
+        """Where generators of bits stand that a program draws from: it moves them on every call.
+
+        None where code may read that state as well.
+        """
+        if not {"state", "bit_generator"}.isdisjoint(self.names):
+            return []
+        drawn = set(map(id, sources))
+        states = [guard for guard in self.guards.values() if guard.read == STATE_OF]
+        return [g for g in states if id(getattr(g.holder, "bit_generator", g.holder)) in drawn]
+
+    def leave_out(self, sources: Sequence[Any]) -> None:
+        """Forgets where these generators stood: the trace recorded what was drawn from them."""
+        drawn = set(map(id, self.states_of(sources)))
+        self.guards = {key: g for key, g in self.guards.items() if id(g) not in drawn}
+
     def place_of(self, guard: Guard) -> tuple[int, str, Any]:
         """What tells the places of stores apart."""
         return store_of(guard, guard.value, self._classes).place
@@ -460,6 +476,10 @@ class Environment:
     def reaches(self, value: Any) -> bool:
         """Whether an object was there before the function ran, within its reach."""
         return id(value) in self._objects
+
+    def reaches_id(self, key: int) -> bool:
+        """The same, of an object's ``id``."""
+        return key in self._objects
 
     def reads_arrays(self, parameters: Sequence[str], values: Sequence[Any]) -> str:
         """Where code may read an array by NumPy alone, as its user would say it; "" for nowhere.

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.environment.facts import ATTRIBUTE, CELL, GLOBAL, ITEM, MISSING, Guard, same
+from tracegrad.overlap import wrote
 from tracegrad.tensor import Tensor, wrap
 
 __all__ = ["Store", "store_of", "stores_of"]
@@ -49,6 +50,7 @@ class Store:
 
     def write(self, value: Any) -> None:
         """Puts an array there: as a Tensor where the function put one."""
+        wrote(self.holder)
         array = np.asarray(value)
         stored = wrap(array) if isinstance(self.value, Tensor) else array
         match self.kind:
@@ -67,6 +69,7 @@ class Store:
 
     def restore(self) -> None:
         """Puts back what stood there before the trace."""
+        wrote(self.holder)
         match self.kind:
             case "cell" if self.guard.value is MISSING:
                 del self.holder.cell_contents

@@ -657,6 +657,15 @@ copy = define(
     vjp=lambda ct, y, x: (ct,),
     traits=(Trait.ELEMENTWISE, Trait.COPY),
 )
+copy_number = OpRecord(
+    name="copy_number",
+    operands=("x",),
+    infer=same,
+    spelling={"numpy": spell("np.array(x)[()]"), "jax": spell("x")},
+    vjp=lambda ct, y, x: (ct,),
+    traits=frozenset({Trait.COPY}),
+    doc="What has no axes, as a NumPy scalar. Not in the table: programs alone return it.",
+)
 strengthen = define(
     "strengthen",
     "np.asarray(x)",
