@@ -46,6 +46,7 @@ np.all(b), np.all(b, axis=1), np.all(b, axis=0, keepdims=True), np.all(x > 0, wh
 np.any(b), np.any(b, axis=(0, 1)), np.any(none, axis=0)
 np.allclose(x, x + 1e-9), np.allclose(x, y, rtol=0.1)
 np.isclose(x, x + 1e-9), np.isclose(n, n, equal_nan=True)
+np.array_equiv(v, x * 0 + v), np.array_equiv(x, u), np.apply_over_axes(np.sum, t, [0, 2])
 np.array_equal(x, y), np.array_equal(n, n, equal_nan=True), np.array_equal(k, k)
 np.amax(x), np.amax(x, axis=1), np.amin(x, axis=0, keepdims=True)
 np.max(x, axis=1), np.max(x, initial=0.5), np.max(t, axis=(0, 2)), np.max(x, where=b, initial=-9)
