@@ -99,11 +99,11 @@ def observed() -> tuple[dict[str, set[str]], dict[str, bool], dict[str, int]]:
         for x in operands.values():
             if x.dtype.kind in "fc" and call not in STATEMENTS:
                 x.requires_grad_()
-        STATE.observer = observe
+        before = STATE.update(observer=observe)
         try:
             result = function_of(call)(tg, **operands)
         finally:
-            STATE.observer = None
+            STATE.update(**before)
         ops.setdefault(name, set()).update(seen)
         has = any(isinstance(x, tg.Tensor) and x.requires_grad for x in flat(result))
         gradient[name] = gradient.get(name, False) or has or call in STATEMENTS
