@@ -11,8 +11,11 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -57,12 +60,28 @@ op, or a file of `tests/samples`.
 """
 
 
+EXTENSIONS = ("linalg", "fft", "special", "nn")
+"""Namespaces beside the main one, as far as they are there."""
+
+
 def functions() -> Iterator[tuple[str, Any]]:
-    """The public functions, each under its first name in the order of the alphabet."""
-    for name in sorted(namespace.__all__):
-        found = getattr(namespace, name)
-        if isinstance(found, OpRecord | FunctionType):
-            yield name, found
+    """The public functions, namespace by namespace, in the order of the alphabet."""
+    there = [name for name in EXTENSIONS if find_spec(f"tracegrad.{name}")]
+    for module in (namespace, *(import_module(f"tracegrad.{name}") for name in there)):
+        prefix = "" if module is namespace else module.__name__.removeprefix("tracegrad.") + "."
+        for name in sorted(module.__all__):
+            found = getattr(module, name)
+            if isinstance(found, OpRecord | FunctionType):
+                yield prefix + name, found
+
+
+@cache
+def mentions(name: str) -> str:
+    """The test files where a function of an extension is called by its full name."""
+    called = re.compile(rf"\b{re.escape(name)}\(")
+    files = sorted(Path(__file__).parent.glob("test_*.py"))
+    found = [f"`{file.stem}`" for file in files if called.search(file.read_text(encoding="utf-8"))]
+    return ", ".join(found)
 
 
 def summary(function: Any) -> str:
@@ -126,7 +145,7 @@ def function_rows() -> Iterator[str]:
             known = sorted(records_in(function))
             made = ", ".join(known)
             status = any(TABLE[op].differentiable for op in known)
-            tests.append("`test_ops`: its ops")
+            tests += filter(None, ["`test_ops`: its ops", "." in name and mentions(name)])
         kind = "yes" if status else "zero"
         said = summary(function).replace("|", "&#124;")
         yield f"| `{name}` | {said} | {made} | {kind} | {', '.join(tests)} |"
@@ -140,8 +159,11 @@ def records_in(function: Any, seen: set[int] | None = None) -> set[str]:
         return set()
     seen.add(id(function))
     found: set[str] = set()
-    for name in function.__code__.co_names:
-        value = function.__globals__.get(name)
+    names = function.__code__.co_names
+    named = [function.__globals__.get(name) for name in names]
+    modules = [m for m in named if isinstance(m, ModuleType) and m.__name__.startswith("tracegrad")]
+    named += [getattr(module, name, None) for module in modules for name in names]
+    for value in named:
         if isinstance(value, OpRecord):
             found.add(value.name)
         elif getattr(value, "__module__", "").startswith("tracegrad.ops"):
