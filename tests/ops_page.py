@@ -39,7 +39,8 @@ A *function* is what you call, an *op* one record of the table (`tracegrad/ops`)
 every function: NumPy source by the op's NumPy spelling, JAX source by its JAX spelling. *Gradient*
 says whether results carry one: **yes**; **zero** where the derivative is 0 wherever it exists
 (counts, places, comparisons, rounding). It is the same in both targets, because the derivative rule
-is one and is spelled in each.
+is one and is spelled in each. **As its ops**: not observed in a call of `tests/numpy_cases.py`; the
+ops are those that the function's code names, operators aside.
 
 ## Functions
 
@@ -137,16 +138,14 @@ def function_rows() -> Iterator[str]:
     for name, function in functions():
         tests = [f"`test_numpy_functions` ({count[name]})"] if name in count else []
         if isinstance(function, OpRecord):
-            made, status = function.name, function.differentiable
+            made, kind = function.name, "yes" if function.differentiable else "zero"
             tests.insert(0, "`test_ops`")
         elif name in count:
-            made, status = ", ".join(sorted(ops[name])) or "no op", gradient[name]
+            made = ", ".join(sorted(ops[name])) or "no op"
+            kind = "yes" if gradient[name] else "zero"
         else:
-            known = sorted(records_in(function))
-            made = ", ".join(known)
-            status = any(TABLE[op].differentiable for op in known)
+            made, kind = ", ".join(sorted(records_in(function))) or "operators", "as its ops"
             tests += filter(None, ["`test_ops`: its ops", "." in name and mentions(name)])
-        kind = "yes" if status else "zero"
         said = summary(function).replace("|", "&#124;")
         yield f"| `{name}` | {said} | {made} | {kind} | {', '.join(tests)} |"
 
