@@ -144,7 +144,7 @@ def function_rows() -> Iterator[str]:
             made = ", ".join(sorted(ops[name])) or "no op"
             kind = "yes" if gradient[name] else "zero"
         else:
-            made, kind = ", ".join(sorted(records_in(function))) or "operators", "as its ops"
+            made, kind = ", ".join(sorted(records_in(function))) or "see its code", "as its ops"
             tests += filter(None, ["`test_ops`: its ops", "." in name and mentions(name)])
         said = summary(function).replace("|", "&#124;")
         yield f"| `{name}` | {said} | {made} | {kind} | {', '.join(tests)} |"
