@@ -11,8 +11,11 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,7 +39,8 @@ A *function* is what you call, an *op* one record of the table (`tracegrad/ops`)
 every function: NumPy source by the op's NumPy spelling, JAX source by its JAX spelling. *Gradient*
 says whether results carry one: **yes**; **zero** where the derivative is 0 wherever it exists
 (counts, places, comparisons, rounding). It is the same in both targets, because the derivative rule
-is one and is spelled in each.
+is one and is spelled in each. **As its ops**: not observed in a call of `tests/numpy_cases.py`; the
+ops are those that the function's code names, operators aside.
 
 ## Functions
 
@@ -57,12 +61,28 @@ op, or a file of `tests/samples`.
 """
 
 
+EXTENSIONS = ("linalg", "fft", "special", "nn")
+"""Namespaces beside the main one, as far as they are there."""
+
+
 def functions() -> Iterator[tuple[str, Any]]:
-    """The public functions, each under its first name in the order of the alphabet."""
-    for name in sorted(namespace.__all__):
-        found = getattr(namespace, name)
-        if isinstance(found, OpRecord | FunctionType):
-            yield name, found
+    """The public functions, namespace by namespace, in the order of the alphabet."""
+    there = [name for name in EXTENSIONS if find_spec(f"tracegrad.{name}")]
+    for module in (namespace, *(import_module(f"tracegrad.{name}") for name in there)):
+        prefix = "" if module is namespace else module.__name__.removeprefix("tracegrad.") + "."
+        for name in sorted(module.__all__):
+            found = getattr(module, name)
+            if isinstance(found, OpRecord | FunctionType):
+                yield prefix + name, found
+
+
+@cache
+def mentions(name: str) -> str:
+    """The test files where a function of an extension is called by its full name."""
+    called = re.compile(rf"\b{re.escape(name)}\(")
+    files = sorted(Path(__file__).parent.glob("test_*.py"))
+    found = [f"`{file.stem}`" for file in files if called.search(file.read_text(encoding="utf-8"))]
+    return ", ".join(found)
 
 
 def summary(function: Any) -> str:
@@ -99,11 +119,11 @@ def observed() -> tuple[dict[str, set[str]], dict[str, bool], dict[str, int]]:
         for x in operands.values():
             if x.dtype.kind in "fc" and call not in STATEMENTS:
                 x.requires_grad_()
-        STATE.observer = observe
+        before = STATE.update(observer=observe)
         try:
             result = function_of(call)(tg, **operands)
         finally:
-            STATE.observer = None
+            STATE.update(**before)
         ops.setdefault(name, set()).update(seen)
         has = any(isinstance(x, tg.Tensor) and x.requires_grad for x in flat(result))
         gradient[name] = gradient.get(name, False) or has or call in STATEMENTS
@@ -118,16 +138,14 @@ def function_rows() -> Iterator[str]:
     for name, function in functions():
         tests = [f"`test_numpy_functions` ({count[name]})"] if name in count else []
         if isinstance(function, OpRecord):
-            made, status = function.name, function.differentiable
+            made, kind = function.name, "yes" if function.differentiable else "zero"
             tests.insert(0, "`test_ops`")
         elif name in count:
-            made, status = ", ".join(sorted(ops[name])) or "no op", gradient[name]
+            made = ", ".join(sorted(ops[name])) or "no op"
+            kind = "yes" if gradient[name] else "zero"
         else:
-            known = sorted(records_in(function))
-            made = ", ".join(known)
-            status = any(TABLE[op].differentiable for op in known)
-            tests.append("`test_ops`: its ops")
-        kind = "yes" if status else "zero"
+            made, kind = ", ".join(sorted(records_in(function))) or "see its code", "as its ops"
+            tests += filter(None, ["`test_ops`: its ops", "." in name and mentions(name)])
         said = summary(function).replace("|", "&#124;")
         yield f"| `{name}` | {said} | {made} | {kind} | {', '.join(tests)} |"
 
@@ -140,8 +158,11 @@ def records_in(function: Any, seen: set[int] | None = None) -> set[str]:
         return set()
     seen.add(id(function))
     found: set[str] = set()
-    for name in function.__code__.co_names:
-        value = function.__globals__.get(name)
+    names = function.__code__.co_names
+    named = [function.__globals__.get(name) for name in names]
+    modules = [m for m in named if isinstance(m, ModuleType) and m.__name__.startswith("tracegrad")]
+    named += [getattr(module, name, None) for module in modules for name in names]
+    for value in named:
         if isinstance(value, OpRecord):
             found.add(value.name)
         elif getattr(value, "__module__", "").startswith("tracegrad.ops"):

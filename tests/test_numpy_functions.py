@@ -93,6 +93,7 @@ FAMILIES = [
     "convolving",
     "counting",
     "numbers",
+    "polynomials",
     "quantiles",
     "sets",
     "sorting",

@@ -18,6 +18,7 @@ def test_the_page_is_up_to_date(request):
 def test_every_function_is_described():
     """A function without a docstring, or an op behind one, would leave an empty cell."""
     names = dict(ops_page.functions())
-    assert {"sum", "median", "exp"} <= names.keys() <= set(namespace.__all__)
+    main = {name for name in names if "." not in name}
+    assert {"sum", "median", "exp"} <= main <= set(namespace.__all__)
     assert [name for name, f in names.items() if not ops_page.summary(f)] == []
     assert len(list(ops_page.op_rows())) == sum(not op.opaque for op in TABLE.values())

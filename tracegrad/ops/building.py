@@ -257,6 +257,18 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, 
     return found
 
 
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """A reduction ``func(a, axis)`` over several axes, one after the other, which stay as 1."""
+    found = as_array(a)
+    ndim = ndim_of(found)
+    for axis in axes if isinstance(axes, tuple | list) else (axes,):
+        place = one_axis(axis, ndim)
+        found = func(found, place)
+        if ndim_of(found) == ndim - 1:
+            found = expand_axes(found, axis=place)
+    return found
+
+
 # -- grids of numbers ---------------------------------------------------------------------------
 
 
@@ -396,6 +408,7 @@ def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> None:
 __all__ = [
     "append",
     "apply_along_axis",
+    "apply_over_axes",
     "block",
     "choose",
     "copyto",

@@ -1,26 +1,20 @@
-"""Vectors enter, their convolutions leave, and what else is made of powers and products of them."""
+"""Vectors enter, their convolutions and correlations leave."""
 
 from __future__ import annotations
 
-from operator import index as as_int
 from typing import Any
 
 from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, promote, shape_text
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.dispatch import ndim_of
+from tracegrad.errors import ArgumentError
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.creation import ones_of_shape, zeros_of
 from tracegrad.ops.elementwise import conj, is_complex
 from tracegrad.ops.indexing import getitem
-from tracegrad.ops.joining import joined
-from tracegrad.ops.products import cumprod_along
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape import (
-    broadcast_to_shape,
-    expand_axes,
     flip_axes,
     length_of,
 )
@@ -112,44 +106,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     return _in_mode(a, _reversed(conj(v) if is_complex(v) else v), mode, True)
 
 
-# -- powers -------------------------------------------------------------------------------------
-
-
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of each element as the columns of a matrix, the highest first.
-
-    N
-        The number of columns (default: as many as elements, which are counted).
-    """
-    x = as_array(x)
-    if ndim_of(x) != 1:
-        raise ShapeError(f"vander: numbers stand in a vector, not in {ndim_of(x)} axes")
-    columns = length_of(x, 0) if N is None else as_int(N)
-    rows = shape_of(x)[0]
-    x = x if dtype_of(x) not in ("bool", "int8", "int16", "int32") else x + 0 * _whole(x)
-    found = apply_in(x, ones_of_shape, {"shape": (rows, min(columns, 1)), "dtype": dtype_of(x)})
-    if columns > 1:
-        repeated = broadcast_to_shape(expand_axes(x, axis=1), shape=(rows, columns - 1))
-        found = joined(found, cumprod_along(repeated, axis=1), axis=1, length=columns)
-    return found if increasing else flip_axes(found, axes=(1,))
-
-
-def _whole(x: Any) -> Any:
-    return apply_in(x, ones_of_shape, {"shape": (), "dtype": "int64"})
-
-
-def polyval(p: Any, x: Any) -> Any:
-    """The value at `x` of the polynomial with the coefficients `p`, the highest power's first."""
-    p, x = as_array(p), as_array(x)
-    found = zeros_of(x)
-    for i in range(length_of(p, 0)):
-        found = found * x + getitem(p, i)
-    return found
-
-
 __all__ = [
     "convolve",
     "correlate",
-    "polyval",
-    "vander",
 ]

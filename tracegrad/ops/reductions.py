@@ -14,7 +14,7 @@ from codegen.sizes import Dim
 from codegen.spelling import SpellingOf
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import dtype_of, ndim_of, same_shape, shape_of
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.creation import count, dtype_name, full_of
@@ -42,6 +42,7 @@ from tracegrad.ops.rules import (
 )
 from tracegrad.ops.selecting import put_back
 from tracegrad.ops.shape import (
+    broadcast_arrays,
     broadcast_beside,
     broadcast_to_shape,
     canonical_axis,
@@ -521,6 +522,15 @@ def array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
     return bool(all(same))
 
 
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether two arrays, broadcast against each other, have the same elements."""
+    try:
+        a, b = broadcast_arrays(as_array(a1), as_array(a2))
+    except ShapeError:
+        return False
+    return bool(all(a == b))
+
+
 __all__ = [
     "all",
     "allclose",
@@ -530,6 +540,7 @@ __all__ = [
     "argmax",
     "argmin",
     "array_equal",
+    "array_equiv",
     "average",
     "count_nonzero",
     "isclose",

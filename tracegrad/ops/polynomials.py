@@ -1,0 +1,135 @@
+"""Coefficients enter, the highest power's first; values of polynomials and other ones leave.
+
+Lengths of coefficients decide what is computed: while tracing they are looked at.
+"""
+
+from __future__ import annotations
+
+from operator import index as as_int
+from typing import Any
+
+from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.convolving import convolve
+from tracegrad.ops.creation import arange_of, beside, ones_of_shape, zeros_of
+from tracegrad.ops.indexing import getitem
+from tracegrad.ops.joining import concatenate, joined
+from tracegrad.ops.products import cumprod_along
+from tracegrad.ops.shape import (
+    atleast_1d,
+    broadcast_to_shape,
+    expand_axes,
+    flip_axes,
+    length_of,
+)
+
+# -- powers -------------------------------------------------------------------------------------
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """The powers of each element as the columns of a matrix, the highest first.
+
+    N
+        The number of columns (default: as many as elements, which are counted).
+    """
+    x = as_array(x)
+    if ndim_of(x) != 1:
+        raise ShapeError(f"vander: numbers stand in a vector, not in {ndim_of(x)} axes")
+    columns = length_of(x, 0) if N is None else as_int(N)
+    rows = shape_of(x)[0]
+    x = x if dtype_of(x) not in ("bool", "int8", "int16", "int32") else x + 0 * _whole(x)
+    found = apply_in(x, ones_of_shape, {"shape": (rows, min(columns, 1)), "dtype": dtype_of(x)})
+    if columns > 1:
+        repeated = broadcast_to_shape(expand_axes(x, axis=1), shape=(rows, columns - 1))
+        found = joined(found, cumprod_along(repeated, axis=1), axis=1, length=columns)
+    return found if increasing else flip_axes(found, axes=(1,))
+
+
+def _whole(x: Any) -> Any:
+    return apply_in(x, ones_of_shape, {"shape": (), "dtype": "int64"})
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """The value at `x` of the polynomial with the coefficients `p`, the highest power's first."""
+    p, x = as_array(p), as_array(x)
+    found = zeros_of(x)
+    for i in range(length_of(p, 0)):
+        found = found * x + getitem(p, i)
+    return found
+
+
+# -- sums, products, derivatives ----------------------------------------------------------------
+
+
+def _both(a: Any, b: Any) -> tuple[Any, Any]:
+    """The coefficients of two polynomials as vectors."""
+    found = tuple(atleast_1d(as_array(beside(x, other))) for x, other in ((a, b), (b, a)))
+    for x in found:
+        if ndim_of(x) != 1:
+            raise ShapeError(f"coefficients stand in a vector, not in {ndim_of(x)} axes")
+    return found[0], found[1]
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """The coefficients of the sum of two polynomials."""
+    a, b = _both(a1, a2)
+    if length_of(a, 0) < length_of(b, 0):
+        a, b = b, a
+    more = length_of(a, 0) - length_of(b, 0)
+    if more == 0:
+        return a + b
+    return concatenate([getitem(a, slice(None, more)), getitem(a, slice(more, None)) + b])
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """The coefficients of the difference of two polynomials."""
+    a, b = _both(a1, a2)
+    return polyadd(a, -b)
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    """The coefficients of the product of two polynomials."""
+    a, b = _both(a1, a2)
+    return convolve(a, b)
+
+
+def _falling(p: Any, start: int) -> Any:
+    """start, start - 1, ... 1, in the algebra of `p`."""
+    return apply_in(p, arange_of, {"start": start, "stop": 0, "step": -1, "dtype": None})
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """The coefficients of the m-th derivative of a polynomial."""
+    p, m = atleast_1d(as_array(p)), as_int(m)
+    if m < 0:
+        raise ArgumentError(f"polyder: the order must not be negative: {m}; see polyint")
+    for _ in range(min(m, length_of(p, 0))):
+        degree = length_of(p, 0) - 1
+        p = getitem(p, slice(None, -1)) * _falling(p, degree)
+    return p
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The coefficients of the m-th integral of a polynomial, with the constants `k` (default 0)."""
+    p, m = atleast_1d(as_array(p)), as_int(m)
+    if m < 0:
+        raise ArgumentError(f"polyint: the order must not be negative: {m}; see polyder")
+    constants = [0.0] * m if k is None else list(k) if ndim_of(as_array(k)) else [k] * max(m, 1)
+    if len(constants) < m:
+        raise ArgumentError(f"polyint: {len(constants)} constants for {m} integrals")
+    for constant in constants[:m]:
+        grown = p / _falling(p, length_of(p, 0))
+        p = concatenate([grown, atleast_1d(beside(constant, grown))])
+    return p
+
+
+__all__ = [
+    "polyadd",
+    "polyder",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
+    "vander",
+]
