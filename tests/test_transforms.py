@@ -867,8 +867,8 @@ def test_a_function_that_was_given_up_takes_what_it_took():
             assert type(value) is type(again) and value == again
             assert_same_bits(flatten(gradient)[0], flatten(expected)[0])
             assert flatten(gradient)[1] == flatten(expected)[1]
-    one = made(lambda x: x * x * 1j * -1j, argnums=0)
-    assert one(2.0 + 1j) == tg.value_and_grad(lambda x: x * x * 1j * -1j)(2.0 + 1j)
+    one = made(lambda x: np.abs(x * x * 1j), argnums=0)
+    assert one(2.0 + 1j) == tg.value_and_grad(lambda x: np.abs(x * x * 1j))(2.0 + 1j)
     assert_same_bits(made(lambda x: 3.0)(X)[1], np.zeros(3))
     with pytest.raises(tg.errors.ArgumentError, match="need floating point"):
         made(f)(np.arange(3), p())
