@@ -326,9 +326,9 @@ class Compiled:
         if self._strikes >= 2:  # the first may have filled a cache
             self._given_up = True
             warnings.warn(
-                f"{self.__name__} does more than compute: {run.effect} changes when it runs. "
-                "It runs eagerly from here on, so that nothing of this is lost; return what is to "
-                "be kept instead",
+                f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
+                "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
+                "and return what is to be kept instead",
                 RecompileWarning,
                 stacklevel=5,
             )

@@ -143,7 +143,8 @@ def _captured_conditions(
     for captured, name in zip(version.captured, captures, strict=True):
         if captured.source is not None or isinstance(captured.holder, Tensor):
             names[f"dtype_{captured.dtype}"] = np.dtype(captured.dtype)
-            conditions.append(f"type({name}) is ndarray")
+            if isinstance(captured.holder, Tensor):  # of others the state's check tells the type
+                conditions.append(f"type({name}) is ndarray")
             conditions.append(f"{name}.dtype is dtype_{captured.dtype}")
     return conditions
 
