@@ -45,9 +45,10 @@ def check(
         "unwritten": unwritten,
     }
     conditions = conditions_of(guards, places, names)
-    for i, (names[f"array{i}"], names[f"known{i}"]) in enumerate(known):
-        inner = "._array" if isinstance(names[f"array{i}"], Tensor) else ""
-        conditions.append(f"unwritten(array{i}{inner}, known{i})")
+    for i, (array, content) in enumerate(known):
+        inner = "._array" if isinstance(array, Tensor) else ""
+        names[f"array{i}"] = array
+        conditions += _contents(f"array{i}{inner}", content, str(i), names)
     for i, (names[f"tensor{i}"], names[f"shown{i}"]) in enumerate(shapes):
         conditions.append(f"shown(tensor{i}()) == shown{i}")
     if not conditions:
@@ -65,6 +66,21 @@ def check(
     )
     function: Callable[[], bool] = load(text, "unchanged", names)
     return function
+
+
+def _contents(array: str, known: tuple[Any, ...], stem: str, names: dict[str, Any]) -> list[str]:
+    """`unwritten` as conditions; for small arrays it is written out, which is faster."""
+    if type(known[-1]) is not bytes:
+        names[f"known{stem}"] = known
+        return [f"unwritten({array}, known{stem})"]
+    parts = {"shape": "==", "dtype": "is", "strides": "==", "flags.writeable": "is"}
+    values = {f"{part.rpartition('.')[2]}{stem}": v for part, v in zip(parts, known, strict=False)}
+    names.update(values, **{f"bytes{stem}": known[-1]})
+    found = [
+        f"{array}.{part} {same} {name}"
+        for (part, same), name in zip(parts.items(), values, strict=True)
+    ]
+    return [f"{array}.tobytes() == bytes{stem}", *found]
 
 
 def conditions_of(
