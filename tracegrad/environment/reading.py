@@ -32,7 +32,8 @@ OF_CONTAINERS = frozenset({
     "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "get",
     "setdefault", "update", "add", "discard", "clear", "reverse",
 })  # fmt: skip
-FUNCTIONS = frozenset({"call", "property", "method"})
+FUNCTIONS = frozenset({"call", "property", "method", "transform"})
+TRANSFORMS = frozenset({"grad", "value_and_grad", "compile"})
 ROUNDS = 40
 READING = A | V
 
@@ -272,6 +273,8 @@ class Analysis:
                     found |= self.of_object(name, where)
                 case "V":
                     found |= ANY | self.of_object(name, where)
+                case ("call", k.Same(value=FunctionType() as of), _) if not hasattr(of, name):
+                    pass  # of another object of that name: this one has no such attribute
                 case (_, k.Same(value=ModuleType() as module), _):
                     value = vars(module).get(name)
                     found |= k.kinds_of(value) if name in vars(module) else V
@@ -318,9 +321,22 @@ class Analysis:
                     found |= self.call(self.attributes.get("__call__", V), args, named, where)
                 case ("method", of, name):
                     found |= self.method(of, name, args, named, where)
+                case ("transform", inner):
+                    found |= self.transformed(inner, args, named, where)
                 case ("call" | "property", value, binds):
                     found |= self.known(value.value, [O, *args] if binds else args, named, where)
         return found
+
+    def transformed(
+        self, inner: Kinds, args: Sequence[Kinds], named: Mapping[str, Kinds], where: str
+    ) -> Kinds:
+        """A call of ``tg.grad(inner)`` or its like: the function's result and gradients."""
+        for found in (*args, *named.values()):
+            self.refuse(found | self.contents(found), "an array for a derivative", where)
+        value = self.call(inner, args, named, where)
+        flat = T | C
+        tree = flat | self.container("L", flat) | self.container("M", flat)
+        return value | tree | self.container("L", value | tree) | self.container("M", tree)
 
     def known(
         self, function: Any, args: Sequence[Kinds], named: Mapping[str, Kinds], where: str
@@ -329,8 +345,8 @@ class Analysis:
             code: Any = getattr(function, "__code__", function)
             if code in self.scopes:
                 return self.run_code(code, function, args, named)
-            wrapped = getattr(function, "__wrapped__", None)
-            if wrapped is not None:
+            ours = (getattr(function, "__module__", None) or "").startswith(("numpy", "tracegrad"))
+            if getattr(function, "__wrapped__", None) is not None and not ours:
                 raise Doubt(f"a call of something wrapped {where}")
         if isinstance(function, MethodType):
             bound = k.kinds_of(function.__self__)
@@ -346,7 +362,14 @@ class Analysis:
                 raise Doubt(f"a call of {function.__name__} {where}")
             parts = (self.method(of, function.__name__, args, named, where) for of in bound)
             return union(parts)
-        root = (getattr(function, "__module__", None) or "").partition(".")[0]
+        module, name = (
+            getattr(function, "__module__", None) or "",
+            getattr(function, "__name__", ""),
+        )
+        if module == "tracegrad.api" and name in TRANSFORMS and args:
+            self.refuse(union(args[1:]), f"an array for {name}", where)
+            return frozenset({("transform", args[0])})
+        root = module.partition(".")[0]
         if isinstance(function, np.ufunc):
             root = "numpy"
         if root in ("numpy", "tracegrad"):
