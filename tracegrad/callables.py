@@ -17,6 +17,7 @@ import numpy as np
 
 from codegen.ir import Graph
 from tracegrad import config
+from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
@@ -355,13 +356,15 @@ class Compiled:
         )
         if recorded:
             return self._inline(self._bind(args, kwargs))
-        plain_args, plain_kwargs = map_tree(
-            lambda leaf: leaf._array if isinstance(leaf, Tensor) else leaf, (args, kwargs)
-        )
+        there = any(type(tensor._array) is DeviceArray for tensor in tensors)
+        if there:
+            arguments = self._bind(args, kwargs)
+            one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
+        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
         result = self(*plain_args, **plain_kwargs)
-        return map_tree(
-            lambda leaf: wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf, result
-        )
+        if there:
+            return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
+        return map_tree(boxed_leaf, result)
 
     def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
@@ -468,9 +471,8 @@ class Compiled:
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         def plain(leaf: Any) -> Any:
-            if is_jax(leaf):
-                return np.asarray(leaf)
-            return leaf._array if isinstance(leaf, Tensor) else leaf
+            leaf = bare(leaf)
+            return np.asarray(leaf) if is_jax(leaf) else leaf
 
         args, kwargs = map_tree(plain, (args, kwargs))
         arguments, target = self._bind(args, kwargs), self._target()

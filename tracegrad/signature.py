@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError
 from tracegrad.tensor import Tensor
 from tracegrad.tree import (
@@ -241,6 +242,11 @@ def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, .
             return ("number", "int")
         case float() | complex() if type(value) in (float, complex):
             return ("number", type(value).__name__)
+        case DeviceArray():
+            raise ArgumentError(
+                f"argument {text} is an array on a device: pass the Tensor that holds it, or bring "
+                "it with .cpu()"
+            )
         case Tensor():
             return ("tensor", value.dtype.name)
     if is_jax(value):
