@@ -10,6 +10,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from tracegrad.nested import boxed_leaf, derivative_on_tensors, pulled_back
 from tracegrad.overlap import runs_of
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
+from tracegrad.recorded import NotRecorded, call_recorded, untraced
 from tracegrad.returned import Transform
 from tracegrad.running import Run, code_of
 from tracegrad.signature import (
@@ -206,18 +208,22 @@ class Compiled:
             return self._eager(arguments)
 
     def _lookup(
-        self, arguments: Arguments, target: str, left: list[Left], store: bool = True
+        self,
+        arguments: Arguments,
+        target: str,
+        left: list[Left],
+        call: Callable[[Version], Any] | None = None,
     ) -> tuple[Version, Any] | None:
         """The version that stands for a call, and its result; `left` gets those that were left.
 
-        Without `store` the program runs, but what it would store and return is not.
+        `call` gives the result, where that is not the plain one.
         """
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         for version in reversed(self._versions.get((arguments.key, target), [])):
             if not version.holds([*traced, *version.captured_arrays()]):
                 continue
             try:
-                return version, (version.call if store else version.outputs)(arguments)
+                return version, version.call(arguments) if call is None else call(version)
             except LookupError as error:
                 if type(error) is not LookupError:
                     raise
@@ -230,6 +236,7 @@ class Compiled:
         target: str,
         args: tuple[Any, ...] | None,
         left: Sequence[Left],
+        histories: Sequence[Any] = (),
     ) -> Version | Run | None:
         """A version for this call; its run where that is none, None where there are too many."""
         every = self._every
@@ -245,7 +252,7 @@ class Compiled:
             )
             return None
         known = left[0].version if left else None
-        run = self._run(arguments, target, known)
+        run = self._run(arguments, target, known, histories)
         if run.serves:
             version = self._version(arguments, target, run, known, reason)
             self._keep(version, arguments, args)
@@ -256,12 +263,25 @@ class Compiled:
             self._stores = run.stores or self._stores
         return run
 
-    def _run(self, arguments: Arguments, target: str, known: Version | None) -> Run:
+    def _run(
+        self,
+        arguments: Arguments,
+        target: str,
+        known: Version | None,
+        histories: Sequence[Any] = (),
+    ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
         with self._runs.entered():
             return traced_run(
-                self._function, call, self._transform, arguments, target, known, self._runs
+                self._function,
+                call,
+                self._transform,
+                arguments,
+                target,
+                known,
+                self._runs,
+                histories,
             )
 
     @property
@@ -354,9 +374,11 @@ class Compiled:
         recorded = STATE.trace is not None or (
             STATE.grad_enabled and any(t.requires_grad for t in tensors)
         )
+        there = any(type(tensor._array) is DeviceArray for tensor in tensors)
+        if not there and not STATE.special and self._may_record(recorded):
+            return self._call_with_history(args, kwargs)
         if recorded:
             return self._inline(self._bind(args, kwargs))
-        there = any(type(tensor._array) is DeviceArray for tensor in tensors)
         if there:
             arguments = self._bind(args, kwargs)
             one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
@@ -365,6 +387,53 @@ class Compiled:
         if there:
             return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
         return map_tree(boxed_leaf, result)
+
+    def _may_record(self, recorded: bool) -> bool:
+        """Whether a call on Tensors is to be compiled with its history.
+
+        Where no argument requires grad, a Tensor that the function reads from outside may.
+        """
+        if self._transform.kind != "compile" or self._given_up or self._target() != "numpy":
+            return False
+        every = self._every
+        holders = (captured.holder for version in every for captured in version.captured)
+        return recorded or not every or any(isinstance(h, Tensor) for h in holders)
+
+    def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one node of the tape; without a version for it, as its ops."""
+        given = self._bind(args, kwargs)
+        plain = self._bind(*map_tree(bare, (args, kwargs)))
+        pairs = zip(given.leaves, plain.leaves, strict=True)
+        inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
+        needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        arguments = replace(plain, require_grad=needs)
+
+        def call(version: Version) -> Any:
+            return call_recorded(version, arguments, inputs)
+
+        left: list[Left] = []
+        state = self._generation
+        try:
+            found = self._lookup(arguments, "numpy", left, call)
+            if found is not None:
+                self._hits += 1
+                return found[1]
+            self._misses += 1
+            if self._tracing.acquire(blocking=False):
+                try:
+                    made = None
+                    fresh = state == self._generation
+                    if fresh and (not left or self._worth_a_trace(left[0])):
+                        made = self._make(arguments, "numpy", None, left, inputs)
+                finally:
+                    self._tracing.release()
+                if isinstance(made, Version):
+                    return call(made)
+                if made is not None:
+                    return map_tree(untraced, made.returned)
+        except NotRecorded:
+            pass
+        return self._inline(given)
 
     def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
@@ -480,7 +549,7 @@ class Compiled:
         sources = [s for version in versions for s in sources_of(version.program.graph)]
         left: list[Left] = []
         with given_back(sources):  # to look is not to call
-            found = self._lookup(arguments, target, left, store=False)
+            found = self._lookup(arguments, target, left, lambda v: v.outputs(arguments))
         if found is not None:
             return found[0]
         if self._tracing.acquire(blocking=False):

@@ -115,6 +115,20 @@ def _take(
     return found[key]
 
 
+def reached(graph: Graph, wanted: Sequence[Value]) -> set[Any]:
+    """The values through which gradients flow from the outputs of a graph to `wanted`."""
+    return _active(steps_of(graph), set(wanted))
+
+
+def sources(graph: Graph, outputs: Sequence[Value]) -> set[Any]:
+    """The values to which gradients flow from these outputs of a graph."""
+    found: set[Any] = set(outputs)
+    for step in reversed(steps_of(graph)):
+        if step.op.differentiable and not found.isdisjoint(step.results):
+            found.update(step.operands)
+    return found
+
+
 def _active(steps: Sequence[Step], wanted: set[Key]) -> set[Key]:
     """Keys that depend on what is wanted by a differentiable path."""
     active = set(wanted)

@@ -60,11 +60,13 @@ class Arguments:
     values: tuple[Any, ...]
     specs: tuple[TreeSpec, ...]
     leaves: tuple[Leaf, ...]
+    require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
 
     @property
     def key(self) -> Hashable:
         orders = tuple(spec.orders for spec in self.specs)
-        return (self.parameters, self.specs, orders, tuple(leaf.kind for leaf in self.leaves))
+        kinds = tuple(leaf.kind for leaf in self.leaves)
+        return (self.parameters, self.specs, orders, kinds, self.require_grad)
 
     @cached_property
     def has_text(self) -> bool:
@@ -76,7 +78,7 @@ class Arguments:
         leaves = tuple(
             leaf if leaf.kind[0] == "static" else replace(leaf, value=None) for leaf in self.leaves
         )
-        return Arguments(self.parameters, self.keywords, (), self.specs, leaves)
+        return replace(self, values=(), leaves=leaves)
 
     def text_of(self, leaf: Leaf) -> str:
         """The leaf as the user would write it: ``params["w"]``."""
