@@ -28,7 +28,7 @@ from tracegrad.nested import boxed_leaf, derivative_on_tensors, pulled_back
 from tracegrad.overlap import runs_of
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
-from tracegrad.recorded import NotRecorded, call_recorded, untraced
+from tracegrad.recorded import NotRecorded, call_recorded, settle, untraced
 from tracegrad.returned import Transform
 from tracegrad.running import Run, code_of
 from tracegrad.signature import (
@@ -298,6 +298,7 @@ class Compiled:
     def _result(self, run: Run, arguments: Arguments) -> Any:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
         self._detach()
+        settle(run)
         if self._transform.kind == "compile":
             return map_tree(plain_leaf, run.returned)
         wanted = {p % len(arguments.values) for p in self._transform.positions}
@@ -430,6 +431,7 @@ class Compiled:
                 if isinstance(made, Version):
                     return call(made)
                 if made is not None:
+                    settle(made)
                     return map_tree(untraced, made.returned)
         except NotRecorded:
             pass

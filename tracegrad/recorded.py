@@ -27,9 +27,10 @@ from tracegrad.ops.elementwise import alias
 from tracegrad.partition import backward_graph
 from tracegrad.paths import End, blocks
 from tracegrad.pipeline import Program, compile_graph, concrete, lengths, lengths_of
+from tracegrad.running import Run
 from tracegrad.signature import Arguments
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import map_tree
+from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version
 
 _call = python_op("compiled", "CompiledBackward")
@@ -282,6 +283,16 @@ def call_recorded(version: Version, arguments: Arguments, inputs: Sequence[Any])
         raise NotRecorded from error
     known.append(made)
     return made.call(arguments, arrays, inputs)
+
+
+def settle(run: Run) -> None:
+    """Makes the tape of a run one of numbers, for backwards outside of its trace."""
+    leaves = [x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]
+    for node in engine.gather(leaves):
+        if node.traced is not None and node.attributes:
+            read = run.trace.concrete
+            node.attributes = {name: read(value) for name, value in node.attributes.items()}
+        node.traced = None
 
 
 def untraced(leaf: Any) -> Any:
