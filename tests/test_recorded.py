@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checks import assert_close, assert_same_bits
+from checks import assert_close, assert_same_bits, run_eagerly
+from programs import PROGRAMS as CORPUS
 
 import tracegrad as tg
 from tracegrad.errors import GradientError
@@ -108,6 +109,14 @@ def test_equals_eager(f):
                 assert_same_bits(found[:-1], expected[:-1], f.__name__)
                 assert found[-1] == expected[-1]
     assert made.cache_info().hits > made.cache_info().misses
+
+
+@pytest.mark.parametrize("program", CORPUS, ids=lambda p: p.name)
+def test_programs_equal_eager(program):
+    made = tg.compile(program.function, static_argnames=program.static_argnames)
+    for args in (program.args, program.args, *program.other_args):
+        how = (program.argnums, program.has_aux)
+        assert_same_bits(run_eagerly(made, args, *how), run_eagerly(program.function, args, *how))
 
 
 @pytest.mark.parametrize("f", [straight, branches, weights, loops], ids=lambda f: f.__name__)

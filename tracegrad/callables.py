@@ -28,7 +28,7 @@ from tracegrad.nested import boxed_leaf, derivative_on_tensors, pulled_back
 from tracegrad.overlap import runs_of
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
-from tracegrad.recorded import NotRecorded, call_recorded, settle, untraced
+from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
 from tracegrad.returned import Transform
 from tracegrad.running import Run, code_of
 from tracegrad.signature import (
@@ -402,15 +402,30 @@ class Compiled:
 
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
+        bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
+        if not kwargs:
+            leaves = flatten(args)[0]
+            for quick in self._quick:
+                result = quick(bare_args, leaves)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
         given = self._bind(args, kwargs)
-        plain = self._bind(*map_tree(bare, (args, kwargs)))
+        plain = self._bind(bare_args, bare_kwargs)
         pairs = zip(given.leaves, plain.leaves, strict=True)
         inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
         needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
         arguments = replace(plain, require_grad=needs)
 
         def call(version: Version) -> Any:
-            return call_recorded(version, arguments, inputs)
+            kept: list[Recorded] = []
+            result = call_recorded(version, arguments, inputs, kept)
+            if kept and not kwargs:
+                made = Quick(kept[0], arguments, len(args))
+                with self._lock:
+                    current = [q for q in self._quick if q.version is not version.replaces]
+                    self._quick = (made, *current[:7])
+            return result
 
         left: list[Left] = []
         state = self._generation
@@ -587,6 +602,7 @@ class Compiled:
         """Forgets every compiled version."""
         self._versions: dict[Any, list[Version]] = {}
         self._entries: dict[str, tuple[Callable[..., Any], ...]] = {}
+        self._quick: tuple[Quick, ...] = ()  # entries for Tensors with history
         self._hits = self._misses = self._traces = 0
         self._given_up = False
         self._strikes = 0

@@ -7,7 +7,7 @@ about lengths, in one condition of plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,14 +30,22 @@ MISS = _Miss()
 """What an entry returns when its version does not stand for this call."""
 
 
-def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[str, dict[str, Any]]:
+def entry_source(
+    version: Version,
+    values: Sequence[Any],
+    given: int,
+    run: Callable[..., Any] | None = None,
+    guards: Sequence[tuple[Any, Any]] = (),
+) -> tuple[str, dict[str, Any]]:
     """The text of the entry for calls with `given` positional arguments, and what it refers to.
 
-    `values` are all the arguments of such a call: those that it did not give are defaults.
+    `values` are all the arguments of such a call: those that it did not give are defaults. `run` is
+    a function that takes the place of the program, under these further `guards` of lengths; what it
+    returns is returned as it is.
     """
     arguments = version.arguments
     names: dict[str, Any] = {
-        "program": version.run,
+        "program": version.run if run is None else run,
         "MISS": MISS,
         "ndarray": np.ndarray,
         "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),
@@ -54,7 +62,7 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     lines.append("        return MISS")
     for i, captured in enumerate(version.captured):
         lines.append(f"    captured_{i} = {captured.text(names)}")
-    late = [*_captured_conditions(version, names), *_length_conditions(version, names)]
+    late = [*_captured_conditions(version, names), *_length_conditions(version, guards, names)]
     if late:
         lines.append(f"    if not ({' and '.join(late)}):")
         lines.append("        return MISS")
@@ -64,7 +72,7 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     else:
         plain = parameters
     call = f"program({', '.join([*plain, *passed])})"
-    if version.built:
+    if version.built and run is None:
         names["finish"] = version.finish
         call = f"finish({call})"
     if version.checked:
@@ -91,9 +99,15 @@ def _read(leaf: Leaf, names: dict[str, Any]) -> str:
     return path_text(_parameter(leaf.parameter), leaf.path, names)
 
 
-def entry(version: Version, values: Sequence[Any], given: int) -> Any:
-    """The loaded entry."""
-    text, names = entry_source(version, values, given)
+def entry(
+    version: Version,
+    values: Sequence[Any],
+    given: int,
+    run: Callable[..., Any] | None = None,
+    guards: Sequence[tuple[Any, Any]] = (),
+) -> Any:
+    """The loaded entry; see `entry_source`."""
+    text, names = entry_source(version, values, given, run, guards)
     return load(text, "entry", names)
 
 
@@ -146,14 +160,17 @@ def _captured_conditions(version: Version, names: dict[str, Any]) -> list[str]:
     return conditions
 
 
-def _length_conditions(version: Version, names: dict[str, Any]) -> list[str]:
+def _length_conditions(
+    version: Version, guards: Sequence[tuple[Any, Any]], names: dict[str, Any]
+) -> list[str]:
     arguments = version.arguments
     texts: dict[str, str] = {}
     reads = [_read(leaf, names) for leaf in arguments.leaves if leaf.traced]
     reads += [f"captured_{i}" for i in range(len(version.captured))]
     for name, (index, axis) in version.symbols.items():
         texts[name] = f"{reads[index]}.shape[{axis}]"
-    return [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in version.guards]
+    every = dict.fromkeys([*version.guards, *guards])
+    return [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in every]
 
 
 def dim_text(dim: Dim, texts: dict[str, str]) -> str:

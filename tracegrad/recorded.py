@@ -14,15 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from codegen import ir
 from codegen.errors import CodegenError
-from codegen.ir import Block, Call, Constant, Graph, Node, Origin, Trait, Value, walk
+from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, walk
 from codegen.sizes import Size, Sizes, substitute
 from codegen.types import is_inexact
-from tracegrad.autograd import engine
+from tracegrad.autograd import compiled, engine
 from tracegrad.autograd.python_op import hooked, python_op
-from tracegrad.autograd.tape import LEAF, Output, Shape, record
+from tracegrad.autograd.tape import FREED, LEAF, WRITES, Node, Output, Shape, record
+from tracegrad.autograd.writes import damaged
 from tracegrad.differentiate import differentiate, reached, sources
 from tracegrad.dispatch import apply
+from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
 from tracegrad.partition import backward_graph
 from tracegrad.paths import End, blocks
@@ -143,6 +146,30 @@ class _Applied:
         return [found.get(engine.key_of(t)) for t in wanted]
 
 
+def _match(node: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
+    """A tape that is one call on leaves: its backward alone, without a walk."""
+    arrays = [getattr(parent, "_array", None) for parent in node.parents]
+    if node.more is not None or type(node.result) is tuple or node.result.dtype.kind == "c":
+        return None
+    leaves = [parent for parent in node.parents if parent is not None]
+    if len(set(map(id, leaves))) < len(leaves) or any(map(np.iscomplexobj, arrays)):
+        return None
+    if any(type(leaf) is not Tensor or leaf._hooks for leaf in leaves):
+        return None
+    if node.stamp < WRITES.last and damaged((node,)):
+        return None
+    found = node.attributes["function"].vjp(ct, node.result, *node.values)
+    pairs = zip(node.parents, found, strict=True)
+    gradients = [(leaf, g) for leaf, g in pairs if leaf is not None and g is not None]
+    if free:
+        node.parents = node.values = ()
+        node.result, node.more = None, FREED
+    return gradients
+
+
+compiled.add_matcher(_call, _match)
+
+
 def _several(x: Any) -> tuple[Any, ...]:
     return x if isinstance(x, tuple) else (x,)
 
@@ -164,11 +191,12 @@ class Recorded:
         forward, self.version = version.traced, version
         self.sizes = _sizes_of(forward, arrays)
         self.forward = forward.replace(sizes=self.sizes)
+        self.wanted = wanted
         self.targets = tuple(v for v, want in zip(forward.inputs, wanted, strict=True) if want)
         ends = list(version.tree.ends)
         self.ways: dict[int, Way] = {}
 
-        def close(end: End, before: tuple[Node, ...]) -> Block:
+        def close(end: End, before: tuple[ir.Node, ...]) -> Block:
             number = ends.index(end)
             way = self.ways[number] = self._way(end, before)
             outputs = (*end.outputs, *way.residuals)
@@ -187,7 +215,7 @@ class Recorded:
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
 
-    def _way(self, end: End, before: tuple[Node, ...]) -> Way:
+    def _way(self, end: End, before: tuple[ir.Node, ...]) -> Way:
         path = self.forward.replace(nodes=before, outputs=end.outputs)
         depends = reached(path, self.targets)
         once = dict.fromkeys(end.outputs)
@@ -213,6 +241,10 @@ class Recorded:
         start = len(arrays) - len(captures)
         values = arrays[:start] if self.version.takes_leaves else arguments.values
         found = self.program.run(*values, **dict(zip(captures, arrays[start:], strict=True)))
+        return self.finish(found, inputs)
+
+    def finish(self, found: Any, inputs: Sequence[Any]) -> Any:
+        """The result, from what the forward returned."""
         end, made = found if len(self.ways) > 1 else (0, found)
         way, returned = self.ways[end], self.version.results[end]
         count = len(way.path.outputs)
@@ -256,14 +288,42 @@ def can_be_recorded(version: Version) -> bool:
     )
 
 
+class Quick:
+    """Answers calls of one shape: positional arguments, by one generated function."""
+
+    def __init__(self, made: Recorded, arguments: Arguments, given: int) -> None:
+        self.made = made
+        self.version = made.version
+        self.run = entry(made.version, arguments.values, given, made.program.run, made.guards)
+        leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
+        self.given = [i for i, leaf in leaves if leaf.parameter < given]
+        self.defaults = [leaf.value for _, leaf in leaves if leaf.parameter >= given]
+
+    def __call__(self, args: Sequence[Any], leaves: Sequence[Any]) -> Any:
+        """The result for arguments (as arrays) and their leaves (as they were given), or `MISS`."""
+        made = self.made
+        if len(leaves) <= max(self.given, default=-1):
+            return MISS
+        inputs = [leaves[i] for i in self.given] + self.defaults
+        inputs += [captured.now() for captured in self.version.captured]
+        wanted = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
+        if wanted != made.wanted:
+            return MISS
+        found = self.run(args)
+        return MISS if found is MISS else made.finish(found, inputs)
+
+
 class NotRecorded(Exception):
     """A version that cannot be one node of a tape."""
 
 
-def call_recorded(version: Version, arguments: Arguments, inputs: Sequence[Any]) -> Any:
+def call_recorded(
+    version: Version, arguments: Arguments, inputs: Sequence[Any], kept: list[Recorded]
+) -> Any:
     """The result of a call, in Tensors with history; raises `NotRecorded` where there is none.
 
-    `inputs` are the traced arguments as they were given: Tensors, arrays, numbers.
+    `inputs` are the traced arguments as they were given: Tensors, arrays, numbers. `kept` gets what
+    the call was answered with.
     """
     inputs = [*inputs, *(captured.now() for captured in version.captured)]
     wanted = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
@@ -274,6 +334,7 @@ def call_recorded(version: Version, arguments: Arguments, inputs: Sequence[Any])
     known = version.recorded.setdefault(wanted, [])
     for candidate in known:
         if candidate.holds(arrays):
+            kept.append(candidate)
             return candidate.call(arguments, arrays, inputs)
     if len(known) >= MOST or not can_be_recorded(version):
         raise NotRecorded
@@ -282,6 +343,7 @@ def call_recorded(version: Version, arguments: Arguments, inputs: Sequence[Any])
     except CodegenError as error:
         raise NotRecorded from error
     known.append(made)
+    kept.append(made)
     return made.call(arguments, arrays, inputs)
 
 

@@ -48,6 +48,11 @@ _LIMIT = 1024
 _TRIED = 8  # programs tried a root op before the tape is given a key
 
 
+def add_matcher(op: Any, matcher: Callable[..., Any]) -> None:
+    """Has tapes whose root is this op tried by `matcher` first."""
+    _MATCHERS[op] = (matcher, *_MATCHERS.get(op, ()))
+
+
 def run_matching(root: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
     """Leaves and their gradients by a compiled backward that matches the tape, or None."""
     if type(ct) is DeviceArray:
