@@ -70,6 +70,11 @@ def plain_leaf(leaf: Any) -> Any:
 class Compiled:
     """A function whose calls run generated source; made by `grad`, `value_and_grad`, `compile`."""
 
+    _hits: int
+    _misses: int
+    _traces: int
+    _quick: tuple[Quick, ...]  # entries for Tensors with history
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -602,7 +607,7 @@ class Compiled:
         """Forgets every compiled version."""
         self._versions: dict[Any, list[Version]] = {}
         self._entries: dict[str, tuple[Callable[..., Any], ...]] = {}
-        self._quick: tuple[Quick, ...] = ()  # entries for Tensors with history
+        self._quick = ()
         self._hits = self._misses = self._traces = 0
         self._given_up = False
         self._strikes = 0

@@ -148,7 +148,7 @@ class _Applied:
 
 def _match(node: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
     """A tape that is one call on leaves: its backward alone, without a walk."""
-    arrays = [getattr(parent, "_array", None) for parent in node.parents]
+    arrays: list[Any] = [getattr(parent, "_array", None) for parent in node.parents]
     if node.more is not None or type(node.result) is tuple or node.result.dtype.kind == "c":
         return None
     leaves = [parent for parent in node.parents if parent is not None]

@@ -140,7 +140,7 @@ def _tensors(
     trace: Trace, arguments: Arguments, wanted: frozenset[int], histories: Sequence[Any]
 ) -> tuple[Tensor, ...]:
     """The arguments' arrays as Tensors that record into the trace."""
-    tensors = []
+    tensors: list[Tensor] = []
     for leaf in arguments.leaves:
         if leaf.traced:
             value = trace.input(leaf.value, arguments.name_of(leaf))
