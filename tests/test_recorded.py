@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any
 
@@ -316,6 +317,51 @@ def test_numbers_dtypes_and_keywords():
                 (found * found).sum().backward()
                 (expected * expected).sum().backward()
                 assert_same_bits([found, leaves[0].grad], [expected, leaves[1].grad])
+
+
+def test_ints_that_vary_are_traced_from_the_third_value_on():
+    made = tg.compile(lambda x, n: x * n + n)
+    for n in range(1, 12):
+        x = tg.tensor(X, requires_grad=True)
+        out = made(x, n)
+        out.sum().backward()
+        assert_same_bits([out, x.grad], [X * n + n, np.full(X.shape, float(n))])
+    assert made.cache_info().traces == 3
+
+
+def test_exceptions_leave_the_callable_usable():
+    def f(x):
+        y = x * 2.0
+        if y[0, 0] < 0:
+            raise ValueError("negative")
+        return y * y
+
+    positive = np.abs(X)
+    made = tg.compile(f)
+    for _ in range(CALLS):
+        x = tg.tensor(positive, requires_grad=True)
+        made(x).sum().backward()
+        assert_same_bits(x.grad, 2.0 * (positive * 2.0) * 2.0)
+        with pytest.raises(ValueError, match="negative"):
+            made(tg.tensor(-positive, requires_grad=True))
+    assert made.cache_info().versions == 1
+
+
+def test_threads():
+    made, results = tg.compile(branches), []
+
+    def work() -> None:
+        for x, y in [(X, Y), (-X, Y), (X, -Y)] * 3:
+            results.append((gradients(made, x, y)[0], branches(tg.tensor(x), tg.tensor(y))))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 54
+    for found, expected in results:
+        assert_same_bits(found, flatten(expected)[0][0])
 
 
 def test_complex():

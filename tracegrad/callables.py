@@ -441,13 +441,21 @@ class Compiled:
                 return found[1]
             self._misses += 1
             if self._tracing.acquire(blocking=False):
+                before = left[0].version.growth.copy() if left else None
                 try:
                     made = None
-                    fresh = state == self._generation
+                    again = self._generalise(arguments)
+                    fresh = not again and state == self._generation
                     if fresh and (not left or self._worth_a_trace(left[0])):
                         made = self._make(arguments, "numpy", None, left, inputs)
+                except Exception:  # the user's function raised: this was no path
+                    if before is not None:
+                        left[0].version.growth.restore(before)
+                    raise
                 finally:
                     self._tracing.release()
+                if again:
+                    return self._call_with_history(args, kwargs)
                 if isinstance(made, Version):
                     return call(made)
                 if made is not None:
