@@ -156,6 +156,51 @@ def test_compiled_functions_refuse_tensors_of_a_device():
         tg.compile(lambda x: x * there)(np.ones(2))
 
 
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_compiled_functions_take_tensors_of_a_device(backend):
+    """Tensors there in, Tensors there out, whatever the program runs on; nothing is remembered."""
+
+    def f(p, scale):
+        return tg.tanh(p["w"] * scale).sum()
+
+    x, y = tg.tensor([1.0, 2.0], device="jax"), tg.tensor([0.5, 3.0], device="jax")
+    expected = f({"w": tg.tensor([1.0, 2.0])}, tg.tensor([0.5, 3.0]))
+    made = tg.compile(f, backend=backend)
+    both = tg.value_and_grad(f, backend=backend)
+    for _ in range(3):
+        value = made({"w": x}, y)
+        again, gradient = both({"w": x}, y)
+        assert {value.device, again.device, gradient["w"].device} == {"jax"}
+        np.testing.assert_allclose(numbers(value), numbers(expected), rtol=1e-14)
+        np.testing.assert_allclose(numbers(again), numbers(expected), rtol=1e-14)
+        assert gradient["w"].dtype == np.float64
+    assert made({"w": x}, 2.0).device == "jax"
+    assert made({"w": x}, tg.tensor(2.0)).device == "jax"
+    x.mul_(0.0)
+    assert numbers(made({"w": x}, y)) == 0.0
+    assert made.cache_info().versions == 3  # `scale` was an array, a number, and one without axes
+    assert "tanh" in made.source({"w": x}, y)
+
+
+def test_gradients_pass_through_compiled_functions_on_a_device():
+    x = leaf(1.0, 2.0).to("jax")
+    assert tg.compile(lambda x: (x * x).sum())(x).requires_grad
+    out, pull = tg.vjp(lambda v: v * v, tg.tensor([1.0, 2.0], device="jax"))
+    (ct,) = pull(tg.ones(2, device="jax"))
+    assert (out.device, ct.device, numbers(ct)) == ("jax", "jax", [2.0, 4.0])
+
+
+@pytest.mark.parametrize("transform", [tg.compile, tg.grad, tg.value_and_grad])
+def test_arguments_on_several_devices_are_refused_by_name(transform):
+    here, there = tg.tensor([1.0, 2.0]), tg.tensor([1.0, 2.0], device="jax")
+    made = transform(lambda a, b: (a * b[0]).sum())
+    for other in (here, np.ones(2)):
+        with pytest.raises(tg.devices.DeviceError, match=r'a on "jax" and b\[0\] on "cpu"'):
+            made(there, [other])
+    with pytest.raises(tg.devices.DeviceError, match=r'a on "cpu" and b\[0\] on "jax"'):
+        made(here, [there])
+
+
 def test_detach_ends_gradients_of_compiled_functions():
     def f(x):
         return (x.detach() * x + x.data * x).sum()

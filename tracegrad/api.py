@@ -125,6 +125,8 @@ def compile(
 ) -> Any:
     """The function itself as compiled source; it stays differentiable from outside.
 
+    On Tensors that require grad a call is one operation of the tape, with a compiled backward.
+
     Examples
     --------
     >>> import numpy as np

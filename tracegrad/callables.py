@@ -10,6 +10,8 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -17,7 +19,7 @@ import numpy as np
 
 from codegen.ir import Graph
 from tracegrad import config
-from tracegrad.autograd.engine import gather
+from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
@@ -33,6 +35,7 @@ from tracegrad.nested import (
 from tracegrad.overlap import runs_of
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
+from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
 from tracegrad.returned import Transform
 from tracegrad.running import Run, code_of
 from tracegrad.signature import (
@@ -68,6 +71,11 @@ class Left(NamedTuple):
 
 class Compiled:
     """A function whose calls run generated source; made by `grad`, `value_and_grad`, `compile`."""
+
+    _hits: int
+    _misses: int
+    _traces: int
+    _quick: tuple[Quick, ...]  # entries for Tensors with history
 
     def __init__(
         self,
@@ -216,24 +224,30 @@ class Compiled:
             return self._eager(arguments)
 
     def _lookup(
-        self, arguments: Arguments, target: str, left: list[Left], store: bool = True
+        self,
+        arguments: Arguments,
+        target: str,
+        left: list[Left],
+        call: Callable[[Version], Any] | None = None,
     ) -> tuple[Version, Any] | None:
         """The version that stands for a call, and its result; `left` gets those that were left.
 
-        Without `store` the program runs, but what it would store and return is not.
+        `call` gives the result, where that is not the plain one.
         """
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         for version in reversed(self._versions.get((arguments.key, target), [])):
             if not version.holds([*traced, *version.captured_arrays()]):
                 continue
             try:
-                return version, (version.call if store else version.outputs)(arguments)
+                return version, version.call(arguments) if call is None else call(version)
             except LookupError as error:
                 if type(error) is not LookupError:
                     raise
                 left.append(Left(version, str(error)))
             except np.linalg.LinAlgError:  # the function may catch it, or raises it with its line
-                return version, self._eager(arguments) if store else None
+                if call is not None:
+                    raise
+                return version, self._eager(arguments)
         return None
 
     def _make(
@@ -242,6 +256,7 @@ class Compiled:
         target: str,
         args: tuple[Any, ...] | None,
         left: Sequence[Left],
+        histories: Sequence[Any] = (),
     ) -> Version | Run | None:
         """A version for this call; its run where that is none, None where there are too many."""
         every = self._every
@@ -257,7 +272,7 @@ class Compiled:
             )
             return None
         known = left[0].version if left else None
-        run = self._run(arguments, target, known)
+        run = self._run(arguments, target, known, histories)
         if run.serves:
             version = self._version(arguments, target, run, known, reason)
             self._keep(version, arguments, args)
@@ -268,12 +283,25 @@ class Compiled:
             self._stores = run.stores or self._stores
         return run
 
-    def _run(self, arguments: Arguments, target: str, known: Version | None) -> Run:
+    def _run(
+        self,
+        arguments: Arguments,
+        target: str,
+        known: Version | None,
+        histories: Sequence[Any] = (),
+    ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
         with self._runs.entered():
             return traced_run(
-                self._function, call, self._transform, arguments, target, known, self._runs
+                self._function,
+                call,
+                self._transform,
+                arguments,
+                target,
+                known,
+                self._runs,
+                histories,
             )
 
     @property
@@ -290,6 +318,7 @@ class Compiled:
     def _result(self, run: Run, arguments: Arguments) -> Any:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
         self._detach()
+        settle(run)
         if self._transform.kind == "compile":
             return map_tree(plain_leaf, run.returned)
         wanted = {p % len(arguments.values) for p in self._transform.positions}
@@ -297,8 +326,6 @@ class Compiled:
         inputs = [
             t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
         ]
-        for node in gather([x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]):
-            node.attributes = {name: run.trace.concrete(a) for name, a in node.attributes.items()}
         result = pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
         return map_tree(plain_leaf, result)
 
@@ -368,15 +395,90 @@ class Compiled:
         recorded = STATE.trace is not None or (
             STATE.grad_enabled and any(t.requires_grad for t in tensors)
         )
+        there = any(type(tensor._array) is DeviceArray for tensor in tensors)
+        if not there and not STATE.special and self._may_record(recorded):
+            return self._call_with_history(args, kwargs)
         if recorded:
             return self._inline(self._bind(args, kwargs))
-        plain_args, plain_kwargs = map_tree(
-            lambda leaf: leaf._array if isinstance(leaf, Tensor) else leaf, (args, kwargs)
-        )
+        if there:
+            arguments = self._bind(args, kwargs)
+            one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
+        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
         result = self(*plain_args, **plain_kwargs)
-        return map_tree(
-            lambda leaf: wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf, result
-        )
+        if there:
+            return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
+        return map_tree(boxed_leaf, result)
+
+    def _may_record(self, recorded: bool) -> bool:
+        """Whether a call on Tensors is to be compiled with its history.
+
+        Where no argument requires grad, a Tensor that the function reads from outside may.
+        """
+        if self._transform.kind != "compile" or self._given_up or self._target() != "numpy":
+            return False
+        every = self._every
+        holders = (captured.holder for version in every for captured in version.captured)
+        return recorded or not every or any(isinstance(h, Tensor) for h in holders)
+
+    def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one node of the tape; without a version for it, as its ops."""
+        bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
+        if not kwargs:
+            leaves = flatten(args)[0]
+            for quick in self._quick:
+                result = quick(bare_args, leaves)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
+        given = self._bind(args, kwargs)
+        plain = self._bind(bare_args, bare_kwargs)
+        pairs = zip(given.leaves, plain.leaves, strict=True)
+        inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
+        needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        arguments = replace(plain, require_grad=needs)
+
+        def call(version: Version) -> Any:
+            kept: list[Recorded] = []
+            result = call_recorded(version, arguments, inputs, kept)
+            if kept and not kwargs:
+                made = Quick(kept[0], arguments, len(args))
+                with self._lock:
+                    current = [q for q in self._quick if q.version is not version.replaces]
+                    self._quick = (made, *current[:7])
+            return result
+
+        left: list[Left] = []
+        state = self._generation
+        try:
+            found = self._lookup(arguments, "numpy", left, call)
+            if found is not None:
+                self._hits += 1
+                return found[1]
+            self._misses += 1
+            if self._tracing.acquire(blocking=False):
+                before = left[0].version.growth.copy() if left else None
+                try:
+                    made = None
+                    again = self._generalise(arguments)
+                    fresh = not again and state == self._generation
+                    if fresh and (not left or self._worth_a_trace(left[0])):
+                        made = self._make(arguments, "numpy", None, left, inputs)
+                except Exception:  # the user's function raised: this was no path
+                    if before is not None:
+                        left[0].version.growth.restore(before)
+                    raise
+                finally:
+                    self._tracing.release()
+                if again:
+                    return self._call_with_history(args, kwargs)
+                if isinstance(made, Version):
+                    return call(made)
+                if made is not None:
+                    settle(made)
+                    return map_tree(untraced, made.returned)
+        except (NotRecorded, np.linalg.LinAlgError):
+            pass
+        return self._inline(given)
 
     def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
@@ -483,17 +585,21 @@ class Compiled:
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         def plain(leaf: Any) -> Any:
-            if is_jax(leaf):
-                return np.asarray(leaf)
-            return leaf._array if isinstance(leaf, Tensor) else leaf
+            leaf = bare(leaf)
+            return np.asarray(leaf) if is_jax(leaf) else leaf
 
         args, kwargs = map_tree(plain, (args, kwargs))
         arguments, target = self._bind(args, kwargs), self._target()
         versions = self._versions.get((arguments.key, target), [])
         sources = [s for version in versions for s in sources_of(version.program.graph)]
         left: list[Left] = []
+
+        def outputs(version: Version) -> Any:
+            with suppress(np.linalg.LinAlgError):
+                version.outputs(arguments)
+
         with given_back(sources):  # to look is not to call
-            found = self._lookup(arguments, target, left, store=False)
+            found = self._lookup(arguments, target, left, outputs)
         if found is not None:
             return found[0]
         if self._tracing.acquire(blocking=False):
@@ -529,6 +635,7 @@ class Compiled:
         """Forgets every compiled version."""
         self._versions: dict[Any, list[Version]] = {}
         self._entries: dict[str, tuple[Callable[..., Any], ...]] = {}
+        self._quick = ()
         self._hits = self._misses = self._traces = 0
         self._given_up = False
         self._strikes = 0

@@ -8,7 +8,7 @@ whatever the process has chosen for JAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -248,6 +248,30 @@ def where(array: Any) -> Device:
         return CPU
     (jax_device,) = array.value.devices()
     return _name_of(jax_device)
+
+
+def bare(leaf: Any) -> Any:
+    """A Tensor's array, one of JAX where it is on a device; anything else as it is."""
+    array = getattr(leaf, "_array", leaf)
+    return array.value if type(array) is DeviceArray else array
+
+
+def one_place(named: Iterable[tuple[str, Any]]) -> None:
+    """Raises where arguments, given with their names, are on several devices.
+
+    Numbers and arrays without axes are at home everywhere.
+    """
+    places: dict[Device, str] = {}
+    for name, leaf in named:
+        array = getattr(leaf, "_array", leaf)
+        if type(array) is DeviceArray or (isinstance(array, np.ndarray) and array.ndim):
+            places.setdefault(where(array), name)
+    if len(places) > 1:
+        shown = " and ".join(f'{name} on "{place}"' for place, name in places.items())
+        raise DeviceError(
+            f"arguments are on different devices, {shown}: move them to one with .to(device), "
+            ".cpu() or .cuda()"
+        )
 
 
 def move(array: Any, place: Device) -> Any:

@@ -154,6 +154,20 @@ def _active(steps: Sequence[Step], wanted: Iterable[Key]) -> tuple[set[Key], lis
     return active, flowing
 
 
+def reached(graph: Graph, wanted: Sequence[Value]) -> set[Any]:
+    """The values through which gradients flow from the outputs of a graph to `wanted`."""
+    return _active(steps_of(graph), wanted)[0]
+
+
+def sources(graph: Graph, outputs: Sequence[Value]) -> set[Any]:
+    """The values to which gradients flow from these outputs of a graph."""
+    found: set[Any] = set(outputs)
+    for step in reversed(steps_of(graph)):
+        if step.op.differentiable and not found.isdisjoint(step.results):
+            found.update(step.operands)
+    return found
+
+
 def _show(
     keys: Iterable[Key],
     found: dict[Key, Any],

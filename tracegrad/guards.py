@@ -7,7 +7,7 @@ about lengths, in one condition of plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,16 +30,23 @@ MISS = _Miss()
 """What an entry returns when its version does not stand for this call."""
 
 
-def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[str, dict[str, Any]]:
+def entry_source(
+    version: Version,
+    values: Sequence[Any],
+    given: int,
+    run: Callable[..., Any] | None = None,
+    guards: Sequence[tuple[Any, Any]] = (),
+) -> tuple[str, dict[str, Any]]:
     """The text of the entry for calls with `given` positional arguments, and what it refers to.
 
     `values` are all the arguments of such a call: those that it did not give are defaults. All
     variables have names of the entry's own: ``a0`` is the first argument, ``c0`` the first array
-    from outside.
+    from outside. `run` is a function that takes the place of the program, under these further
+    `guards` of lengths; what it returns is returned as it is.
     """
     arguments = version.arguments
     names: dict[str, Any] = {
-        "program": version.run,
+        "program": version.run if run is None else run,
         "MISS": MISS,
         "ndarray": np.ndarray,
         "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),
@@ -69,11 +76,11 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
         lines.append(f"    {name} = {captured.text(names)}")
     lines += _unless(_captured_conditions(version, captures, names))
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
-    lines += _lengths(version, given, traced, captures)
+    lines += _lengths(version, guards, given, traced, captures)
     passed = [f"{c.name}={name}" for c, name in zip(version.captured, captures, strict=True)]
     plain = traced if version.takes_leaves else parameters
     call = f"program({', '.join([*plain, *passed])})"
-    if version.built:
+    if version.built and run is None:
         call = f"finish({call})"
     if version.checked:
         lines += [
@@ -89,9 +96,15 @@ def entry_source(version: Version, values: Sequence[Any], given: int) -> tuple[s
     return "\n".join(lines) + "\n", names
 
 
-def entry(version: Version, values: Sequence[Any], given: int) -> Any:
-    """The loaded entry."""
-    text, names = entry_source(version, values, given)
+def entry(
+    version: Version,
+    values: Sequence[Any],
+    given: int,
+    run: Callable[..., Any] | None = None,
+    guards: Sequence[tuple[Any, Any]] = (),
+) -> Any:
+    """The loaded entry; see `entry_source`."""
+    text, names = entry_source(version, values, given, run, guards)
     return load(text, "entry", names)
 
 
@@ -150,13 +163,18 @@ def _captured_conditions(
 
 
 def _lengths(
-    version: Version, given: int, traced: Sequence[str], captures: Sequence[str]
+    version: Version,
+    guards: Sequence[tuple[Any, Any]],
+    given: int,
+    traced: Sequence[str],
+    captures: Sequence[str],
 ) -> list[str]:
     """Reads the lengths that guards are about, and compares them.
 
     To unpack a shape tells the number of axes as well.
     """
-    needed = {s for pair in version.guards for dim in pair for s in sz.symbols(dim)}
+    every = dict.fromkeys([*version.guards, *guards])
+    needed = {s for pair in every for dim in pair for s in sz.symbols(dim)}
     lines: list[str] = []
     leaves = [leaf for leaf in version.arguments.leaves if leaf.traced]
     arrays = [
@@ -185,7 +203,7 @@ def _lengths(
             texts[s] = f"{name}.shape[{axis}]"
     if lines:
         lines = ["    try:", *lines, "    except ValueError:", "        return MISS"]
-    others += [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in version.guards]
+    others += [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in every]
     return [*lines, *_unless(others)]
 
 

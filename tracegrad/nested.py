@@ -13,6 +13,7 @@ import numpy as np
 
 from tracegrad.autograd import engine
 from tracegrad.autograd.tape import LEAF
+from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
@@ -196,7 +197,8 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         if isinstance(leaf, Tensor) and leaf.requires_grad:
             tensor = alias(leaf)
         else:
-            tensor = wrap(np.asarray(getattr(leaf, "_array", leaf)), traced)
+            array = getattr(leaf, "_array", leaf)
+            tensor = wrap(array if type(array) is DeviceArray else np.asarray(array), traced)
         if tensor.dtype.kind not in "fc":
             raise ArgumentError(
                 f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"

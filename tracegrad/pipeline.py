@@ -120,7 +120,7 @@ def load(source: Source) -> Callable[..., Any]:
 def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     """Runs a graph op by op on arrays, generating nothing: what compiled code must equal."""
     values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
-    sizes = _lengths(graph, inputs)
+    sizes = lengths(graph, inputs)
     block = graph.block
     while True:
         following: Block | None = None
@@ -130,12 +130,12 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
                     strong = np.dtype(result.type.dtype).type
                     values[result] = value if result.type.weak else strong(value)
                 case Call(op, operands, attributes, results):
-                    concrete = {name: _concrete(v, sizes, graph) for name, v in attributes}
-                    kernel = op.kernel(concrete)  # type: ignore[attr-defined]
-                    out = kernel(*(values[v] for v in operands), **concrete)
+                    read_now = {name: concrete(v, sizes, graph) for name, v in attributes}
+                    kernel = op.kernel(read_now)  # type: ignore[attr-defined]
+                    out = kernel(*(values[v] for v in operands), **read_now)
                     made = out if len(results) > 1 else (out,)
                     values.update(zip(results, made, strict=True))
-                    sizes |= _lengths_of(results, made, sizes)  # a mask's count is known only now
+                    sizes |= lengths_of(results, made, sizes)  # a mask's count is known only now
                 case Branch(operand, look, outcomes, blocks):
                     found = read(values[operand], look)
                     keys = list(map(outcome_key, outcomes))
@@ -152,11 +152,12 @@ def read(value: Any, look: str) -> Number:
     return result
 
 
-def _lengths(graph: Graph, inputs: Sequence[Any]) -> dict[str, int]:
-    return _lengths_of(graph.inputs, inputs, {})
+def lengths(graph: Graph, inputs: Sequence[Any]) -> dict[str, int]:
+    """The symbols of a graph's inputs, as these arrays tell them."""
+    return lengths_of(graph.inputs, inputs, {})
 
 
-def _lengths_of(
+def lengths_of(
     of: Sequence[Value], arrays: Sequence[Any], before: Mapping[str, int]
 ) -> dict[str, int]:
     """The symbols that the shapes of these arrays tell, without those known before."""
@@ -169,11 +170,11 @@ def _lengths_of(
     return known
 
 
-def _concrete(attribute: Any, known: Mapping[str, int], graph: Graph) -> Any:
-
+def concrete(attribute: Any, known: Mapping[str, int], graph: Graph) -> Any:
+    """An attribute with its lengths as numbers."""
     match attribute:
         case Size():
             return substitute(graph.sizes.resolve(attribute), known)
         case tuple():
-            return tuple(_concrete(item, known, graph) for item in attribute)
+            return tuple(concrete(item, known, graph) for item in attribute)
     return attribute

@@ -16,6 +16,7 @@ from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
 from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
 from tracegrad.errors import TraceError
+from tracegrad.ops.elementwise import alias
 from tracegrad.overlap import Runs, watch_writes
 from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
@@ -60,11 +61,13 @@ def run_traced(
     tree: Tree | None = None,
     holders: Sequence[Any] = (),
     runs: Runs | None = None,
+    histories: Sequence[Any] = (),
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
     The trace continues `tree`, whose captured arrays are `holders` now. `runs` are those of the
-    function on all threads.
+    function on all threads. `histories` are the traced arguments as they were given: the run's tape
+    goes on from those that require grad.
     """
     objects = [
         (arguments.text_of(leaf), leaf.value)
@@ -76,7 +79,7 @@ def run_traced(
     written_by_others = watch_writes(environment.reaches_id)
     random_before = random_state()
     trace = Trace(code_of(function), target == "jax", tree, holders, environment.reaches)
-    tensors = _tensors(trace, arguments, wanted)
+    tensors = _tensors(trace, arguments, wanted, histories)
     values = iter(tensors)
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
     before = STATE.update(trace=trace, grad_enabled=True)
@@ -124,14 +127,19 @@ def watched_arrays(environment: Environment, trace: Trace, computed: bool) -> li
     return environment.fingerprints([holder for holder, _ in trace.captured.values()], computed)
 
 
-def _tensors(trace: Trace, arguments: Arguments, wanted: frozenset[int]) -> tuple[Tensor, ...]:
+def _tensors(
+    trace: Trace, arguments: Arguments, wanted: frozenset[int], histories: Sequence[Any]
+) -> tuple[Tensor, ...]:
     """The arguments' arrays as Tensors that record into the trace."""
-    tensors = []
+    tensors: list[Tensor] = []
     for leaf in arguments.leaves:
         if leaf.traced:
             value = trace.input(leaf.value, arguments.name_of(leaf))
             tensor = wrap(leaf.value, (trace, value))
             tensor._node = LEAF if leaf.parameter in wanted else None
+            given = histories[len(tensors)] if histories else None
+            if isinstance(given, Tensor) and given.requires_grad:
+                tensor._node = alias(given)._node
             tensors.append(tensor)
     return tuple(tensors)
 

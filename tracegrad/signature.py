@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError
 from tracegrad.tensor import Tensor
 from tracegrad.tree import (
@@ -59,11 +60,13 @@ class Arguments:
     values: tuple[Any, ...]
     specs: tuple[TreeSpec, ...]
     leaves: tuple[Leaf, ...]
+    require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
 
     @property
     def key(self) -> Hashable:
         orders = tuple(spec.orders for spec in self.specs)
-        return (self.parameters, self.specs, orders, tuple(leaf.kind for leaf in self.leaves))
+        kinds = tuple(leaf.kind for leaf in self.leaves)
+        return (self.parameters, self.specs, orders, kinds, self.require_grad)
 
     @cached_property
     def has_text(self) -> bool:
@@ -75,7 +78,7 @@ class Arguments:
         leaves = tuple(
             leaf if leaf.kind[0] == "static" else replace(leaf, value=None) for leaf in self.leaves
         )
-        return Arguments(self.parameters, self.keywords, (), self.specs, leaves)
+        return replace(self, values=(), leaves=leaves)
 
     def text_of(self, leaf: Leaf) -> str:
         """The leaf as the user would write it: ``params["w"]``."""
@@ -241,6 +244,11 @@ def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, .
             return ("number", "int")
         case float() | complex() if type(value) in (float, complex):
             return ("number", type(value).__name__)
+        case DeviceArray():
+            raise ArgumentError(
+                f"argument {text} is an array on a device: pass the Tensor that holds it, or bring "
+                "it with .cpu()"
+            )
         case Tensor():
             return ("tensor", value.dtype.name)
     if is_jax(value):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,8 @@ class Version:
     growth: Growth
     replaces: Version | None  # the one that it has grown from
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
+    recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
+    """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
 
     @property
     def takes_leaves(self) -> bool:
@@ -145,9 +147,13 @@ class Captured:
         """Where it stands, as the user would say it."""
         return self.name if self.source is None else self.source.text
 
+    def now(self) -> Any:
+        """The array or Tensor that is there now."""
+        return self.holder if self.source is None else self.source.now()
+
     def array(self) -> Any:
-        """What is there now."""
-        holder = self.holder if self.source is None else self.source.now()
+        """What that holds."""
+        holder = self.now()
         return getattr(holder, "_array", holder)
 
     def fits(self, array: Any) -> bool:
@@ -176,12 +182,13 @@ def traced_run(
     target: str,
     known: Version | None = None,
     runs: Runs | None = None,
+    histories: Sequence[Any] = (),
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders = _continued(known)
-    return run_traced(function, call, arguments, parameters, target, tree, holders, runs)
+    return run_traced(function, call, arguments, parameters, target, tree, holders, runs, histories)
 
 
 def make_version(

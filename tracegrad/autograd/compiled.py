@@ -57,6 +57,11 @@ _UNSEEN: dict[Any, int] = {}
 """
 
 
+def add_matcher(op: Any, matcher: Callable[..., Any]) -> None:
+    """Has tapes whose root is this op tried by `matcher` first."""
+    _MATCHERS[op] = (matcher, *_MATCHERS.get(op, ()))
+
+
 def run_matching(root: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
     """Leaves and their gradients by a compiled backward that matches the tape, or None."""
     if type(ct) is DeviceArray:
