@@ -7,10 +7,12 @@ eagerly and gives the same bits, so no call ever waits for another one (`overlap
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
 from operator import is_
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
+from tracegrad.export import Callee, write
 from tracegrad.guards import MISS, entry
 from tracegrad.nested import (
     boxed_leaf,
@@ -285,6 +288,7 @@ class Compiled:
     ) -> Version:
         version = make_version(self._function, self._transform, arguments, target, run, known)
         version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
+        version.effect = run.effect
         return version
 
     def _result(self, run: Run, arguments: Arguments) -> Any:
@@ -481,6 +485,18 @@ class Compiled:
                 return version.program.graph
         raise ArgumentError(f'stage={stage!r}: must be "traced", "differentiated" or "optimized"')
 
+    def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """Writes one standalone ``.py`` file for these arguments; returns its path.
+
+        Its function has this callable's name, signature and results, and needs NumPy alone (JAX
+        with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
+        stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
+        """
+        return write(path, self._callee(), self._version_for(args, kwargs))
+
+    def _callee(self, bound: bool = False) -> Callee:
+        return Callee(self._function, self._transform, self._static, self._signature, bound)
+
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         def plain(leaf: Any) -> Any:
             if is_jax(leaf):
@@ -559,6 +575,12 @@ class Bound:
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """As `Compiled.graph`."""
         return self._compiled.graph(self._instance, *args, stage=stage, **kwargs)
+
+    def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """As `Compiled.export`; the object itself is no argument of the exported function."""
+        compiled = self._compiled
+        version = compiled._version_for((self._instance, *args), kwargs)
+        return write(path, compiled._callee(bound=True), version)
 
     def explain(self) -> str:
         """As `Compiled.explain`."""

@@ -60,6 +60,7 @@ class Version:
     growth: Growth
     replaces: Version | None  # the one that it has grown from
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
+    effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
     def takes_leaves(self) -> bool:
