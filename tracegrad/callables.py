@@ -36,6 +36,7 @@ from tracegrad.nested import (
 from tracegrad.overlap import runs_of
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
+from tracegrad.places import Statement, Statements, where
 from tracegrad.returned import Transform
 from tracegrad.running import Run, code_of
 from tracegrad.signature import (
@@ -50,6 +51,7 @@ from tracegrad.signature import (
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
+from tracegrad.verifying import Verification, verify
 from tracegrad.version import Version, make_version, traced_run
 
 
@@ -494,6 +496,31 @@ class Compiled:
         """
         return write(path, self._callee(), self._version_for(args, kwargs))
 
+    def verify(self, *args: Any, **kwargs: Any) -> Verification:
+        """Whether the program agrees with the function run eagerly and with finite differences.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> bool(tg.grad(lambda x: (x**2).sum()).verify(np.ones(3)))
+        True
+        """
+        return verify(self, args, kwargs)
+
+    def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
+        """What a line of yours, ``"model.py:12"``, became; or where a generated line comes from.
+
+        With arguments, in the program for these; else in the one compiled last.
+        """
+        return where(self._latest(args, kwargs).program.source, place)
+
+    def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; without any, the one that was compiled last."""
+        every = [version for versions in self._versions.values() for version in versions]
+        if args or kwargs or not (every or self._signature.parameters):
+            return self._version_for(args, kwargs)
+        if not every:
+            raise ArgumentError(f"{self.__name__} was not compiled yet: pass its arguments too")
+        return every[-1]
+
     def _callee(self, bound: bool = False) -> Callee:
         return Callee(self._function, self._transform, self._static, self._signature, bound)
 
@@ -581,6 +608,15 @@ class Bound:
         compiled = self._compiled
         version = compiled._version_for((self._instance, *args), kwargs)
         return write(path, compiled._callee(bound=True), version)
+
+    def verify(self, *args: Any, **kwargs: Any) -> Verification:
+        """As `Compiled.verify`."""
+        return self._compiled.verify(self._instance, *args, **kwargs)
+
+    def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
+        """As `Compiled.where`."""
+        given = (self._instance, *args) if args or kwargs else ()
+        return self._compiled.where(place, *given, **kwargs)
 
     def explain(self) -> str:
         """As `Compiled.explain`."""

@@ -1,4 +1,4 @@
-"""A version enters; statements that check a call's arguments leave, with errors that say what to do.
+"""A version enters; statements that check a call's arguments leave; errors say what to pass.
 
 They stand at the top of an exported function, and say in words what an entry (`guards.py`) tests in
 one condition. The functions that they call are written into the same file.
@@ -152,9 +152,7 @@ class Demands:
         elif spec.type in (dict, OrderedDict):
             keys = [self.literals.key(step) for step in spec.steps]
             kind = self.literals.text(spec.type, text)
-            lines.append(
-                self._call("_expect_keys", text, repr(text), kind, f"[{', '.join(keys)}]")
-            )
+            lines.append(self._call("_expect_keys", text, repr(text), kind, f"[{', '.join(keys)}]"))
         for step, child in zip(spec.steps, spec.children, strict=True):
             lines += self._structure(child, path_text(text, (step,)).replace("'", '"'))
         return lines
@@ -171,8 +169,8 @@ class Demands:
                 case ("scalar", str(dtype)):
                     kind = f"np.{dtype}"
                     lines.append(self._call("_expect_number", text, repr(text), kind))
-                case ("number", kind):
-                    lines.append(self._call("_expect_number", text, repr(text), str(kind)))
+                case ("number", str(name)):
+                    lines.append(self._call("_expect_number", text, repr(text), name))
                 case ("static", _, _):
                     value = self.literals.text(leaf.value, f"the argument {text}")
                     lines.append(self._call("_expect_value", text, repr(text), value))

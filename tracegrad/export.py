@@ -126,6 +126,7 @@ class _File:
         self.version = version
         self.place = place
         self.large: dict[str, np.ndarray] = {}
+        self.generators: list[str] = []  # in the order in which the program names them
         self.functions: dict[str, str] = {}
         stem = getattr(callee.function, "__name__", "function")
         self.name = stem if stem.isidentifier() else "function"
@@ -210,6 +211,12 @@ class _File:
         facts |= {"transform": transform.kind, "backend": self.version.target}
         if transform.kind != "compile":
             facts |= {"argnums": transform.argnums, "has_aux": transform.has_aux}
+        if self.callee.bound:
+            facts["bound"] = True
+        if self.captures:
+            facts["arrays"] = self.captures
+        if self.source.names:
+            facts["generators"] = self.generators
         if self.callee.static:
             facts["static_argnames"] = sorted(self.callee.static)
         return facts
@@ -247,7 +254,8 @@ class _File:
             assert isinstance(draw, Draw)
             generator = draw.generator
             if id(generator) not in made:
-                made[id(generator)] = known = self.names.wish("_generator")
+                made[id(generator)] = known = self.names.wish("generator")
+                self.generators.append(known)
                 kind, state = self._state(generator)
                 yield f"{known} = np.random.Generator(np.random.{kind}())"
                 yield f"{known}.bit_generator.state = {state}"
@@ -419,7 +427,7 @@ def _signature_text(parameters: Sequence[inspect.Parameter], literals: Literals)
         starred = any(part.startswith("*") for part in parts)
         if p.kind is kinds.KEYWORD_ONLY and not starred:
             parts.append("*")
-        stars = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}.get(p.kind, "")
+        stars = "*" * ((p.kind is kinds.VAR_POSITIONAL) + 2 * (p.kind is kinds.VAR_KEYWORD))
         default = "" if p.default is kinds.empty else f"={_default(p.default, literals)}"
         parts.append(f"{stars}{p.name}{default}")
         before = p.kind

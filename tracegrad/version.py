@@ -121,6 +121,14 @@ class Version:
         outputs = self.outputs(arguments)
         return self.finish(outputs) if self.built else outputs
 
+    def result(self, arguments: Arguments) -> Any:
+        """As `call`, but what the call would store is left out."""
+        outputs = self.outputs(arguments)
+        if not self.built:
+            return outputs
+        end, values = outputs if len(self.results) > 1 else (0, outputs)
+        return self.results[end].result.build(values)
+
     def outputs(self, arguments: Arguments) -> Any:
         """What the program returns; nothing is stored."""
         captures = self.program.graph.frame.captures
