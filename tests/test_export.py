@@ -180,7 +180,12 @@ def test_the_signature_is_the_users(tmp_path):
     assert_same_bits(g(*call[0], **call[1]), f(*call[0], **call[1]))
     for args, kwargs, error, said in (
         ((x, 2.0, x), {"c": x}, TypeError, "*rest must take 2"),
-        (call[0], {"c": x, "d": x}, TypeError, "**more must take ['c']"),
+        (
+            call[0],
+            {"c": x, "d": x},
+            TypeError,
+            "**more must take ['c'], as",
+        ),
         (call[0], {"c": x, "power": 3}, ValueError, "power must be 2, not 3"),
         (call[0], {"c": x, "power": 2.0}, ValueError, "power must be 2, not 2.0"),
         ((x, 2, *call[0][2:]), {"c": x}, TypeError, "b must be a float, not 2 of type int"),
@@ -192,6 +197,32 @@ def test_the_signature_is_the_users(tmp_path):
         with pytest.raises(error) as caught:
             g(*args, **kwargs)
         assert said in str(caught.value)
+
+
+def test_defaults_and_names_of_every_kind(tmp_path):
+    table = {"a": np.array([1.0, 2.0]), "b": [np.arange(200.0)]}
+
+    @tg.grad
+    def f(x, table=table, list=3, none=None, **more):
+        return np.sum(x * table["a"]) * list + table["b"][0].sum() * more["class"]
+
+    x = np.ones(2)
+    g = exported(f, tmp_path / "f.py", x, **{"class": 2.0, "a b": 1})
+    assert_same_bits(g(x, **{"class": 2.0, "a b": 1}), f(x, **{"class": 2.0, "a b": 1}))
+    assert_same_bits(g(x, **{"a b": 1, "class": 3.0}), f(x, **{"class": 3.0, "a b": 1}))
+    with pytest.raises(ValueError, match="list must be 3, not 4"):
+        g(x, list=4, **{"class": 2.0, "a b": 1})
+
+
+def test_keys_that_only_an_import_can_name(tmp_path):
+    @tg.value_and_grad
+    def f(p):
+        return np.sum(p[Mode.UP] * p["k"])
+
+    p = {Mode.UP: np.ones(2), "k": np.arange(2.0)}
+    g = exported(f, tmp_path / "f.py", p)
+    assert_same_bits(g(p)[1][Mode.UP], f(p)[1][Mode.UP])
+    assert list(g(p)[1]) == list(f(p)[1])
 
 
 def test_every_length_that_the_guards_allow(tmp_path):
@@ -350,6 +381,16 @@ class Checked:
         raise AssertionError("must not run")
 
 
+@dataclass
+class Held:
+    a: object
+    b: object
+
+    @tg.grad(argnums=1)
+    def total(self, x):
+        return np.sum(self.a * x)
+
+
 class Mode(Enum):
     UP = 1
     DOWN = 2
@@ -405,7 +446,7 @@ def test_what_no_file_can_hold_is_refused_by_name(tmp_path):
         model.calls += 1
         return x * 2
 
-    assert "model.calls changes when it runs" in refusal(tg.compile(counts), path, x)
+    assert "it reads or changes model.calls" in refusal(tg.compile(counts), path, x)
 
     class Double(tg.autograd.Function):
         @staticmethod
@@ -418,6 +459,8 @@ def test_what_no_file_can_hold_is_refused_by_name(tmp_path):
 
     said = refusal(tg.grad(lambda x: Double.apply(x).sum()), path, x)
     assert "a Python callable that cannot be written into a file" in said
+    both = Held(x, x)
+    assert "export it from the class" in refusal(both.total, path, x)
     assert "must end in .py" in refusal(tg.compile(lambda x: x), tmp_path / "f", x)
 
 

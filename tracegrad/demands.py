@@ -6,14 +6,15 @@ one condition. The functions that they call are written into the same file.
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tracegrad.errors import ExportError
 from tracegrad.guards import dim_text
 from tracegrad.literals import Literals
 from tracegrad.signature import Arguments
-from tracegrad.tree import Child, TreeSpec, path_text
+from tracegrad.tree import Attr, Child, Item, Path, TreeSpec
 from tracegrad.version import Version
 
 ARRAY = '''
@@ -36,11 +37,11 @@ def _expect_array(array, text, dtype, ndim):
 NUMBER = '''
 def _expect_number(value, text, kind):
     """Raises unless `value` is of the type that the program was written for."""
-    if type(value) is not kind:
-        name = kind.__name__
+    found = type(value).__name__
+    if found != kind:
         raise TypeError(
-            f"{text} must be a {name}, not {value!r} of type {type(value).__name__}: "
-            f"pass {name}({text})"
+            f"{text} must be a {kind}, not {value!r} of type {found}: "
+            f"pass {kind}({text})"
         )
 '''
 
@@ -57,21 +58,19 @@ def _expect_value(value, text, expected):
 KEYS = '''
 def _expect_keys(tree, text, kind, keys):
     """Raises unless `tree` is a dict with these keys."""
-    if type(tree) is not kind:
-        raise TypeError(
-            f"{text} must be a {kind.__name__}, not a {type(tree).__name__}"
-        )
-    if set(tree) != set(keys) or (kind is not dict and list(tree) != keys):
+    if type(tree).__name__ != kind:
+        raise TypeError(f"{text} must be a {kind}, not a {type(tree).__name__}")
+    if set(tree) != set(keys) or (kind == "OrderedDict" and list(tree) != keys):
         raise ValueError(f"{text} must have the keys {keys}, not {list(tree)}")
 '''
 
 ITEMS = '''
 def _expect_items(tree, text, kind, count):
     """Raises unless `tree` is a list or tuple of this length."""
-    if type(tree) is not kind or len(tree) != count:
+    if type(tree).__name__ != kind or len(tree) != count:
         found = f"a {type(tree).__name__}"
         found += f" of {len(tree)}" if hasattr(tree, "__len__") else ""
-        raise TypeError(f"{text} must be a {kind.__name__} of {count}, not {found}")
+        raise TypeError(f"{text} must be a {kind} of {count}, not {found}")
 '''
 
 LENGTH = '''
@@ -85,7 +84,23 @@ def _expect_length(found, text, wanted, wanted_text):
         )
 '''
 
+COUNT = '''
+def _expect_count(args, text, count):
+    """Raises unless as many arguments were given as at the export."""
+    if len(args) != count:
+        raise TypeError(f"{text} must take {count}, as at the export, not {len(args)}")
+'''
+
+NAMES = '''
+def _expect_names(kwargs, text, names):
+    """Raises unless the keywords are those of the export."""
+    if set(kwargs) != set(names):
+        raise TypeError(f"{text} must take {names}, as at the export, not {list(kwargs)}")
+'''
+
 FUNCTIONS = {
+    "_expect_count": COUNT,
+    "_expect_names": NAMES,
     "_expect_array": ARRAY,
     "_expect_number": NUMBER,
     "_expect_value": VALUE,
@@ -114,21 +129,45 @@ class Demands:
         self.captures = captures
         self.literals = literals
         self.functions: dict[str, str] = {}
-        arguments = version.arguments
         self.leaves = [
-            path_text(roots[leaf.parameter] or "", leaf.path).replace("'", '"')
-            for leaf in arguments.leaves
+            self._text(roots[leaf.parameter] or "", leaf.path) for leaf in version.arguments.leaves
         ]
 
-    def statements(self) -> list[str]:
-        """All of them: structure, leaves, lengths."""
-        lines: list[str] = []
+    def statements(self, parameters: Sequence[inspect.Parameter]) -> list[str]:
+        """All of them: how many arguments, structure, leaves, lengths."""
+        lines = list(self._counts(parameters))
         arguments = self.version.arguments
         for root, spec in zip(self.roots, arguments.specs, strict=True):
             if root is not None:
                 lines += self._structure(spec, root)
         lines += self._leaves(arguments)
         return [*lines, *self._lengths()]
+
+    def _counts(self, parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
+        """What ``*args`` and ``**kwargs`` take is as many, and named, as it was."""
+        for p in parameters:
+            if p.kind is inspect.Parameter.VAR_POSITIONAL:
+                count = sum(str(root).startswith(f"{p.name}[") for root in self.roots)
+                yield self._call("_expect_count", p.name, repr(f"*{p.name}"), str(count))
+            if p.kind is inspect.Parameter.VAR_KEYWORD:
+                roots = [r for r in self.roots if r is not None and r.startswith(f"{p.name}[")]
+                keys = ", ".join(root[len(p.name) + 1 : -1] for root in roots)
+                yield self._call("_expect_names", p.name, repr(f"**{p.name}"), f"[{keys}]")
+
+    def _text(self, root: str, path: Path) -> str:
+        """How a part of an argument is read."""
+        for step in path:
+            match step:
+                case Attr(name):
+                    root += f".{name}"
+                case Item():
+                    root += f"[{self.literals.key(step)}]"
+                case Child(kind):
+                    raise ExportError(
+                        f"{root} is a {kind.__name__}, which only its own functions can take "
+                        "apart: pass its arrays in a tuple or dict"
+                    )
+        return root
 
     def _call(self, name: str, *texts: str) -> str:
         text = FUNCTIONS[name].replace("not ARRAYS", _negated(IS_ARRAY[self.version.target]))
@@ -138,23 +177,18 @@ class Demands:
     def _structure(self, spec: TreeSpec, text: str) -> list[str]:
         if spec.type is None:
             return []
-        if any(isinstance(step, Child) for step in spec.steps):
-            raise ExportError(
-                f"{text} is a {spec.type.__name__}, which only its own functions can take apart: "
-                "pass its arrays in a tuple or dict"
-            )
         lines = []
         if spec.type is type(None):
             lines.append(self._call("_expect_value", text, repr(text), "None"))
         elif spec.type in (tuple, list):
-            kind, count = spec.type.__name__, str(len(spec.steps))
+            kind, count = f'"{spec.type.__name__}"', str(len(spec.steps))
             lines.append(self._call("_expect_items", text, repr(text), kind, count))
         elif spec.type in (dict, OrderedDict):
             keys = [self.literals.key(step) for step in spec.steps]
-            kind = self.literals.text(spec.type, text)
+            kind = f'"{spec.type.__name__}"'
             lines.append(self._call("_expect_keys", text, repr(text), kind, f"[{', '.join(keys)}]"))
         for step, child in zip(spec.steps, spec.children, strict=True):
-            lines += self._structure(child, path_text(text, (step,)).replace("'", '"'))
+            lines += self._structure(child, self._text(text, (step,)))
         return lines
 
     def _leaves(self, arguments: Arguments) -> list[str]:
@@ -166,11 +200,8 @@ class Demands:
                 case ("array", str(dtype), ndim):
                     shown = (text, repr(text), repr(dtype), str(ndim))
                     lines.append(self._call("_expect_array", *shown))
-                case ("scalar", str(dtype)):
-                    kind = f"np.{dtype}"
-                    lines.append(self._call("_expect_number", text, repr(text), kind))
-                case ("number", str(name)):
-                    lines.append(self._call("_expect_number", text, repr(text), name))
+                case ("scalar" | "number", str(name)):
+                    lines.append(self._call("_expect_number", text, repr(text), f'"{name}"'))
                 case ("static", _, _):
                     value = self.literals.text(leaf.value, f"the argument {text}")
                     lines.append(self._call("_expect_value", text, repr(text), value))

@@ -8,10 +8,12 @@ large ones in an ``.npz`` beside it.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,8 @@ from tracegrad.errors import ExportError
 from tracegrad.literals import Literals, array_text, axes_by_memory
 from tracegrad.returned import Transform
 from tracegrad.running import code_of
-from tracegrad.signature import Arguments
+from tracegrad.signature import Arguments, name_of
+from tracegrad.tree import flatten
 from tracegrad.version import Version
 
 INDENT = "    "
@@ -97,7 +100,13 @@ def export(callee: Callee, version: Version, place: Path) -> Exported:
 
 def _refuse(callee: Callee, version: Version) -> None:
     """Raises for what a file of functions cannot do."""
-    name = getattr(callee.function, "__name__", "the function")
+    name = name_of(callee.function)
+    traced = [leaf.parameter for leaf in version.arguments.leaves if leaf.traced]
+    if callee.bound and 0 in traced:
+        raise ExportError(
+            f"{name} is bound to an object whose arrays are arguments: export it from the class, "
+            f"with the object as its first argument, Class.{name}.export(path, object, ...)"
+        )
     stored = list(dict.fromkeys(store.text for r in version.results for store in r.stores))
     if stored:
         raise ExportError(
@@ -106,8 +115,8 @@ def _refuse(callee: Callee, version: Version) -> None:
         )
     if version.effect:
         raise ExportError(
-            f"{name} does more than compute: {version.effect} changes when it runs, which an "
-            "exported function would not do: return what is to be kept instead"
+            f"{name} does more than compute: it reads or changes {version.effect}, which an "
+            "exported function would not do: pass what it reads and return what is to be kept"
         )
     for key, call in version.program.source.names.items():
         if not isinstance(call, Draw) or version.target == "jax":
@@ -127,9 +136,10 @@ class _File:
         self.place = place
         self.large: dict[str, np.ndarray] = {}
         self.generators: list[str] = []  # in the order in which the program names them
+        self.read: list[str] = []  # the statements that read those
         self.functions: dict[str, str] = {}
-        stem = getattr(callee.function, "__name__", "function")
-        self.name = stem if stem.isidentifier() else "function"
+        stem = name_of(callee.function)
+        self.name = stem if stem.isidentifier() and not iskeyword(stem) else "function"
         graph = version.program.graph
         self.names = Names({self.name, "np", "jax", "jnp", "Path", *graph.frame.parameters})
         self.names.reserved |= set(callee.signature.parameters)
@@ -140,7 +150,7 @@ class _File:
         self.captures = [self.names.wish(name) for name in graph.frame.captures]
         self.names.reserved |= set(self.captures)
         frame = graph.frame
-        if callee.bound and version.target == "numpy":
+        if callee.bound and not version.takes_leaves:
             frame = replace(frame, parameters=frame.parameters[1:])
         shown = graph.replace(name=self.program, frame=frame, about="")
         self.source = codegen.emit(shown, version.target)
@@ -225,17 +235,16 @@ class _File:
 
     def _constants(self) -> Iterator[str]:
         arrays = self.version.captured_arrays()
-        read = []
         for name, array in zip(self.captures, arrays, strict=True):
             text = array_text(np.asarray(array))
             if text is not None:
                 yield f"{name} = {text}"
                 continue
-            read.append(self._beside(name, np.asarray(array)))
-        if read:
+            self.read.append(self._beside(name, np.asarray(array)))
+        if self.read:
             beside = f"Path(__file__).with_name({self.place.with_suffix('.npz').name!r})"
             yield f"with np.load({beside}) as _arrays:"
-            yield "\n".join(INDENT + line for line in read)
+            yield "\n".join(INDENT + line for line in self.read)
 
     def _beside(self, name: str, array: np.ndarray) -> str:
         """Keeps an array for the ``.npz``; the statement that reads it, in its memory layout."""
@@ -287,29 +296,49 @@ class _File:
 
     def _wrapper(self) -> str:
         demands = Demands(self.version, self.roots, self.captures, self.literals)
-        checks = self._varargs() + demands.statements()
+        checks = demands.statements(self.parameters)
         self.functions = demands.functions
-        signature = _signature_text(self.parameters, self.literals)
+        signature = self._signature()
         parts = [f"\n\ndef {self.name}({signature}):", self._docstring()]
         body = [*checks, *self._call(demands)]
         return "\n".join([*parts, *(INDENT + line for line in body), "\n"])
 
-    def _varargs(self) -> list[str]:
-        """Checks that ``*args`` and ``**kwargs`` take what they took."""
-        lines = []
+    def _signature(self) -> str:
+        """Parameters as the user wrote them, without annotations."""
+        parts: list[str] = []
+        kinds = inspect.Parameter
+        before: Any = None
         for p in self.parameters:
-            if p.kind is inspect.Parameter.VAR_POSITIONAL:
-                count = sum(str(root).startswith(f"{p.name}[") for root in self.roots)
-                lines.append(f"if len({p.name}) != {count}:")
-                message = f"{self.name}: *{p.name} must take {count}, as when it was exported"
-                lines.append(f"{INDENT}raise TypeError({message!r})")
-            if p.kind is inspect.Parameter.VAR_KEYWORD:
-                start = f'{p.name}["'
-                keys = [str(r)[len(start) : -2] for r in self.roots if str(r).startswith(start)]
-                lines.append(f"if sorted({p.name}) != {keys!r}:")
-                message = f"{self.name}: **{p.name} must take {keys}, as when it was exported"
-                lines.append(f"{INDENT}raise TypeError({message!r})")
-        return lines
+            if before is kinds.POSITIONAL_ONLY and p.kind is not before:
+                parts.append("/")
+            starred = any(part.startswith("*") for part in parts)
+            if p.kind is kinds.KEYWORD_ONLY and not starred:
+                parts.append("*")
+            stars = "*" * ((p.kind is kinds.VAR_POSITIONAL) + 2 * (p.kind is kinds.VAR_KEYWORD))
+            default = "" if p.default is kinds.empty else f"={self._default(p.name, p.default)}"
+            parts.append(f"{stars}{p.name}{default}")
+            before = p.kind
+        if before is kinds.POSITIONAL_ONLY:
+            parts.append("/")
+        return ", ".join(parts)
+
+    def _default(self, name: str, value: Any) -> str:
+        """A default; ``...``, which no check takes, where it has no text."""
+        leaves, spec = flatten(value)
+        try:
+            return self.literals.structure(spec, iter([self._leaf(name, x) for x in leaves]))
+        except ExportError:
+            return "..."
+
+    def _leaf(self, name: str, leaf: Any) -> str:
+        leaf = getattr(leaf, "_array", leaf)
+        if not isinstance(leaf, np.ndarray):
+            return self.literals.text(leaf, "a default")
+        text = array_text(leaf)
+        if text is None:
+            text = self.names.wish(f"default_{name}")
+            self.read.append(self._beside(text, leaf))
+        return text
 
     def _docstring(self) -> str:
         """What the function is, and what it is valid for."""
@@ -347,7 +376,7 @@ class _File:
         """The statements that call the program and return what it gives."""
         leaves = self.version.arguments.leaves
         given = [str(root) for root in self.roots if root is not None]
-        if self.version.target == "jax":
+        if self.version.takes_leaves:
             given = [t for leaf, t in zip(leaves, demands.leaves, strict=True) if leaf.traced]
         frame = self.version.program.graph.frame
         pairs = zip(frame.captures, self.captures, strict=True)
@@ -365,7 +394,7 @@ class _File:
 
     def _built(self, outputs: str, end: str) -> list[str]:
         """The structure around the outputs, for each path."""
-        texts = [self.literals.structure(r.result, outputs) for r in self.version.results]
+        texts = [self.literals.result(r.result, outputs) for r in self.version.results]
         lines = []
         for i, text in enumerate(texts[:-1]):
             lines += [f"if {end} == {i}:", f"{INDENT}return {text}"]
@@ -377,7 +406,9 @@ class _File:
         if self.version.checked:
             looks = self.names.wish("looks")
             lines.append(f"{INDENT}{outputs}, {looks} = {call}")
-            texts = _looks(self.version) if not _branched(self.version) else ["an unseen look"]
+            texts = _looks(self.version)
+            if _branched(self.version):  # one outcome stands for the looks of all paths
+                texts = [" or ".join(texts)]
             messages = [f"{text}  was all that was traced" for text in texts]
             self.functions["_expect_looks"] = LOOKS
             lines.append(f"_expect_looks({looks}, {messages!r})")
@@ -398,52 +429,18 @@ def _roots(
     parameters: Sequence[inspect.Parameter], arguments: Arguments, callee: Callee
 ) -> Iterator[str]:
     """How the exported function reads each parameter of the program."""
-    names = list(zip(arguments.parameters, arguments.keywords, strict=True))[callee.bound :]
+    keywords = list(arguments.keywords[callee.bound :])
     for p in parameters:
         match p.kind:
             case inspect.Parameter.VAR_POSITIONAL:
-                after = {q.name for q in parameters if q.kind is inspect.Parameter.KEYWORD_ONLY}
-                count = 0
-                while names and not names[0][1] and names[0][0] not in after:
-                    names.pop(0)
-                    yield f"{p.name}[{count}]"
-                    count += 1
+                count = sum(keyword is None for keyword in keywords)
+                yield from (f"{p.name}[{i}]" for i in range(count))
+                del keywords[:count]
             case inspect.Parameter.VAR_KEYWORD:
-                for name, _ in names:
-                    yield f'{p.name}["{name}"]'
+                yield from (f"{p.name}[{json.dumps(keyword)}]" for keyword in keywords)
             case _:
-                names.pop(0)
+                keywords.pop(0)
                 yield p.name
-
-
-def _signature_text(parameters: Sequence[inspect.Parameter], literals: Literals) -> str:
-    """Parameters as the user wrote them, without annotations."""
-    parts: list[str] = []
-    kinds = inspect.Parameter
-    before: Any = None
-    for p in parameters:
-        if before is kinds.POSITIONAL_ONLY and p.kind is not before:
-            parts.append("/")
-        starred = any(part.startswith("*") for part in parts)
-        if p.kind is kinds.KEYWORD_ONLY and not starred:
-            parts.append("*")
-        stars = "*" * ((p.kind is kinds.VAR_POSITIONAL) + 2 * (p.kind is kinds.VAR_KEYWORD))
-        default = "" if p.default is kinds.empty else f"={_default(p.default, literals)}"
-        parts.append(f"{stars}{p.name}{default}")
-        before = p.kind
-    if before is kinds.POSITIONAL_ONLY:
-        parts.append("/")
-    return ", ".join(parts)
-
-
-def _default(value: Any, literals: Literals) -> str:
-    """A default; ``...``, which no check takes, where it has no text."""
-    if isinstance(value, np.ndarray):
-        return array_text(value) or "..."
-    try:
-        return literals.text(value, "a default")
-    except ExportError:
-        return "..."
 
 
 def _looks(version: Version) -> list[str]:

@@ -113,18 +113,21 @@ class Literals:
 
     # -- structures -----------------------------------------------------------------------------
 
-    def structure(self, result: Result, outputs: str) -> str:
+    def result(self, result: Result, outputs: str) -> str:
         """What a call returns, as text over the variable that holds the program's outputs."""
-        leaves = (
-            f"{outputs}[{leaf}]" if isinstance(leaf, int) else self.text(leaf.value, "a result")
-            for leaf in result.leaves
+        return self.structure(
+            result.spec,
+            (
+                f"{outputs}[{leaf}]" if isinstance(leaf, int) else self.text(leaf.value, "a result")
+                for leaf in result.leaves
+            ),
         )
-        return self._structure(result.spec, leaves)
 
-    def _structure(self, spec: TreeSpec, leaves: Iterator[str]) -> str:
+    def structure(self, spec: TreeSpec, leaves: Iterator[str]) -> str:
+        """A structure as text around the texts of its leaves."""
         if spec.type is None:
             return next(leaves)
-        children = [self._structure(child, leaves) for child in spec.children]
+        children = [self.structure(child, leaves) for child in spec.children]
         if spec.type is type(None):
             return "None"
         if spec.type is tuple:
@@ -132,8 +135,12 @@ class Literals:
         if spec.type is list:
             return f"[{', '.join(children)}]"
         if spec.type in (dict, OrderedDict):
-            keys = [self.key(step) for step in spec.steps]
-            pairs = ", ".join(f"{k}: {v}" for k, v in zip(keys, children, strict=True))
+            by_key = {
+                step.key: f"{self.key(step)}: {child}"
+                for step, child in zip(spec.steps, children, strict=True)
+                if isinstance(step, Item)
+            }
+            pairs = ", ".join(by_key[key] for key in spec.order or by_key)
             if spec.type is dict:
                 return f"{{{pairs}}}"
             return f"{self._imported(OrderedDict)}({{{pairs}}})"
@@ -161,7 +168,9 @@ class Literals:
     def key(self, step: Any) -> str:
         """The key of a dict."""
         assert isinstance(step, Item)
-        return self.text(step.key, "the key of a dict")
+        text = self.text(step.key, "the key of a dict")
+        plain = isinstance(step.key, str) and '"' not in text and "\\" not in text
+        return f'"{text[1:-1]}"' if plain else text
 
 
 def _plain_dataclass(kind: Any) -> bool:
