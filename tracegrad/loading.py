@@ -119,10 +119,11 @@ class Exported:
         facts, path = self._facts, str(self._path)
         text = self._path.read_text(encoding="utf-8")
         names = (facts["exported"], facts["program"])
-        edited = File(text, path, *names, {}, self._around)
-        unedited = File(again.text, path, *names, dict(again.arrays), self._around)
-        given, named = map_tree(_copied, (args, kwargs))
-        return departure(edited, unedited, given, named, allowed)
+        arrays = tuple(facts.get("arrays", ()))
+        how = (arrays, self._around, self._convert)
+        edited = File(text, path, *names, {}, *how)
+        unedited = File(again.text, path, *names, dict(again.arrays), *how)
+        return departure(edited, unedited, args, kwargs, allowed)
 
     def _around(self) -> AbstractContextManager[Any]:
         if self._facts["backend"] == "jax":
@@ -130,6 +131,14 @@ class Exported:
 
             return _wide_types(True)
         return nullcontext()
+
+    def _convert(self, leaf: Any) -> Any:
+        """An array of its own: an edited program may write into its arguments."""
+        if self._facts["backend"] == "jax" and isinstance(leaf, np.ndarray):
+            from tracegrad.jax_backend import from_numpy
+
+            return from_numpy(leaf)
+        return _copied(leaf)
 
     def _imported_function(self) -> Any:
         """The function that the file was exported from, out of the file that it names."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.tree import flatten
+from tracegrad.tree import flatten, map_tree
 from tracegrad.verifying import Departure, difference, tolerance
 
 SEEN = "__seen__"
@@ -42,7 +42,9 @@ class File:
     exported: str  # the function that users call
     program: str  # the generated one, which it calls
     namespace: dict[str, Any]  # what replaces names of the file, once it is loaded
+    arrays: tuple[str, ...]  # the names of its arrays
     around: Callable[[], AbstractContextManager[Any]]  # what the program runs in
+    convert: Callable[[Any], Any]  # makes arrays of the kind that the statements work on
 
 
 class _Recorder(ast.NodeTransformer):
@@ -134,7 +136,9 @@ def _run(file: File, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[
     scope.update(file.namespace)
     try:
         with file.around():
-            scope[file.exported](*args, **kwargs)
+            scope.update({name: file.convert(scope[name]) for name in file.arrays if name in scope})
+            given, named = map_tree(file.convert, (tuple(args), kwargs))
+            scope[file.exported](*given, **named)
     except Exception as error:  # of an edited program: it is part of the report
         return events, error
     return events, None

@@ -164,6 +164,8 @@ def slopes(
         found = float(sum(np.sum((g * v).real) for g, v in pairs))
         scale = float(sum(np.sum(np.abs(g) * np.abs(v)) for g, v in pairs))
         expected, doubt = _slope(call, values, positions, moves, transform)
+        if not np.isfinite(expected):
+            return Check(what, True, f"the function's own are {expected}: nothing to compare")
         allowed = 1e-6 * scale + doubt
         allowed = max(allowed, scale * max(tolerance(g) for g, _ in pairs))
         if not abs(found - expected) <= allowed:
