@@ -119,6 +119,8 @@ def numpy_alone(folder):
 
 
 def digits_example():
+    for name in ("matplotlib", "sklearn", "tqdm"):
+        pytest.importorskip(name)
     path = Path(__file__).parent.parent / "examples" / "digits_mlp.py"
     return imported(path)
 

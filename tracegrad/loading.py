@@ -7,6 +7,7 @@ import importlib.util
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -118,11 +119,18 @@ class Exported:
         again = export(compiled._callee(bound), version, self._path)
         facts, path = self._facts, str(self._path)
         text = self._path.read_text(encoding="utf-8")
-        names = (facts["exported"], facts["program"])
         arrays = tuple(facts.get("arrays", ()))
-        how = (arrays, self._around, self._convert)
-        edited = File(text, path, *names, {}, *how)
-        unedited = File(again.text, path, *names, dict(again.arrays), *how)
+        edited = File(
+            text,
+            path,
+            exported=facts["exported"],
+            program=facts["program"],
+            namespace={},
+            arrays=arrays,
+            around=self._around,
+            convert=self._convert,
+        )
+        unedited = replace(edited, text=again.text, namespace=dict(again.arrays))
         return departure(edited, unedited, args, kwargs, allowed)
 
     def _around(self) -> AbstractContextManager[Any]:
