@@ -174,6 +174,13 @@ def test_results_without_arrays(result):
     assert made(X) == result
 
 
+def test_returned_floats_without_a_literal():
+    x = np.ones(2)
+    result, nan, inf, huge = tg.compile(lambda x: (x * 2, np.nan, {"a": -np.inf}, 1e300))(x)
+    assert np.isnan(nan) and inf == {"a": -np.inf} and huge == 1e300
+    assert_same_bits(result, x * 2)
+
+
 def test_one_value_returned_twice_is_two_arrays():
     @tg.compile
     def f(x):

@@ -38,6 +38,7 @@ from tracegrad.autograd.modes import (
 from tracegrad.devices import device
 from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
 from tracegrad.inspection import *  # noqa: F403
+from tracegrad.loading import load
 from tracegrad.making import as_tensor, from_dlpack, from_numpy, tensor
 from tracegrad.namespace import *  # noqa: F403
 from tracegrad.random import *  # noqa: F403

@@ -7,12 +7,14 @@ eagerly and gives the same bits, so no call ever waits for another one (`overlap
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from operator import is_
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
+from tracegrad.export import Callee, write
 from tracegrad.guards import MISS, entry
 from tracegrad.nested import (
     boxed_leaf,
@@ -35,6 +38,7 @@ from tracegrad.nested import (
 from tracegrad.overlap import runs_of
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph
+from tracegrad.places import Statement, Statements, where
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
 from tracegrad.returned import Transform
 from tracegrad.running import Run, code_of
@@ -50,6 +54,7 @@ from tracegrad.signature import (
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
+from tracegrad.verifying import Verification, verify
 from tracegrad.version import Version, make_version, traced_run
 
 
@@ -313,6 +318,7 @@ class Compiled:
     ) -> Version:
         version = make_version(self._function, self._transform, arguments, target, run, known)
         version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
+        version.effect = run.effect
         return version
 
     def _result(self, run: Run, arguments: Arguments) -> Any:
@@ -583,6 +589,43 @@ class Compiled:
                 return version.program.graph
         raise ArgumentError(f'stage={stage!r}: must be "traced", "differentiated" or "optimized"')
 
+    def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """Writes one standalone ``.py`` file for these arguments; returns its path.
+
+        Its function has this callable's name, signature and results, and needs NumPy alone (JAX
+        with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
+        stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
+        """
+        return write(path, self._callee(), self._version_for(args, kwargs))
+
+    def verify(self, *args: Any, **kwargs: Any) -> Verification:
+        """Whether the program agrees with the function run eagerly and with finite differences.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> bool(tg.grad(lambda x: (x**2).sum()).verify(np.ones(3)))
+        True
+        """
+        return verify(self, args, kwargs)
+
+    def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
+        """What a line of yours, ``"model.py:12"``, became; or where a generated line comes from.
+
+        With arguments, in the program for these; else in the one compiled last.
+        """
+        return where(self._latest(args, kwargs).program.source, place)
+
+    def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; without any, the one that was compiled last."""
+        every = [version for versions in self._versions.values() for version in versions]
+        if args or kwargs or not (every or self._signature.parameters):
+            return self._version_for(args, kwargs)
+        if not every:
+            raise ArgumentError(f"{self.__name__} was not compiled yet: pass its arguments too")
+        return every[-1]
+
+    def _callee(self, bound: bool = False) -> Callee:
+        return Callee(self._function, self._transform, self._static, self._signature, bound)
+
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         def plain(leaf: Any) -> Any:
             leaf = bare(leaf)
@@ -666,6 +709,21 @@ class Bound:
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """As `Compiled.graph`."""
         return self._compiled.graph(self._instance, *args, stage=stage, **kwargs)
+
+    def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """As `Compiled.export`; the object itself is no argument of the exported function."""
+        compiled = self._compiled
+        version = compiled._version_for((self._instance, *args), kwargs)
+        return write(path, compiled._callee(bound=True), version)
+
+    def verify(self, *args: Any, **kwargs: Any) -> Verification:
+        """As `Compiled.verify`."""
+        return self._compiled.verify(self._instance, *args, **kwargs)
+
+    def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
+        """As `Compiled.where`."""
+        given = (self._instance, *args) if args or kwargs else ()
+        return self._compiled.where(place, *given, **kwargs)
 
     def explain(self) -> str:
         """As `Compiled.explain`."""

@@ -52,6 +52,10 @@ class TraceError(TracegradError, RuntimeError):
     """What a traced function did cannot be compiled; the message says what to write instead."""
 
 
+class ExportError(TracegradError, ValueError):
+    """What a program needs cannot be written into a file; the message names it."""
+
+
 class RecompileWarning(UserWarning):
     """A function met too many paths or signatures; it goes on without being compiled."""
 

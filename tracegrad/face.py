@@ -27,13 +27,13 @@ def empty_graph(
 ) -> Graph:
     """The graph of a tree but for its nodes; `holders` are the arrays captured."""
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    captures = _capture_names(holders, environment, arguments.parameters)
     if takes_leaves(arguments, target):
         names = _unique([arguments.name_of(leaf) for leaf in traced])
         parameters, reads = tuple(names), tuple(names)
     else:
         parameters = arguments.parameters
         reads = tuple(_double_quoted(arguments, leaf) for leaf in traced)
+    captures = _capture_names(holders, environment, parameters)
     name = _identifier(getattr(function, "__name__", "function"))
     suffix = {"compile": "", "grad": "_grad", "value_and_grad": "_value_and_grad"}
     return Graph(

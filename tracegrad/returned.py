@@ -7,6 +7,7 @@ program writes the structure as Python where it can, else `Result.build` makes i
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -189,6 +190,8 @@ def template_of(result: Result, target: str) -> str | None:
             leaf = next(rest)
             if isinstance(leaf, int):
                 return f"{{{leaf}}}"
+            if isinstance(leaf.value, float) and not math.isfinite(leaf.value):
+                raise _NoTemplate  # nan and inf have no literal
             if type(leaf.value) in (bool, int, float, str, type(None)):
                 return (
                     repr(leaf.value) if not isinstance(leaf.value, str) else json.dumps(leaf.value)

@@ -62,6 +62,7 @@ class Version:
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
+    effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
     def takes_leaves(self) -> bool:
@@ -121,6 +122,14 @@ class Version:
         """The result for arguments of this version's key."""
         outputs = self.outputs(arguments)
         return self.finish(outputs) if self.built else outputs
+
+    def result(self, arguments: Arguments) -> Any:
+        """As `call`, but what the call would store is left out."""
+        outputs = self.outputs(arguments)
+        if not self.built:
+            return outputs
+        end, values = outputs if len(self.results) > 1 else (0, outputs)
+        return self.results[end].result.build(values)
 
     def outputs(self, arguments: Arguments) -> Any:
         """What the program returns; nothing is stored."""
