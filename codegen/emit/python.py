@@ -89,7 +89,7 @@ class _Emitter:
         self.written: dict[Value, int] = {}  # where an array is written to in place
         self.filled = self._fillings()
         self.foreign = self._foreign_names()
-        self.writer = Writer()
+        self.writer: Writer[Origin] = Writer()
         self.shown: dict[Value, _Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
         self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
@@ -132,13 +132,16 @@ class _Emitter:
             self._input(value, read)
         self._block(graph.block)
         names = {name: foreign.call for foreign, name in self.foreign.items()}
-        return Source(writer.text(), graph.name, self.target.name, names)
+        text, origins = writer.text(), writer.marked()
+        return Source(text, graph.name, self.target.name, names, origins)
 
     def _block(self, block: Block) -> None:
         for node in block.nodes:
             self._node(node)
         if not (block.nodes and isinstance(block.nodes[-1], Branch)):
-            self.writer.line(f"return {self._returns(block)}")
+            written = (output.origin for output in block.outputs if output in self.pending)
+            origin = next(written, None)  # of what the line computes, where it does
+            self.writer.line(f"return {self._returns(block)}", origin)
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
         """How often the text of a block reads each value, every path counted."""
@@ -305,12 +308,15 @@ class _Emitter:
                 self._block(block)
                 return
             word = "else:" if last else f"{'elif' if i else 'if'} {test}:"
-            self._statement([word], branch.origin) if i == 0 else self.writer.line(word)
+            if i == 0:
+                self._statement([word], branch.origin)
+            else:
+                self.writer.line(word, branch.origin)
             self._arm(block)
         if not branch.complete:
             seen = " or ".join(map(repr, branch.outcomes))
             message = f"{where}  was only ever {seen}"
-            self.writer.line(f"raise LookupError({quote(message)})")
+            self.writer.line(f"raise LookupError({quote(message)})", branch.origin)
 
     def _conditional(self, branch: Branch) -> None:
         """Both blocks as functions of no arguments, one of which the target calls."""
@@ -329,7 +335,7 @@ class _Emitter:
             self._arm(block)
             self.names.reserved = before
             self.writer.line()
-        self.writer.line(f"return jax.lax.cond({', '.join([test, *names])})")
+        self.writer.line(f"return jax.lax.cond({', '.join([test, *names])})", branch.origin)
 
     def _arm(self, block: Block) -> None:
         """A block of its own, which leaves no trace in what is written after it."""
@@ -725,10 +731,10 @@ class _Emitter:
                 self.writer.comment(origin.section)
             self.group = ()
         if origin.line and group != self.group:
-            self.writer.comment(f"{origin.file}:{origin.line}  {origin.text}")
+            self.writer.comment(f"{origin.file}:{origin.line}  {origin.text}", origin)
             self.group = group
         for line in lines:
-            self.writer.line(line)
+            self.writer.line(line, origin)
 
 
 def _goes_on(block: Block) -> bool:

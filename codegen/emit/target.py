@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import copysign, inf
 
-from codegen.ir import Call, Check, Number
+from codegen.ir import Call, Check, Number, Origin
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
 from codegen.types import ArrayType, kind
 
@@ -28,12 +28,17 @@ class Target:
 
 @dataclass(frozen=True)
 class Source:
-    """Generated text, the name of its function, and the client's callables that it names."""
+    """Generated text, the name of its function, and the client's callables that it names.
+
+    `origins` has one entry a line of the text: where in the user's code it comes from, None for the
+    header and whatever else belongs to no statement.
+    """
 
     text: str
     name: str
     target: str
     names: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+    origins: tuple[Origin | None, ...] = field(default=(), compare=False, repr=False)
 
 
 def literal(value: Number, target: Target) -> Fragment:

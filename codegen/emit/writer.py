@@ -5,10 +5,12 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 WIDTH = 88
+Mark = TypeVar("Mark")
 _TAKEN = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
 
 
@@ -34,34 +36,47 @@ class Names:
         return name
 
 
-class Writer:
-    """Indented lines; what does not fit the width is split as black splits it."""
+class Writer(Generic[Mark]):
+    """Indented lines; what does not fit the width is split as black splits it.
+
+    A line may have a mark: what it came from, which every line of its text is marked with.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.marks: list[Mark | None] = []
         self.ready: set[int] = set()  # lines that are split as they should be
         self.depth = 0
 
-    def line(self, text: str = "") -> None:
+    def line(self, text: str = "", mark: Mark | None = None) -> None:
         self.lines.append("    " * self.depth + text if text else "")
+        self.marks.append(mark)
 
     def block(self, text: str) -> None:
         """Lines as they are."""
         for line in text.splitlines():
             self.ready.add(len(self.lines))
             self.lines.append(line)
+            self.marks.append(None)
 
-    def comment(self, text: str) -> None:
+    def comment(self, text: str, mark: Mark | None = None) -> None:
         room = WIDTH - 4 * self.depth - 2
         if len(text) > room:
             text = text[: room - 3].rstrip() + "..."
-        self.line(f"# {text}")
+        self.line(f"# {text}", mark)
 
     def text(self) -> str:
-        lines: list[str] = []
+        return "\n".join(part for parts in self._parts() for part in parts) + "\n"
+
+    def marked(self) -> tuple[Mark | None, ...]:
+        """The marks of the lines of `text`."""
+        pairs = zip(self._parts(), self.marks, strict=True)
+        return tuple(mark for parts, mark in pairs for _ in parts)
+
+    def _parts(self) -> Iterator[list[str]]:
+        """Each line as it is split."""
         for i, line in enumerate(self.lines):
-            lines += [line] if i in self.ready else fitted(line)
-        return "\n".join(lines) + "\n"
+            yield [line] if i in self.ready else fitted(line)
 
 
 def fitted(line: str) -> list[str]:
