@@ -8,6 +8,7 @@ is a regression that keeps order (pool adjacent violators); rows take turns.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 SWEEPS = 8  # of the order
@@ -50,7 +51,7 @@ def _sort(rows: list[list[Cell]], index: int, links: Links[Cell], step: int) -> 
 def crossings(rows: Sequence[Sequence[Cell]], down: Links[Cell]) -> int:
     """How many links between neighbouring rows cross."""
     total = 0
-    for row, below in zip(rows, rows[1:], strict=False):
+    for row, below in pairwise(rows):
         places = {cell: place for place, cell in enumerate(below)}
         ends: list[int] = []
         for cell in row:
@@ -103,8 +104,8 @@ def _apart(
     for (wish, weight), offset in zip(wishes, offsets, strict=True):
         group = ((wish - offset) * weight, weight, 1)
         while groups and groups[-1][0] / groups[-1][1] > group[0] / group[1]:
-            before = groups.pop()
-            group = (group[0] + before[0], group[1] + before[1], group[2] + before[2])
+            left = groups.pop()
+            group = (group[0] + left[0], group[1] + left[1], group[2] + left[2])
         groups.append(group)
     starts = [total / weight for total, weight, count in groups for _ in range(count)]
     return [start + offset for start, offset in zip(starts, offsets, strict=True)]

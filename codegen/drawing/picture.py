@@ -11,7 +11,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from codegen.drawing.words import Words, bytes_text
-from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Origin, Trait, Value, walk
+from codegen.ir import (
+    NOWHERE,
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Node,
+    Origin,
+    Trait,
+    Value,
+    walk,
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,7 @@ class Box:
     returned: str = ""
     nodes: tuple[int, ...] = ()
     line: Line | None = None
-    origin: Origin = Origin()
+    origin: Origin = NOWHERE
 
     @property
     def title(self) -> str:

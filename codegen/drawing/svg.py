@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from html import escape
+from itertools import pairwise
 
 from codegen.drawing.layout import Frame, Place, Plan, Point, first_line, plan, second_line
 from codegen.drawing.picture import Box, Edge, Line, Picture, picture
@@ -229,7 +230,7 @@ def _edge(edge: Edge, where: Plan) -> str:
 def _smooth(points: tuple[Point, ...]) -> str:
     """A curve that leaves and enters every point vertically."""
     text = f"M{_n(points[0][0])} {_n(points[0][1])}"
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         if abs(x0 - x1) < 0.5:
             text += f"L{_n(x1)} {_n(y1)}"
         else:
