@@ -11,6 +11,8 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from operator import is_
+from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ import numpy as np
 from codegen.ir import Graph
 from tracegrad import config
 from tracegrad.autograd.engine import gather
+from tracegrad.drawing.show import checked_path, draw, shown_in_notebook
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
@@ -64,6 +67,11 @@ class Left(NamedTuple):
 
     version: Version
     said: str
+
+
+def array_leaf(leaf: Any) -> Any:
+    """A Tensor's or a JAX array's NumPy array."""
+    return np.asarray(leaf) if is_jax(leaf) else plain_leaf(leaf)
 
 
 class Compiled:
@@ -481,13 +489,17 @@ class Compiled:
                 return version.program.graph
         raise ArgumentError(f'stage={stage!r}: must be "traced", "differentiated" or "optimized"')
 
-    def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
-        def plain(leaf: Any) -> Any:
-            if is_jax(leaf):
-                return np.asarray(leaf)
-            return leaf._array if isinstance(leaf, Tensor) else leaf
+    def draw(self, path: str | PathLike[str], *args: Any, **kwargs: Any) -> Path:
+        """Draws the program for these arguments: ``.svg``, ``.dot``, or a whole report, ``.html``.
 
-        args, kwargs = map_tree(plain, (args, kwargs))
+        The report has the function, the graph at each stage, the generated source and the picture
+        side by side. Returns the path.
+        """
+        file, plain = checked_path(path), map_tree(array_leaf, (args, kwargs))
+        return draw(file, self._version_for(args, kwargs), self._function, self._bind(*plain))
+
+    def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        args, kwargs = map_tree(array_leaf, (args, kwargs))
         arguments, target = self._bind(args, kwargs), self._target()
         versions = self._versions.get((arguments.key, target), [])
         sources = [s for version in versions for s in sources_of(version.program.graph)]
@@ -540,6 +552,11 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<tracegrad.{self._transform.kind} of {self.__name__}>"
 
+    def _repr_html_(self) -> str:
+        every = [version for versions in self._versions.values() for version in versions]
+        facts = report(self.__name__, self.cache_info(), (), self._given_up)
+        return shown_in_notebook(repr(self), facts, every[-1] if every else None)
+
 
 class Bound:
     """A `Compiled` looked up on an instance, which becomes the first argument of every call."""
@@ -560,6 +577,10 @@ class Bound:
         """As `Compiled.graph`."""
         return self._compiled.graph(self._instance, *args, stage=stage, **kwargs)
 
+    def draw(self, path: str | PathLike[str], *args: Any, **kwargs: Any) -> Path:
+        """As `Compiled.draw`."""
+        return self._compiled.draw(path, self._instance, *args, **kwargs)
+
     def explain(self) -> str:
         """As `Compiled.explain`."""
         return self._compiled.explain()
@@ -574,3 +595,6 @@ class Bound:
 
     def __repr__(self) -> str:
         return f"<bound {self._compiled!r}>"
+
+    def _repr_html_(self) -> str:
+        return self._compiled._repr_html_()
