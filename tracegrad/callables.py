@@ -554,7 +554,7 @@ class Compiled:
 
     def _repr_html_(self) -> str:
         every = [version for versions in self._versions.values() for version in versions]
-        facts = report(self.__name__, self.cache_info(), (), self._given_up)
+        facts = report(self.__name__, self.cache_info(), every, self._given_up)
         return shown_in_notebook(repr(self), facts, every[-1] if every else None)
 
 

@@ -235,7 +235,7 @@ class _Drawer:
         call: Call | None = None,
     ) -> Box:
         results = call.results if call is not None else (value,)
-        sizes = [self.words.bytes(result.type) for result in results]
+        sizes = [self.words.bytes(result) for result in results]
         box = Box(
             id=id,
             kind=kind,

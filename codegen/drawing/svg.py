@@ -89,7 +89,8 @@ STYLE = """
 .tg-graph .tip.backward { fill: var(--backward) }
 .tg-graph .tip.saved { fill: var(--saved) }
 .tg-graph .box:hover rect, .tg-graph .hot rect { stroke: var(--hot); stroke-width: 2.4 }
-.tg-graph .twin rect { stroke: var(--hot); stroke-width: 2.4; stroke-dasharray: 6 3 }
+.tg-graph .twin rect { stroke: var(--backward); stroke-width: 3 }
+.tg-graph .twin.forward rect { stroke: var(--forward) }
 .tg-graph .edge.hot { stroke: var(--hot); stroke-width: 2.4 }
 .tg-graph .band.warm rect { stroke: var(--hot); stroke-opacity: .6; fill: var(--frame) }
 """

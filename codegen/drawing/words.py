@@ -116,8 +116,11 @@ class Words:
         length = substitute(self.graph.sizes.resolve(dim), self.known)
         return None if isinstance(length, Size) else length
 
-    def bytes(self, type: ArrayType) -> int | None:
-        """How much memory an array of this type takes; None where a length is not known."""
+    def bytes(self, value: Value) -> int | None:
+        """How much memory a value takes; None for Python numbers and unknown lengths."""
+        type, made = value.type, self.graph.producer.get(value)
+        if isinstance(made, Call) and Trait.EXTENT in made.op.traits:
+            return None
         lengths = [self.length(dim) for dim in type.shape]
         if type.weak or any(n is None for n in lengths):
             return None

@@ -1,4 +1,4 @@
-"""Program text enters, lines of HTML with its words marked leave: Python, and the text of graphs."""
+"""Program text enters, HTML with its words marked leaves: of Python, and of printed graphs."""
 
 from __future__ import annotations
 

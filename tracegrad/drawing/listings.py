@@ -176,8 +176,8 @@ def nodes_written(graph: Graph, source: Source) -> list[list[int]]:
         by_origin.setdefault(id(origin_of(node)), []).append(index)
     stands: list[set[int]] = [set() for _ in nodes]
     for key, here in by_origin.items():
-        for node, line in _matched(here, statements.get(key, [])):
-            stands[node].add(line)
+        for one, line in _matched(here, statements.get(key, [])):
+            stands[one].add(line)
     for index in reversed(range(len(nodes))):
         if not stands[index]:
             for result in nodes[index].results:

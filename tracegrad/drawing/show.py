@@ -59,8 +59,12 @@ _CODE = "overflow:auto;max-height:30em;font-size:12px;line-height:1.45"
 
 
 def shown_in_notebook(title: str, facts: str, version: Version | None) -> str:
-    """A compact view: what it is, its newest version's source and picture to unfold."""
-    parts = [f'<div style="{_BOX}"><b>{escape(title)}</b><br>{escape(facts)}']
+    """A compact view: what it is, and to unfold the facts, the newest version's source and picture.
+
+    The first of the `facts` stands for all.
+    """
+    head, _, rest = facts.partition("\n")
+    parts = [f'<div style="{_BOX}"><b>{escape(title)}</b><br>{escape(head)}']
     if version is None:
         parts.append("<br>Nothing is compiled yet: the first call does that.")
     else:
@@ -68,6 +72,8 @@ def shown_in_notebook(title: str, facts: str, version: Version | None) -> str:
         code = "\n".join(python_lines(source.text))
         drawn = draw_svg(version.program.graph, version.target)
         parts += [
+            f'<details><summary>versions</summary><pre style="{_CODE}">{escape(rest.strip())}</pre>'
+            "</details>",
             f"<details><summary>source ({source.target})</summary>"
             f'<pre style="{_CODE}">{code}</pre></details>',
             '<details><summary>picture</summary><div style="overflow:auto;max-height:48em">'
