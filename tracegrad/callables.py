@@ -489,7 +489,7 @@ class Compiled:
                 return version.program.graph
         raise ArgumentError(f'stage={stage!r}: must be "traced", "differentiated" or "optimized"')
 
-    def draw(self, path: str | PathLike[str], *args: Any, **kwargs: Any) -> Path:
+    def draw(self, path: str | PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """Draws the program for these arguments: ``.svg``, ``.dot``, or a whole report, ``.html``.
 
         The report has the function, the graph at each stage, the generated source and the picture
@@ -577,7 +577,7 @@ class Bound:
         """As `Compiled.graph`."""
         return self._compiled.graph(self._instance, *args, stage=stage, **kwargs)
 
-    def draw(self, path: str | PathLike[str], *args: Any, **kwargs: Any) -> Path:
+    def draw(self, path: str | PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """As `Compiled.draw`."""
         return self._compiled.draw(path, self._instance, *args, **kwargs)
 

@@ -266,7 +266,8 @@ def _box(box: Box, place: Place, more: Mapping[str, str]) -> str:
     side = "backward" if box.section else "forward"
     kinds = [box.kind] if box.kind in ("input", "look") else [box.kind, side]
     kinds += ["returned"] if box.returned else []
-    data = {"id": box.id, "n": " ".join(map(str, box.nodes)), "s": side}
+    data = {"id": box.id, "n": " ".join(map(str, box.nodes[-1:])), "s": side}
+    data |= {"c": " ".join(map(str, box.nodes[:-1]))} if box.nodes[1:] else {}
     data |= {"g": line_id(box.line)} if box.line is not None else {}
     data |= {"v": box.name} if box.name else {}
     data |= more

@@ -6,7 +6,9 @@ generated program (`program_listing`).
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os.path import basename
@@ -14,7 +16,7 @@ from types import CodeType
 from typing import Any
 
 from codegen.emit import Source
-from codegen.ir import Block, Branch, Check, Graph, Node, Origin, walk
+from codegen.ir import Block, Branch, Check, Constant, Graph, Node, Origin, walk
 from tracegrad.drawing.colours import graph_line, python_lines
 from tracegrad.running import code_of
 
@@ -67,8 +69,10 @@ def user_listings(function: Callable[..., Any], graph: Graph) -> list[Listing]:
     missing = sorted(place for place in lines if place not in shown)
     if missing:
         texts = {(o.file, o.line): o.text for o in map(origin_of, nodes)}
-        rest = tuple(_user_line(p, python_lines(texts[p] or "…")[0], lines, nodes) for p in missing)
-        listings.append(Listing("lines without a source file", rest))
+        rest = [
+            _user_line(p, p[1], python_lines(texts[p] or "…")[0], lines, nodes) for p in missing
+        ]
+        listings.append(Listing("lines without a source file", tuple(rest)))
     return listings
 
 
@@ -98,21 +102,46 @@ def _user_listing(
     lines: dict[tuple[str, int], list[int]],
     nodes: Sequence[Node],
 ) -> Listing:
-    name = basename(file)
-    html = python_lines("\n".join(texts))
-    found = [_user_line((name, first + i), text, lines, nodes) for i, text in enumerate(html)]
+    name, text = basename(file), "\n".join(texts)
+    starts = _starts(text)
+    found = [
+        _user_line((name, first + starts.get(i, i)), first + i, html, lines, nodes)
+        for i, html in enumerate(python_lines(text))
+    ]
     return Listing(f"{name}:{first}", tuple(found))
+
+
+def _starts(text: str) -> dict[int, int]:
+    """For each line, counted from 0, the first one of the statement that it belongs to."""
+    try:
+        module = ast.parse(textwrap.dedent(text))
+    except (SyntaxError, ValueError):  # a lambda amid something else
+        return {}
+    found: dict[int, int] = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.stmt):
+            inner = getattr(node, "body", None) or getattr(node, "cases", None)
+            last = node.end_lineno or node.lineno
+            if isinstance(inner, list) and isinstance(inner[0], ast.stmt):
+                last = max(inner[0].lineno - 1, node.lineno)
+            elif inner:
+                last = node.lineno
+            for row in range(node.lineno, last + 1):
+                found[row - 1] = node.lineno - 1
+    return found
 
 
 def _user_line(
     place: tuple[str, int],
+    number: int,
     html: str,
     lines: dict[tuple[str, int], list[int]],
     nodes: Sequence[Node],
 ) -> Line:
     here = [index for index in lines.get(place, ()) if not origin_of(nodes[index]).section]
     origins = dict.fromkeys(origin_of(nodes[index]) for index in here)
-    return Line(place[1], html, tuple(origins), tuple(here), place)
+    computed = [index for index in here if not isinstance(nodes[index], Constant)]
+    return Line(number, html, tuple(origins), tuple(computed), place)
 
 
 # -- graphs ---------------------------------------------------------------------------------------
@@ -161,7 +190,8 @@ def nodes_written(graph: Graph, source: Source) -> list[list[int]]:
     """For each line of the text the nodes that it computes.
 
     A statement has the origin of the node that it ends with; what is nested in it belongs to it
-    as well: a node that has no statement of its own stands where it is read.
+    as well: a node that has no statement of its own stands where it is read. Numbers are left out,
+    since a forward and its backward may share them.
     """
     nodes = list(walk(graph.nodes))
     place = {id(node): index for index, node in enumerate(nodes)}
@@ -179,7 +209,7 @@ def nodes_written(graph: Graph, source: Source) -> list[list[int]]:
         for one, line in _matched(here, statements.get(key, [])):
             stands[one].add(line)
     for index in reversed(range(len(nodes))):
-        if not stands[index]:
+        if not stands[index] and not isinstance(nodes[index], Constant):
             for result in nodes[index].results:
                 for user in graph.users.get(result, ()):
                     stands[index] |= stands[place[id(user)]]

@@ -1,12 +1,12 @@
 "use strict";
 // Elements say in data attributes what they come from: g the user's line, n nodes of the program,
-// o statements, p program points, v variables, s forward or backward. What shares n (or o, where
+// c numbers in it, o statements, p program points, v variables, s forward or backward. What shares n (or o, where
 // one of them has no n) is the same statement; what shares p or is v_bar of v, its derivative.
 const words = (text) => new Set(text ? text.split(" ") : []);
 const meets = (a, b) => { for (const x of a) if (b.has(x)) return true; return false; };
 const all = [...document.querySelectorAll("[data-g], .box")].map((element) => {
-  const { g = "", n, o, p, v, s = "forward" } = element.dataset;
-  return { element, g, n: words(n), o: words(o), p: words(p), v: words(v), s,
+  const { g = "", n, c, o, p, v, s = "forward" } = element.dataset;
+  return { element, g, n: words(n), c: words(c), o: words(o), p: words(p), v: words(v), s,
            pane: element.closest(".pane"), band: element.classList.contains("band") };
 });
 const of = new Map(all.map((item) => [item.element, item]));
@@ -20,6 +20,7 @@ function kind(item, from) {
   if (item === from) return "hot";
   if (item.band) return item.g && item.g === from.g ? "warm" : "";
   if (item.n.size && from.n.size ? meets(item.n, from.n) : meets(item.o, from.o)) return "hot";
+  if (meets(item.c, from.n) || meets(item.n, from.c)) return "hot";
   if (item.s !== from.s) {
     const [front, back] = item.s === "forward" ? [item, from] : [from, item];
     if (meets(back.v, bars(front.v)) || meets(item.p, from.p)) return "twin";
