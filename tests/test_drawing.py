@@ -713,6 +713,44 @@ def test_pointing_at_a_line_lights_up_its_statements_and_its_cotangent(pages, tm
     assert sorted(boxes) == [("hot", "err"), ("twin", "err_bar")]
 
 
+HAND = """<script>
+const log = (name) => document.body.setAttribute(`data-${name}`,
+  [...document.querySelectorAll(".hot[data-id]")].map((box) => box.dataset.v ?? "").join(" "));
+const lines = [...document.querySelectorAll("#program .line[data-g]")];
+const at = (text) => lines.find((line) => line.textContent.endsWith(text));
+const press = (key) =>
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+at("err = h - y").focus(); log("focused");
+press("ArrowUp"); log("walked");
+press("Escape"); log("left");
+const click = new MouseEvent("click", { bubbles: true });
+document.querySelector('.box[data-v="h"]').dispatchEvent(click);
+log("clicked");
+document.querySelector('[data-stage="traced"]').click();
+const before = svg.getAttribute("width");
+document.querySelector('[data-zoom="in"]').click();
+document.body.setAttribute("data-larger", svg.getAttribute("width") > before);
+</script>"""
+
+
+@in_a_browser
+def test_keys_and_clicks_work(pages, tmp_path):
+    page = tmp_path / "hand.html"
+    html = pages["loss"].read_text(encoding="utf-8")
+    page.write_text(html.replace("</body>", f"{HAND}</body>"), encoding="utf-8")
+    after = chromium("--dump-dom", page.as_uri(), profile=tmp_path / "profile")
+    body = re.search(r"<body [^>]*>", after)[0]
+    assert dict(re.findall(r'data-(\w+)="([^"]*)"', body)) == {
+        "focused": "err",
+        "walked": "h",
+        "left": "",
+        "clicked": "h",
+        "larger": "true",
+    }
+    assert re.search(r'id="stage-optimized" hidden', after)
+    assert re.search(r'id="stage-traced">', after)
+
+
 SHOTS = {
     "report": ("loss", "    h = np.tanh(x @ w + b)", "1480,820", True),
     "report_dark": ("kinked", "        h = h * 3.0", "1600,900", False),

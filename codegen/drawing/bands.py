@@ -40,7 +40,9 @@ def bands_of(boxes: Sequence[Box], edges: Iterable[Edge]) -> list[Band]:
         band.taken = True
         band.backward += run
     edges = list(edges)
-    above = {box: [e.start for e in edges if e.end is box] for box in boxes}
+    above: dict[Box, list[Box]] = {box: [] for box in boxes}
+    for edge in edges:
+        above.get(edge.end, []).append(edge.start)
     _place_inputs(bands, inputs, edges)
     for band in bands:
         band.rows = _rows(band, above)
@@ -104,6 +106,8 @@ def _rows(
         left[rank].append(box)
     for box, rank in up.items():
         right[count - 1 - rank].append(box)
+    for row in right:  # what reads the forward is beside it
+        row.sort(key=lambda box: all(b.section for b in above[box]))
     return left, right
 
 

@@ -16,7 +16,7 @@ from codegen.drawing.ordering import GAP, ordered, placed
 from codegen.drawing.picture import Box, Edge, Line, Picture, Region
 
 CHARACTER, SMALL = 7.3, 6.1  # the width of a character in the first and in the second line of a box
-MOST = 44  # characters of a first line
+MOST = 44  # characters of a line; resting on the box shows all
 HEIGHT, PILL = 42.0, 36.0  # of boxes, of inputs and looks
 BETWEEN = 30.0  # rows
 COLUMNS = 84.0  # between forward and backward
@@ -73,13 +73,16 @@ class Plan:
 
 def first_line(box: Box) -> str:
     """What stands in the first line of a box."""
-    shown = f"{box.name} = {box.text}" if box.name and box.text else box.name or box.text
-    return shown if len(shown) <= MOST else f"{shown[: MOST - 1]}…"
+    return _cut(f"{box.name} = {box.text}" if box.name and box.text else box.name or box.text)
 
 
 def second_line(box: Box) -> str:
     """What stands in the second line of a box: the type, and the lengths seen."""
-    return "  ".join(part for part in (box.type, box.seen) if part)
+    return _cut("  ".join(part for part in (box.type, box.seen) if part))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST else f"{text[: MOST - 1]}…"
 
 
 def size(box: Box) -> tuple[float, float]:
@@ -220,7 +223,7 @@ def _columns(bands: Sequence[Band], edges: Sequence[Edge], below: set[Box]) -> P
             for row in column.rows
             for cell in row
         }
-        cells = ordered(column.rows, column.up, column.down)
+        cells = ordered(column.rows, column.up, column.down, rising=side == 1)
         weights = {cell: _weight(cell) for cell in widths}
         x = placed(cells, column.up, column.down, widths, weights)
         least = min(x[cell] - widths[cell] / 2 for cell in widths)

@@ -18,18 +18,23 @@ Cell = TypeVar("Cell", bound=Hashable)
 Links = Mapping[Cell, Sequence[Cell]]
 
 
-def ordered(rows: Sequence[Sequence[Cell]], up: Links[Cell], down: Links[Cell]) -> list[list[Cell]]:
-    """The rows with few crossings of the links; `up` and `down` say each cell's neighbours."""
+def ordered(
+    rows: Sequence[Sequence[Cell]], up: Links[Cell], down: Links[Cell], rising: bool = False
+) -> list[list[Cell]]:
+    """The rows with few crossings of the links; `up` and `down` say each cell's neighbours.
+
+    The sweeps begin at the top, or at the bottom where the edges rise.
+    """
     current = [list(row) for row in rows]
     best, least = current, crossings(current, down)
     for sweep in range(SWEEPS):
         if least == 0:
             break
-        links = up if sweep % 2 == 0 else down
-        turn = range(len(current)) if sweep % 2 == 0 else reversed(range(len(current)))
+        falling = (sweep % 2 == 0) != rising
+        turn = range(len(current)) if falling else reversed(range(len(current)))
         current = [list(row) for row in current]
         for index in turn:
-            _sort(current, index, links, -1 if sweep % 2 == 0 else 1)
+            _sort(current, index, up if falling else down, -1 if falling else 1)
         count = crossings(current, down)
         if count < least:
             best, least = current, count

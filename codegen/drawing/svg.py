@@ -231,6 +231,7 @@ def _edge(edge: Edge, where: Plan) -> str:
 def _smooth(points: tuple[Point, ...]) -> str:
     """A curve that leaves and enters every point vertically."""
     text = f"M{_n(points[0][0])} {_n(points[0][1])}"
+    points = _without_steps(points)
     for (x0, y0), (x1, y1) in pairwise(points):
         if abs(x0 - x1) < 0.5:
             text += f"L{_n(x1)} {_n(y1)}"
@@ -238,6 +239,16 @@ def _smooth(points: tuple[Point, ...]) -> str:
             middle = (y0 + y1) / 2
             text += f"C{_n(x0)} {_n(middle)} {_n(x1)} {_n(middle)} {_n(x1)} {_n(y1)}"
     return text
+
+
+def _without_steps(points: tuple[Point, ...]) -> tuple[Point, ...]:
+    """The points but for those in the middle of what is straight."""
+    kept = [
+        point
+        for before, point, after in zip(points, points[1:], points[2:], strict=False)
+        if abs(before[0] - point[0]) >= 0.5 or abs(point[0] - after[0]) >= 0.5
+    ]
+    return (points[0], *kept, points[-1])
 
 
 def _sideways(start: Point, end: Point) -> str:
