@@ -28,6 +28,7 @@ from programs import PROGRAMS
 
 import tracegrad as tg
 from codegen.drawing import draw_dot, draw_svg, picture, plan, write_svg
+from codegen.drawing.layout import second_line
 from codegen.drawing.ordering import GAP, crossings, ordered, placed
 from codegen.drawing.words import bytes_text
 from codegen.ir import Constant, walk
@@ -252,6 +253,17 @@ def test_all_that_the_backward_reads_is_marked_as_kept():
     drawn = picture(graph)
     saved = {box.id for box in drawn.boxes if box.saved}
     assert saved == {edge.start.id for edge in drawn.edges if edge.saved} != set()
+
+
+def test_long_types_are_cut_but_the_lengths_seen_and_the_title_are_whole():
+    def f(a, b, c):
+        return (np.concatenate([a[1:-1], b[2:-2], a[3:-3]])[:, None] * c).sum()
+
+    drawn = picture(tg.compile(f).graph(np.ones(9), np.ones(8), np.ones(2)))
+    (box,) = [box for box in drawn.boxes if box.text == "· * c"]
+    assert len(box.type) > 44 and box.seen == "14×2" and box.type in box.title
+    assert re.fullmatch(r"float64 \(length.*…  14×2", second_line(box))
+    assert len(second_line(box)) <= 44
 
 
 @pytest.mark.parametrize(

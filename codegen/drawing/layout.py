@@ -78,11 +78,12 @@ def first_line(box: Box) -> str:
 
 def second_line(box: Box) -> str:
     """What stands in the second line of a box: the type, and the lengths seen."""
-    return _cut("  ".join(part for part in (box.type, box.seen) if part))
+    room = MOST - len(box.seen) - 2 if box.seen else MOST
+    return "  ".join(part for part in (_cut(box.type, max(room, 12)), box.seen) if part)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST else f"{text[: MOST - 1]}…"
+def _cut(text: str, most: int = MOST) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def size(box: Box) -> tuple[float, float]:
