@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from html import escape
 from itertools import pairwise
 
-from codegen.drawing.layout import Frame, Place, Plan, Point, first_line, plan, second_line
+from codegen.drawing.layout import Frame, Place, Point, first_line, plan, second_line
 from codegen.drawing.picture import Box, Edge, Line, Picture, picture
 from codegen.drawing.words import bytes_text
 from codegen.ir import Graph
 
 MARGIN = 18.0
 HEAD = 64.0  # title and legend
+LONG = 40  # points of an edge
 LEAST = 600.0  # the width that the legend takes
 
 LIGHT = {
@@ -122,8 +123,10 @@ def write_svg(picture: Picture, attributes: Attributes = lambda box: {}) -> str:
         if frame.line is not None:
             parts.append(_frame(frame, "band"))
     parts += [_frame(frame, "outcome") for frame in where.outcomes]
+    drawn: dict[Box, set[Point]] = {}
     for edge in sorted(picture.edges, key=lambda edge: not edge.saved):
-        parts.append(_edge(edge, where))
+        points = _branching_off(where.routes[edge], drawn.setdefault(edge.start, set()))
+        parts.append(_edge(edge, points, edge in where.across))
     parts += [_title(frame, "band") for frame in where.bands if frame.line is not None]
     parts += [_title(frame, "outcome") for frame in where.outcomes]
     parts += [_box(box, place, attributes(box)) for box, place in where.boxes.items()]
@@ -217,10 +220,20 @@ def _title(frame: Frame, kind: str) -> str:
     )
 
 
-def _edge(edge: Edge, where: Plan) -> str:
-    points = where.routes[edge]
+def _branching_off(points: tuple[Point, ...], drawn: set[Point]) -> tuple[Point, ...]:
+    """A route from where it leaves those that are drawn; short ones are drawn whole.
+
+    An input that is read at the end of a thousand rows has a trunk, not a thousand lines.
+    """
+    if len(points) <= LONG:
+        return points
+    shared = [index for index, point in enumerate(points[:-1]) if point in drawn]
+    drawn.update(points)
+    return points[shared[-1] :] if shared else points
+
+
+def _edge(edge: Edge, points: tuple[Point, ...], sideways: bool) -> str:
     kind = "saved" if edge.saved else "backward" if edge.end.section else "forward"
-    sideways = edge in where.across
     shape = _sideways(*points) if sideways else _smooth(points)
     return (
         f'<path class="edge {kind}" data-from="{edge.start.id}" data-to="{edge.end.id}" '

@@ -63,7 +63,10 @@ def _words(lines: list[str]) -> Iterator[tuple[str, tuple[int, int], tuple[int, 
 def _marked(line: str, found: list[tuple[int, int, str]]) -> str:
     parts: list[str] = []
     at = 0
-    for start, stop, kind in found:
+    for first, stop, kind in found:
+        start = max(first, at)  # from 3.12 on the parts of an f-string may overlap
+        if stop <= start:
+            continue
         parts.append(escape(line[at:start], quote=False))
         parts.append(f'<span class="{kind}">{escape(line[start:stop], quote=False)}</span>')
         at = stop
