@@ -364,6 +364,12 @@ class Graph:
 
         return print_graph(self)
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        from codegen.drawing import draw_svg
+
+        return draw_svg(self)
+
 
 def kept_by(nodes: Iterable[Node]) -> Iterator[Value]:
     """What foreign functions among the nodes were given or have returned: they may keep it."""

@@ -12,6 +12,7 @@ import inspect
 import itertools
 import keyword
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -372,6 +373,22 @@ def test_black_leaves_the_source_alone(name, target):
     text = emit(CASES[name].graph(), target).text
     assert black.format_str(text, mode=black.Mode()) == text
     assert all(len(line) <= 88 for line in text.splitlines())
+
+
+@both_targets
+@all_cases
+def test_each_line_says_which_line_of_the_user_s_it_comes_from(name, target):
+    source = emit(CASES[name].graph(), target)
+    group = None
+    for text, origin in zip(source.text.splitlines(), source.origins, strict=True):
+        if found := re.fullmatch(r" +# (\S+\.py):(\d+)  (.*)", text):
+            group = (found[1], int(found[2]))
+            assert origin.text.startswith(found[3].removesuffix("..."))
+        if origin is not None and origin.line:
+            of_a_branch = text.strip().startswith(("el", "raise", "def", "return jax.lax.cond"))
+            assert (origin.file, origin.line) == group or of_a_branch
+        elif text.startswith(("#", "import", "def ", "@")) or not text:
+            assert origin is None
 
 
 @all_cases

@@ -22,6 +22,7 @@ import numpy as np
 from codegen.ir import Graph
 from tracegrad import config
 from tracegrad.devices import DeviceArray, bare, one_place
+from tracegrad.drawing.show import checked_path, draw, shown_in_notebook
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
@@ -72,6 +73,12 @@ class Left(NamedTuple):
 
     version: Version
     said: str
+
+
+def array_leaf(leaf: Any) -> Any:
+    """A Tensor's or a JAX array's NumPy array."""
+    leaf = bare(leaf)
+    return np.asarray(leaf) if is_jax(leaf) else leaf
 
 
 class Compiled:
@@ -626,12 +633,17 @@ class Compiled:
     def _callee(self, bound: bool = False) -> Callee:
         return Callee(self._function, self._transform, self._static, self._signature, bound)
 
-    def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
-        def plain(leaf: Any) -> Any:
-            leaf = bare(leaf)
-            return np.asarray(leaf) if is_jax(leaf) else leaf
+    def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """Draws the program for these arguments: ``.svg``, ``.dot``, or a whole report, ``.html``.
 
-        args, kwargs = map_tree(plain, (args, kwargs))
+        The report has the function, the graph at each stage, the generated source and the picture
+        side by side. Returns the path.
+        """
+        file, plain = checked_path(path), map_tree(array_leaf, (args, kwargs))
+        return draw(file, self._version_for(args, kwargs), self._function, self._bind(*plain))
+
+    def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        args, kwargs = map_tree(array_leaf, (args, kwargs))
         arguments, target = self._bind(args, kwargs), self._target()
         versions = self._versions.get((arguments.key, target), [])
         sources = [s for version in versions for s in sources_of(version.program.graph)]
@@ -690,6 +702,11 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<tracegrad.{self._transform.kind} of {self.__name__}>"
 
+    def _repr_html_(self) -> str:
+        every = [version for versions in self._versions.values() for version in versions]
+        facts = report(self.__name__, self.cache_info(), every, self._given_up)
+        return shown_in_notebook(repr(self), facts, every[-1] if every else None)
+
 
 class Bound:
     """A `Compiled` looked up on an instance, which becomes the first argument of every call."""
@@ -725,6 +742,10 @@ class Bound:
         given = (self._instance, *args) if args or kwargs else ()
         return self._compiled.where(place, *given, **kwargs)
 
+    def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """As `Compiled.draw`."""
+        return self._compiled.draw(path, self._instance, *args, **kwargs)
+
     def explain(self) -> str:
         """As `Compiled.explain`."""
         return self._compiled.explain()
@@ -739,3 +760,6 @@ class Bound:
 
     def __repr__(self) -> str:
         return f"<bound {self._compiled!r}>"
+
+    def _repr_html_(self) -> str:
+        return self._compiled._repr_html_()

@@ -1,0 +1,25 @@
+"""A graph enters, a picture of it leaves: as SVG (`draw_svg`) or as text for Graphviz (`draw_dot`).
+
+    graph --picture--> boxes and edges --layout--> places --svg--> text
+
+The picture says what is to be seen, the layout where it stands, and the writers how it looks.
+"""
+
+from codegen.drawing.dot import draw_dot
+from codegen.drawing.layout import Plan, plan
+from codegen.drawing.picture import Box, Edge, Line, Picture, Region, picture
+from codegen.drawing.svg import draw_svg, write_svg
+
+__all__ = [
+    "Box",
+    "Edge",
+    "Line",
+    "Picture",
+    "Plan",
+    "Region",
+    "draw_dot",
+    "draw_svg",
+    "picture",
+    "plan",
+    "write_svg",
+]

@@ -1,0 +1,96 @@
+"""What the tests of pictures and of reports share: a small model, what must hold of programs."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from html import unescape
+
+import numpy as np
+
+import tracegrad as tg
+from codegen.ir import Constant, walk
+from tracegrad.drawing.listings import nodes_written
+
+MODEL = '''"""A small model."""
+
+import numpy as np
+
+
+def layer(x, w, b):
+    return np.tanh(x @ w + b)
+
+
+def loss(w, b, x, y):
+    h = np.tanh(x @ w + b)
+    err = h - y
+    return np.mean(err**2)
+
+
+def kinked(w, b, x, y):
+    h = np.tanh(x @ w + b)
+    if h.sum() > 0:
+        h = h * 3.0
+    err = (
+        h
+        - y
+    )
+    return np.mean(err**2)
+
+
+def deep(layers, x, y):
+    h = x
+    for w, b in layers:
+        h = layer(h, w, b)
+    err = h - y
+    return np.mean(err**2)
+'''
+
+
+def load_model(folder):
+    """A module of the user's, in a file of its own."""
+    path = folder / "model.py"
+    path.write_text(MODEL, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("model", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def arguments():
+    random = np.random.default_rng(0)
+    return [random.normal(size=shape) for shape in [(3, 2), (2,), (5, 3), (5, 2)]]
+
+
+def both_paths(function):
+    """Its gradient, called so that it has gone both ways."""
+    w, b, x, y = arguments()
+    compiled = tg.value_and_grad(function, argnums=(0, 1))
+    compiled(w, b, x, y)
+    compiled(-w, -b, x, y)
+    return compiled
+
+
+def version_of(compiled, *args):
+    return compiled._version_for(args, {})
+
+
+def plain(html):
+    return unescape(re.sub(r"<[^>]*>", "", html))
+
+
+def check_program(version):
+    """Every call stands in the program, and every statement has nodes and a line of the user's."""
+    graph, source = version.program.graph, version.program.source
+    written = nodes_written(graph, source)
+    nodes = list(walk(graph.nodes))
+    missing = set(range(len(nodes))) - {i for line in written for i in line}
+    assert all(isinstance(nodes[i], Constant) for i in missing)
+    texts = source.text.splitlines()
+    for text, origin, here in zip(texts, source.origins, written, strict=True):
+        if origin is not None and not text.lstrip().startswith("#"):
+            assert here, text
+            made = re.search(r" = np\.(array|zeros)\(", text)  # for no line: what is returned
+            assert (origin.line and origin.text) or made, text
+        if (found := re.match(r" *# (\S+\.py):(\d+)  (.*)", text)) and origin is not None:
+            assert (origin.file, origin.line) == (found[1], int(found[2]))
