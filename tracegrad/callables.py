@@ -345,6 +345,8 @@ class Compiled:
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
         replaced = version.replaces
+        if replaced is not None:
+            replaced.replaces = None  # of those before it nobody asks any more
         place = (arguments.key, version.target)
         made = None
         if args is not None:
