@@ -23,6 +23,7 @@ from tracegrad.dispatch import apply_in
 from tracegrad.ops.creation import new
 from tracegrad.ops.elementwise import Undefined
 from tracegrad.ops.record import OpRecord
+from tracegrad.overlap import held
 from tracegrad.state import STATE
 
 
@@ -35,9 +36,19 @@ class Draw:
     keywords: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, size: tuple[int, ...], *parameters: Any) -> Any:
-        draw = getattr(self.generator, self.method)
-        array = np.asarray(draw(*map(np.asarray, parameters), size=size, **dict(self.keywords)))
+        draw, source, trace = getattr(self.generator, self.method), self.source, STATE.trace
+        with held([source]):
+            if trace is not None:
+                trace.before_draw(source)
+            array = np.asarray(draw(*map(np.asarray, parameters), size=size, **dict(self.keywords)))
+            if trace is not None:
+                trace.after_draw(source)
         return array if array.ndim else array[()]
+
+    @property
+    def source(self) -> Any:
+        """The generator of bits that moves."""
+        return self.generator.bit_generator
 
 
 def _type(
@@ -94,18 +105,11 @@ def draw(
     **keywords: Any,
 ) -> Any:
     """What a method of the generator gives, of dtype `result`: a Tensor, or where `like` lives."""
-    trace, source = STATE.trace, generator.bit_generator
-    if trace is not None:
-        trace.before_draw(source)
     call = Foreign(f"draw_{method}", Draw(generator, method, tuple(keywords.items())))
     attributes = {"draw": call, "size": size, "dtype": result}
     if like is not None:
-        made = apply_in(like, drawn, attributes, *parameters)
-    else:
-        made = new(drawn, *parameters, **attributes)
-    if trace is not None:
-        trace.after_draw(source)
-    return made
+        return apply_in(like, drawn, attributes, *parameters)
+    return new(drawn, *parameters, **attributes)
 
 
 # -- runs that do not count ---------------------------------------------------------------------

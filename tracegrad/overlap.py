@@ -12,10 +12,10 @@ runs eagerly. So a traced function may itself wait for another thread that calls
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import count
-from threading import get_ident
+from threading import Lock, get_ident
 from types import CodeType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -64,6 +64,18 @@ def runs_of(code: CodeType | None) -> Runs:
         return Runs()
     runs: Runs = _RUNS.setdefault(code, Runs())
     return runs
+
+
+_LOCKS = tuple(Lock() for _ in range(64))
+
+
+@contextmanager
+def held(sources: Sequence[Any]) -> Iterator[None]:
+    """Keeps other threads from drawing from these generators of bits."""
+    with ExitStack() as stack:
+        for number in sorted({(id(source) >> 4) % len(_LOCKS) for source in sources}):
+            stack.enter_context(_LOCKS[number])
+        yield
 
 
 _WRITTEN: dict[int, tuple[int, int]] = {}  # id of an object: the thread that stored, and when

@@ -17,7 +17,7 @@ from tracegrad.autograd.tape import LEAF
 from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
 from tracegrad.errors import TraceError
 from tracegrad.ops.elementwise import alias
-from tracegrad.overlap import Runs, watch_writes
+from tracegrad.overlap import Runs, held, watch_writes
 from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
@@ -107,18 +107,19 @@ def run_traced(
     watched = set(map(id, watched_arrays(environment, trace, computed)))
     for store in stores:
         before = store.guard.value
-        held = id(before) in trace.captured and environment.sources(before) is None
+        captured = id(before) in trace.captured and environment.sources(before) is None
         # A program would go on reading what was there, or be left at the next call.
-        again = held or environment.by_identity
+        again = captured or environment.by_identity
         if again or id(getattr(before, "_array", before)) in watched:
             effect = effect or store.text
     if trace.singular:  # the values of a matrix decided what was done: no guard knows them
         effect = effect or f"the way on from an exception in {trace.singular}"
     touched = bool(stores or effect or trace.drawn_from)
-    single = trace.drew_alone() and not written_by_others() and (not touched or alone())
-    run = Run(trace, tree, tensors, returned, environment, computed, stores, effect, single)
-    if run.serves:  # the program will write and draw
-        run.undo()
+    with held([source for source, _ in trace.drawn_from.values()]):
+        single = trace.drew_alone() and not written_by_others() and (not touched or alone())
+        run = Run(trace, tree, tensors, returned, environment, computed, stores, effect, single)
+        if run.serves:  # the program will write and draw
+            run.undo()
     return run
 
 

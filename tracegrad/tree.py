@@ -132,7 +132,7 @@ def unflatten(spec: TreeSpec, leaves: Iterable[Any]) -> Any:
     ```python
     >>> leaves, spec = flatten({"w": 1, "b": [2]})
     >>> unflatten(spec, [leaf * 10 for leaf in leaves])
-    {'b': [20], 'w': 10}
+    {'w': 10, 'b': [20]}
 
     ```
     """
@@ -156,7 +156,7 @@ def map_tree(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
 
     ```python
     >>> map_tree(lambda p, g: p - g, {"w": 3, "b": 5}, {"w": 1, "b": 1})
-    {'b': 4, 'w': 2}
+    {'w': 2, 'b': 4}
 
     ```
     """
