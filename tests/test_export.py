@@ -545,6 +545,32 @@ def test_an_edit_that_departs_is_named_by_its_line(file, old, new, line, said):
     assert said in str(found)
 
 
+@pytest.mark.parametrize("program", PROGRAMS[2::8], ids=lambda p: p.name)
+def test_a_scaled_gradient_is_named_by_its_line(program, tmp_path):
+    """The last statement of the backward that names a gradient, in many programs."""
+    f = tg.value_and_grad(
+        program.new(),
+        program.argnums,
+        has_aux=program.has_aux,
+        static_argnames=program.static_argnames,
+    )
+    path = f.export(tmp_path / "f.py", *program.args)
+    text = path.read_text()
+    program_of = tg.load(path)._facts["program"]
+    whole = next(n for n in ast.parse(text).body if getattr(n, "name", "") == program_of)
+    assigned = [n for n in ast.walk(whole) if isinstance(n, ast.Assign)]
+    shown = {n: ast.unparse(n) for n in assigned}
+    moving = [n for n in assigned if "_bar" in shown[n] and "np.zeros" not in shown[n]]
+    last = max(moving, key=lambda n: n.lineno)
+    old = ast.get_source_segment(text, last.value)
+    lines = text.splitlines(keepends=True)
+    start = sum(map(len, lines[: last.lineno - 1]))
+    path.write_text(text[:start] + text[start:].replace(old, f"1.25 * ({old})", 1))
+    found = tg.load(path, f).verify(*program.args)
+    assert not found
+    assert found.departure.line == last.lineno, str(found)
+
+
 def test_edits_that_keep_the_numbers_verify(file):
     text = file.read_text()
     old = "    h_bar *= rate\n    # "
