@@ -1,0 +1,604 @@
+"""A Python function and calls of it enter, their results leave: the choice of versions.
+
+Calls may come from many threads. One of them traces; a call that needs a trace meanwhile runs
+eagerly and gives the same bits, so no call ever waits for another one (`overlap.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from operator import is_
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracegrad import config
+from tracegrad.devices import DeviceArray, bare, one_place
+from tracegrad.draws import given_back, sources_of
+from tracegrad.environment import Store
+from tracegrad.errors import ArgumentError, RecompileWarning
+from tracegrad.explain import why
+from tracegrad.guards import MISS, entry
+from tracegrad.nested import (
+    boxed_leaf,
+    derivative_of_arrays,
+    derivative_on_tensors,
+    plain_leaf,
+    pulled_back,
+)
+from tracegrad.overlap import runs_of
+from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
+from tracegrad.returned import Transform
+from tracegrad.running import Run, code_of
+from tracegrad.signature import (
+    Arguments,
+    bind,
+    check_static,
+    defaults_of,
+    is_jax,
+    name_of,
+    signature_of,
+)
+from tracegrad.state import STATE
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.tree import flatten, map_tree
+from tracegrad.version import Version, make_version, traced_run
+
+
+class CacheInfo(NamedTuple):
+    """What `Compiled.cache_info` returns."""
+
+    hits: int
+    misses: int
+    traces: int
+    versions: int
+
+
+class Left(NamedTuple):
+    """A version whose program met an outcome that it does not know, and what it said."""
+
+    version: Version
+    said: str
+
+
+def array_leaf(leaf: Any) -> Any:
+    """A Tensor's or a JAX array's NumPy array."""
+    leaf = bare(leaf)
+    return np.asarray(leaf) if is_jax(leaf) else leaf
+
+
+class Calling:
+    """A function whose calls run generated source: the versions of it, and which of them runs."""
+
+    _hits: int
+    _misses: int
+    _traces: int
+    _quick: tuple[Quick, ...]  # entries for Tensors with history
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        transform: Transform,
+        backend: str | None = None,
+        static_argnames: Sequence[str] = (),
+    ) -> None:
+        self._binds = not isinstance(function, staticmethod)  # looked up on an instance
+        if isinstance(function, staticmethod):
+            function = function.__func__
+        if isinstance(function, classmethod):
+            raise ArgumentError(
+                "expected a function, not a classmethod: write @classmethod above this decorator"
+            )
+        if not callable(function):
+            raise ArgumentError(f"expected a function, not {type(function).__name__}")
+        functools.update_wrapper(self, function, updated=())
+        self.__name__: str = name_of(function)
+        self._function = function
+        self._transform = transform
+        self._backend = backend
+        names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
+        self._static = frozenset(names)
+        self._signature = signature_of(function)
+        self._defaults = defaults_of(function)
+        check_static(self._static, self._signature, self.__name__)
+        self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
+        self._lock = threading.Lock()  # around changes of the versions, not around user code
+        self._runs = runs_of(code_of(function))
+        self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
+        self._generation = 0  # how often the versions have changed
+        self.clear_cache()
+
+    # -- calling --------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and STATE.trace is None:
+            try:
+                for run in self._entries.get(self._target(), ()):
+                    result = run(args)
+                    if result is not MISS:
+                        self._hits += 1
+                        return result
+            except np.linalg.LinAlgError:
+                pass  # the function may catch it: see `_lookup`
+        return self._call(args, kwargs)
+
+    def _target(self) -> str:
+        return self._backend or config.backend
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The general way of a call: any arguments, any structure, first calls."""
+        if self._given_up and not (kwargs or self._static or self._transform.kind == "compile"):
+            name = self.__name__
+            result = derivative_of_arrays(self._function, args, self._transform, name)
+            if result is not NotImplemented:
+                self._detach()
+                return result
+        leaves, _ = flatten((args, kwargs))
+        if any(isinstance(leaf, Tensor) for leaf in leaves):
+            return self._call_on_tensors(args, kwargs, leaves)
+        if any(map(is_jax, leaves)):
+            return self._call_on_jax(args, kwargs)
+        arguments = self._bind(args, kwargs)
+        if STATE.trace is not None:  # what it closes over may be part of that trace
+            return self._inline(arguments)
+        target = self._target()
+        if self._given_up:
+            return self._eager(arguments)
+        left: list[Left] = []
+        state = self._generation
+        found = self._lookup(arguments, target, left)
+        if found is None:
+            if not self._tracing.acquire(blocking=False):  # it may be waiting for this thread
+                self._misses += 1
+                return self._eager(arguments)
+            try:
+                if self._generalise(arguments):
+                    arguments, state = self._bind(args, kwargs), -1
+                if state != self._generation:  # another thread has been here
+                    left = []
+                    found = self._lookup(arguments, target, left)
+                if found is None:
+                    return self._missed(arguments, target, None if kwargs else args, left)
+            finally:
+                self._tracing.release()
+        self._hits += 1
+        return found[1]
+
+    def _missed(
+        self,
+        arguments: Arguments,
+        target: str,
+        args: tuple[Any, ...] | None,
+        left: Sequence[Left],
+    ) -> Any:
+        """The result of a call that no version takes."""
+        self._misses += 1
+        before = left[0].version.growth.copy() if left else None
+        try:
+            if left and not self._worth_a_trace(left[0]):
+                return self._eager(arguments)
+            made = self._make(arguments, target, args, left)
+            if isinstance(made, Version):
+                return self._first(made, arguments)
+            return self._eager(arguments) if made is None else self._result(made, arguments)
+        except Exception:  # the user's function raised: this was no path
+            if before is not None:
+                left[0].version.growth.restore(before)
+            raise
+
+    def _worth_a_trace(self, left: Left) -> bool:
+        """Whether a path that a version does not know is to be compiled; the last time, says so."""
+        version, said = left
+        growth = version.growth
+        if growth.worth(self._hits, version.tree):
+            return True
+        if growth.stopped and not growth.warned:
+            growth.warned = True
+            warnings.warn(
+                f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
+                "run eagerly from here on, with a compiled backward",
+                RecompileWarning,
+                stacklevel=5,
+            )
+        self._given_up = growth.useless
+        return False
+
+    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
+        defaults = defaults_of(self._function)
+        if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
+            self._defaults, self._signature = defaults, signature_of(self._function)
+        return bind(self._signature, args, kwargs, self._static, frozenset(self._traced_ints))
+
+    def _first(self, version: Version, arguments: Arguments) -> Any:
+        """The result of the call that a version was made for."""
+        try:
+            return version.call(arguments)
+        except LookupError as error:  # XLA rounds otherwise than what Python looked at
+            if type(error) is not LookupError:
+                raise
+            return self._eager(arguments)
+
+    def _lookup(
+        self,
+        arguments: Arguments,
+        target: str,
+        left: list[Left],
+        call: Callable[[Version], Any] | None = None,
+    ) -> tuple[Version, Any] | None:
+        """The version that stands for a call, and its result; `left` gets those that were left.
+
+        `call` gives the result, where that is not the plain one.
+        """
+        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        for version in reversed(self._versions.get((arguments.key, target), [])):
+            if not version.holds([*traced, *version.captured_arrays()]):
+                continue
+            try:
+                return version, version.call(arguments) if call is None else call(version)
+            except LookupError as error:
+                if type(error) is not LookupError:
+                    raise
+                left.append(Left(version, str(error)))
+            except np.linalg.LinAlgError:  # the function may catch it, or raises it with its line
+                if call is not None:
+                    raise
+                return version, self._eager(arguments)
+        return None
+
+    def _make(
+        self,
+        arguments: Arguments,
+        target: str,
+        args: tuple[Any, ...] | None,
+        left: Sequence[Left],
+        histories: Sequence[Any] = (),
+    ) -> Version | Run | None:
+        """A version for this call; its run where that is none, None where there are too many."""
+        every = self._every
+        reason = why(arguments, target, every, left[0].said if left else "")
+        if len(every) >= config.versions and not left:
+            self._given_up = True
+            warnings.warn(
+                f"{self.__name__}: {len(every)} versions were compiled and this call needs "
+                f"another ({reason}); the function runs eagerly from here on. State that "
+                "differs on every call is the usual cause: pass it as an argument",
+                RecompileWarning,
+                stacklevel=4,
+            )
+            return None
+        known = left[0].version if left else None
+        run = self._run(arguments, target, known, histories)
+        if run.serves:
+            version = self._version(arguments, target, run, known, reason)
+            self._keep(version, arguments, args)
+            return version
+        if run.alone:
+            self._strike(run)
+        else:
+            self._stores = run.stores or self._stores
+        return run
+
+    def _run(
+        self,
+        arguments: Arguments,
+        target: str,
+        known: Version | None,
+        histories: Sequence[Any] = (),
+    ) -> Run:
+        self._traces += 1
+        call = self._caller(arguments)
+        with self._runs.entered():
+            return traced_run(
+                self._function,
+                call,
+                self._transform,
+                arguments,
+                target,
+                known,
+                self._runs,
+                histories,
+            )
+
+    @property
+    def _every(self) -> list[Version]:
+        return [version for versions in tuple(self._versions.values()) for version in versions]
+
+    def _version(
+        self, arguments: Arguments, target: str, run: Run, known: Version | None, reason: str
+    ) -> Version:
+        version = make_version(self._function, self._transform, arguments, target, run, known)
+        version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
+        version.effect = run.effect
+        return version
+
+    def _result(self, run: Run, arguments: Arguments) -> Any:
+        """What the call returns that was traced but not compiled: the tape of that run gives it."""
+        self._detach()
+        settle(run)
+        if self._transform.kind == "compile":
+            return map_tree(plain_leaf, run.returned)
+        wanted = {p % len(arguments.values) for p in self._transform.positions}
+        traced = [leaf for leaf in arguments.leaves if leaf.traced]
+        inputs = [
+            t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
+        ]
+        result = pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
+        return map_tree(plain_leaf, result)
+
+    def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
+        """Enters a version, in the place of the one that it has grown from."""
+        replaced = version.replaces
+        if replaced is not None:
+            replaced.replaces = None  # of those before it nobody asks any more
+        place = (arguments.key, version.target)
+        made = None
+        if args is not None:
+            made = entry(version, arguments.values, len(args))
+            made.version = version
+        with self._lock:
+            others = [v for v in self._versions.get(place, []) if v is not replaced]
+            self._versions[place] = [*others, version]
+            entries = self._entries.get(version.target, ())
+            kept = [e for e in entries if e.version is not replaced]
+            self._entries[version.target] = tuple(kept if made is None else [made, *kept[:7]])
+            self._generation += 1
+            self._strikes = 0
+
+    def _strike(self, run: Run) -> None:
+        """A function that changes state of its own is not compiled."""
+        self._strikes += 1
+        self._stores = run.stores
+        if self._strikes >= 2:  # the first may have filled a cache
+            self._given_up = True
+            warnings.warn(
+                f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
+                "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
+                "and return what is to be kept instead",
+                RecompileWarning,
+                stacklevel=5,
+            )
+
+    def _generalise(self, arguments: Arguments) -> bool:
+        """An int that differs from call to call is traced like a float from the third value on.
+
+        True when these arguments have such an int: they are to be bound again.
+        """
+        before = len(self._traced_ints)
+        for leaf in arguments.leaves:
+            if leaf.kind[0] == "static" and leaf.kind[1] is int:
+                place = (leaf.parameter, leaf.path)
+                seen = self._ints.setdefault(place, set())
+                seen.add(leaf.value)
+                if len(seen) >= 3:
+                    self._traced_ints.add(place)
+        return len(self._traced_ints) > before
+
+    def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
+        """Calls the function with one value a parameter."""
+
+        def call(values: Sequence[Any]) -> Any:
+            named = list(zip(arguments.keywords, values, strict=True))
+            args = [value for keyword, value in named if keyword is None]
+            kwargs = {keyword: value for keyword, value in named if keyword is not None}
+            return self._function(*args, **kwargs)
+
+        return call
+
+    # -- other kinds of arguments ---------------------------------------------------------------
+
+    def _call_on_tensors(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+    ) -> Any:
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        recorded = STATE.trace is not None or (
+            STATE.grad_enabled and any(t.requires_grad for t in tensors)
+        )
+        there = any(type(tensor._array) is DeviceArray for tensor in tensors)
+        if not there and not STATE.special and self._may_record(recorded):
+            return self._call_with_history(args, kwargs)
+        if recorded:
+            return self._inline(self._bind(args, kwargs))
+        if there:
+            arguments = self._bind(args, kwargs)
+            one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
+        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
+        result = self(*plain_args, **plain_kwargs)
+        if there:
+            return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
+        return map_tree(boxed_leaf, result)
+
+    def _may_record(self, recorded: bool) -> bool:
+        """Whether a call on Tensors is to be compiled with its history.
+
+        Where no argument requires grad, a Tensor that the function reads from outside may.
+        """
+        if self._transform.kind != "compile" or self._given_up or self._target() != "numpy":
+            return False
+        every = self._every
+        holders = (captured.holder for version in every for captured in version.captured)
+        return recorded or not every or any(isinstance(h, Tensor) for h in holders)
+
+    def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one node of the tape; without a version for it, as its ops."""
+        bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
+        if not kwargs:
+            leaves = flatten(args)[0]
+            for quick in self._quick:
+                result = quick(bare_args, leaves)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
+        given = self._bind(args, kwargs)
+        plain = self._bind(bare_args, bare_kwargs)
+        pairs = zip(given.leaves, plain.leaves, strict=True)
+        inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
+        needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        arguments = replace(plain, require_grad=needs)
+
+        def call(version: Version) -> Any:
+            kept: list[Recorded] = []
+            result = call_recorded(version, arguments, inputs, kept)
+            if kept and not kwargs:
+                made = Quick(kept[0], arguments, len(args))
+                with self._lock:
+                    current = [q for q in self._quick if q.version is not version.replaces]
+                    self._quick = (made, *current[:7])
+            return result
+
+        left: list[Left] = []
+        state = self._generation
+        try:
+            found = self._lookup(arguments, "numpy", left, call)
+            if found is not None:
+                self._hits += 1
+                return found[1]
+            self._misses += 1
+            if self._tracing.acquire(blocking=False):
+                before = left[0].version.growth.copy() if left else None
+                try:
+                    made = None
+                    again = self._generalise(arguments)
+                    fresh = not again and state == self._generation
+                    if fresh and (not left or self._worth_a_trace(left[0])):
+                        made = self._make(arguments, "numpy", None, left, inputs)
+                except Exception:  # the user's function raised: this was no path
+                    if before is not None:
+                        left[0].version.growth.restore(before)
+                    raise
+                finally:
+                    self._tracing.release()
+                if again:
+                    return self._call_with_history(args, kwargs)
+                if isinstance(made, Version):
+                    return call(made)
+                if made is not None:
+                    settle(made)
+                    return map_tree(untraced, made.returned)
+        except (NotRecorded, np.linalg.LinAlgError):
+            pass
+        return self._inline(given)
+
+    def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
+        from tracegrad import jax_backend
+
+        if self._target() == "jax" and STATE.trace is None and not self._given_up:
+            arguments = jax_backend.described(self._bind(args, kwargs))
+            left: list[Left] = []
+            state = self._generation
+            found = self._lookup(arguments, "jax", left)
+            if found is not None:
+                self._hits += 1
+                return found[1]
+            self._misses += 1
+            plain = self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
+            made = None
+            if self._tracing.acquire(blocking=False):
+                try:  # where another thread has been here, the next call tries again
+                    fresh = state == self._generation
+                    if fresh and (not left or self._worth_a_trace(left[0])):
+                        made = self._make(plain, "jax", None if kwargs else args, left)
+                finally:
+                    self._tracing.release()
+            try:
+                if isinstance(made, Version):
+                    return made.call(arguments)
+            except LookupError as error:  # XLA rounds otherwise than what Python looked at
+                if type(error) is not LookupError:
+                    raise
+            result = self._result(made, plain) if isinstance(made, Run) else self._eager(plain)
+        else:
+            plain_args, plain_kwargs = map_tree(jax_backend.to_numpy, (args, kwargs))
+            result = self(*plain_args, **plain_kwargs)
+        device = jax_backend.device_of(flatten((args, kwargs))[0])
+        return map_tree(lambda leaf: jax_backend.from_numpy(leaf, device), result)
+
+    def _inline(self, arguments: Arguments) -> Any:
+        """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
+        call = self._caller(arguments)
+        with self._runs.entered():
+            if self._transform.kind == "compile":
+                return call(arguments.values)
+            return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
+
+    def _eager(self, arguments: Arguments) -> Any:
+        """The call without a program: the function runs on Tensors, its backward is cached."""
+        call = self._caller(arguments)
+        try:
+            with self._runs.entered():
+                if self._transform.kind == "compile":
+                    result = call([map_tree(boxed_leaf, value) for value in arguments.values])
+                else:
+                    result = derivative_on_tensors(
+                        call, arguments, self._transform, False, self.__name__
+                    )
+        finally:
+            self._detach()
+        return map_tree(plain_leaf, result)
+
+    def _detach(self) -> None:
+        """What the function keeps of a call is arrays, not the tape of that call."""
+        for store in self._stores:
+            store.detach()
+
+    # -- versions -------------------------------------------------------------------------------
+
+    def cache_info(self) -> CacheInfo:
+        """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
+        return CacheInfo(self._hits, self._misses, self._traces, len(self._every))
+
+    def clear_cache(self) -> None:
+        """Forgets every compiled version."""
+        self._versions: dict[Any, list[Version]] = {}
+        self._entries: dict[str, tuple[Callable[..., Any], ...]] = {}
+        self._quick = ()
+        self._hits = self._misses = self._traces = 0
+        self._given_up = False
+        self._strikes = 0
+        self._stores = ()
+        self._generation += 1
+        self._ints: dict[Any, set[int]] = {}
+        self._traced_ints: set[Any] = set()
+
+    def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; without any, the one that was compiled last."""
+        every = [version for versions in self._versions.values() for version in versions]
+        if args or kwargs or not (every or self._signature.parameters):
+            return self._version_for(args, kwargs)
+        if not every:
+            raise ArgumentError(f"{self.__name__} was not compiled yet: pass its arguments too")
+        return every[-1]
+
+    def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        args, kwargs = map_tree(array_leaf, (args, kwargs))
+        arguments, target = self._bind(args, kwargs), self._target()
+        versions = self._versions.get((arguments.key, target), [])
+        sources = [s for version in versions for s in sources_of(version.program.graph)]
+        left: list[Left] = []
+
+        def outputs(version: Version) -> Any:
+            with suppress(np.linalg.LinAlgError):
+                version.outputs(arguments)
+
+        with given_back(sources):  # to look is not to call
+            found = self._lookup(arguments, target, left, outputs)
+        if found is not None:
+            return found[0]
+        if self._tracing.acquire(blocking=False):
+            try:
+                made = self._make(arguments, target, args if not kwargs else None, left)
+            finally:
+                self._tracing.release()
+        else:
+            made = None  # another thread traces: this version is for looking at alone
+        if isinstance(made, Version):
+            return made
+        run = made if made is not None else self._run(arguments, target, None)
+        if not run.serves:
+            run.undo()
+        return self._version(arguments, target, run, None, "its source was asked for")
