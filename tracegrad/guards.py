@@ -17,7 +17,7 @@ from codegen.load import load
 from codegen.sizes import Dim, Size
 from tracegrad.signature import is_plain
 from tracegrad.tensor import Tensor
-from tracegrad.tree import check_text, path_text
+from tracegrad.tree import TreeSpec, check_text, path_text
 from tracegrad.version import Version
 
 
@@ -61,15 +61,25 @@ def entry_source(
         names[name] = value
     structure: list[str] = []
     for name, spec in zip(parameters[:given], arguments.specs, strict=False):
-        if spec.type is not None:
+        if _is_flat(spec):  # to unpack it tells the length
+            structure.append(f"type({name}) is {spec.type.__name__}")  # type: ignore[union-attr]
+        elif spec.type is not None:
             structure += check_text(spec, name, names, leaves=False, ordered=True)[0]
     lines += _unless(structure)
     leaves: list[str] = []  # the variable of each leaf
+    loads: dict[int, list[tuple[str, str]]] = {}  # by parameter
     for i, leaf in enumerate(arguments.leaves):
         text = path_text(parameters[leaf.parameter], leaf.path, names)
         leaves.append(f"leaf{i}" if leaf.path and leaf.parameter < given else text)
         if leaves[-1] != text:
-            lines.append(f"    {leaves[-1]} = {text}")
+            loads.setdefault(leaf.parameter, []).append((leaves[-1], text))
+    unpacked: list[str] = []
+    for i, pairs in loads.items():
+        if _is_flat(arguments.specs[i]):
+            unpacked.append(f"        {', '.join(name for name, _ in pairs)}, = {parameters[i]}")
+        else:
+            lines += [f"    {name} = {text}" for name, text in pairs]
+    lines += _tried(unpacked)
     lines += _unless([*_conditions(version, given, leaves, names), "unchanged()"])
     captures = [f"c{i}" for i in range(len(version.captured))]
     for name, captured in zip(captures, version.captured, strict=True):
@@ -106,6 +116,19 @@ def entry(
     """The loaded entry; see `entry_source`."""
     text, names = entry_source(version, values, given, run, guards)
     return load(text, "entry", names)
+
+
+def _is_flat(spec: TreeSpec) -> bool:
+    """True for a list or tuple of leaves alone."""
+    leaves = bool(spec.children) and all(child.type is None for child in spec.children)
+    return spec.type in (list, tuple) and leaves
+
+
+def _tried(unpackings: Sequence[str]) -> list[str]:
+    """Leaves the entry where something has another number of parts."""
+    if not unpackings:
+        return []
+    return ["    try:", *unpackings, "    except ValueError:", "        return MISS"]
 
 
 def _unless(conditions: Sequence[str]) -> list[str]:
@@ -201,8 +224,7 @@ def _lengths(
     for (name, axis), s in axes.items():
         if name not in unpacked:  # a default, or an array that is held
             texts[s] = f"{name}.shape[{axis}]"
-    if lines:
-        lines = ["    try:", *lines, "    except ValueError:", "        return MISS"]
+    lines = _tried(lines)
     others += [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in every]
     return [*lines, *_unless(others)]
 

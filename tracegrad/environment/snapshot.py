@@ -269,10 +269,9 @@ class Environment:
         if vars(function):
             self._reach(vars(function), f"{text}.__dict__")
         code, scope = function.__code__, function.__globals__
-        if code.co_argcount:
-            self._guard(ATTRIBUTE, function, "__defaults__", f"the defaults of {text}")
-        if code.co_kwonlyargcount:
-            self._guard(ATTRIBUTE, function, "__kwdefaults__", f"the defaults of {text}")
+        for name in ("__defaults__", "__kwdefaults__"):  # without any, calls gave all arguments
+            if getattr(function, name) is not None:
+                self._guard(ATTRIBUTE, function, name, f"the defaults of {text}")
         read = cells_read(code, self.foreign)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
             if name in read:
