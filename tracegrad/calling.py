@@ -111,6 +111,7 @@ class Calling:
         self._runs = runs_of(code_of(function))
         self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
         self._generation = 0  # how often the versions have changed
+        self._entries: dict[str, tuple[Any, ...]] = {}  # of versions, the newest first
         self.clear_cache()
 
     # -- calling --------------------------------------------------------------------------------
@@ -205,7 +206,8 @@ class Calling:
                 RecompileWarning,
                 stacklevel=5,
             )
-        self._given_up = growth.useless
+        if growth.useless:
+            self._give_up()
         return False
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
@@ -262,7 +264,7 @@ class Calling:
         every = self._every
         reason = why(arguments, target, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
-            self._given_up = True
+            self._give_up()
             warnings.warn(
                 f"{self.__name__}: {len(every)} versions were compiled and this call needs "
                 f"another ({reason}); the function runs eagerly from here on. State that "
@@ -354,7 +356,7 @@ class Calling:
         self._strikes += 1
         self._stores = run.stores
         if self._strikes >= 2:  # the first may have filled a cache
-            self._given_up = True
+            self._give_up()
             warnings.warn(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
@@ -362,6 +364,12 @@ class Calling:
                 RecompileWarning,
                 stacklevel=5,
             )
+
+    def _give_up(self) -> None:
+        """From here on the function runs eagerly, and no program is tried before."""
+        with self._lock:
+            self._given_up = True
+            self._entries = {}
 
     def _generalise(self, arguments: Arguments) -> bool:
         """An int that differs from call to call is traced like a float from the third value on.
@@ -555,7 +563,7 @@ class Calling:
     def clear_cache(self) -> None:
         """Forgets every compiled version."""
         self._versions: dict[Any, list[Version]] = {}
-        self._entries: dict[str, tuple[Callable[..., Any], ...]] = {}
+        self._entries = {}
         self._quick = ()
         self._hits = self._misses = self._traces = 0
         self._given_up = False
