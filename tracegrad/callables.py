@@ -28,7 +28,7 @@ from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
 from tracegrad.export import Callee, write
-from tracegrad.guards import MISS, entry
+from tracegrad.guards import MISS, checked_entry, entry
 from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
@@ -125,7 +125,7 @@ class Compiled:
     # -- calling --------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and STATE.trace is None:
+        if not kwargs and not STATE.aside:
             try:
                 for run in self._entries.get(self._target(), ()):
                     result = run(args)
@@ -144,6 +144,10 @@ class Compiled:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls."""
+        if STATE.aside and not kwargs and STATE.trace is None:
+            result = self._checked(args)
+            if result is not MISS:
+                return result
         if self._given_up and not (kwargs or self._static or self._transform.kind == "compile"):
             name = self.__name__
             result = derivative_of_arrays(self._function, args, self._transform, name)
@@ -180,6 +184,18 @@ class Compiled:
                 self._tracing.release()
         self._hits += 1
         return found[1]
+
+    def _checked(self, args: tuple[Any, ...]) -> Any:
+        """The result by an entry, checked for nan and inf."""
+        try:
+            for run in self._entries.get(self._target(), ()):
+                result = checked_entry(run)(args)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
+        except np.linalg.LinAlgError:
+            pass
+        return MISS
 
     def _missed(
         self,

@@ -8,6 +8,7 @@ about lengths, in one condition of plain Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,14 @@ def entry(
     """The loaded entry; see `entry_source`."""
     text, names = entry_source(version, values, given, run, guards)
     return load(text, "entry", names)
+
+
+def checked_entry(made: Any) -> Any:
+    """An entry of a version with its program checked for nan and inf; kept beside it."""
+    if not hasattr(made, "checked"):
+        names = {**made.__globals__, "program": made.version.checked_run}
+        made.checked = FunctionType(made.__code__, names, made.__name__)
+    return made.checked
 
 
 def _unless(conditions: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from tracegrad.blame import checked, checking
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard, Store
@@ -101,6 +102,11 @@ class Version:
         run = run.checked if self.target == "jax" else run
         return giving_back(run, sources_of(self.program.graph))
 
+    @property
+    def checked_run(self) -> Callable[..., Any]:
+        """As `run`; it raises `FiniteError` instead of returning nan or inf."""
+        return checked(self.run, self.program.graph)
+
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether the state, and the lengths of these arrays, are what the trace assumed.
 
@@ -133,12 +139,13 @@ class Version:
 
     def outputs(self, arguments: Arguments) -> Any:
         """What the program returns; nothing is stored."""
+        run = self.checked_run if checking() else self.run
         captures = self.program.graph.frame.captures
         keywords = dict(zip(captures, self.captured_arrays(), strict=True))
         if self.takes_leaves:
             traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-            return self.run(*traced, **keywords)
-        return self.run(*arguments.values, **keywords)
+            return run(*traced, **keywords)
+        return run(*arguments.values, **keywords)
 
 
 @dataclass(frozen=True)
