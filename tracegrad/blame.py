@@ -8,7 +8,8 @@ nowhere (a mask that ``where`` or ``exp`` takes away) is on no such way and is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from tracegrad.pipeline import run_through
 from tracegrad.state import STATE
 from tracegrad.tree import flatten
 
-DEPTH = 2  # of the expressions by which operands without a name are called
+LONGEST = 60  # characters of an expression by which an operand without a name is called
 
 
 def checking() -> bool:
@@ -35,6 +36,8 @@ def checking() -> bool:
 def is_finite(result: Any) -> bool:
     """Whether a result, of any structure, has neither nan nor inf; what is no number has none."""
     kind = type(result)
+    if kind is np.ndarray:
+        return _finite(result)
     if kind is tuple or kind is list:
         return all(map(is_finite, result))
     if kind is dict:
@@ -48,10 +51,9 @@ def is_finite(result: Any) -> bool:
 def _finite(array: np.ndarray) -> bool:
     if array.dtype.kind not in "fc":
         return True
-    with np.errstate(all="ignore"):  # one pass without an array of its own; it may overflow
-        if np.isfinite(np.add.reduce(array, axis=None)):
-            return True
-    return bool(np.isfinite(array).all())
+    if isfinite(np.vdot(array, array).real):  # the fastest pass; never warns
+        return True
+    return bool(np.isfinite(array).all())  # the sum of squares may have overflown
 
 
 def checked(run: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
@@ -76,6 +78,16 @@ def _inputs(graph: Graph, args: Sequence[Any], captures: Mapping[str, Any]) -> l
     given = {**dict(zip(graph.frame.parameters, args, strict=False)), **captures}
     values = [eval(text, {}, given) for text in graph.frame.reads]
     return [np.asarray(v) if type(v).__module__.startswith("jax") else v for v in values]
+
+
+def passed(result: Any, name: str) -> Any:
+    """The result of a function that ran eagerly, where it is finite or nobody asks."""
+    if checking() and not is_finite(result):
+        raise FiniteError(
+            f"{name} gave nan or inf. This call ran eagerly, so the statement is not known: "
+            f"{name}.explain() tells why, and tg.autograd.detect_anomaly() looks at its backward"
+        )
+    return result
 
 
 # -- the statement --------------------------------------------------------------------------------
@@ -145,7 +157,7 @@ class _Search:
         message = self._said(first, result) + (f"\n    {more}" if more else "")
         origin = result.origin
         error = FiniteError(message)
-        error.variable, error.operation = origin.name, first.op.name
+        error.variable, error.operation = self._variable(result), first.op.name
         error.file, error.line, error.text = origin.file, origin.line, origin.text
         error.section = origin.section or "forward"
         error.index = self._index(result)
@@ -195,11 +207,13 @@ class _Search:
         parts = [f"{call.op.name} gave {self._kind(result)}{at} {self._where(result)}"]
         seen = dict.fromkeys(v for v in call.operands if not isinstance(self._node(v), Constant))
         same = Trait.ELEMENTWISE in call.op.traits and index
-        for value in seen:
+        for number, value in enumerate(seen, 1):
             shown = self._range(value)
             if shown:
-                there = self._there(value, result, index) if same else ""
-                parts.append(f"{self._text(value)} {shown}{there}")
+                text = self._text(value)
+                if len(text) > LONGEST:
+                    text = f"operand {number}" if len(seen) > 1 else "its operand"
+                parts.append(f"{text} {shown}{self._there(value, result, index) if same else ''}")
         return "; ".join(parts)
 
     def _where(self, result: Value) -> str:
@@ -207,9 +221,10 @@ class _Search:
         origin: Origin = result.origin
         place = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else ""
         section = origin.section or "forward"
-        if origin.name is None:
+        name = self._variable(result)
+        if name is None:
             return f"({place}), {section}" if place else f"in the {section}"
-        return f"in {origin.name}{f' ({place})' if place else ''}, {section}"
+        return f"in {name}{f' ({place})' if place else ''}, {section}"
 
     def _kind(self, value: Value) -> str:
         """What stands at the bad place: nan, inf or -inf."""
@@ -244,10 +259,20 @@ class _Search:
         whole = np.broadcast_to(array, np.shape(self.values[result]))
         return f" and is {_number(whole[index])} there"
 
+    def _variable(self, value: Value) -> str | None:
+        """The variable of a value; an inner one that has none belongs to the next that has one."""
+        while value.origin.name is None:
+            users = self.graph.users.get(value, ())
+            results = [result for user in users for result in user.results]
+            if not results or results[0].origin.section != value.origin.section:
+                return None
+            value = results[0]
+        return value.origin.name
+
     def _node(self, value: Value) -> Node | None:
         return self.graph.producer.get(value)
 
-    def _text(self, value: Value, depth: int = DEPTH) -> str:
+    def _text(self, value: Value) -> str:
         """A value as the user would call it: a variable, or the expression that makes it."""
         if value in self.reads:
             return self.reads[value]
@@ -257,17 +282,17 @@ class _Search:
         if origin.name is not None and origin.final:
             return origin.name
         assert isinstance(node, Call)
-        if not depth:
-            return origin.name or node.op.name
-        inner = list(self._operands(node, depth - 1))
-        spelled = node.op.spelled("numpy", dict(node.attributes))
-        if spelled.infix and len(inner) == 2:
-            return f" {spelled.infix} ".join(f"({t})" if " " in t else t for t in inner)
+        if Trait.EXTENT in node.op.traits:
+            return _number(self.values[value])
+        inner: list[str] = []
+        for operand in node.operands:
+            inner.append(self._text(operand))
+            if len(inner[-1]) > LONGEST:  # of this nothing is shown
+                return inner[-1]
+        symbol = node.op.spelled("numpy", dict(node.attributes)).infix
+        if symbol and len(inner) == 2:
+            return f" {symbol} ".join(f"({text})" if " " in text else text for text in inner)
         return f"{node.op.name}({', '.join(inner)})"
-
-    def _operands(self, call: Call, depth: int) -> Iterator[str]:
-        for operand in call.operands:
-            yield self._text(operand, depth)
 
 
 def _number(value: Any) -> str:

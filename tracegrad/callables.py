@@ -21,6 +21,7 @@ import numpy as np
 
 from codegen.ir import Graph
 from tracegrad import config
+from tracegrad.blame import passed
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.drawing.show import checked_path, draw, shown_in_notebook
 from tracegrad.draws import given_back, sources_of
@@ -153,7 +154,7 @@ class Compiled:
             result = derivative_of_arrays(self._function, args, self._transform, name)
             if result is not NotImplemented:
                 self._detach()
-                return result
+                return passed(result, name)
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves):
             return self._call_on_tensors(args, kwargs, leaves)
@@ -349,14 +350,14 @@ class Compiled:
         self._detach()
         settle(run)
         if self._transform.kind == "compile":
-            return map_tree(plain_leaf, run.returned)
+            return passed(map_tree(plain_leaf, run.returned), self.__name__)
         wanted = {p % len(arguments.values) for p in self._transform.positions}
         traced = [leaf for leaf in arguments.leaves if leaf.traced]
         inputs = [
             t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
         ]
         result = pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
-        return map_tree(plain_leaf, result)
+        return passed(map_tree(plain_leaf, result), self.__name__)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
@@ -565,7 +566,7 @@ class Compiled:
                     )
         finally:
             self._detach()
-        return map_tree(plain_leaf, result)
+        return passed(map_tree(plain_leaf, result), self.__name__)
 
     def _detach(self) -> None:
         """What the function keeps of a call is arrays, not the tape of that call."""
