@@ -367,7 +367,7 @@ def test_large_numbers_are_no_infinities(checks: None, dtype: str) -> None:
 
 
 def test_calls_that_run_eagerly_are_looked_at(checks: None) -> None:
-    calls = []
+    calls: list[int] = []
 
     @tg.compile
     def counts(x: Any) -> Any:

@@ -29,7 +29,7 @@ from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import report, why
 from tracegrad.export import Callee, write
-from tracegrad.guards import MISS, checked_entry, entry
+from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
@@ -146,7 +146,7 @@ class Compiled:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls."""
         if STATE.aside and not kwargs and STATE.trace is None:
-            result = self._checked(args)
+            result = self._watched(args)
             if result is not MISS:
                 return result
         if self._given_up and not (kwargs or self._static or self._transform.kind == "compile"):
@@ -186,11 +186,11 @@ class Compiled:
         self._hits += 1
         return found[1]
 
-    def _checked(self, args: tuple[Any, ...]) -> Any:
-        """The result by an entry, checked for nan and inf."""
+    def _watched(self, args: tuple[Any, ...]) -> Any:
+        """The result by an entry, checked for nan and inf or timed for a profile."""
         try:
             for run in self._entries.get(self._target(), ()):
-                result = checked_entry(run)(args)
+                result = watched_entry(run)(args)
                 if result is not MISS:
                     self._hits += 1
                     return result

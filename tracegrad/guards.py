@@ -17,6 +17,7 @@ from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import Dim, Size
 from tracegrad.signature import is_plain
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import check_text, path_text
 from tracegrad.version import Version
@@ -109,12 +110,18 @@ def entry(
     return load(text, "entry", names)
 
 
-def checked_entry(made: Any) -> Any:
-    """An entry of a version with its program checked for nan and inf; kept beside it."""
-    if not hasattr(made, "checked"):
-        names = {**made.__globals__, "program": made.version.checked_run}
-        made.checked = FunctionType(made.__code__, names, made.__name__)
-    return made.checked
+def watched_entry(made: Any) -> Any:
+    """An entry of a version with its program checked for nan and inf, or timed for a profile.
+
+    That for checks is kept beside it: every call of a training run may need it.
+    """
+    if STATE.observer is None and hasattr(made, "checked"):
+        return made.checked
+    names = {**made.__globals__, "program": made.version.watched_run}
+    found = FunctionType(made.__code__, names, made.__name__)
+    if STATE.observer is None:
+        made.checked = found
+    return found
 
 
 def _unless(conditions: Sequence[str]) -> list[str]:

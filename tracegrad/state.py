@@ -20,8 +20,8 @@ class State(threading.local):
     anomaly: bool = False
     special: bool = False
     aside: bool = False
-    """True while compiled calls may not take their fast path: a trace, checks of results. The class
-    has what `config.check_finite` says, for all threads; an instance only ever says True."""
+    """True while compiled calls may not take their fast path: a trace, checks of results, profiles.
+    The class has what `config.check_finite` says, for all threads; an instance only says True."""
 
     def update(self, **changes: Any) -> dict[str, Any]:
         """Changes settings; returns what they were, to be given back to `update`."""
@@ -34,7 +34,7 @@ class State(threading.local):
             or self.observer is not None
             or self.anomaly
         )
-        if self.trace is not None or self.anomaly:
+        if self.trace is not None or self.anomaly or self.observer is not None:
             self.aside = True
         else:
             self.__dict__.pop("aside", None)

@@ -36,6 +36,7 @@ from tracegrad.returned import (
 )
 from tracegrad.running import Run, run_traced, watched_arrays
 from tracegrad.signature import Arguments, Leaf
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 
 
@@ -96,16 +97,27 @@ class Version:
     @property
     def run(self) -> Callable[..., Any]:
         """The program's function; it raises a plain LookupError where a look ends differently."""
-        run = self.program.run
-        if not self.checked:
-            return run
-        run = run.checked if self.target == "jax" else run
-        return giving_back(run, sources_of(self.program.graph))
+        return self._guarded(self._function)
 
     @property
-    def checked_run(self) -> Callable[..., Any]:
-        """As `run`; it raises `FiniteError` instead of returning nan or inf."""
-        return checked(self.run, self.program.graph)
+    def watched_run(self) -> Callable[..., Any]:
+        """As `run`, with what goes on at the moment: checks for nan and inf, profiles."""
+        function = self._function
+        if STATE.observer is not None:
+            from tracegrad.profiled import profiled
+
+            function = profiled(self.program.source, function)
+        run = self._guarded(function)
+        return checked(run, self.program.graph) if checking() else run
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        run = self.program.run
+        looks = self.target == "jax" and self.checked
+        return run.checked if looks else run  # type: ignore[attr-defined]
+
+    def _guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        return giving_back(run, sources_of(self.program.graph)) if self.checked else run
 
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether the state, and the lengths of these arrays, are what the trace assumed.
@@ -139,7 +151,7 @@ class Version:
 
     def outputs(self, arguments: Arguments) -> Any:
         """What the program returns; nothing is stored."""
-        run = self.checked_run if checking() else self.run
+        run = self.watched_run if STATE.aside else self.run
         captures = self.program.graph.frame.captures
         keywords = dict(zip(captures, self.captured_arrays(), strict=True))
         if self.takes_leaves:
