@@ -378,3 +378,15 @@ def test_calls_that_run_eagerly_are_looked_at(checks: None) -> None:
         for _ in range(3):
             assert np.isfinite(counts(X)).all()
             assert "counts gave nan or inf. This call ran eagerly" in str(blame(counts, -X))
+
+
+def test_calls_on_tensors_with_history_are_looked_at(checks: None) -> None:
+    compiled = tg.compile(model)
+    for _ in range(2):
+        x = tg.tensor(X, requires_grad=True)
+        compiled(x, 0.5, X).backward()
+        assert x.grad is not None
+        assert np.allclose(x.grad.numpy(), tg.grad(model)(X, 0.5, X))
+        assert blame(compiled, x, 1.5, X).variable == "h"
+    tg.config.check_finite = False
+    assert np.isnan(compiled(x, 1.5, X).item())

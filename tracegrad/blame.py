@@ -16,10 +16,12 @@ import numpy as np
 
 from codegen.ir import Call, Constant, Graph, Node, Origin, Trait, Value
 from tracegrad import config
+from tracegrad.devices import bare
 from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import FiniteError
 from tracegrad.pipeline import run_through
 from tracegrad.state import STATE
+from tracegrad.tensor import Tensor
 from tracegrad.tree import flatten
 
 LONGEST = 60  # characters of an expression by which an operand without a name is called
@@ -38,6 +40,8 @@ def is_finite(result: Any) -> bool:
     kind = type(result)
     if kind is np.ndarray:
         return _finite(result)
+    if kind is Tensor:
+        return is_finite(bare(result))
     if kind is tuple or kind is list:
         return all(map(is_finite, result))
     if kind is dict:

@@ -21,7 +21,7 @@ import numpy as np
 
 from codegen.ir import Graph
 from tracegrad import config
-from tracegrad.blame import passed
+from tracegrad.blame import checking, is_finite, passed
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.drawing.show import checked_path, draw, shown_in_notebook
 from tracegrad.draws import given_back, sources_of
@@ -453,7 +453,7 @@ class Compiled:
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
         bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
-        if not kwargs:
+        if not kwargs and not STATE.aside:
             leaves = flatten(args)[0]
             for quick in self._quick:
                 result = quick(bare_args, leaves)
@@ -475,7 +475,10 @@ class Compiled:
                 with self._lock:
                     current = [q for q in self._quick if q.version is not version.replaces]
                     self._quick = (made, *current[:7])
-            return result
+            if checking() and not is_finite(result):
+                with given_back(sources_of(version.program.graph)):
+                    version.outputs(arguments)  # raises, and names the statement
+            return passed(result, self.__name__)
 
         left: list[Left] = []
         state = self._generation

@@ -16,6 +16,7 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import Dim, Size
+from tracegrad.blame import checked
 from tracegrad.signature import is_plain
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
@@ -115,11 +116,13 @@ def watched_entry(made: Any) -> Any:
 
     That for checks is kept beside it: every call of a training run may need it.
     """
-    if STATE.observer is None and hasattr(made, "checked"):
+    timed = STATE.observer is not None
+    if not timed and hasattr(made, "checked"):
         return made.checked
-    names = {**made.__globals__, "program": made.version.watched_run}
-    found = FunctionType(made.__code__, names, made.__name__)
-    if STATE.observer is None:
+    version = made.version
+    program = version.watched_run if timed else checked(version.run, version.program.graph)
+    found = FunctionType(made.__code__, {**made.__globals__, "program": program}, made.__name__)
+    if not timed:
         made.checked = found
     return found
 
