@@ -1,8 +1,8 @@
 """Programs with one bad statement enter the tests here: whether the error names that statement.
 
-Faults are injected in two ways: at every statement of programs a nan is put into the result of one
-operation of the graph, which is then optimized, emitted and run; and inputs are chosen for which
-one line of a function leaves the domain of its operation.
+Faults are injected in two ways: at every statement of programs nan or inf is put into the result
+of one operation of the graph, which is then optimized, emitted and run; and inputs are chosen for
+which one line of a function leaves the domain of its operation.
 """
 
 from __future__ import annotations
@@ -22,16 +22,21 @@ from tracegrad.errors import FiniteError
 from tracegrad.ops.record import OpRecord
 from tracegrad.pipeline import compile_graph
 
-LAST_IS_NAN = "np.where(np.arange(np.size(x)).reshape(np.shape(x)) == np.size(x) - 1, np.nan, x)"
+LAST = "np.where(np.arange(np.size(x)).reshape(np.shape(x)) == np.size(x) - 1, np.{}, x)"
 
-fault = OpRecord(
-    name="fault",
-    operands=("x",),
-    infer=lambda sizes, x: x,
-    spelling={"numpy": spell(LAST_IS_NAN)},
-    traits=frozenset({Trait.EFFECT}),
-    doc="The operand with nan as its last element.",
-)
+
+def fault(number: str) -> OpRecord:
+    return OpRecord(
+        name=f"{number}_fault",
+        operands=("x",),
+        infer=lambda sizes, x: x,
+        spelling={"numpy": spell(LAST.format(number))},
+        traits=frozenset({Trait.EFFECT}),
+        doc="The operand with this number as its last element.",
+    )
+
+
+FAULTS = {number: fault(number) for number in ("nan", "inf")}
 
 
 @pytest.fixture(autouse=True)
@@ -107,8 +112,8 @@ TAKEN = (
 )
 
 
-def poisoned(block: Block, bad: Call) -> Block:
-    """The block with a nan in the first result of one of its calls, as if that call had made it."""
+def poisoned(block: Block, bad: Call, number: str) -> Block:
+    """The block with nan or inf in what one of its calls gives, as if that call had made it."""
     nodes: list[Node] = []
     for node in block.nodes:
         if node is bad:
@@ -116,10 +121,10 @@ def poisoned(block: Block, bad: Call) -> Block:
             made = Value(first.type, first.origin)
             nodes += [
                 replace(bad, results=(made, *others), reuse=None),
-                Call(fault, (made,), (), (first,)),
+                Call(FAULTS[number], (made,), (), (first,)),
             ]
         elif isinstance(node, Branch):
-            nodes.append(replace(node, blocks=tuple(poisoned(b, bad) for b in node.blocks)))
+            nodes.append(replace(node, blocks=tuple(poisoned(b, bad, number) for b in node.blocks)))
         else:
             nodes.append(replace(node, reuse=None) if isinstance(node, Call) else node)
     return replace(block, nodes=tuple(nodes))
@@ -140,7 +145,7 @@ def on_the_path(graph: Graph, inputs: list[Any]) -> list[Call]:
     return calls
 
 
-def injected(compiled: Any, args: tuple[Any, ...]) -> list[tuple[bool, str]]:
+def injected(compiled: Any, args: tuple[Any, ...], number: str) -> list[tuple[bool, str]]:
     """For each statement: whether it is blamed where it is at fault, and what was said."""
     version = compiled._version_for(args, {})
     arguments = compiled._bind(args, {})
@@ -148,7 +153,7 @@ def injected(compiled: Any, args: tuple[Any, ...]) -> list[tuple[bool, str]]:
     found = []
     graph = version.program.graph
     for call in on_the_path(graph, [*inputs, *version.captured_arrays()]):
-        program = compile_graph(graph.with_block(poisoned(graph.block, call)), "numpy")
+        program = compile_graph(graph.with_block(poisoned(graph.block, call, number)), "numpy")
         origin = call.results[0].origin
         try:
             replace(version, program=program).call(arguments)
@@ -160,7 +165,7 @@ def injected(compiled: Any, args: tuple[Any, ...]) -> list[tuple[bool, str]]:
             if origin.name is not None:
                 right = right and error.variable == origin.name
             found.append((right, f"{call.op.name} of {origin.name}, {place}: {error}"))
-        # else the nan went nowhere: maximum, where and comparisons take it away
+        # else the fault went nowhere: maximum, where and comparisons take it away
     return found
 
 
@@ -173,10 +178,11 @@ def cases() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         yield tg.value_and_grad(function), draw(Draw(0))
 
 
-def test_a_nan_at_each_statement_is_blamed_on_its_variable_and_line(checks: None) -> None:
-    found = [result for compiled, args in cases() for result in injected(compiled, args)]
+@pytest.mark.parametrize("number", FAULTS)
+def test_a_fault_at_each_statement_is_blamed_on_it(checks: None, number: str) -> None:
+    found = [result for compiled, args in cases() for result in injected(compiled, args, number)]
     wrong = [said for right, said in found if not right]
-    assert len(found) > 250
+    assert len(found) > 400
     assert len(wrong) <= 0.02 * len(found), "\n".join(wrong)
 
 
