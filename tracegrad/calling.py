@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracegrad import config
+from tracegrad.blame import checking, is_finite, passed
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
 from tracegrad.errors import ArgumentError, RecompileWarning
 from tracegrad.explain import why
-from tracegrad.guards import MISS, entry
+from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
@@ -117,7 +118,7 @@ class Calling:
     # -- calling --------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and STATE.trace is None:
+        if not kwargs and not STATE.aside:
             try:
                 for run in self._entries.get(self._target(), ()):
                     result = run(args)
@@ -133,12 +134,16 @@ class Calling:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls."""
+        if STATE.aside and not kwargs and STATE.trace is None:
+            result = self._watched(args)
+            if result is not MISS:
+                return result
         if self._given_up and not (kwargs or self._static or self._transform.kind == "compile"):
             name = self.__name__
             result = derivative_of_arrays(self._function, args, self._transform, name)
             if result is not NotImplemented:
                 self._detach()
-                return result
+                return passed(result, name)
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves):
             return self._call_on_tensors(args, kwargs, leaves)
@@ -169,6 +174,18 @@ class Calling:
                 self._tracing.release()
         self._hits += 1
         return found[1]
+
+    def _watched(self, args: tuple[Any, ...]) -> Any:
+        """The result by an entry, checked for nan and inf or timed for a profile."""
+        try:
+            for run in self._entries.get(self._target(), ()):
+                result = watched_entry(run)(args)
+                if result is not MISS:
+                    self._hits += 1
+                    return result
+        except np.linalg.LinAlgError:
+            pass
+        return MISS
 
     def _missed(
         self,
@@ -323,14 +340,14 @@ class Calling:
         self._detach()
         settle(run)
         if self._transform.kind == "compile":
-            return map_tree(plain_leaf, run.returned)
+            return passed(map_tree(plain_leaf, run.returned), self.__name__)
         wanted = {p % len(arguments.values) for p in self._transform.positions}
         traced = [leaf for leaf in arguments.leaves if leaf.traced]
         inputs = [
             t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
         ]
         result = pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
-        return map_tree(plain_leaf, result)
+        return passed(map_tree(plain_leaf, result), self.__name__)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
@@ -434,7 +451,7 @@ class Calling:
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
         bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
-        if not kwargs:
+        if not kwargs and not STATE.aside:
             leaves = flatten(args)[0]
             for quick in self._quick:
                 result = quick(bare_args, leaves)
@@ -456,7 +473,10 @@ class Calling:
                 with self._lock:
                     current = [q for q in self._quick if q.version is not version.replaces]
                     self._quick = (made, *current[:7])
-            return result
+            if checking() and not is_finite(result):
+                with given_back(sources_of(version.program.graph)):
+                    version.outputs(arguments)  # raises, and names the statement
+            return passed(result, self.__name__)
 
         left: list[Left] = []
         state = self._generation
@@ -547,7 +567,7 @@ class Calling:
                     )
         finally:
             self._detach()
-        return map_tree(plain_leaf, result)
+        return passed(map_tree(plain_leaf, result), self.__name__)
 
     def _detach(self) -> None:
         """What the function keeps of a call is arrays, not the tape of that call."""

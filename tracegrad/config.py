@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+from typing import Any
+
+from tracegrad.state import State
+
 backend: str = "numpy"
 """The target of compiled functions that name none: "numpy" or "jax"."""
 
@@ -10,3 +16,21 @@ versions: int = 32
 
 check: bool = False
 """Verify every graph between passes (slow; tests switch it on)."""
+
+check_finite: bool = False
+"""Raise `tg.errors.FiniteError`, which names the statement, where a compiled call gives nan or inf.
+
+One check of the results a call; off, it costs nothing.
+"""
+
+
+class _Settings(ModuleType):
+    """This module's class: compiled calls learn of `check_finite` without asking each time."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "check_finite":
+            State.aside = bool(value)
+
+
+sys.modules[__name__].__class__ = _Settings

@@ -48,6 +48,22 @@ class GradientError(TracegradError, RuntimeError):
     """A backward that cannot run: no graph, a second time, a value changed since."""
 
 
+class FiniteError(TracegradError, FloatingPointError):
+    """A compiled call gave nan or inf; the message names the statement that did first.
+
+    `variable` is the user's (``h``) or a cotangent (``h_bar``); `file`, `line` and `text` are its
+    line, `section` is "forward" or "backward", `index` the first bad place.
+    """
+
+    variable: str | None = None
+    operation: str = ""
+    file: str = ""
+    line: int = 0
+    text: str = ""
+    section: str = "forward"
+    index: tuple[int, ...] = ()
+
+
 class TraceError(TracegradError, RuntimeError):
     """What a traced function did cannot be compiled; the message says what to write instead."""
 

@@ -8,6 +8,7 @@ about lengths, in one condition of plain Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import Dim, Size
+from tracegrad.blame import checked
 from tracegrad.signature import is_plain
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import TreeSpec, check_text, path_text
 from tracegrad.version import Version
@@ -129,6 +132,22 @@ def _tried(unpackings: Sequence[str]) -> list[str]:
     if not unpackings:
         return []
     return ["    try:", *unpackings, "    except ValueError:", "        return MISS"]
+
+
+def watched_entry(made: Any) -> Any:
+    """An entry of a version with its program checked for nan and inf, or timed for a profile.
+
+    That for checks is kept beside it: every call of a training run may need it.
+    """
+    timed = STATE.observer is not None
+    if not timed and hasattr(made, "checked"):
+        return made.checked
+    version = made.version
+    program = version.watched_run if timed else checked(version.run, version.program.graph)
+    found = FunctionType(made.__code__, {**made.__globals__, "program": program}, made.__name__)
+    if not timed:
+        made.checked = found
+    return found
 
 
 def _unless(conditions: Sequence[str]) -> list[str]:

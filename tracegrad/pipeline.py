@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -119,6 +119,25 @@ def load(source: Source) -> Callable[..., Any]:
 
 def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     """Runs a graph op by op on arrays, generating nothing: what compiled code must equal."""
+    block, values = run_through(graph, inputs)
+    return [values[output] for output in block.outputs]
+
+
+Step: TypeAlias = "Callable[[Call, Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]"
+"""Gives the result of a call, from its kernel, arrays and attributes."""
+
+
+def called(
+    call: Call, run: Callable[..., Any], arrays: Sequence[Any], known: Mapping[str, Any]
+) -> Any:
+    """The `Step` that only runs the kernel."""
+    return run(*arrays, **known)
+
+
+def run_through(
+    graph: Graph, inputs: Sequence[Any], step: Step = called
+) -> tuple[Block, dict[Value, Any]]:
+    """Runs a graph op by op: the block in which its path ended, and every value on the way."""
     values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     sizes = lengths(graph, inputs)
     block = graph.block
@@ -132,7 +151,7 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
                 case Call(op, operands, attributes, results):
                     read_now = {name: concrete(v, sizes, graph) for name, v in attributes}
                     kernel = op.kernel(read_now)  # type: ignore[attr-defined]
-                    out = kernel(*(values[v] for v in operands), **read_now)
+                    out = step(node, kernel, [values[v] for v in operands], read_now)
                     made = out if len(results) > 1 else (out,)
                     values.update(zip(results, made, strict=True))
                     sizes |= lengths_of(results, made, sizes)  # a mask's count is known only now
@@ -141,7 +160,7 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
                     keys = list(map(outcome_key, outcomes))
                     following = blocks[keys.index(outcome_key(found))]
         if following is None:
-            return [values[output] for output in block.outputs]
+            return block, values
         block = following
 
 

@@ -19,6 +19,9 @@ class State(threading.local):
     observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
     anomaly: bool = False
     special: bool = False
+    aside: bool = False
+    """True while compiled calls may not take their fast path: a trace, checks of results, profiles.
+    The class has what `config.check_finite` says, for all threads; an instance only says True."""
 
     def update(self, **changes: Any) -> dict[str, Any]:
         """Changes settings; returns what they were, to be given back to `update`."""
@@ -31,6 +34,10 @@ class State(threading.local):
             or self.observer is not None
             or self.anomaly
         )
+        if self.trace is not None or self.anomaly or self.observer is not None:
+            self.aside = True
+        else:
+            self.__dict__.pop("aside", None)
         return before
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from tracegrad.blame import checked, checking
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard, Store
@@ -35,6 +36,7 @@ from tracegrad.returned import (
 )
 from tracegrad.running import Run, run_traced, watched_arrays
 from tracegrad.signature import Arguments, Leaf
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 
 
@@ -95,11 +97,27 @@ class Version:
     @property
     def run(self) -> Callable[..., Any]:
         """The program's function; it raises a plain LookupError where a look ends differently."""
+        return self._guarded(self._function)
+
+    @property
+    def watched_run(self) -> Callable[..., Any]:
+        """As `run`, with what goes on at the moment: checks for nan and inf, profiles."""
+        function = self._function
+        if STATE.observer is not None:
+            from tracegrad.profiled import profiled
+
+            function = profiled(self.program.source, function)
+        run = self._guarded(function)
+        return checked(run, self.program.graph) if checking() else run
+
+    @property
+    def _function(self) -> Callable[..., Any]:
         run = self.program.run
-        if not self.checked:
-            return run
-        run = run.checked if self.target == "jax" else run
-        return giving_back(run, sources_of(self.program.graph))
+        looks = self.target == "jax" and self.checked
+        return run.checked if looks else run  # type: ignore[attr-defined]
+
+    def _guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        return giving_back(run, sources_of(self.program.graph)) if self.checked else run
 
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether the state, and the lengths of these arrays, are what the trace assumed.
@@ -133,12 +151,13 @@ class Version:
 
     def outputs(self, arguments: Arguments) -> Any:
         """What the program returns; nothing is stored."""
+        run = self.watched_run if STATE.aside else self.run
         captures = self.program.graph.frame.captures
         keywords = dict(zip(captures, self.captured_arrays(), strict=True))
         if self.takes_leaves:
             traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-            return self.run(*traced, **keywords)
-        return self.run(*arguments.values, **keywords)
+            return run(*traced, **keywords)
+        return run(*arguments.values, **keywords)
 
 
 @dataclass(frozen=True)

@@ -37,12 +37,15 @@ class detect_anomaly:
 
     The error names the operation, the line of the forward that it belongs to, and the variable that
     was assigned there. Both forward and backward must run inside; it costs time, so it is for
-    finding mistakes.
+    finding mistakes. Compiled functions that give nan or inf in it raise too, and name the
+    statement: for them it is `tg.config.check_finite`.
 
     Raises
     ------
     tg.errors.GradientError
         On leaving an op's derivative rule with nan in its result.
+    tg.errors.FiniteError
+        Where a compiled function gives nan or inf.
 
     Examples
     --------

@@ -2,7 +2,8 @@
 
 A profile sees every op on Tensors of its thread, the rules of backwards (``PowBackward0``), and
 what `record_function` names. An event inside another one counts as its child: *self* time is
-without children. Compiled functions run as one piece and are not seen into.
+without children. A call of a compiled function is an event, and inside it each statement is one,
+named after the user's line (`tracegrad/profiled.py`).
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class FunctionEvent(_Times):
     self_cpu_memory_usage: int = 0
     cpu_children: list[FunctionEvent] = field(default_factory=list)
     count: int = 1
+    statement: str = ""  # of a compiled function's text
 
     @property
     def key(self) -> str:  # type: ignore[override]
@@ -189,12 +191,19 @@ class EventList(list[Any]):
                 "dur": event.cpu_time_total,
                 "pid": pid,
                 "tid": event.thread,
-                "args": {"Input Shapes": repr(list(event.input_shapes))} if self._shapes else {},
+                "args": self._details(event),
             }
             for event in self
         ]
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"traceEvents": records, "displayTimeUnit": "ms"}, file)
+
+    def _details(self, event: FunctionEvent) -> dict[str, str]:
+        """What a trace tells of an event beside its times."""
+        details = {"Statement": event.statement} if event.statement else {}
+        if self._shapes:
+            details["Input Shapes"] = repr(list(event.input_shapes))
+        return details
 
 
 # -- the table ----------------------------------------------------------------------------------
@@ -288,6 +297,11 @@ class _Active(threading.local):
 _ACTIVE = _Active()
 
 
+def open_profiles() -> tuple[profile, ...]:
+    """The profiles that are open on this thread, outermost first."""
+    return tuple(_ACTIVE.profiles)
+
+
 class profile:
     """A context that records what runs on this thread, and for how long.
 
@@ -376,6 +390,20 @@ class profile:
         if self.profile_memory:
             own = _bytes_of(result) - sum(child.cpu_memory_usage for child in event.cpu_children)
             event.self_cpu_memory_usage = max(own, 0)
+
+    def divide(self, event: FunctionEvent, parts: Iterable[tuple[str, str, float, float]]) -> None:
+        """Divides a finished event into parts: name, statement, `time.perf_counter` at both ends.
+
+        What ran inside a part, Python that a program calls, becomes a child of the part.
+        """
+        for name, statement, begin, end in parts:
+            part = FunctionEvent(name, event.thread, (begin - self._began) * 1e6)
+            part.end, part.statement = (end - self._began) * 1e6, statement
+            inner = [c for c in event.cpu_children if part.start <= c.start and c.end <= part.end]
+            part.cpu_children = inner
+            event.cpu_children = [*(c for c in event.cpu_children if c not in inner), part]
+            self.function_events.append(part)
+        self.function_events.sort(key=lambda e: e.start)
 
     # -- what users read --------------------------------------------------------------------------
 
