@@ -1,7 +1,8 @@
 """Functions as their users write them, with arguments: what the generated source is read for.
 
-`READABLE` maps a name to the function, the arguments that it is differentiated in, and its
-arguments. A function stands as a user would write it, so that its names and lines are a user's.
+`READABLE` maps a name to the function, the positions that it is differentiated in, and its
+arguments; `OTHER_PATHS` to arguments that take other branches. A function stands as a user would
+write it, so that its names and lines are a user's.
 """
 
 from __future__ import annotations
@@ -333,4 +334,10 @@ READABLE: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[Any, ...]]]
     "cosine_similarity": (cosine_similarity, (0, 1), _draw((4,), (4,))),
     "clipped_policy": (clipped_policy, (0,), _positive((3,), (6, 3), (6,), (6,), (6,))),
     "polynomial": (polynomial, (0,), (list(_draw((), (), ())), *_draw((5,), (5,)))),
+}
+
+OTHER_PATHS: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "huber": ((*_draw((3,), (3,)), 9.0, 1.0),),
+    "early_return": ((*_draw((3,)), 0.1),),
+    "ternary": ((-np.ones(4), np.ones(4), 1.0),),
 }

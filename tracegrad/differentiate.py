@@ -355,8 +355,9 @@ def differentiate(
 
     def enter(step: Step) -> None:
         forward = step.results[0].origin  # type: ignore[attr-defined]
+        stem = forward.name or ("value" if forward.final else None)  # final: what is returned
         stage.origin = replace(
-            forward, name=forward.name and f"{forward.name}_bar", final=False, section="backward"
+            forward, name=stem and f"{stem}_bar", final=False, section="backward"
         )
 
     def done(key: Any, value: Any) -> Any:
@@ -365,12 +366,11 @@ def differentiate(
             value = _call_hook(stage, mark, value)
         made = builder.producer.get(value.value)
         ours = value.value.origin.section == "backward"
-        if origin.name and ours and isinstance(made, Call) and value.value not in names:
-            names[value.value] = replace(
-                value.value.origin,
-                name=f"{origin.name}_bar",
-                final=origin.final or key in graph.inputs,
-            )
+        final = origin.final or key in graph.inputs
+        known = names.get(value.value)
+        better = known is None or (final and not known.final)  # of a variable, not on the way to it
+        if origin.name and ours and isinstance(made, Call) and better:
+            names[value.value] = replace(value.value.origin, name=f"{origin.name}_bar", final=final)
         return value
 
     def values_of(step: Step) -> tuple[Any, list[Any]]:

@@ -165,6 +165,23 @@ def reshape_of_reshape(r: Rewriter, call: Call) -> Value | None:
     return x if dims_of(r.sizes, x.type) == wanted else None
 
 
+@on(shape.squeeze_axes)
+def squeezed_sum(r: Rewriter, call: Call) -> Value | None:
+    """x.sum(axis=0, keepdims=True).squeeze(axis=0) -> x.sum(axis=0), in a derivative.
+
+    There nobody else reads the longer sum: it undoes a broadcast, and then the axis that was added.
+    """
+    inner = r.node(call.operands[0])
+    if inner is None or inner.op is not reductions.sum_over or not inner.attribute("keepdims"):
+        return None
+    x, axis = inner.operands[0], inner.attribute("axis")
+    ndim = x.type.ndim
+    same = set(axes_of(axis, ndim)) == set(axes_of(call.attribute("axis"), ndim))
+    if not same or inner.results[0].origin.section != "backward":
+        return None
+    return r.emit(reductions.sum_over, x, axis=axis, keepdims=False)
+
+
 @on(shape.reshape_to, shape.expand_axes, shape.squeeze_axes, shape.transpose_axes)
 def reshaped_splat(r: Rewriter, call: Call) -> Value | None:
     """A repeated number in another shape is the number repeated to that shape."""
@@ -259,6 +276,7 @@ RULES: tuple[Rule, ...] = (
     minus_one,
     transposed_twice,
     reshape_of_reshape,
+    squeezed_sum,
     reshaped_splat,
     same_dtype,
     number_times_one,

@@ -222,7 +222,8 @@ class Trace:
             return self.standing
         point = capture(self.code)
         of = label(point)
-        return Origin(of.name, of.final, basename(of.file), of.line, of.text, point)
+        name = of.name or ("value" if of.returned and not of.final else None)
+        return Origin(name, of.final, basename(of.file), of.line, of.text, point)
 
     def record(
         self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
