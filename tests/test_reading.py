@@ -253,6 +253,28 @@ def uncut(text):
     return re.sub(r"\w*\.\.\.$", "...", text, flags=re.M)
 
 
+# -- what is saved --------------------------------------------------------------------------------
+
+
+def test_the_report_says_what_the_backward_keeps():
+    made, _ = program("logistic_regression")
+    report = made.explain()
+    assert "    p: float64 (x.shape[0],) 6, 48 B\n" in report
+    assert "    inner value of p: np.exp(·): float64 (x.shape[0],) 6, 48 B\n" in report
+    assert report.endswith("together 240 B")  # and 1 + exp(-margin), 1 - labels, 1 - p
+    made, _ = program("mlp")
+    kept = made.explain().partition("at the lengths traced\n")[2].splitlines()
+    assert [line.split(": ")[0].strip() for line in kept[:-1]] == ["error", "hidden"]
+    assert kept[-1].strip() == "together 240 B"  # 5 by 2 and 5 by 4 numbers
+
+
+def test_a_forward_alone_keeps_nothing():
+    function, _, args = READABLE["mlp"]
+    made = tg.compile(function)
+    made(*args)
+    assert "saves for the backward" not in made.explain()
+
+
 # -- the text as a whole --------------------------------------------------------------------------
 
 

@@ -672,7 +672,7 @@ class Compiled:
         return self._version(arguments, target, run, None, "its source was asked for")
 
     def explain(self) -> str:
-        """A report: every version, what it is valid for, its guards, why it was compiled, its time.
+        """A report: every version, its guards, why it was compiled, its time, what its backward keeps.
 
         >>> import numpy as np, tracegrad as tg
         >>> slope = tg.grad(lambda x: (x**2).sum())
