@@ -672,7 +672,7 @@ class Compiled:
         return self._version(arguments, target, run, None, "its source was asked for")
 
     def explain(self) -> str:
-        """A report: every version, its guards, why it was compiled, its time, what its backward keeps.
+        """A report: versions, their guards, why and how long compiled, what the backward keeps.
 
         >>> import numpy as np, tracegrad as tg
         >>> slope = tg.grad(lambda x: (x**2).sum())
