@@ -24,7 +24,7 @@ from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import Masked, Undefined, astype, real, where
+from tracegrad.ops.elementwise import Masked, Undefined, add, astype, real, where
 from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.shape import reshape_to
@@ -370,7 +370,10 @@ def differentiate(
         known = names.get(value.value)
         better = known is None or (final and not known.final)  # of a variable, not on the way to it
         if origin.name and ours and isinstance(made, Call) and better:
-            names[value.value] = replace(value.value.origin, name=f"{origin.name}_bar", final=final)
+            name = f"{origin.name}_bar"
+            names[value.value] = replace(value.value.origin, name=name, final=final)
+            for part in _summands(builder, made):  # on the way to this cotangent
+                names.setdefault(part, replace(part.origin, name=name, final=False))
         return value
 
     def values_of(step: Step) -> tuple[Any, list[Any]]:
@@ -403,6 +406,20 @@ def differentiate(
         inputs=(*graph.inputs, *new_inputs),
     )
     return relabel(whole, names)
+
+
+def _summands(builder: Builder, total: Call) -> list[Value]:
+    """What a sum adds up, and the sums in it, as far as calls of the backward make them."""
+    found: list[Value] = []
+    calls = [total]
+    while calls:
+        call = calls.pop()
+        for value in call.operands if call.op is add else ():
+            made = builder.producer.get(value)
+            if isinstance(made, Call) and value.origin.section == "backward":
+                found.append(value)
+                calls.append(made)
+    return found
 
 
 def _hooks_of(graph: Graph) -> dict[Any, list[Call]]:

@@ -37,14 +37,14 @@ def attention_value_and_grad(wq, wk, wv, x):
     weights_bar += (-(weights_bar * weights_2)).sum(axis=1, keepdims=True)
     # model.py  weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
     weights_bar *= weights
-    weights_bar_2 = np.zeros(scores.shape)
+    scores_bar = np.zeros(scores.shape)
     np.put_along_axis(
-        weights_bar_2,
+        scores_bar,
         scores.argmax(axis=1, keepdims=True),
         (-weights_bar).sum(axis=1, keepdims=True),
         axis=1,
     )
-    scores_bar = weights_bar + weights_bar_2
+    scores_bar = weights_bar + scores_bar
     # model.py  scores = q @ k.T / math.sqrt(4.0)
     scores_bar /= 2.0
     q_bar = scores_bar @ k

@@ -41,8 +41,7 @@ def black_scholes_value_and_grad(spot, strike, rate, volatility, maturity):
     d1_bar_2 = d1_bar.sum() * maturity
     rate_bar = d1_bar_2 - (-(call_2 * strike)).sum() * discounted_1 * maturity
     d1_bar /= d1_1
-    d1_bar /= strike
-    spot_bar = call_1 + d1_bar
+    spot_bar = call_1 + d1_bar / strike
     # model.py  deviation = volatility * np.sqrt(maturity)
     volatility_bar = d1_bar_2 * 0.5 * 2.0 * volatility + deviation_bar * deviation_1
     return value, (spot_bar, rate_bar, volatility_bar)

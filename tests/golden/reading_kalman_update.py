@@ -37,20 +37,17 @@ def kalman_update_value_and_grad(mean, covariance, observation, design, noise):
     # model.py  covariance = covariance - gain @ design @ covariance
     covariance_bar_2 = -covariance_bar
     covariance_bar += covariance_1.T @ covariance_bar_2
-    covariance_bar_2 = covariance_bar_2 @ covariance.T @ design.T
+    gain_bar = covariance_bar_2 @ covariance.T @ design.T
     # model.py  mean = mean + gain @ innovation
     innovation_bar = gain.T @ mean_bar
-    gain_bar = covariance_bar_2 + mean_bar[:, None] * innovation
+    gain_bar += mean_bar[:, None] * innovation
     # model.py  gain = covariance @ design.T @ np.linalg.inv(spread)
     gain_bar_2 = gain_2.T
     gain_bar_3 = gain_bar_2 @ (gain_1.T @ gain_bar) @ gain_bar_2
     spread_bar = -gain_bar_3
+    covariance_bar += gain_bar @ gain_bar_2 @ design
     # model.py  spread = design @ covariance @ design.T + noise
-    covariance_bar = (
-        covariance_bar
-        + gain_bar @ gain_bar_2 @ design
-        + design.T @ (spread_bar @ design)
-    )
+    covariance_bar += design.T @ (spread_bar @ design)
     # model.py  innovation = observation - design @ mean
     mean_bar += design.T @ -innovation_bar
     return value, (mean_bar, covariance_bar)

@@ -36,14 +36,14 @@ def layer_norm_value_and_grad(gain, bias, x, target):
     normed_bar = y_bar * gain
     gain_bar = (y_bar * normed).sum(axis=0)
     # model.py  normed = deviation / np.sqrt(variance + 1e-5)
-    normed_bar = normed_bar / normed_1
-    normed_bar_2 = (-(normed_bar * normed)).sum(axis=1, keepdims=True)
-    normed_bar_2 *= 0.5
-    variance_bar = normed_bar_2 / normed_1
+    deviation_bar = normed_bar / normed_1
+    normed_bar = (-(deviation_bar * normed)).sum(axis=1, keepdims=True)
+    normed_bar *= 0.5
+    variance_bar = normed_bar / normed_1
     # model.py  variance = np.mean(deviation**2, axis=-1, keepdims=True)
     variance_bar /= n
     variance_bar *= 2.0
-    deviation_bar = normed_bar + variance_bar * deviation
+    deviation_bar = deviation_bar + variance_bar * deviation
     # model.py  deviation = x - center
     center_bar = (-deviation_bar).sum(axis=1, keepdims=True)
     # model.py  center = np.mean(x, axis=-1, keepdims=True)
