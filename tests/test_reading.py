@@ -8,9 +8,12 @@ down the file, the source follows and nothing else changes.
 from __future__ import annotations
 
 import ast
+import doctest
+import importlib
 import inspect
 import linecache
 import re
+import sys
 import textwrap
 from pathlib import Path
 
@@ -182,7 +185,7 @@ def moved(tmp_path, text, monkeypatch, stem="readable"):
     linecache.checkcache(str(path))
     scope = {"__name__": "moved", "__file__": str(path)}
     module = type(readable)("moved")
-    monkeypatch.setitem(__import__("sys").modules, "moved", module)
+    monkeypatch.setitem(sys.modules, "moved", module)
     module.__dict__.update(scope)
     exec(compile(text, str(path), "exec"), module.__dict__)
     return module
@@ -292,3 +295,30 @@ def test_the_source_computes_what_the_function_does(name):
         value, _ = made(*more)
         np.testing.assert_allclose(value, function(*more), rtol=1e-12)
     assert len(positions) >= 1
+
+
+# -- the documentation ----------------------------------------------------------------------------
+
+
+def test_the_page_shows_what_is_written(tmp_path, monkeypatch):
+    """Its model is imported, its calls are made in order, and the source is the one shown."""
+    page = PAGE.read_text(encoding="utf-8")
+    model, generated, branch = re.findall(r"```python\n(.*?)```", page, re.S)
+    (tmp_path / "model.py").write_text(model.partition("\n")[2])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "model", raising=False)
+    scope = vars(importlib.import_module("model")).copy()
+    args = [scope[name] for name in ("w", "b", "x", "y")]
+    assert scope["loss"].source(*args) == generated
+    said = "\n".join(re.findall(r"```\n(>>>.*?)```", page, re.S))
+    calls = doctest.DocTestParser().get_doctest(said, scope, PAGE.name, str(PAGE), 0)
+    assert len(calls.examples) == 8
+    result = doctest.DocTestRunner().run(calls, clear_globs=False)
+    assert (result.failed, result.attempted) == (0, 8)
+    assert textwrap.indent(branch, "    ") in scope["loss"].source(*args)
+    sys.modules.pop("model")
+
+
+def test_the_pages_that_it_links_to_exist():
+    linked = re.findall(r"\]\(([a-z_]+\.md)", PAGE.read_text(encoding="utf-8"))
+    assert linked and all((PAGE.parent / page).is_file() for page in linked)
