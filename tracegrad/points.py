@@ -196,6 +196,28 @@ def _line(code: CodeType, offset: int) -> int:
     return code.co_firstlineno if where is None else where[0]
 
 
+def holding_variable(x: object) -> str | None:
+    """Return the local variable of the innermost user frame that holds this very object.
+
+    ```python
+    >>> def traced():
+    ...     start = [0.0]
+    ...     return holding_variable(start), holding_variable([0.0])
+    >>> traced()
+    ('start', None)
+
+    ```
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        users = _is_users.get(id(frame.f_code))
+        if _learn(frame) if users is None else users:
+            names = (name for name, value in frame.f_locals.items() if value is x)
+            return next((name for name in names if name.strip("_.")[:1].isalpha()), None)
+        frame = frame.f_back
+    return None
+
+
 def constant_index() -> int | None:
     """Return i where the caller's user frame is at the attribute of ``x.attribute[i]``, else None.
 

@@ -211,6 +211,19 @@ def number_times_one(r: Rewriter, call: Call) -> Value | None:
     return None
 
 
+@on(elementwise.where)
+def ones_on_a_diagonal(r: Rewriter, call: Call) -> Value | None:
+    """where(eye(n, dtype=bool), 1.0, 0.0) -> eye(n): what the derivative of a trace begins with."""
+    mask = r.node(call.operands[0])
+    numbers = [r.number(value) for value in call.operands[1:]]
+    if mask is None or mask.op is not creation.eye_of or repr(numbers) != "[1.0, 0.0]":
+        return None
+    type_ = call.results[0].type
+    if dims_of(r.sizes, type_) != dims_of(r.sizes, mask.results[0].type) or type_.weak:
+        return None
+    return r.emit(creation.eye_of, **{**dict(mask.attributes), "dtype": type_.dtype})
+
+
 @on(elementwise.alias, elementwise.stop_gradient)
 def same_value(r: Rewriter, call: Call) -> Value | None:
     """Marks for the differentiator are nothing to a program."""
@@ -280,6 +293,7 @@ RULES: tuple[Rule, ...] = (
     reshaped_splat,
     same_dtype,
     number_times_one,
+    ones_on_a_diagonal,
     same_value,
     computed_value,
     triangle_of_a_factor,

@@ -32,7 +32,7 @@ def kalman_update_value_and_grad(mean, covariance, observation, design, noise):
 
     # backward
     # model.py  return np.sum(mean**2) + np.trace(covariance)
-    covariance_bar = np.where(np.eye(mean.size, dtype=bool), 1.0, 0.0)
+    covariance_bar = np.eye(mean.size)
     mean_bar = 2.0 * mean_2
     # model.py  covariance = covariance - gain @ design @ covariance
     covariance_bar_2 = -covariance_bar
