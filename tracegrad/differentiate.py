@@ -372,8 +372,8 @@ def differentiate(
         if origin.name and ours and isinstance(made, Call) and better:
             name = f"{origin.name}_bar"
             names[value.value] = replace(value.value.origin, name=name, final=final)
-            for part in _summands(builder, made):  # on the way to this cotangent
-                names.setdefault(part, replace(part.origin, name=name, final=False))
+            for part in _summands(builder, made, names):  # on the way to this cotangent
+                names[part] = replace(part.origin, name=name, final=False)
         return value
 
     def values_of(step: Step) -> tuple[Any, list[Any]]:
@@ -408,18 +408,19 @@ def differentiate(
     return relabel(whole, names)
 
 
-def _summands(builder: Builder, total: Call) -> list[Value]:
-    """What a sum adds up, and the sums in it, as far as calls of the backward make them."""
-    found: list[Value] = []
+def _summands(builder: Builder, total: Call, known: Container[Value]) -> list[Value]:
+    """What a sum adds up, and the sums in it, as far as the backward makes them for this alone."""
+    found: dict[Value, None] = {}
     calls = [total]
     while calls:
         call = calls.pop()
         for value in call.operands if call.op is add else ():
             made = builder.producer.get(value)
-            if isinstance(made, Call) and value.origin.section == "backward":
-                found.append(value)
+            ours = value.origin.section == "backward" and value not in known
+            if ours and isinstance(made, Call) and value not in found:
+                found[value] = None
                 calls.append(made)
-    return found
+    return list(found)
 
 
 def _hooks_of(graph: Graph) -> dict[Any, list[Call]]:
