@@ -322,3 +322,12 @@ def test_the_page_shows_what_is_written(tmp_path, monkeypatch):
 def test_the_pages_that_it_links_to_exist():
     linked = re.findall(r"\]\(([a-z_]+\.md)", PAGE.read_text(encoding="utf-8"))
     assert linked and all((PAGE.parent / page).is_file() for page in linked)
+
+
+def test_the_readme_shows_the_source_of_its_example(tmp_path, capsys):
+    page = (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    example, generated = re.findall(r"```python\n(.*?)```", page, re.S)[:2]
+    path = tmp_path / "model.py"
+    path.write_text(example)
+    exec(compile(example, str(path), "exec"), {"__name__": "model"})
+    assert capsys.readouterr().out.rstrip() == generated.rstrip()
