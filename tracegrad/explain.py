@@ -13,6 +13,7 @@ from tracegrad.signature import Arguments, Leaf
 from tracegrad.version import Version
 
 MOST_GUARDS = 40  # that a report lists
+LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
 
 
 def why(arguments: Arguments, target: str, versions: Sequence[Version], said: str) -> str:
@@ -179,8 +180,10 @@ def _saved(version: Version) -> list[str]:
         size = words.bytes(value) or 0
         total += size
         shape = ", ".join(_length(graph.sizes.resolve(dim), texts) for dim in value.type.shape)
-        shape += "," * (len(value.type.shape) == 1)
-        type_ = f"{value.type.dtype} ({shape}) {words.seen(value.type)}".rstrip()
+        shape = f"({shape}{',' * (len(value.type.shape) == 1)})"
+        seen = words.seen(value.type)
+        parts = (value.type.dtype, "" if seen and len(shape) > LONGEST_SHAPE else shape, seen)
+        type_ = " ".join(part for part in parts if part)
         facts.append(f"{name}: {type_}, {bytes_text(size)}")
     more = len(facts) - MOST_GUARDS
     facts[MOST_GUARDS:] = [f"and {more} more"] * (more > 0)
