@@ -322,7 +322,7 @@ def test_casts_are_written_only_where_jax_promotes_otherwise():
     x, k = draw((3,))[0], np.array([1, 2, 3], dtype="int32")
 
     def body(f, *args):
-        return tg.compile(f, backend="jax").source(*args).rsplit("result = ")[-1].splitlines()[0]
+        return tg.compile(f, backend="jax").source(*args).rsplit("value = ")[-1].splitlines()[0]
 
     assert body(lambda x, k: x * k, x, k) == "x * k"
     assert body(lambda x, k: x * k, x.astype("float32"), k) == "x * k.astype(jnp.float64)"

@@ -70,7 +70,7 @@ def test_parts_branch_as_the_whole_does():
     f = tg.value_and_grad(two_ways)
     f(UP), f(DOWN)
     forward = f.source(UP, part="forward")
-    assert forward.count("return result") == 2 and "x_bar" not in forward
+    assert forward.count("return value") == 2 and "x_bar" not in forward
     backward = f.source(UP, part="backward")
     assert backward.count("return") == 2 and "if greater_:" in backward
     names = {"np": np}

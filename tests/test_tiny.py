@@ -39,8 +39,8 @@ def test_1_the_function_is_run_once_and_what_it_did_is_a_graph(slope):
 graph loss_grad(w: float64[n0], x: float64[n1, n0]) {
   %h~ = matmul(%x, %w)  # test_tiny.py:16 | h = np.tanh(x @ w)
   %h = tanh(%h~)  # test_tiny.py:16 | h = np.tanh(x @ w)
-  %number_power = number_power(%h, exponent=2)  # test_tiny.py:17 | return np.mean(h**2)
-  %mean = mean(%number_power, axis=None, keepdims=False)  # test_tiny.py:17 | return np.mean(h**2)
+  %value~ = number_power(%h, exponent=2)  # test_tiny.py:17 | return np.mean(h**2)
+  %mean = mean(%value~, axis=None, keepdims=False)  # test_tiny.py:17 | return np.mean(h**2)
   return %mean
 }"""
     )

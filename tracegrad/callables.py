@@ -106,7 +106,7 @@ class Compiled(Calling):
         return draw(file, self._version_for(args, kwargs), self._function, self._bind(*plain))
 
     def explain(self) -> str:
-        """A report: every version, what it is valid for, its guards, why it was compiled, its time.
+        """A report: versions, their guards, why and how long compiled, what the backward keeps.
 
         >>> import numpy as np, tracegrad as tg
         >>> slope = tg.grad(lambda x: (x**2).sum())

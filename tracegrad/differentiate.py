@@ -24,7 +24,7 @@ from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import Masked, Undefined, astype, real, where
+from tracegrad.ops.elementwise import Masked, Undefined, add, astype, real, where
 from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.shape import reshape_to
@@ -355,8 +355,9 @@ def differentiate(
 
     def enter(step: Step) -> None:
         forward = step.results[0].origin  # type: ignore[attr-defined]
+        stem = forward.name or ("value" if forward.final else None)  # final: what is returned
         stage.origin = replace(
-            forward, name=forward.name and f"{forward.name}_bar", final=False, section="backward"
+            forward, name=stem and f"{stem}_bar", final=False, section="backward"
         )
 
     def done(key: Any, value: Any) -> Any:
@@ -365,12 +366,14 @@ def differentiate(
             value = _call_hook(stage, mark, value)
         made = builder.producer.get(value.value)
         ours = value.value.origin.section == "backward"
-        if origin.name and ours and isinstance(made, Call) and value.value not in names:
-            names[value.value] = replace(
-                value.value.origin,
-                name=f"{origin.name}_bar",
-                final=origin.final or key in graph.inputs,
-            )
+        final = origin.final or key in graph.inputs
+        known = names.get(value.value)
+        better = known is None or (final and not known.final)  # of a variable, not on the way to it
+        if origin.name and ours and isinstance(made, Call) and better:
+            name = f"{origin.name}_bar"
+            names[value.value] = replace(value.value.origin, name=name, final=final)
+            for part in _summands(builder, made, names):  # on the way to this cotangent
+                names[part] = replace(part.origin, name=name, final=False)
         return value
 
     def values_of(step: Step) -> tuple[Any, list[Any]]:
@@ -403,6 +406,21 @@ def differentiate(
         inputs=(*graph.inputs, *new_inputs),
     )
     return relabel(whole, names)
+
+
+def _summands(builder: Builder, total: Call, known: Container[Value]) -> list[Value]:
+    """What a sum adds up, and the sums in it, as far as the backward makes them for this alone."""
+    found: dict[Value, None] = {}
+    calls = [total]
+    while calls:
+        call = calls.pop()
+        for value in call.operands if call.op is add else ():
+            made = builder.producer.get(value)
+            ours = value.origin.section == "backward" and value not in known
+            if ours and isinstance(made, Call) and value not in found:
+                found[value] = None
+                calls.append(made)
+    return list(found)
 
 
 def _hooks_of(graph: Graph) -> dict[Any, list[Call]]:

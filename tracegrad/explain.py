@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from codegen.ir import Branch, Check, Node, walk
+from codegen.drawing.words import Words, bytes_text
+from codegen.ir import Branch, Call, Check, Graph, Node, Trait, Value, walk
 from codegen.sizes import Dim, Size, substitute, symbols
 from tracegrad.environment import IMMUTABLE, Guard
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.version import Version
 
 MOST_GUARDS = 40  # that a report lists
+LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
 
 
 def why(arguments: Arguments, target: str, versions: Sequence[Version], said: str) -> str:
@@ -155,10 +157,54 @@ def _version_lines(number: int, version: Version) -> list[str]:
         ("state", _state(version)),
         ("reads again on every call", [c.place for c in version.captured]),
         ("stores on every call", _stores(version)),
+        ("saves for the backward, beside arguments, at the lengths traced", _saved(version)),
     ):
         if facts:
             lines += [f"  {title}", *(f"    {fact}" for fact in facts)]
     return lines
+
+
+def _saved(version: Version) -> list[str]:
+    """What the backward reads of the forward beside arguments, by variable, type and bytes."""
+    graph = version.program.graph
+    words = Words(graph, version.target, graph.sizes.seen)
+    texts = _length_texts(version)
+    facts, total = [], 0
+    for value in _read_by_the_backward(graph):
+        made = graph.producer[value]
+        assert isinstance(made, Call)
+        name = words.name(value)
+        if not name:
+            inner = f"inner value of {value.origin.name}: " if value.origin.name else ""
+            name = f"{inner}{words.expression(made)}"
+        size = words.bytes(value) or 0
+        total += size
+        shape = ", ".join(_length(graph.sizes.resolve(dim), texts) for dim in value.type.shape)
+        shape = f"({shape}{',' * (len(value.type.shape) == 1)})"
+        seen = words.seen(value.type)
+        parts = (value.type.dtype, "" if seen and len(shape) > LONGEST_SHAPE else shape, seen)
+        type_ = " ".join(part for part in parts if part)
+        facts.append(f"{name}: {type_}, {bytes_text(size)}")
+    more = len(facts) - MOST_GUARDS
+    facts[MOST_GUARDS:] = [f"and {more} more"] * (more > 0)
+    return [*facts, f"together {bytes_text(total)}"] if len(facts) > 1 else facts
+
+
+def _read_by_the_backward(graph: Graph) -> list[Value]:
+    """Arrays that the forward makes and that live until their line is differentiated."""
+    found: dict[Value, None] = {}
+    for node in walk(graph.nodes):
+        if not isinstance(node, Call) or not node.results[0].origin.section:
+            continue
+        for value in node.operands:
+            made = graph.producer.get(value)
+            while isinstance(made, Call) and Trait.VIEW in made.op.traits:
+                value = made.operands[0]  # a view keeps the whole array
+                made = graph.producer.get(value)
+            counted = isinstance(made, Call) and Trait.EXTENT not in made.op.traits
+            if counted and not value.origin.section:
+                found[value] = None
+    return list(found)
 
 
 def _stores(version: Version) -> list[str]:

@@ -33,7 +33,7 @@ def empty_graph(
     else:
         parameters = arguments.parameters
         reads = tuple(_double_quoted(arguments, leaf) for leaf in traced)
-    captures = _capture_names(holders, environment, parameters)
+    captures = _capture_names(holders, tree.captured, environment, parameters)
     name = _identifier(getattr(function, "__name__", "function"))
     suffix = {"compile": "", "grad": "_grad", "value_and_grad": "_value_and_grad"}
     return Graph(
@@ -73,14 +73,20 @@ def _identifier(name: str) -> str:
 
 
 def _capture_names(
-    holders: Sequence[Any], environment: Environment, parameters: Sequence[str]
+    holders: Sequence[Any],
+    values: Sequence[Value],
+    environment: Environment,
+    parameters: Sequence[str],
 ) -> tuple[str, ...]:
     """Captured arrays under the names by which the function's code knows them."""
     stems = []
-    for holder in holders:
+    for holder, value in zip(holders, values, strict=True):
         source = environment.sources(holder)
         words = re.findall(r"\w+", source.text) if source is not None else []
-        stems.append(words[-1] if words and words[-1].isidentifier() else "captured")
+        if words and words[-1].isidentifier():
+            stems.append(words[-1])
+        else:  # made by the function itself: the variable that held it
+            stems.append(re.sub(r"captured_\d+", "captured", value.origin.name or "captured"))
     return tuple(_unique([*parameters, *stems])[len(parameters) :])
 
 

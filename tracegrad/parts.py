@@ -18,7 +18,7 @@ def forward_part(version: Version) -> Graph:
 
     def close(end: End, before: tuple[Node, ...]) -> Block:
         template = "{0}" if len(end.outputs) == 1 else None
-        return Block((), end.outputs, template, ("result",))
+        return Block((), end.outputs, template, ("value",))
 
     block = blocks(version.tree.root, close)
     face = replace(graph.frame, returns=block.returns, names=block.names)

@@ -73,7 +73,8 @@ class Label:
     ``name`` is the variable that receives the value computed there, None where there is none;
     ``final`` says that the variable (or, for a traced function's ``return``, the result) is this
     value itself, and not computed from it. ``line`` is the first line of the statement in ``file``
-    and ``text`` the statement on one line, empty where there is no source.
+    and ``text`` the statement on one line, empty where there is no source. ``returned`` says that
+    the value goes into what the traced function returns.
     """
 
     name: str | None
@@ -81,6 +82,7 @@ class Label:
     file: str
     line: int
     text: str
+    returned: bool = False
 
 
 # ---------------------------------------------------------------------------------- capturing
@@ -183,15 +185,37 @@ def label(point: Point) -> Label:
         if site is None:
             return Label(None, False, file, line, text)
         line, text = statement(site, line)
-        name, final = _receiver(point, site)
+        name, final, returned = _receiver(point, site)
     except Exception:  # a label is a comment: it must not be what breaks a program
-        name, final = None, False
-    return Label(name, final, file, line, text)
+        name, final, returned = None, False, False
+    return Label(name, final, file, line, text, returned)
 
 
 def _line(code: CodeType, offset: int) -> int:
     where = position(code, offset)
     return code.co_firstlineno if where is None else where[0]
+
+
+def holding_variable(x: object) -> str | None:
+    """Return the local variable of the innermost user frame that holds this very object.
+
+    ```python
+    >>> def traced():
+    ...     start = [0.0]
+    ...     return holding_variable(start), holding_variable([0.0])
+    >>> traced()
+    ('start', None)
+
+    ```
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        users = _is_users.get(id(frame.f_code))
+        if _learn(frame) if users is None else users:
+            names = (name for name, value in frame.f_locals.items() if value is x)
+            return next((name for name in names if name.strip("_.")[:1].isalpha()), None)
+        frame = frame.f_back
+    return None
 
 
 def constant_index() -> int | None:
@@ -250,24 +274,54 @@ class _Value:
     returned_by: ast.AST | None = None
 
 
-def _receiver(point: Point, site: Syntax | None) -> tuple[str | None, bool]:
-    """Follow the value of a point to the variable that receives it, through the callers."""
+def _receiver(point: Point, site: Syntax | None) -> tuple[str | None, bool, bool]:
+    """Follow the value of a point to the variable that receives it, through the callers.
+
+    What goes to no variable, but into a call of a function of the same file, has the name of its
+    parameter. The last of the three says that the traced function returns it, or what it goes into.
+    """
     at, value = 0, _Value()
+    parameter = _parameter(site)
     while site is not None:
         if not _is_call_of(site, value.returned_by):  # map(step, xs) is not what step returned
             value = _Value(final=False)
         found = _climb(site, value)
         if not isinstance(found, _Value):
-            return found
+            return found[0] or parameter, found[1] and found[0] is not None, False
         value = found
         frame = _frame_of(point, at, value.returned_by)
         if frame is None:
             break
         at = frame + 1
         if at == len(point.chain):
-            return None, value.final and not value.path
+            return parameter, value.final and not value.path and parameter is None, True
         site = syntax(*point.chain[at])
-    return None, False
+    return parameter, False, False
+
+
+def _parameter(site: Syntax | None) -> str | None:
+    """Name the parameter that an expression is handed to, of a function of the same file."""
+    if site is None or site.operation in _ITERATION:
+        return None
+    node = site.node
+    while isinstance(node, ast.expr):
+        parent = site.source.parents[node]
+        match parent:
+            case ast.Call(func=ast.Name(id=name), args=args) if node in args and not _has_star(
+                args
+            ):
+                functions = [
+                    other
+                    for other in site.source.parents
+                    if isinstance(other, ast.FunctionDef) and other.name == name
+                ]
+                if len(functions) != 1:
+                    return None
+                parameters = [*functions[0].args.posonlyargs, *functions[0].args.args]
+                index = args.index(node)
+                return parameters[index].arg if index < len(parameters) else None
+        node = parent
+    return None
 
 
 def _climb(site: Syntax, value: _Value) -> tuple[str | None, bool] | _Value:

@@ -141,7 +141,8 @@ def result_of(
 ) -> tuple[Result, list[str]]:
     """The structure of the callable's return value, and names for its outputs."""
     count = sum(isinstance(i, int) for i in returned.leaves)
-    value_names = ["value"] if transform.kind != "compile" else ["result"] * count
+    one = transform.kind != "compile" or count == 1
+    value_names = ["value"] if one else ["result"] * count
     value_names += [f"aux_{i}" for i in range(n_outputs - len(value_names))]
     if transform.kind == "compile":
         return returned, value_names

@@ -165,6 +165,23 @@ def reshape_of_reshape(r: Rewriter, call: Call) -> Value | None:
     return x if dims_of(r.sizes, x.type) == wanted else None
 
 
+@on(shape.squeeze_axes)
+def squeezed_sum(r: Rewriter, call: Call) -> Value | None:
+    """x.sum(axis=0, keepdims=True).squeeze(axis=0) -> x.sum(axis=0), in a derivative.
+
+    There nobody else reads the longer sum: it undoes a broadcast, and then the axis that was added.
+    """
+    inner = r.node(call.operands[0])
+    if inner is None or inner.op is not reductions.sum_over or not inner.attribute("keepdims"):
+        return None
+    x, axis = inner.operands[0], inner.attribute("axis")
+    ndim = x.type.ndim
+    same = set(axes_of(axis, ndim)) == set(axes_of(call.attribute("axis"), ndim))
+    if not same or inner.results[0].origin.section != "backward":
+        return None
+    return r.emit(reductions.sum_over, x, axis=axis, keepdims=False)
+
+
 @on(shape.reshape_to, shape.expand_axes, shape.squeeze_axes, shape.transpose_axes)
 def reshaped_splat(r: Rewriter, call: Call) -> Value | None:
     """A repeated number in another shape is the number repeated to that shape."""
@@ -192,6 +209,19 @@ def number_times_one(r: Rewriter, call: Call) -> Value | None:
         if type_.dtype == "float64":
             return r.constant(constant.value, type_, constant.slot, r.origin)
     return None
+
+
+@on(elementwise.where)
+def ones_on_a_diagonal(r: Rewriter, call: Call) -> Value | None:
+    """where(eye(n, dtype=bool), 1.0, 0.0) -> eye(n): what the derivative of a trace begins with."""
+    mask = r.node(call.operands[0])
+    numbers = [r.number(value) for value in call.operands[1:]]
+    if mask is None or mask.op is not creation.eye_of or repr(numbers) != "[1.0, 0.0]":
+        return None
+    type_ = call.results[0].type
+    if dims_of(r.sizes, type_) != dims_of(r.sizes, mask.results[0].type) or type_.weak:
+        return None
+    return r.emit(creation.eye_of, **{**dict(mask.attributes), "dtype": type_.dtype})
 
 
 @on(elementwise.alias, elementwise.stop_gradient)
@@ -259,9 +289,11 @@ RULES: tuple[Rule, ...] = (
     minus_one,
     transposed_twice,
     reshape_of_reshape,
+    squeezed_sum,
     reshaped_splat,
     same_dtype,
     number_times_one,
+    ones_on_a_diagonal,
     same_value,
     computed_value,
     triangle_of_a_factor,

@@ -26,7 +26,7 @@ from tracegrad.errors import TraceError
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.paths import Limb, PathBuilder, Tree
-from tracegrad.points import capture, constant_index, label
+from tracegrad.points import capture, constant_index, holding_variable, label
 from tracegrad.state import STATE
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
@@ -146,7 +146,8 @@ class Trace:
             found = self._made_again(holder)
         if found is None:
             array = getattr(holder, "_array", holder)
-            value = Value(self._input_type(array), Origin(f"captured_{len(self.captured)}", True))
+            name = holding_variable(holder) or f"captured_{len(self.captured)}"
+            value = Value(self._input_type(array), Origin(name, True))
             found = self.captured[id(holder)] = (holder, value)
         return found[1]
 
@@ -222,7 +223,8 @@ class Trace:
             return self.standing
         point = capture(self.code)
         of = label(point)
-        return Origin(of.name, of.final, basename(of.file), of.line, of.text, point)
+        name = of.name or ("value" if of.returned and not of.final else None)
+        return Origin(name, of.final, basename(of.file), of.line, of.text, point)
 
     def record(
         self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]

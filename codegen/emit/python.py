@@ -674,13 +674,13 @@ class _Emitter:
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
             stem = self.wish[value]
+        elif Trait.EXTENT in op.traits and not origin.final:
+            stem = "n"
         elif origin.name:
             stem = origin.name
             inner = not origin.final and not origin.section
             if inner and not self._will_be_overwritten_as(value, stem):
                 return self.names.wish(stem, self._free_names() - keep, numbered=True)
-        elif Trait.EXTENT in op.traits:
-            stem = "n"
         else:
             bare = spelled.infix is not None or Trait.VIEW in op.traits
             stem = "t" if bare or spelled.text[0] in "-+~" else usual
@@ -702,15 +702,21 @@ class _Emitter:
         return filled
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
+        """Whether the array of an inner value becomes that of the variable, step by step."""
         users = self.graph.users.get(value, ())
         last = users[-1] if users else None
-        return (
+        if not (
             self.target.inplace
             and isinstance(last, Call)
             and last.reuse is not None
             and last.operands[last.reuse] is value
-            and last.results[0].origin.name == stem
-        )
+        ):
+            return False
+        result = last.results[0]
+        if (result.origin.name or self.wish.get(result)) != stem:
+            return False
+        ends_there = result.origin.final or result in self.wish
+        return ends_there or self._will_be_overwritten_as(result, stem)
 
     def _free_names(self) -> set[str]:
         """Variables whose value nobody reads any more."""

@@ -15,9 +15,9 @@ def loss_value_and_grad(w, x, labels):
     h_1 = np.tensordot(w, h_1, ((1, 2, 3), (1, 4, 5))).transpose(1, 0, 2, 3)
     h = np.maximum(h_1, 0)
     # model.py  logits = h.mean(axis=(2, 3))
-    sum_ = h.sum(axis=(2, 3))
+    logits = h.sum(axis=(2, 3))
     n = h_1.shape[2] * h_1.shape[3]
-    logits = sum_ / n
+    logits /= n
     # model.py  return tg.nn.cross_entropy(logits, labels)
     log_softmax = logits - logits.max(axis=1, keepdims=True)
     log_softmax = log_softmax - np.log(np.exp(log_softmax).sum(axis=1, keepdims=True))
@@ -31,11 +31,11 @@ def loss_value_and_grad(w, x, labels):
 
     # backward
     # model.py  return tg.nn.cross_entropy(logits, labels)
-    scatter = np.zeros(logits.shape)
-    scatter[np.arange(x.shape[0])[:, None], t] = np.where(
+    value_bar = np.zeros(logits.shape)
+    value_bar[np.arange(x.shape[0])[:, None], t] = np.where(
         not_equal, -(1.0 / sum_), 0.0
     )[:, None]
-    logits_bar = scatter - np.exp(log_softmax) * scatter.sum(axis=1, keepdims=True)
+    logits_bar = value_bar - np.exp(log_softmax) * value_bar.sum(axis=1, keepdims=True)
     # model.py  logits = h.mean(axis=(2, 3))
     logits_bar /= n
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))

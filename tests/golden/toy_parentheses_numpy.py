@@ -3,9 +3,9 @@ import numpy as np
 
 def f(x, y, z):
     a = ((-((y - (x - -((x + y) * z))) ** -3)) ** 3).sum(axis=0, keepdims=True)
-    b = z / a
-    b *= b
-    np.divide(x, b, out=b)
-    b /= y
-    b = np.where(b > -(y**2.5), x, y)
+    b_1 = z / a
+    b_1 *= b_1
+    np.divide(x, b_1, out=b_1)
+    b_1 /= y
+    b = np.where(b_1 > -(y**2.5), x, y)
     return (b,)
