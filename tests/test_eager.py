@@ -130,7 +130,7 @@ def test_reading_elements_takes_steps_on_elements():
     assert [line for line in backward if "x_bar" in line] == [
         "x_bar = np.zeros(x.size)",
         "x_bar[2] = 3.0",
-        "x_bar[1] += element",
+        "x_bar[1] += value_1",
         "x_bar[0] += element_2",
         "return x_bar",
     ]
