@@ -131,7 +131,7 @@ def test_reading_elements_takes_steps_on_elements():
         "x_bar = np.zeros(x.size)",
         "x_bar[2] = 3.0",
         "x_bar[1] += value_1",
-        "x_bar[0] += element_2",
+        "x_bar[0] += value_2",
         "return x_bar",
     ]
     for dtype in ("float64", "float32"):  # a number that is repeated is written as it is
