@@ -221,8 +221,9 @@ def gradients_of_leaves(output: Tensor, leaves: Sequence[Tensor]) -> list[Any]:
             of = dict(matched)
             return [conjugate(of[leaf]) if leaf in of else None for leaf in leaves]
     nodes = gather([output])
-    every = set(leaves).issuperset(leaves_of(nodes, [output]))  # a matcher is made for all leaves
-    found = gradients([output], [ct], None if every else leaves, nodes=nodes)
+    every = leaves_of(nodes, [output])  # a matcher is made for all leaves
+    wanted = every if set(leaves).issuperset(every) else leaves
+    found = gradients([output], [ct], wanted, nodes=nodes)
     return [found.get(leaf) for leaf in leaves]
 
 
