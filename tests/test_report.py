@@ -269,6 +269,16 @@ def test_pointing_at_a_line_lights_up_its_statements_and_its_cotangent(pages, tm
     assert sorted(boxes) == [("hot", "err"), ("twin", "err_bar")]
 
 
+@in_a_browser
+def test_a_line_of_which_the_backward_alone_is_left_lights_it_up(tmp_path):
+    compiled = tg.grad(lambda x: (x**2).sum())
+    page = compiled.draw(tmp_path / "a.html", np.ones(3))
+    line = compiled.__wrapped__.__code__.co_firstlineno
+    asked = f"{page.as_uri()}#line=test_report.py:{line}"
+    html = chromium("--dump-dom", asked, profile=tmp_path / "profile")
+    assert re.findall(r'<g class="box [^"]*\btwin" [^>]*data-v="(\w+)"', html) == ["x_bar"]
+
+
 HAND = """<script>
 const log = (name) => document.body.setAttribute(`data-${name}`,
   [...document.querySelectorAll(".hot[data-id]")].map((box) => box.dataset.v ?? "").join(" "));

@@ -138,10 +138,14 @@ def _user_line(
     lines: dict[tuple[str, int], list[int]],
     nodes: Sequence[Node],
 ) -> Line:
-    here = [index for index in lines.get(place, ()) if not origin_of(nodes[index]).section]
+    here = lines.get(place, ())
     origins = dict.fromkeys(origin_of(nodes[index]) for index in here)
-    computed = [index for index in here if not isinstance(nodes[index], Constant)]
-    return Line(number, html, tuple(origins), tuple(computed), place)
+    computed = [
+        index
+        for index in here
+        if not isinstance(nodes[index], Constant) and not origin_of(nodes[index]).section
+    ]
+    return Line(number, html, tuple(origins), tuple(computed), place if here else None)
 
 
 # -- graphs ---------------------------------------------------------------------------------------
