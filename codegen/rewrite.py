@@ -8,7 +8,7 @@ fixpoint of local rules; `rewrite` sweeps again only while something fired.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -188,8 +188,3 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
                 rewriter.append(Branch(now(operand), look, outcomes, inner, origin))
     outputs = tuple(map(now, block.outputs))
     return replace(block, nodes=tuple(rewriter.nodes), outputs=outputs)
-
-
-def attributes_of(call: Call) -> Mapping[str, Any]:
-    """The call's attributes by name."""
-    return dict(call.attributes)

@@ -236,11 +236,6 @@ class Tensor:
     def __contains__(self, element: Any) -> bool:
         return bool(TABLE["any"](TABLE["equal"](self, element), axis=None, keepdims=False))
 
-    def _count_true(self) -> Any:
-        if self._is_traced:
-            return self._traced[0].count_true(self._traced[1], self._array)
-        return int(np.count_nonzero(self._array))
-
     def __repr__(self) -> str:
         return text_of(self, usual_dtypes())
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from codegen import sizes as sz
 from codegen.ir import Builder, Call, Check, Number, Origin, Value, attribute_key
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
@@ -336,12 +335,3 @@ class Trace:
         self.closed = True
         (total,) = self.builder.call(sum_over, (mask,), self.origin(), axis=None, keepdims=False)
         self.look(total, "int", count)
-
-    def input_symbols(self) -> dict[str, tuple[Value, int]]:
-        """Where each free length can be read: an input and its axis."""
-        found: dict[str, tuple[Value, int]] = {}
-        for value in (*self.inputs, *(v for _, v in self.captured.values())):
-            for axis, dim in enumerate(value.type.shape):
-                for name in sz.symbols(dim):
-                    found.setdefault(name, (value, axis))
-        return found

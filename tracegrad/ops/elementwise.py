@@ -692,11 +692,6 @@ stop_gradient = define(
 )
 
 
-def differentiable_dtype(dtype: str) -> bool:
-    """True for dtypes that carry gradients."""
-    return is_inexact(dtype)
-
-
 __all__ = [
     "absolute",
     "add",
