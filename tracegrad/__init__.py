@@ -18,6 +18,7 @@ from tracegrad import (
     fft,
     interop,
     linalg,
+    memory,
     methods,
     nn,
     optim,
@@ -52,6 +53,7 @@ devices.install(methods.BINARY, methods.COMPARISONS, methods.UNARY)
 conversions.install(Tensor)
 pytorch_methods.install()
 autograd.load()
+memory.keep_what_is_freed()
 inplace.install(Tensor)
 
-del DTYPES, conversions, inplace, interop, methods, pytorch_methods
+del DTYPES, conversions, inplace, interop, memory, methods, pytorch_methods
