@@ -36,6 +36,8 @@ from programs import PROGRAMS, Program
 
 import tracegrad as tg
 from tracegrad import config
+from tracegrad import eager as recorders
+from tracegrad.autograd import tape
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 TOLERANCE = {"float64": 1e-10, "float32": 2e-5}
@@ -92,6 +94,19 @@ def test_eager_gradients_are_the_same_every_time(program):
     assert_same_bits(eager(program, program.args), first, "second backward")
     assert_same_bits(eager(program, program.args), first, "third backward")
     assert_same_bits(eager(program, program.args, create_graph=True), first, "create_graph")
+
+
+@every_program
+def test_backwards_compiled_for_small_arrays_take_large_ones(program, monkeypatch):
+    """What a rule does not read is kept of small arrays, and forgotten of large ones."""
+    forget_eager_backwards()
+    expected = eager(program, program.args)
+    for _ in range(2):
+        eager(program, program.args)
+    monkeypatch.setattr(tape, "SMALL", -1)
+    monkeypatch.setattr(recorders, "SMALL", -1)
+    for _ in range(2):
+        assert_same_bits(eager(program, program.args), expected)
 
 
 @every_program
