@@ -37,6 +37,7 @@ class Trait(Enum):
     EXTENT = "extent"  # a number of elements, known from types alone; a Python int at run time
     OUT = "out"  # elementwise, and can write into one of its operands (infix, or takes out=)
     COPY = "copy"  # same values in fresh memory
+    TOTAL = "total"  # adds its operand's elements over the attribute `axis`, None for all
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
     # keep what it is given and what it returns
@@ -287,18 +288,19 @@ class Graph:
         """
         table: dict[Value, int] = {}
         for index, node in enumerate(block.nodes):
-            table.update((self.owner[value], index) for value in self._reads(node))
+            table.update((self.owner[value], index) for value in self.reads(node))
         last = len(block.nodes)
         table.update((self.owner[value], last) for value in (*kept, *kept_by(block.nodes)))
         table.update((self.owner[output], last) for output in block.outputs)
         return table
 
-    def _reads(self, node: Node) -> Iterator[Value]:
+    def reads(self, node: Node) -> Iterator[Value]:
+        """What a node reads; a branch reads what its blocks read."""
         yield from node.operands
         if isinstance(node, Branch):
             for block in node.blocks:
                 for inner in block.nodes:
-                    yield from self._reads(inner)
+                    yield from self.reads(inner)
                 yield from block.outputs
 
     def constant(self, value: Value) -> Constant | None:

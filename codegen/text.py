@@ -20,6 +20,7 @@ A branch has a block for each outcome, indented::
 
 A value's name is the user's, numbered where it occurs again; ``~`` marks an inner value of the
 statement. A word and a colon before the file name the section (``# backward: model.py:3 | ...``).
+A function of its own that a call runs (``body=f_tile``) follows as a graph, and is not parsed.
 Types of results are not printed: parsing infers them again from the inputs', and from equalities of
 lengths that no symbol can express: ``where 2*quotient(n0, 2) == n0``.
 """
@@ -47,6 +48,7 @@ from codegen.ir import (
     Op,
     Origin,
     Value,
+    walk,
 )
 from codegen.sizes import Settled, Size, Sizes
 from codegen.spelling import Slot, Subscript
@@ -119,7 +121,9 @@ def print_graph(graph: Graph) -> str:
 
     write(graph.block, "  ")
     lines.append("}")
-    return "\n".join(lines)
+    calls = (node for node in walk(graph.nodes) if isinstance(node, Call))
+    bodies = [v for call in calls for _, v in call.attributes if isinstance(v, Graph)]
+    return "\n".join(["\n".join(lines), *map(print_graph, bodies)])
 
 
 def _type_text(sizes: Sizes, type: ArrayType) -> str:
@@ -152,6 +156,8 @@ def attribute_text(sizes: Sizes, value: Any) -> str:
             return f"Slot({position})"
         case complex():
             return number_text(value)
+        case Graph():
+            return value.name
     return repr(value)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pytest
 import toy
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,9 @@ from codegen import (
     parse,
     verify,
 )
+from codegen.emit.target import LARGE
 from codegen.ir import Block, Branch, Check, Constant
+from codegen.passes import fuse
 from codegen.sizes import mul
 from codegen.types import DTYPES, kind, weak
 from tracegrad import pipeline
@@ -370,12 +373,29 @@ def keeps_bits(grown, run, optimized_by, data):
     what = f"{graph}\n{optimized}\n{source.text}"
     result = quietly(load(source.text, source.name, {"np": np}), *grown.inputs)
     same_bits(result, expected, what)
+    tiles = in_tiles(optimized)
+    same_bits(quietly(load(tiles, source.name, {"np": np}), *grown.inputs), expected, tiles)
     for before, after in zip(kept, grown.inputs, strict=True):
         same_bits([after], [before], what)
     for position, output in enumerate(result):
         others = [*grown.inputs, *result[:position]]
         assert not any(np.may_share_memory(output, other) for other in others), what
     return optimized
+
+
+def in_tiles(graph):
+    """The source that takes all arrays for large ones; the least regions are worth while."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fuse, "WORTH", 1)
+        verify_tiles(graph)
+        text = emit(graph, "numpy", whole=True).text
+    return text.replace(f">= {LARGE}", ">= 0").replace(str(fuse.TILE), "128")
+
+
+def verify_tiles(graph):
+    tiled = fuse.fuse(graph)
+    for part in tiled.functions if tiled else ():
+        verify(part)
 
 
 def run_toys(graph, inputs):

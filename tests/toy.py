@@ -197,6 +197,7 @@ op(
     "x",
     "x.sum(axis=axis, keepdims=keepdims)",
     reduced,
+    Trait.TOTAL,
     attributes={"axis": None, "keepdims": False},
 )
 op("matmul", "x y", "x @ y", contracted, Trait.C_ORDER)

@@ -39,14 +39,16 @@ class Compiled(Calling):
         """
         import black
 
+        args, kwargs = map_tree(array_leaf, (args, kwargs))
         version = self._version_for(args, kwargs)
-        text = self._part(version, part)
+        if part == "all":
+            text = version.source_for(self._bind(args, kwargs)).text
+        else:
+            text = self._part(version, part)
         return black.format_str(text, mode=black.Mode())
 
     def _part(self, version: Version, part: str) -> str:
         match part:
-            case "all":
-                return version.program.source.text
             case "forward":
                 return compile_graph(forward_part(version), version.target).source.text
             case "backward" if self._transform.kind != "compile":

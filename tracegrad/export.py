@@ -153,7 +153,7 @@ class _File:
         if callee.bound and not version.takes_leaves:
             frame = replace(frame, parameters=frame.parameters[1:])
         shown = graph.replace(name=self.program, frame=frame, about="")
-        self.source = codegen.emit(shown, version.target)
+        self.source = codegen.emit(shown, version.target, whole=True)
 
     def text(self) -> str:
         wrapper = self._wrapper()

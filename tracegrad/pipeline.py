@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import codegen
-from codegen.emit.target import Source
+from codegen.emit.target import Large, Source
 from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number, Value, walk
 from codegen.sizes import Size, substitute
 from tracegrad import config
@@ -114,7 +114,27 @@ def load(source: Source) -> Callable[..., Any]:
         from tracegrad.jax_backend import load_jax
 
         return load_jax(source)
-    return codegen.load(source.text, source.name, {"np": np, **source.names})
+    return codegen.load(source.text, source.name, names_in(source))
+
+
+def names_in(source: Source) -> dict[str, Any]:
+    """What the text of NumPy source names but does not make."""
+    names: dict[str, Any] = {"np": np, **source.names}
+    if source.large is not None:
+        names[source.large.name] = _later(source.large)
+    return names
+
+
+def _later(large: Large) -> Callable[..., Any]:
+    """The function for large arrays, which is compiled when it is first called."""
+    found: list[Callable[..., Any]] = []
+
+    def large_arrays(*args: Any, **captures: Any) -> Any:
+        if not found:
+            found.append(load(large.source))
+        return found[0](*args, **captures)
+
+    return large_arrays
 
 
 def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:

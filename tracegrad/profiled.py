@@ -15,10 +15,9 @@ from time import perf_counter
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 from codegen.emit.target import Source
 from tracegrad.autograd.profiler import open_profiles
+from tracegrad.pipeline import names_in
 
 NOTE = "__note__"
 RESULT = "__result__"
@@ -63,19 +62,29 @@ def _parts(
 
 def _noting(source: Source, note: Callable[[int], None]) -> Callable[..., Any]:
     """The function of a source, with a note of its line after each statement."""
-    scope: dict[str, Any] = {"__name__": "generated", "np": np, **source.names, NOTE: note}
-    exec(_code(source.text, source.name), scope)
+    scope: dict[str, Any] = {"__name__": "generated", **names_in(source), NOTE: note}
+    exec(_code(source.text, source.name, source.large.name if source.large else ""), scope)
     function: Callable[..., Any] = scope[source.name]
     return function
 
 
 @lru_cache(maxsize=256)
-def _code(text: str, name: str) -> CodeType:
+def _code(text: str, name: str, large: str) -> CodeType:
+    """The code with notes; it does not go over to the form for large arrays, whose parts run at
+    the same time and have no statements in order."""
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
+            node.body = [s for s in node.body if not (large and _goes_over(s, large))]
             node.body = [_note(node.lineno, node), *_noted(node.body)]
     return compile(ast.fix_missing_locations(tree), f"<tracegrad {name}, timed>", "exec")
+
+
+def _goes_over(statement: ast.stmt, large: str) -> bool:
+    match statement:
+        case ast.If(body=[ast.Return(ast.Call(ast.Name(name)))]):
+            return name == large
+    return False
 
 
 def _noted(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

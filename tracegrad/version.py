@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen.emit.target import Source
 from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.blame import checked, checking
@@ -25,7 +26,7 @@ from tracegrad.growth import Growth
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
-from tracegrad.pipeline import Program, compile_graph
+from tracegrad.pipeline import Program, compile_graph, lengths
 from tracegrad.returned import (
     Result,
     Transform,
@@ -131,6 +132,12 @@ class Version:
             return False
         known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
+
+    def source_for(self, arguments: Arguments) -> Source:
+        """The text that runs for arguments of this version's key."""
+        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        known = lengths(self.program.graph, [*traced, *self.captured_arrays()])
+        return self.program.source.at(known)
 
     def captured_arrays(self) -> list[Any]:
         """What the captured arrays and Tensors hold now."""

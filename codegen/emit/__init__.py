@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from codegen.emit.jax import JAX
+from codegen.emit.module import write, write_whole
 from codegen.emit.numpy import NUMPY
-from codegen.emit.python import write
 from codegen.emit.target import Source, Target
 from codegen.errors import CodegenError
 from codegen.ir import Graph
@@ -15,11 +15,14 @@ TARGETS: dict[str, Target] = {
 }
 
 
-def emit(graph: Graph, target: str) -> Source:
-    """The graph as source in `target`, one of `TARGETS`."""
+def emit(graph: Graph, target: str, whole: bool = False) -> Source:
+    """The graph as source in `target`, one of `TARGETS`.
+
+    The form for large arrays is `Source.large`, or with `whole` in the same text.
+    """
     if target not in TARGETS:
         raise CodegenError(f"no target named {target!r}; there are {', '.join(TARGETS)}")
-    return write(graph, TARGETS[target])
+    return (write_whole if whole else write)(graph, TARGETS[target])
 
 
 __all__ = ["TARGETS", "Source", "Target", "emit"]

@@ -9,6 +9,7 @@ NUMPY = Target(
     module="np",
     imports=("import numpy as np",),
     inplace=True,
+    tiles=True,
     ufuncs={
         "+": "np.add",
         "-": "np.subtract",

@@ -1,4 +1,4 @@
-"""An optimized graph and a target enter; the source of one Python function leaves.
+"""An optimized graph and a target enter; the text of one Python function leaves.
 
 What both targets share: one statement for each value that the user named or that is read more than
 once, everything else nested where it is read; the user's line as a comment over each group; names
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from codegen.emit.lengths import Lengths
-from codegen.emit.target import Source, Target, condition, literal, negated
-from codegen.emit.writer import WIDTH, Names, Writer, quote
+from codegen.emit.target import LARGE, Target, condition, literal, negated
+from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
     Block,
     Branch,
@@ -36,10 +35,12 @@ from codegen.ir import (
     walk,
 )
 from codegen.passes.fold import exact
+from codegen.passes.fuse import Tiled
 from codegen.sizes import Size
 from codegen.spelling import (
     ABSENT,
     ATOM,
+    COMPARE,
     UNARY,
     Absent,
     Foreign,
@@ -61,22 +62,28 @@ class _Shown:
     bound: bool
 
 
-def write(graph: Graph, target: Target) -> Source:
-    """The whole text: header, imports, function."""
-    return _Emitter(graph, target).run()
+class Emitter:
+    """Writes one function; see the module's first lines."""
 
-
-class _Emitter:
-    def __init__(self, graph: Graph, target: Target) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        writer: Writer[Origin],
+        called: dict[str, str],
+        foreign: dict[Foreign, str],
+    ) -> None:
         self.graph = graph
         self.target = target
+        self.writer = writer
+        self.called = called
+        self.foreign = foreign
         self.sizes = graph.sizes
         frame = graph.frame
-        self.called = self._called()
-        self.needs = self._needs()
         reserved = {
             graph.name,
-            *self.called.values(),
+            *called.values(),
+            *foreign.values(),
             "np",
             "jax",
             "jnp",
@@ -88,8 +95,6 @@ class _Emitter:
         self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
         self.written: dict[Value, int] = {}  # where an array is written to in place
         self.filled = self._fillings()
-        self.foreign = self._foreign_names()
-        self.writer: Writer[Origin] = Writer()
         self.shown: dict[Value, _Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
         self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
@@ -109,20 +114,9 @@ class _Emitter:
 
     # -- the whole ------------------------------------------------------------------------------
 
-    def run(self) -> Source:
+    def function(self, tiled: Tiled | None) -> None:
+        """The function of the graph; where there is a form for large arrays, it goes over to it."""
         graph, writer, frame = self.graph, self.writer, self.graph.frame
-        for line in graph.about.splitlines():
-            indent = " " * (len(line) - len(line.lstrip()) + 4)
-            for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
-                writer.comment(part)
-        for line in (*self.target.imports, *(t for t in self.needs if not is_function(t))):
-            writer.line(line)
-        for text in filter(is_function, self.needs):
-            writer.line()
-            writer.line()
-            writer.block(text)
-        writer.line()
-        writer.line()
         if self.target.decorator:
             writer.line(self.target.decorator)
         keywords = ["*", *frame.captures] if frame.captures else []
@@ -130,10 +124,27 @@ class _Emitter:
         writer.depth += 1
         for value, read in zip(graph.inputs, frame.reads, strict=True):
             self._input(value, read)
+        if tiled:
+            self._go_over(tiled)
         self._block(graph.block)
-        names = {name: foreign.call for foreign, name in self.foreign.items()}
-        text, origins = writer.text(), writer.marked()
-        return Source(text, graph.name, self.target.name, names, origins)
+        writer.depth -= 1
+
+    def _go_over(self, tiled: Tiled) -> None:
+        """Calls the form for large arrays where they are."""
+        frame = self.graph.frame
+        sizes = [self.lengths.size(size)[0].at(COMPARE + 1) for size in tiled.sizes]
+        test = " or ".join(f"{size} >= {LARGE}" for size in sizes)
+        if tiled.ordered:
+            names = [self.shown[value].fragment.at(ATOM) for value in tiled.ordered]
+            ordered = f"{names[0]}.flags.c_contiguous"
+            if len(names) > 1:
+                ordered = f"all(a.flags.c_contiguous for a in {_tuple_text(names)})"
+            test = f"{f'({test})' if len(sizes) > 1 else test} and {ordered}"
+        captures = [f"{name}={name}" for name in frame.captures]
+        self.writer.comment("Large arrays: tile by tile, on all cores.")
+        self.writer.line(f"if {test}:")
+        given = ", ".join([*frame.parameters, *captures])
+        self.writer.line(f"    return {tiled.graph.name}({given})")
 
     def _block(self, block: Block) -> None:
         for node in block.nodes:
@@ -159,34 +170,6 @@ class _Emitter:
             for output in end.outputs:
                 left[output] = left.get(output, 0) + 1
         return left
-
-    def _called(self) -> dict[str, str]:
-        """What the spellings name beside operands and attributes, by its name in the text."""
-        taken = {self.graph.name, *self.graph.frame.parameters, *self.graph.frame.captures}
-        found: dict[str, str] = {}
-        for call in (node for node in walk(self.graph.nodes) if isinstance(node, Call)):
-            for name in call.op.needs.get(self.target.name, {}):
-                if name in self._spelling(call).uses:
-                    found[name] = f"{name}_" if name in taken else name
-        return found
-
-    def _needs(self) -> list[str]:
-        """The imports and functions that make those names."""
-        found: dict[str, str] = {}
-        for call in (node for node in walk(self.graph.nodes) if isinstance(node, Call)):
-            texts = call.op.needs.get(self.target.name, {})
-            found.update({name: texts[name] for name in texts if name in self.called})
-        return [renamed(text, name, self.called[name]) for name, text in found.items()]
-
-    def _foreign_names(self) -> dict[Foreign, str]:
-        """A name for each callable of the client's, which no variable takes."""
-        found: dict[Foreign, str] = {}
-        for node in walk(self.graph.nodes):
-            for _, attribute in node.attributes if isinstance(node, Call) else ():
-                if isinstance(attribute, Foreign) and attribute not in found:
-                    found[attribute] = self.names.wish(attribute.name)
-                    self.names.reserved.add(found[attribute])
-        return found
 
     def _find_anchors(self) -> set[Value]:
         """Values that alone tell a length that the program needs: they keep a variable."""
@@ -625,6 +608,8 @@ class _Emitter:
                 return self.lengths.size(value)
             case Foreign():
                 return Fragment(self.foreign[value]), frozenset()
+            case Graph():
+                return Fragment(value.name), frozenset()
             case str() if value in DTYPES:
                 text = value if value == "bool" else f"{self.target.module}.{value}"
                 return Fragment(text), frozenset()
@@ -651,13 +636,13 @@ class _Emitter:
         keep = reads if len(lines) > 1 else frozenset()
         spelled = self._spelling(call)
         names: list[str] = []
-        stems = call.op.results or (call.op.name,) * len(call.results)
+        stems = call.op.results or tuple(_stem(call, result) for result in call.results)
         for result, stem in zip(call.results, stems, strict=True):
             names.append(self._name(result, call.op, stem, spelled, keep.union(names)))
         for result, name in zip(call.results, names, strict=True):
             if result in self.anchors:
                 self.names.reserved.add(name)
-        self._statement([_fill(line, names) for line in lines], call.results[0].origin)
+        self._statement([_fill(line, names) for line in lines], _origin(call))
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
             self._own(result, name, shares)
@@ -754,18 +739,32 @@ def _order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
     return _goes_on(block), not outcome
 
 
-def is_function(text: str) -> bool:
-    """Whether what an op needs is the text of a function, not an import."""
-    return text.startswith("def ")
+def _body(call: Call) -> Graph | None:
+    """The function of its own that a call runs."""
+    return next((value for _, value in call.attributes if isinstance(value, Graph)), None)
 
 
-def renamed(text: str, name: str, known: str) -> str:
-    """What an op needs, under another name where that is taken."""
-    if name == known:
-        return text
-    if is_function(text):
-        return text.replace(f"def {name}(", f"def {known}(", 1)
-    return f"{text} as {known}"
+def _stem(call: Call, result: Value) -> str:
+    """What a result is called that has no other name: after what makes it."""
+    body = _body(call)
+    made = body.producer[result] if body else call
+    assert isinstance(made, Call)
+    return made.op.name
+
+
+def _origin(call: Call) -> Origin:
+    """Where a statement comes from; of a function of its own, all the lines in it."""
+    body = _body(call)
+    if body is None:
+        return call.results[0].origin
+    origins = [r.origin for node in body.nodes for r in node.results if r.origin.line]
+    if not origins:
+        return Origin()
+    file = origins[0].file
+    lines = sorted({origin.line for origin in origins if origin.file == file})
+    upto = f"to line {lines[-1]}, " if len(lines) > 1 else ""
+    parts = dict.fromkeys(origin.section or "forward" for origin in origins)
+    return Origin(file=file, line=lines[0], text=f"{upto}{' and '.join(parts)}, tile by tile")
 
 
 def _fill(line: str, names: list[str]) -> str:

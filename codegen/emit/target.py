@@ -5,11 +5,16 @@ from __future__ import annotations
 import cmath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import copysign, inf
 
 from codegen.ir import Call, Check, Number, Origin
+from codegen.sizes import Dim, substitute
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
 from codegen.types import ArrayType, kind
+
+LARGE = 1 << 17
+"""Elements from which on regions run in tiles: below, threads cost more than they save."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,7 @@ class Target:
     imports: tuple[str, ...]
     decorator: str = ""
     inplace: bool = False
+    tiles: bool = False  # large arrays are worked through in parts
     checks_returned: bool = False
     ufuncs: Mapping[str, str] = field(default_factory=dict)
     casts: Callable[[Call, Sequence[ArrayType]], Mapping[int, str]] = lambda call, printed: {}
@@ -31,7 +37,8 @@ class Source:
     """Generated text, the name of its function, and the client's callables that it names.
 
     `origins` has one entry a line of the text: where in the user's code it comes from, None for the
-    header and whatever else belongs to no statement.
+    header and whatever else belongs to no statement. The function goes over to that of `large`
+    where arrays are large.
     """
 
     text: str
@@ -39,6 +46,34 @@ class Source:
     target: str
     names: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     origins: tuple[Origin | None, ...] = field(default=(), compare=False, repr=False)
+    large: Large | None = field(default=None, compare=False, repr=False)
+
+    def at(self, lengths: Mapping[str, int]) -> Source:
+        """The source that runs where the symbols of lengths have these values."""
+        return self.large.source if self.large and self.large.applies(lengths) else self
+
+
+@dataclass(frozen=True)
+class Large:
+    """The form of a program for large arrays: the name of its function, and where it applies.
+
+    It applies where one of `sizes` (of elements) is `LARGE` or more; its text is made when it is
+    first asked for.
+    """
+
+    name: str
+    sizes: tuple[Dim, ...]
+    make: Callable[[], Source]
+
+    def applies(self, lengths: Mapping[str, int]) -> bool:
+        """Whether one of the sizes is large at these values of the symbols."""
+        sizes = (substitute(size, lengths) for size in self.sizes)
+        return any(isinstance(size, int) and size >= LARGE for size in sizes)
+
+    @cached_property
+    def source(self) -> Source:
+        """Its text."""
+        return self.make()
 
 
 def literal(value: Number, target: Target) -> Fragment:

@@ -42,7 +42,7 @@ def _marked(graph: Graph, block: Block, ordered: set[Value], kept: tuple[Value, 
             choice = _choose(graph, node, index, last_read, ordered)
             if choice != node.reuse:
                 node = replace(node, reuse=choice)
-            if _in_c_order(graph, node, ordered):
+            if in_c_order(graph, node, ordered):
                 ordered.update(node.results)
         elif isinstance(node, Branch):
             held = (*kept, *kept_by(block.nodes))
@@ -84,7 +84,7 @@ def _keeps_layout(call: Call, position: int, ordered: set[Value]) -> bool:
     return mine in ordered or all(value.type.ndim <= 1 for value in others)
 
 
-def _in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:
+def in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:
     """True when the result's memory is in C order whatever the inputs' layouts are."""
     if call.op.traits & {Trait.VIEW, Trait.SPLAT, Trait.UPDATE, Trait.COPY}:
         return False

@@ -11,6 +11,11 @@ from scipy import special
 
 
 def black_scholes_value_and_grad(spot, strike, rate, volatility, maturity):
+    # Large arrays: tile by tile, on all cores.
+    if spot.size >= 131072:
+        return black_scholes_value_and_grad_in_tiles(
+            spot, strike, rate, volatility, maturity
+        )
     # model.py  deviation = volatility * np.sqrt(maturity)
     deviation_1 = np.sqrt(maturity)
     deviation = volatility * deviation_1

@@ -8,6 +8,9 @@ import numpy as np
 
 
 def runge_kutta_value_and_grad(angle, speed, damping):
+    # Large arrays: tile by tile, on all cores.
+    if angle.size >= 131072:
+        return runge_kutta_value_and_grad_in_tiles(angle, speed, damping)
     # model.py  return speed, -np.sin(angle) - damping * speed
     a1 = -np.sin(angle) - damping * speed
     # model.py  v2, a2 = swing(angle + 0.5 * h * v1, speed + 0.5 * h * a1, damp...

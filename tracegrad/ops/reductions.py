@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from codegen import sizes as sz
+from codegen.ir import Trait
 from codegen.sizes import Dim
 from codegen.spelling import SpellingOf
 from codegen.types import ArrayType, is_inexact
@@ -126,6 +127,7 @@ sum_over = reducer(
     "sum",
     reduction(sum_dtype),
     lambda ct, y, x, axis, keepdims: (spread(ct, x, axis, keepdims),),
+    traits=(Trait.TOTAL,),
 )
 
 

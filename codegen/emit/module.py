@@ -1,0 +1,79 @@
+"""An optimized graph and a target enter; the source of a module leaves: header, imports, functions.
+
+The program is one function, and for large arrays a second one with the regions that it runs tile by
+tile (`codegen.passes.fuse`).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+
+from codegen.emit.needs import Needs
+from codegen.emit.python import Emitter
+from codegen.emit.target import Large, Source, Target
+from codegen.emit.writer import WIDTH, Names, Writer
+from codegen.ir import Call, Graph, Origin, walk
+from codegen.passes.fuse import Tiled, fuse
+from codegen.spelling import Foreign
+
+
+def write(graph: Graph, target: Target) -> Source:
+    """The text: header, imports, function. Large arrays have a text of their own."""
+    tiled = fuse(graph) if target.tiles else None
+    source = _write([graph], target, tiled)
+    if tiled is None:
+        return source
+    large = Large(tiled.graph.name, tiled.sizes, lambda: _write(tiled.functions, target))
+    return replace(source, large=large)
+
+
+def write_whole(graph: Graph, target: Target) -> Source:
+    """One text that has both."""
+    tiled = fuse(graph) if target.tiles else None
+    return _write([graph, *(tiled.functions if tiled else ())], target, tiled)
+
+
+def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None = None) -> Source:
+    """The text of some functions; the first goes over to `tiled` where arrays are large."""
+    graph = functions[0]
+    writer: Writer[Origin] = Writer()
+    for line in graph.about.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
+            writer.comment(part)
+    needs = Needs(functions, target)
+    for line in (*target.imports, *needs.imports):
+        writer.line(line)
+    before = needs.functions_of(graph) if tiled or len(functions) == 1 else []
+    for text in before:
+        _apart(writer)
+        writer.block(text)
+    foreign = _foreign_names(graph, needs)
+    for function in functions:
+        _apart(writer)
+        emitter = Emitter(function, target, writer, needs.called, foreign)
+        emitter.function(tiled if function is graph else None)
+    for text in needs.functions:
+        if text not in before:
+            _apart(writer)
+            writer.block(text)
+    names = {name: callable_.call for callable_, name in foreign.items()}
+    return Source(writer.text(), graph.name, target.name, names, writer.marked())
+
+
+def _apart(writer: Writer[Origin]) -> None:
+    writer.line()
+    writer.line()
+
+
+def _foreign_names(graph: Graph, needs: Needs) -> dict[Foreign, str]:
+    """A name for each callable of the client's, which no variable takes."""
+    names = Names({graph.name, *needs.called.values(), *graph.frame.parameters})
+    found: dict[Foreign, str] = {}
+    for node in walk(graph.nodes):
+        for _, attribute in node.attributes if isinstance(node, Call) else ():
+            if isinstance(attribute, Foreign) and attribute not in found:
+                found[attribute] = names.wish(attribute.name)
+    return found

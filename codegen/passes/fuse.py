@@ -1,0 +1,384 @@
+"""A graph enters; its form for large arrays leaves: elementwise regions that run tile by tile.
+
+A region is elementwise calls on arrays of one shape, with what they read that has no axes, and the
+sums that close it. It becomes one call of `IN_TILES`, whose attribute `body` is the region as a
+graph of its own: the target runs it on parts of the arrays that fit the cache, on several threads.
+Every bit stays: elements do not depend on each other, and sums are split where NumPy's pairwise sum
+splits them.
+
+Before::                                   After::
+
+    graph f(x: float64[n0]) {                  graph f_in_tiles(x: float64[n0]) {
+      %a = exp(%x)                               %value = in_tiles(%x, body=f_tile)
+      %b = mul(%a, %x)                           return %value
+      %c = tanh(%b)                            }
+      %d = mul(%c, %a)                         graph f_tile(x: float64[n0]) {
+      %value = sum(%d, axis=None)                %a = exp(%x)
+      return %value                              ...
+    }                                            return %value
+                                               }
+
+Regions are found by generations. A call of the region that reads what another member of the same
+shape makes has that one's generation; what depends on a member in any other way (through a sum, a
+matrix product, a member of another shape) comes a generation later. Members of one shape and
+generation are a region: no way leads out of it and back.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from codegen import sizes as sz
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Check,
+    Frame,
+    Graph,
+    Node,
+    Op,
+    Trait,
+    Value,
+    dims_of,
+    walk,
+)
+from codegen.passes.lifetime import in_c_order, lifetime
+from codegen.sizes import Dim, Size, Sizes, symbols
+from codegen.spelling import Spelling, spell
+from codegen.types import ArrayType, is_inexact, kind
+
+WORTH = 8
+"""Elementwise calls that make a region worth while: fewer are bound by memory in either form."""
+
+TILE = 1 << 16
+"""Elements of a tile at most: some ten arrays of so many fit the cache of a core."""
+
+Shape = tuple[Dim, ...]
+
+
+def _types_of_body(
+    sizes: Sizes, *operands: ArrayType, body: Graph
+) -> ArrayType | tuple[ArrayType, ...]:
+    types = tuple(output.type for output in body.outputs)
+    return types if len(types) > 1 else types[0]
+
+
+def _spelled(attributes: Mapping[str, object]) -> Spelling:
+    body = attributes["body"]
+    assert isinstance(body, Graph)
+    several = len(body.outputs) > 1
+    return spell("in_tiles(body, arrays)" if several else "in_tiles(body, arrays)[0]")
+
+
+HELPERS = {
+    "in_tiles": f'''\
+def in_tiles(body, arrays):
+    """`body` on parts of arrays of one shape that fit the cache, on all cores.
+
+    Elements have the bits that `body` would give them on the whole, and so have sums: the parts are
+    the halves, down to {TILE:,} elements, that NumPy's pairwise sum adds.
+    """
+    shape = next(np.shape(a) for a in arrays if np.ndim(a))
+    flat = [a.reshape(-1) if np.ndim(a) else a for a in arrays]
+    size = math.prod(shape)
+    tiles = list(halves(0, size))
+
+    def run(tile):
+        return body(*[a[tile] if np.ndim(a) else a for a in flat])
+
+    first = run(tiles[0])
+    made = [np.empty(size, a.dtype) if np.ndim(a) else [a] * len(tiles) for a in first]
+    todo = iter(range(len(tiles)))
+    failures = []
+
+    def work():
+        try:
+            for i in todo:
+                for whole, part in zip(made, run(tiles[i]) if i else first):
+                    whole[tiles[i] if np.ndim(part) else i] = part
+        except BaseException as failure:
+            failures.append(failure)
+            all(i >= 0 for i in todo)  # the others find nothing more to do
+
+    helpers = range(min(cores(), len(tiles)) - 1)
+    threads = [Thread(target=copy_context().run, args=[work]) for _ in helpers]
+    for thread in threads:
+        thread.start()
+    work()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return [summed(iter(a), size) if type(a) is list else a.reshape(shape) for a in made]
+''',
+    "halves": f'''\
+def halves(start, stop):
+    """The parts into which NumPy's pairwise sum halves elements, down to {TILE:,}."""
+    if stop - start <= {TILE}:
+        yield slice(start, stop)
+    else:
+        middle = start + (stop - start) // 16 * 8
+        yield from halves(start, middle)
+        yield from halves(middle, stop)
+''',
+    "summed": f'''\
+def summed(parts, size):
+    """The sums of such parts added up in the same order."""
+    if size <= {TILE}:
+        return next(parts)
+    half = size // 16 * 8
+    first = summed(parts, half)
+    return first + summed(parts, size - half)
+''',
+    "cores": '''\
+def cores():
+    """How many threads to use: what OMP_NUM_THREADS says, else the cores of this process."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdigit():
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+''',
+    "math": "import math",
+    "os": "import os",
+    "copy_context": "from contextvars import copy_context",
+    "Thread": "from threading import Thread",
+}
+
+IN_TILES = Op(
+    "in_tiles",
+    ("*arrays",),
+    _types_of_body,
+    {"numpy": _spelled},
+    attributes={"body": ...},
+    needs={"numpy": HELPERS},
+)
+
+
+@dataclass(frozen=True)
+class Tiled:
+    """A program for large arrays: the graph whose regions are calls, and when it applies.
+
+    It stands for the whole program where one of the `sizes` (numbers of elements) is large and the
+    inputs `ordered` are in C order.
+    """
+
+    graph: Graph
+    bodies: tuple[Graph, ...]
+    sizes: tuple[Dim, ...]
+    ordered: tuple[Value, ...]
+
+    @property
+    def functions(self) -> tuple[Graph, ...]:
+        """The graph and the bodies of its regions."""
+        return (self.graph, *self.bodies)
+
+
+def fuse(graph: Graph) -> Tiled | None:
+    """The form of an optimized graph for large arrays, None where no region is worth it."""
+    plan = _Plan(graph)
+    block = plan.block(graph.block)
+    if not plan.bodies:
+        return None
+    shapes = {body.name: shape for body, shape in plan.bodies}
+    frame = graph.frame
+    whole = graph.with_block(block).replace(name=f"{graph.name}_in_tiles")
+    totals = tuple(dict.fromkeys(sz.mul(shape) for shape in shapes.values()))
+    ordered = tuple(
+        value
+        for value in graph.inputs
+        if value.type.ndim > 1
+        and value in graph.users
+        and dims_of(graph.sizes, value.type) in shapes.values()
+    )
+    bodies = tuple(body for body, _ in plan.bodies)
+    return Tiled(lifetime(whole.replace(frame=frame)), bodies, totals, ordered)
+
+
+class _Plan:
+    """Finds the regions of a graph and writes them as graphs of their own."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.known = {
+            name
+            for value in graph.inputs
+            for dim in dims_of(graph.sizes, value.type)
+            for name in symbols(dim)
+        }
+        self.bodies: list[tuple[Graph, Shape]] = []
+        self.ordered: set[Value] = set(graph.inputs)  # in C order, as the program tests
+        for node in walk(graph.nodes):
+            if isinstance(node, Call) and in_c_order(graph, node, self.ordered):
+                self.ordered.update(node.results)
+
+    def block(self, block: Block) -> Block:
+        """The block with its regions as calls."""
+        regions = self._regions(block)
+        place = {node: i for i, region in enumerate(regions) for node in region}
+        read_outside = set(block.outputs)
+        for node in block.nodes:
+            if node not in place:
+                read_outside.update(self.graph.reads(node))
+        nodes: list[Node] = []
+        for item in _scheduled(self.graph, block.nodes, place):
+            if isinstance(item, int):
+                others = [n for i, r in enumerate(regions) if i != item for n in r]
+                read = read_outside | {v for n in others for v in n.operands}
+                nodes.append(self._call(regions[item], read))
+            elif isinstance(item, Branch):
+                inner = tuple(map(self.block, item.blocks))
+                nodes.append(replace(item, blocks=inner))
+            elif isinstance(item, Call) and item.reuse is not None:
+                nodes.append(replace(item, reuse=None))
+            else:
+                nodes.append(item)
+        return replace(block, nodes=tuple(nodes))
+
+    # -- regions --------------------------------------------------------------------------------
+
+    def _regions(self, block: Block) -> list[list[Call]]:
+        """The regions of a block that are worth it."""
+        level: dict[Value, int] = {}  # the first generation that may read a value from outside
+        member: dict[Value, tuple[Shape, int]] = {}  # the elementwise ones: shape, generation
+        regions: dict[tuple[Shape, int], list[Call]] = {}
+        for node in block.nodes:
+            shape = self._shape(node, member)
+            needs = [level.get(v, 0) for v in self.graph.reads(node)]
+            if shape is None or not isinstance(node, Call):
+                level.update((result, max(needs, default=0)) for result in node.results)
+                continue
+            inner = [member[v][1] for v in node.operands if member.get(v, ((), 0))[0] == shape]
+            outer = [level.get(v, 0) for v in node.operands if member.get(v, ((), 0))[0] != shape]
+            generation = max([*inner, *outer], default=0)
+            regions.setdefault((shape, generation), []).append(node)
+            result = node.results[0]
+            level[result] = generation + 1
+            if Trait.ELEMENTWISE in node.op.traits:
+                member[result] = (shape, generation)
+        return [region for region in regions.values() if _is_worth_it(region)]
+
+    def _shape(self, node: Node, member: Mapping[Value, tuple[Shape, int]]) -> Shape | None:
+        """The shape of the region that a node may belong to."""
+        if not isinstance(node, Call) or len(node.results) != 1 or Trait.EFFECT in node.op.traits:
+            return None
+        sizes, result = self.graph.sizes, node.results[0]
+        if Trait.TOTAL in node.op.traits:
+            operand = node.operands[0]
+            found = member.get(operand)
+            closes = found is not None and not result.type.shape
+            return found[0] if found and closes and _adds_in_halves(operand, result) else None
+        if Trait.ELEMENTWISE not in node.op.traits or not result.type.shape:
+            return None
+        if any(isinstance(value, Size | tuple) for _, value in node.attributes):
+            return None
+        shape = dims_of(sizes, result.type)
+        if not {name for dim in shape for name in symbols(dim)} <= self.known:
+            return None
+        for operand in node.operands:
+            if not operand.type.shape:
+                continue
+            if dims_of(sizes, operand.type) != shape:
+                return None
+            if len(shape) > 1 and operand not in self.ordered:
+                return None
+        return shape
+
+    # -- bodies ---------------------------------------------------------------------------------
+
+    def _call(self, region: Sequence[Call], read: set[Value]) -> Call:
+        """The call that stands for a region; `read` is what is read outside of it."""
+        made = {node.results[0] for node in region}
+        nodes: list[Node] = []
+        given: dict[Value, None] = {}
+        for node in region:
+            for operand in node.operands:
+                constant = self.graph.constant(operand)
+                if operand in made or operand in given:
+                    continue
+                if constant is None:
+                    given[operand] = None
+                elif constant not in nodes:
+                    nodes.append(constant)
+            nodes.append(replace(node, reuse=None))
+        results = tuple(node.results[0] for node in region if node.results[0] in read)
+        place = {value: i for i, value in enumerate(self.graph.inputs)}
+        operands = tuple(sorted(given, key=lambda value: place.get(value, len(place))))
+        names = _names(operands)
+        number = f"_{len(self.bodies) + 1}" if self.bodies else ""
+        name = f"{self.graph.name}_tile{number}"
+        frame = Frame(names, names)
+        body = Graph(name, operands, tuple(nodes), results, frame, self.graph.sizes)
+        first = next(node for node in region if Trait.ELEMENTWISE in node.op.traits)
+        body = lifetime(body)
+        self.bodies.append((body, dims_of(self.graph.sizes, first.results[0].type)))
+        return Call(IN_TILES, operands, (("body", body),), results)
+
+
+def _is_worth_it(region: Sequence[Call]) -> bool:
+    return sum(Trait.ELEMENTWISE in node.op.traits for node in region) >= WORTH
+
+
+def _adds_in_halves(operand: Value, total: Value) -> bool:
+    """Whether parts of the sum add up to the bits of the whole.
+
+    NumPy adds float32 and float64 in halves; sums of integers have no rounding.
+    """
+    dtype = operand.type.dtype
+    if is_inexact(dtype):
+        return dtype in ("float32", "float64") and total.type.dtype == dtype
+    return kind(dtype) in ("int", "bool")
+
+
+def _names(values: Sequence[Value]) -> tuple[str, ...]:
+    """Parameters of a body: what its values are called, each once."""
+    names: list[str] = []
+    for value in values:
+        stem = value.origin.name or "x"
+        name, count = stem, 1
+        while name in names:
+            count += 1
+            name = f"{stem}_{count}"
+        names.append(name)
+    return tuple(names)
+
+
+def _scheduled(
+    graph: Graph, nodes: Sequence[Node], place: Mapping[Any, int]
+) -> Iterator[Node | int]:
+    """The nodes, and the numbers of regions, in an order that works: the old one where it does.
+
+    What may leave the program or has an effect stays in its order.
+    """
+    items: list[Node | int] = list(dict.fromkeys(place.get(node, node) for node in nodes))
+    maker = {r: place.get(node, node) for node in nodes for r in node.results}
+    needs: dict[Node | int, set[Node | int]] = {item: set() for item in items}
+    last: Node | None = None
+    for node in nodes:
+        item = place.get(node, node)
+        needs[item].update(maker[v] for v in graph.reads(node) if v in maker)
+        if isinstance(node, Check | Branch) or (
+            isinstance(node, Call) and Trait.EFFECT in node.op.traits
+        ):
+            if last is not None:
+                needs[item].add(last)
+            last = node
+        needs[item].discard(item)
+    order = {item: i for i, item in enumerate(items)}
+    users: dict[Node | int, list[Node | int]] = {item: [] for item in items}
+    for item, read in needs.items():
+        for other in read:
+            users[other].append(item)
+    waiting = {item: len(read) for item, read in needs.items()}
+    ready = [order[item] for item in items if not waiting[item]]
+    heapq.heapify(ready)
+    while ready:
+        item = items[heapq.heappop(ready)]
+        yield item
+        for user in users[item]:
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, order[user])
