@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Generic, TypeVar
 
+from codegen.emit.splitting import split
+
 WIDTH = 88
 Mark = TypeVar("Mark")
 _TAKEN = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
@@ -87,7 +89,7 @@ def fitted(line: str) -> list[str]:
     return [" " * indent + part if part else "" for part in _split(line[indent:], WIDTH - indent)]
 
 
-_STRING_CALL = re.compile(r"(raise \w+\()(\"(?:[^\"\\]|\\.)*\")\)$")
+_STRING_CALL = re.compile(r"""(raise \w+\()("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\)$""")
 
 
 @lru_cache(maxsize=4096)
@@ -96,6 +98,9 @@ def _split(statement: str, width: int) -> tuple[str, ...]:
     found = _STRING_CALL.match(statement)
     if found:
         return (found[1], f"    {found[2]}", ")")
+    lines = split(statement, width)
+    if lines is not None:
+        return lines
     import black  # slow to import and rarely needed
 
     before = "if x:\n    pass\n" if statement.startswith("elif ") else ""
