@@ -86,7 +86,8 @@ def program(weights#, means#, scales#, x):
     logs# = []
     for k in range(4):
         z# = (x - means#[k]) @ lower#[k]
-        logs#.append(weights#[k] - 0.5 * np.sum(z# * z#, axis=1) + np.sum(np.log(np.abs(np.diag(lower#[k])))))
+        scale# = np.sum(np.log(np.abs(np.diag(lower#[k]))))
+        logs#.append(weights#[k] - 0.5 * np.sum(z# * z#, axis=1) + scale#)
     return -np.mean(tg.logsumexp(np.stack(logs#), axis=0) - tg.logsumexp(weights#))
 """
 
