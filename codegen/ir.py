@@ -41,6 +41,8 @@ class Trait(Enum):
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
     # keep what it is given and what it returns
 
+    __hash__ = object.__hash__  # members are single; Enum's own hashes the name anew each time
+
 
 @dataclass(frozen=True, eq=False)
 class Op:
