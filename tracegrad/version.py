@@ -17,6 +17,7 @@ import numpy as np
 from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.blame import checked, checking
+from tracegrad.collecting import collected_later
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard, Store
@@ -219,6 +220,7 @@ def traced_run(
     return run_traced(function, call, arguments, parameters, target, tree, holders, runs, histories)
 
 
+@collected_later()
 def make_version(
     function: Callable[..., Any],
     transform: Transform,
