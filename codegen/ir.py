@@ -42,6 +42,8 @@ class Trait(Enum):
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
     # keep what it is given and what it returns
 
+    __hash__ = object.__hash__  # members are single; Enum's own hashes the name anew each time
+
 
 @dataclass(frozen=True, eq=False)
 class Op:
@@ -91,6 +93,10 @@ class Origin:
     text: str = ""
     point: Hashable = None
     section: str = ""
+
+    def named(self, name: str | None, final: bool = False) -> Origin:
+        """The same place, of a value that is called otherwise."""
+        return Origin(name, final, self.file, self.line, self.text, self.point, self.section)
 
 
 NOWHERE = Origin()
@@ -383,7 +389,7 @@ def kept_by(nodes: Iterable[Node]) -> Iterator[Value]:
 
 def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:
     """A type with its lengths resolved, as part of a key."""
-    return (type.dtype, type.weak, tuple(sizes.resolve(dim) for dim in type.shape))
+    return (type.dtype, type.weak, dims_of(sizes, type))
 
 
 def attribute_key(sizes: Sizes, value: Hashable) -> Hashable:
@@ -441,11 +447,12 @@ class Builder:
         self, op: Op, operands: tuple[Value, ...], origin: Origin = NOWHERE, **attributes: Any
     ) -> tuple[Value, ...]:
         """The results of an op; raises what its type rule raises."""
-        if unknown := attributes.keys() - op.attributes.keys():
-            raise CodegenError(f"{op.name} has no attribute {min(unknown)!r}")
-        missing = [n for n, d in op.attributes.items() if d is ... and n not in attributes]
-        if missing:
-            raise CodegenError(f"{op.name} needs the attribute {missing[0]!r}")
+        if attributes.keys() != op.attributes.keys():
+            if unknown := attributes.keys() - op.attributes.keys():
+                raise CodegenError(f"{op.name} has no attribute {min(unknown)!r}")
+            missing = [n for n, d in op.attributes.items() if d is ... and n not in attributes]
+            if missing:
+                raise CodegenError(f"{op.name} needs the attribute {missing[0]!r}")
         types = op.infer(self.sizes, *(value.type for value in operands), **attributes)
         several = types if isinstance(types, tuple) else (types,)
         results = tuple(Value(type, origin) for type in several)
@@ -460,7 +467,7 @@ class Builder:
 
 def dims_of(sizes: Sizes, type: ArrayType) -> tuple[Dim, ...]:
     """The shape with every length resolved."""
-    return tuple(sizes.resolve(dim) for dim in type.shape)
+    return tuple([sizes.resolve(dim) for dim in type.shape]) if type.shape else ()
 
 
 def symbols_printed(node: Node, sizes: Sizes) -> set[str]:

@@ -34,12 +34,32 @@ Rule: TypeAlias = "Callable[[Rewriter, Call], Value | tuple[Value, ...] | None]"
 SWEEPS = 8
 
 
+def offered(applies: Callable[[Op], bool]) -> Callable[[Rule], Rule]:
+    """Marks a rule as one that is only offered calls of ops that it applies to."""
+
+    def mark(rule: Rule) -> Rule:
+        rule.applies = applies  # type: ignore[attr-defined]
+        return rule
+
+    return mark
+
+
+def rules_for(rules: Sequence[Rule], op: Op) -> tuple[Rule, ...]:
+    """The rules that are offered calls of an op."""
+    return tuple(rule for rule in rules if getattr(rule, "applies", _any_op)(op))
+
+
+def _any_op(op: Op) -> bool:
+    return True
+
+
 class Rewriter(Builder):
     """The graph under construction, as rules see it."""
 
     def __init__(self, graph: Graph, rules: Sequence[Rule]) -> None:
         super().__init__(graph.sizes)
         self.rules = tuple(rules)
+        self._rules: dict[Op, tuple[Rule, ...]] = {}
         self.fired = 0
         self.origin = Origin()
         self.facts: MutableMapping[Any, Any] = {}  # what rules remember of the path so far
@@ -82,7 +102,7 @@ class Rewriter(Builder):
     def emit_all(self, op: Op, *operands: Value, **attributes: Any) -> tuple[Value, ...]:
         origin = self.origin
         if origin.final:
-            origin = replace(origin, final=False)
+            origin = origin.named(origin.name)
         self.call(op, tuple(map(self.current, operands)), origin, **attributes)
         node = self.nodes.pop()
         assert isinstance(node, Call)
@@ -101,7 +121,10 @@ class Rewriter(Builder):
 
     def add(self, node: Call) -> tuple[Value, ...]:
         """Offers the call to the rules, else appends it; its values in the new graph."""
-        for rule in self.rules:
+        rules = self._rules.get(node.op)
+        if rules is None:
+            rules = self._rules[node.op] = rules_for(self.rules, node.op)
+        for rule in rules:
             replacement = rule(self, node)
             if replacement is not None:
                 self.fired += 1

@@ -240,6 +240,7 @@ class Sizes:
         self.unsolved: dict[Dim, Dim] = {}  # composed lengths that are assumed to be others
         self._next = max(map(_age, self.seen), default=-1) + 1
         self._readers: dict[str, set[str]] = {}  # symbol: those whose known length reads it
+        self._resolved: dict[Size, Dim] = {}  # until more is known
         self.data: dict[str, Callable[[int], None]] = {}
 
     def copy(self) -> Sizes:
@@ -268,8 +269,15 @@ class Sizes:
 
     def resolve(self, dim: Dim) -> Dim:
         """The length in terms of symbols that nothing is known about."""
-        dim = substitute(dim, self.known)
-        return self._simplest(dim) if self.unsolved else dim
+        if isinstance(dim, int):
+            return dim
+        found = self._resolved.get(dim)
+        if found is None:
+            found = substitute(dim, self.known)
+            if self.unsolved:
+                found = self._simplest(found)
+            self._resolved[dim] = found
+        return found
 
     def _simplest(self, dim: Dim) -> Dim:
         """The length with composed parts replaced by the simpler ones that they are equal to."""
@@ -350,14 +358,20 @@ class Sizes:
         pairs = [(a, b), *self.unsolved.items()]
         for sweep in range(len(pairs) + 2):  # forth and back until each is in terms of the others
             self.unsolved.clear()
+            self._resolved.clear()
             for pair in pairs:
                 a, b = map(self.resolve, pair)
                 if a != b:
                     simple, composed = sorted((a, b), key=_complexity)
-                    self.unsolved[composed] = simple
+                    self.stand_for(composed, simple)
             before, pairs = pairs, list(self.unsolved.items())[::-1]
             if sweep and set(before) == set(pairs):
                 return
+
+    def stand_for(self, composed: Dim, simple: Dim) -> None:
+        """From here on the simple length stands for the composed one."""
+        self.unsolved[composed] = simple
+        self._resolved.clear()
 
     def _learn(self, name: str, dim: Dim) -> None:
         """From here on the symbol is `dim`, also in what is known of other symbols."""
@@ -365,6 +379,7 @@ class Sizes:
         for reader in self._readers.pop(name, ()):
             learned[reader] = substitute(self.known[reader], {name: dim})
         self.known.update(learned)
+        self._resolved.clear()
         for reader, length in learned.items():
             for read in symbols(length):
                 self._readers.setdefault(read, set()).add(reader)
@@ -380,6 +395,7 @@ class Settled(Sizes):
         super().__init__()
         self.known = assumed.known
         self.unsolved = assumed.unsolved
+        self._resolved = assumed._resolved
         self._next = max((_age(name) + 1 for name in names), default=assumed._next)
 
     def value(self, dim: Dim) -> int:

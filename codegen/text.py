@@ -284,7 +284,7 @@ def _line(
         return None
     if found := _WHERE.match(body):
         a, b = (_evaluate(ast.parse(text, mode="eval").body) for text in found.groups())
-        builder.sizes.unsolved[a] = b
+        builder.sizes.stand_for(a, b)
         return None
     left, equals, right = body.partition(" = ")
     targets = _NAME.findall(left)

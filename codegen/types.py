@@ -8,7 +8,8 @@ for promotion: Python numbers are *weak*, they take the dtype of what they meet)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 
 from codegen.errors import CodegenError
 from codegen.sizes import Dim, Sizes
@@ -48,12 +49,13 @@ class ArrayType:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
     def with_shape(self, shape: Sequence[Dim]) -> ArrayType:
-        return replace(self, shape=tuple(shape))
+        return ArrayType(self.dtype, tuple(shape), self.weak)
 
     def with_dtype(self, dtype: str) -> ArrayType:
-        return replace(self, dtype=dtype, weak=False)
+        return ArrayType(dtype, self.shape)
 
 
+@cache
 def kind(dtype: str) -> str:
     """One of `KINDS`."""
     if dtype == "bool":
@@ -61,6 +63,7 @@ def kind(dtype: str) -> str:
     return dtype.rstrip("0123456789").removeprefix("u")
 
 
+@cache
 def bits(dtype: str) -> int:
     """Width of one component: 32 for float32 and complex64."""
     width = int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz") or 8)
@@ -151,6 +154,9 @@ def inexact_of(dtype: str) -> str:
 
 def broadcast(sizes: Sizes, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     """The broadcast shape; raises `ShapeError` where NumPy would."""
+    whole = next(filter(None, shapes), ())
+    if all(shape == whole or not shape for shape in shapes):
+        return whole
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[Dim] = []
     for position in range(-rank, 0):

@@ -356,9 +356,9 @@ def differentiate(
     def enter(step: Step) -> None:
         forward = step.results[0].origin  # type: ignore[attr-defined]
         stem = forward.name or ("value" if forward.final else None)  # final: what is returned
-        stage.origin = replace(
-            forward, name=stem and f"{stem}_bar", final=False, section="backward"
-        )
+        name = stem and f"{stem}_bar"
+        place = forward.file, forward.line, forward.text, forward.point
+        stage.origin = Origin(name, False, *place, "backward")
 
     def done(key: Any, value: Any) -> Any:
         origin = key.origin
@@ -371,9 +371,9 @@ def differentiate(
         better = known is None or (final and not known.final)  # of a variable, not on the way to it
         if origin.name and ours and isinstance(made, Call) and better:
             name = f"{origin.name}_bar"
-            names[value.value] = replace(value.value.origin, name=name, final=final)
+            names[value.value] = value.value.origin.named(name, final)
             for part in _summands(builder, made, names):  # on the way to this cotangent
-                names[part] = replace(part.origin, name=name, final=False)
+                names[part] = part.origin.named(name)
         return value
 
     def values_of(step: Step) -> tuple[Any, list[Any]]:
@@ -447,7 +447,7 @@ def relabel(graph: Graph, origins: Mapping[Value, Origin]) -> Graph:
     new = {value: Value(value.type, origin) for value, origin in origins.items()}
 
     def of(values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(new.get(v, v) for v in values)
+        return tuple([new.get(v, v) for v in values])
 
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -456,6 +456,6 @@ def relabel(graph: Graph, origins: Mapping[Value, Origin]) -> Graph:
                 nodes.append(Constant(value, new.get(result, result), slot))
             case Check(operand, look, outcome, origin):
                 nodes.append(Check(new.get(operand, operand), look, outcome, origin))
-            case Call():
-                nodes.append(replace(node, operands=of(node.operands), results=of(node.results)))
+            case Call(op, operands, attributes, results, reuse):
+                nodes.append(Call(op, of(operands), attributes, of(results), reuse))
     return graph.replace(nodes=tuple(nodes), inputs=of(graph.inputs), outputs=of(graph.outputs))

@@ -205,7 +205,7 @@ def template_of(result: Result, target: str) -> str | None:
             return "None"
         if spec.type is tuple:
             inner = ", ".join(children) + ("," if len(children) == 1 else "")
-            return inner if top and children else f"({inner})"
+            return inner if top and len(children) > 1 else f"({inner})"
         if spec.type is list:
             return f"[{', '.join(children)}]"
         if spec.type is dict:

@@ -8,11 +8,10 @@ included. They are handed to ``codegen.optimize``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 
 from codegen import sizes as sz
 from codegen.ir import Call, Op, Trait, Value, dims_of
-from codegen.rewrite import Rewriter, Rule
+from codegen.rewrite import Rewriter, Rule, offered
 from codegen.types import kind
 from tracegrad.ops import (
     creation,
@@ -29,15 +28,7 @@ from tracegrad.ops.rules import axes_of
 
 def on(*ops: Op) -> Callable[[Rule], Rule]:
     """The rule, offered only calls of these ops."""
-
-    def restrict(rule: Rule) -> Rule:
-        @wraps(rule)
-        def restricted(r: Rewriter, call: Call) -> Value | tuple[Value, ...] | None:
-            return rule(r, call) if call.op in ops else None
-
-        return restricted
-
-    return restrict
+    return offered(frozenset(ops).__contains__)
 
 
 @on(reductions.mean_over)

@@ -223,12 +223,12 @@ def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, .
     """What a leaf contributes to the key; raises naming the argument for what cannot be one."""
     match value:
         case np.ndarray():
-            if isinstance(value, np.ma.MaskedArray):
-                raise ArgumentError(
-                    f"argument {text} is a {type(value).__name__}, whose mask a program would "
-                    "lose: pass its .data and .mask, or .filled(...)"
-                )
             if type(value) is not np.ndarray:
+                if isinstance(value, np.ma.MaskedArray):  # np.ma is imported when it is named
+                    raise ArgumentError(
+                        f"argument {text} is a {type(value).__name__}, whose mask a program would "
+                        "lose: pass its .data and .mask, or .filled(...)"
+                    )
                 raise ArgumentError(
                     f"argument {text} is a {type(value).__name__}, a subclass of ndarray with "
                     "rules of its own: pass np.asarray(...) of it"

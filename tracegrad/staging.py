@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Builder, Origin, Value
+from codegen.ir import Builder, Origin, Value, dims_of
 from codegen.sizes import Dim
 from codegen.types import ArrayType, weak_of
 from tracegrad.dispatch import HANDLERS, SIZES, TYPES, is_number
@@ -73,8 +73,8 @@ def _apply(like: Staged, op: Any, operands: Sequence[Any], attributes: Mapping[s
 
 
 def _type(x: Staged) -> ArrayType:
-    sizes = x.stage.builder.sizes
-    return x.value.type.with_shape([sizes.resolve(dim) for dim in x.value.type.shape])
+    type_ = x.value.type
+    return type_.with_shape(dims_of(x.stage.builder.sizes, type_)) if type_.shape else type_
 
 
 HANDLERS[Staged] = _apply

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from codegen.errors import CodegenError
+from codegen.ir import dims_of
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad.arrays import array_for, shared_array_for, with_memory
@@ -588,8 +589,7 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
 def _type(x: Tensor) -> ArrayType:
     if x._is_traced:
         type_: ArrayType = x._traced[1].type
-        sizes = x._traced[0].sizes
-        return type_.with_shape([sizes.resolve(dim) for dim in type_.shape])
+        return type_.with_shape(dims_of(x._traced[0].sizes, type_)) if type_.shape else type_
     if is_number(x._array):
         return weak_of(x._array)
     return array_type(x._array)

@@ -18,6 +18,7 @@ from codegen.emit.target import Source
 from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.blame import checked, checking
+from tracegrad.collecting import collected_later
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard, Store
@@ -226,6 +227,7 @@ def traced_run(
     return run_traced(function, call, arguments, parameters, target, tree, holders, runs, histories)
 
 
+@collected_later()
 def make_version(
     function: Callable[..., Any],
     transform: Transform,

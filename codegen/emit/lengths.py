@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from codegen import sizes as sz
-from codegen.ir import Value, dims_of
+from codegen.ir import Branch, Graph, Node, Value, dims_of, symbols_printed, walk
 from codegen.sizes import Dim, Quotient, Size, Sizes, SliceLength
 from codegen.spelling import PRODUCT, SUM, Fragment
 
@@ -109,3 +109,27 @@ def _slice_text(length: Fragment, start: int | None, stop: int | None, step: int
         case int(), int(), None if start >= 0 and stop >= 0:
             return f"max(min({stop}, {length.text}) - {start}, 0)"
     return f"len(range(*slice({start}, {stop}, {step}).indices({length.text})))"
+
+
+def anchors(graph: Graph) -> set[Value]:
+    """Values that alone tell a length that the program needs: they keep a variable."""
+    needed = {name for node in walk(graph.nodes) for name in symbols_printed(node, graph.sizes)}
+    for value in graph.inputs:
+        for dim in dims_of(graph.sizes, value.type):
+            needed -= {dim.symbol()} if isinstance(dim, Size) else set()
+    return _anchors_in(graph, graph.nodes, needed) if needed else set()
+
+
+def _anchors_in(graph: Graph, nodes: Iterable[Node], needed: set[str]) -> set[Value]:
+    found: set[Value] = set()
+    for node in nodes:
+        for result in node.results:
+            for dim in dims_of(graph.sizes, result.type):
+                name = dim.symbol() if isinstance(dim, Size) else None
+                if name in needed:
+                    needed.remove(name)
+                    found.add(result)
+        if isinstance(node, Branch):
+            for block in node.blocks:
+                found |= _anchors_in(graph, block.nodes, set(needed))
+    return found

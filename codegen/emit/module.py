@@ -60,7 +60,8 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None = Non
             _apart(writer)
             writer.block(text)
     names = {name: callable_.call for callable_, name in foreign.items()}
-    return Source(writer.text(), graph.name, target.name, names, writer.marked())
+    text, origins = writer.written()
+    return Source(text, graph.name, target.name, names, origins)
 
 
 def _apart(writer: Writer[Origin]) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from codegen.emit.lengths import Lengths
+from codegen.emit.lengths import Lengths, anchors
 from codegen.emit.target import LARGE, Target, condition, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
@@ -29,9 +29,7 @@ from codegen.ir import (
     Origin,
     Trait,
     Value,
-    dims_of,
     ends,
-    symbols_printed,
     walk,
 )
 from codegen.passes.fold import exact
@@ -80,6 +78,7 @@ class Emitter:
         self.foreign = foreign
         self.sizes = graph.sizes
         frame = graph.frame
+        self.spellings: dict[Call, Spelling] = {}
         reserved = {
             graph.name,
             *called.values(),
@@ -104,7 +103,7 @@ class Emitter:
         self.python_numbers: set[Value] = set()
         self.literals: dict[Value, Number] = {}
         self.lengths = Lengths(graph.sizes, self._arrays, self._attribute)
-        self.anchors = self._find_anchors()
+        self.anchors = anchors(graph)
         self.checks: list[str] = []
         nodes = list(walk(graph.nodes))
         self.looked = any(isinstance(node, Check) for node in nodes)
@@ -171,29 +170,6 @@ class Emitter:
                 left[output] = left.get(output, 0) + 1
         return left
 
-    def _find_anchors(self) -> set[Value]:
-        """Values that alone tell a length that the program needs: they keep a variable."""
-        nodes = list(walk(self.graph.nodes))
-        needed = {name for node in nodes for name in symbols_printed(node, self.sizes)}
-        for value in self.graph.inputs:
-            for dim in dims_of(self.sizes, value.type):
-                needed -= {dim.symbol()} if isinstance(dim, Size) else set()
-        return self._anchors_in(self.graph.nodes, needed) if needed else set()
-
-    def _anchors_in(self, nodes: Iterable[Node], needed: set[str]) -> set[Value]:
-        anchors: set[Value] = set()
-        for node in nodes:
-            for result in node.results:
-                for dim in dims_of(self.sizes, result.type):
-                    name = dim.symbol() if isinstance(dim, Size) else None
-                    if name in needed:
-                        needed.remove(name)
-                        anchors.add(result)
-            if isinstance(node, Branch):
-                for block in node.blocks:
-                    anchors |= self._anchors_in(block.nodes, set(needed))
-        return anchors
-
     def _output_names(self) -> dict[Value, str]:
         wish: dict[Value, str] = {}
         for end in ends(self.graph.block):
@@ -202,7 +178,11 @@ class Emitter:
         return wish
 
     def _spelling(self, call: Call) -> Spelling:
-        return call.op.spelled(self.target.name, dict(call.attributes))
+        found = self.spellings.get(call)
+        if found is None:
+            found = call.op.spelled(self.target.name, dict(call.attributes))
+            self.spellings[call] = found
+        return found
 
     def _input(self, value: Value, read: str) -> None:
         name = read
@@ -287,7 +267,7 @@ class Emitter:
             last = branch.complete and i == len(arms) - 1
             if last and _goes_on(block):
                 self.writer.line()
-                self.left = self._count_uses(block)
+                self._enter(block)
                 self._block(block)
                 return
             word = "else:" if last else f"{'elif' if i else 'if'} {test}:"
@@ -322,16 +302,24 @@ class Emitter:
 
     def _arm(self, block: Block) -> None:
         """A block of its own, which leaves no trace in what is written after it."""
-        before = (self.shown, self.owner, self.pending, self.left, self.names.used)
+        before = (self.shown, self.owner, self.pending, self.left, self.names)
         checks, group, section = self.checks, self.group, self.section
         self.shown, self.owner = dict(self.shown), dict(self.owner)
-        self.pending, self.left = dict(self.pending), self._count_uses(block)
-        self.names.used, self.checks = set(self.names.used), list(checks)
+        self.pending, self.checks = dict(self.pending), list(checks)
+        self.names = self.names.fork()
+        self._enter(block)
         self.writer.depth += 1
         self._block(block)
         self.writer.depth -= 1
-        self.shown, self.owner, self.pending, self.left, self.names.used = before
+        self.shown, self.owner, self.pending, self.left, self.names = before
         self.checks, self.group, self.section = checks, group, section
+
+    def _enter(self, block: Block) -> None:
+        """From here on only what the block reads is needed."""
+        self.left = self._count_uses(block)
+        for name, value in self.owner.items():
+            if self.left.get(value, 0) <= 0:
+                self.names.rest(name)
 
     def _call(self, call: Call) -> None:
         spelling = self._spelling(call)
@@ -430,7 +418,9 @@ class Emitter:
         holes |= {name: Fragment(own) for name, own in counters.items()}
         lines = spelling.render_statements({**holes, "out": Fragment("{}")})
         self._bind(call, lines, reads)
-        self.names.used.difference_update(counters.values())
+        for name in counters.values():
+            self.names.used.discard(name)
+            self.names.rest(name)
 
     def _overwrites(self, call: Call) -> str | None:
         """The variable whose memory this call takes over, if it may and reads well."""
@@ -497,9 +487,17 @@ class Emitter:
     def _take(self, value: Value) -> _Shown:
         """The text of a value for one reading of it."""
         shown = self.shown[value]
-        self.left[value] = self.left.get(value, 1) - 1
-        self.pending.pop(value, None)
+        self._read(value, self.left.get(value, 1) - 1)
         return shown
+
+    def _read(self, value: Value, left: int) -> None:
+        """The value has been read, and will be as often as is `left`."""
+        self.left[value] = left
+        self.pending.pop(value, None)
+        if left <= 0:
+            name = self.shown[value].fragment.text
+            if self.owner.get(name) is value:
+                self.names.rest(name)
 
     def _expression(self, call: Call, spelling: Spelling) -> _Shown:
         if Trait.EXTENT in call.op.traits:
@@ -522,8 +520,7 @@ class Emitter:
         for i, (name, value) in enumerate(zip(_operand_names(call), call.operands, strict=True)):
             shown = self.shown[value]
             count = 1 if name.startswith("*") else spelling.uses.get(name, 0)
-            self.left[value] = self.left.get(value, 0) - count
-            self.pending.pop(value, None)
+            self._read(value, self.left.get(value, 0) - count)
             fragment = shown.fragment
             if i in strong or (i in casts and value in self.python_numbers):
                 dtype = casts.get(i, value.type.dtype)
@@ -621,13 +618,14 @@ class Emitter:
                 return literal(value, self.target), frozenset()
         return Fragment(repr(value), UNARY if repr(value).startswith("-") else ATOM), frozenset()
 
-    def _arrays(self) -> list[tuple[Value, str]]:
+    def _arrays(self) -> Iterator[tuple[Value, str]]:
         """Values whose variables may be asked for their shape: inputs first, then live names."""
-        found = [(v, self.shown[v].fragment.text) for v in self.graph.inputs if v in self.shown]
+        for value in self.graph.inputs:
+            if value.type.shape and value in self.shown:
+                yield value, self.shown[value].fragment.text
         for name, value in self.owner.items():
-            if not name.startswith("{"):
-                found.append((value, name))
-        return [(value, name) for value, name in found if value.type.shape]
+            if value.type.shape and not name.startswith("{"):
+                yield value, name
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -650,6 +648,10 @@ class Emitter:
     def _own(self, value: Value, name: str, shares: frozenset[str] = frozenset()) -> None:
         self.owner.pop(name, None)
         self.owner[name] = value
+        if self.left.get(value, 0) > 0:
+            self.names.wake(name)
+        else:
+            self.names.rest(name)
         self.shown[value] = _Shown(Fragment(name), shares | {name}, True)
 
     def _name(
@@ -665,11 +667,11 @@ class Emitter:
             stem = origin.name
             inner = not origin.final and not origin.section
             if inner and not self._will_be_overwritten_as(value, stem):
-                return self.names.wish(stem, self._free_names() - keep, numbered=True)
+                return self.names.wish(stem, self._held(keep), numbered=True)
         else:
             bare = spelled.infix is not None or Trait.VIEW in op.traits
             stem = "t" if bare or spelled.text[0] in "-+~" else usual
-        return self.names.wish(stem, self._free_names() - keep)
+        return self.names.wish(stem, self._held(keep))
 
     def _fillings(self) -> dict[Value, Value]:
         """What arrays that are written to place by place become: they have its name throughout."""
@@ -703,14 +705,10 @@ class Emitter:
         ends_there = result.origin.final or result in self.wish
         return ends_there or self._will_be_overwritten_as(result, stem)
 
-    def _free_names(self) -> set[str]:
-        """Variables whose value nobody reads any more."""
-        waiting = {name for shown in self.pending.values() for name in shown.reads}
-        return {
-            name
-            for name, value in self.owner.items()
-            if self.left.get(value, 0) <= 0 and name not in waiting
-        }
+    def _held(self, keep: frozenset[str]) -> Callable[[str], bool]:
+        """Tells variables that stay although nobody reads their value: the text that does waits."""
+        waiting = self.pending.values()
+        return lambda name: name in keep or any(name in shown.reads for shown in waiting)
 
     def _statement(self, lines: list[str], origin: Origin) -> None:
         group = (origin.section, origin.file, origin.line)

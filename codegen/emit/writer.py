@@ -5,9 +5,12 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Generic, TypeVar
+
+from codegen.emit.splitting import split
 
 WIDTH = 88
 Mark = TypeVar("Mark")
@@ -15,25 +18,91 @@ _TAKEN = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(d
 
 
 class Names:
-    """Unique Python names, as close to the wish as possible."""
+    """Unique Python names, as close to the wish as possible.
+
+    A name that is at `rest` may be given again. What is asked again and again is answered without
+    a look at all the names that are taken.
+    """
 
     def __init__(self, reserved: Iterable[str]) -> None:
         self.reserved = set(reserved)
         self.used: set[str] = set()
+        self._resting: dict[str, list[int]] = {}  # numbers of resting names in order, by stem
+        self._tried: dict[tuple[str, bool], int] = {}  # all up to this number were taken
 
-    def wish(self, stem: str, free: Iterable[str] = (), numbered: bool = False) -> str:
-        """`stem` itself when nobody has it (or it is in `free`), else or by wish numbered."""
-        stem = re.sub(r"\W", "_", stem).strip("_") or "value"
-        if stem[0].isdigit():
-            stem = f"v{stem}"
-        if stem in _TAKEN:
-            stem += "_"
-        name, count = (f"{stem}_1", 1) if numbered else (stem, 1)
-        while name in self.reserved or (name in self.used and name not in free):
-            count += 1
-            name = f"{stem}_{count}"
+    def fork(self) -> Names:
+        """The names as they are now; what is given and put to rest from here on is its own."""
+        inner = Names(())
+        inner.reserved, inner.used = self.reserved, set(self.used)
+        inner._resting = {stem: list(numbers) for stem, numbers in self._resting.items()}
+        inner._tried = dict(self._tried)
+        return inner
+
+    def wish(
+        self, stem: str, held: Callable[[str], bool] = lambda name: False, numbered: bool = False
+    ) -> str:
+        """`stem` itself when nobody has it, else or by wish numbered.
+
+        Of the names at rest, those that are `held` are not given.
+        """
+        stem = _clean(stem)
+        resting = (
+            number
+            for number in self._resting.get(stem, ())
+            if number != (0 if numbered else 1)
+            and (name := _numbered(stem, number)) not in self.reserved
+            and not held(name)
+        )
+        number = next(resting, None)
+        fresh = self._tried.get((stem, numbered), 0 if numbered else -1) + 1
+        while number is None or fresh < number:
+            if fresh != 1 or numbered:
+                name = _numbered(stem, fresh)
+                if name not in self.used and name not in self.reserved:
+                    number = fresh
+                    break
+            self._tried[stem, numbered] = fresh
+            fresh += 1
+        name = _numbered(stem, number)
         self.used.add(name)
+        self.wake(name)
         return name
+
+    def rest(self, name: str) -> None:
+        """From here on the name may be given again."""
+        for stem, number in _stems(name):
+            numbers = self._resting.setdefault(stem, [])
+            at = bisect_left(numbers, number)
+            if at == len(numbers) or numbers[at] != number:
+                numbers.insert(at, number)
+
+    def wake(self, name: str) -> None:
+        """The name is needed again."""
+        for stem, number in _stems(name):
+            numbers = self._resting.get(stem, [])
+            at = bisect_left(numbers, number)
+            if at < len(numbers) and numbers[at] == number:
+                del numbers[at]
+
+
+@lru_cache(maxsize=4096)
+def _clean(stem: str) -> str:
+    """The stem as an identifier that is free in any program."""
+    stem = re.sub(r"\W", "_", stem).strip("_") or "value"
+    if stem[0].isdigit():
+        stem = f"v{stem}"
+    return f"{stem}_" if stem in _TAKEN else stem
+
+
+def _numbered(stem: str, number: int) -> str:
+    return f"{stem}_{number}" if number else stem
+
+
+@lru_cache(maxsize=4096)
+def _stems(name: str) -> tuple[tuple[str, int], ...]:
+    """The stems, with numbers, for which the name may be given: ``x_2`` for x and for x_2."""
+    found = re.fullmatch(r"(.+)_([1-9]\d*)", name)
+    return ((name, 0), *([(found[1], int(found[2]))] if found else []))
 
 
 class Writer(Generic[Mark]):
@@ -65,18 +134,15 @@ class Writer(Generic[Mark]):
             text = text[: room - 3].rstrip() + "..."
         self.line(f"# {text}", mark)
 
-    def text(self) -> str:
-        return "\n".join(part for parts in self._parts() for part in parts) + "\n"
-
-    def marked(self) -> tuple[Mark | None, ...]:
-        """The marks of the lines of `text`."""
-        pairs = zip(self._parts(), self.marks, strict=True)
-        return tuple(mark for parts, mark in pairs for _ in parts)
-
-    def _parts(self) -> Iterator[list[str]]:
-        """Each line as it is split."""
-        for i, line in enumerate(self.lines):
-            yield [line] if i in self.ready else fitted(line)
+    def written(self) -> tuple[str, tuple[Mark | None, ...]]:
+        """The text, and the mark of each of its lines."""
+        lines: list[str] = []
+        marks: list[Mark | None] = []
+        for i, (line, mark) in enumerate(zip(self.lines, self.marks, strict=True)):
+            parts = [line] if i in self.ready else fitted(line)
+            lines += parts
+            marks += [mark] * len(parts)
+        return "\n".join(lines) + "\n", tuple(marks)
 
 
 def fitted(line: str) -> list[str]:
@@ -87,7 +153,7 @@ def fitted(line: str) -> list[str]:
     return [" " * indent + part if part else "" for part in _split(line[indent:], WIDTH - indent)]
 
 
-_STRING_CALL = re.compile(r"(raise \w+\()(\"(?:[^\"\\]|\\.)*\")\)$")
+_STRING_CALL = re.compile(r"""(raise \w+\()("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\)$""")
 
 
 @lru_cache(maxsize=4096)
@@ -96,6 +162,9 @@ def _split(statement: str, width: int) -> tuple[str, ...]:
     found = _STRING_CALL.match(statement)
     if found:
         return (found[1], f"    {found[2]}", ")")
+    lines = split(statement, width)
+    if lines is not None:
+        return lines
     import black  # slow to import and rarely needed
 
     before = "if x:\n    pass\n" if statement.startswith("elif ") else ""

@@ -75,7 +75,9 @@ def _merge_numbers(
                     nodes.append(node)
             case Call(operands=operands):
                 mapped = merged(operands)
-                nodes.append(node if mapped == operands else replace(node, operands=mapped))
+                if mapped != operands:
+                    node = Call(node.op, mapped, node.attributes, node.results, node.reuse)
+                nodes.append(node)
             case Check(operand=operand):
                 nodes.append(replace(node, operand=same.get(operand, operand)))
             case Branch(operand=operand, blocks=blocks):

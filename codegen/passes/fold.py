@@ -23,7 +23,7 @@ from typing import Any
 
 from codegen.ir import Call, Graph, Number, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
-from codegen.rewrite import Rewriter, rewrite
+from codegen.rewrite import Rewriter, offered, rewrite
 
 _EXACT: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -38,10 +38,9 @@ def fold(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     return rewrite(graph, FOLD_RULES)
 
 
+@offered(lambda op: Trait.EXTENT in op.traits)
 def _fold_extent(r: Rewriter, call: Call) -> Value | None:
     """A number of elements that is fixed is a literal."""
-    if Trait.EXTENT not in call.op.traits:
-        return None
     size = r.sizes.resolve(call.attribute("size"))
     if not isinstance(size, int) or size == 0:  # dividing by a literal 0 would raise
         return None
@@ -51,11 +50,11 @@ def _fold_extent(r: Rewriter, call: Call) -> Value | None:
 
 def exact(call: Call, numbers: Sequence[Number | None]) -> Number | None:
     """What the call makes of these operands, where Python gives the bits that the target gives."""
+    if any(number is None or isinstance(number, bool) for number in numbers):
+        return None
     compute = _EXACT.get(_operator(call))
     types = [value.type for value in (*call.results, *call.operands)]
     if compute is None or any(t.shape or not (t.weak or t.dtype == "float64") for t in types):
-        return None
-    if any(number is None or isinstance(number, bool) for number in numbers):
         return None
     try:
         result: Number = compute(*numbers)

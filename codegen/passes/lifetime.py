@@ -41,7 +41,7 @@ def _marked(graph: Graph, block: Block, ordered: set[Value], kept: tuple[Value, 
         if isinstance(node, Call):
             choice = _choose(graph, node, index, last_read, ordered)
             if choice != node.reuse:
-                node = replace(node, reuse=choice)
+                node = Call(node.op, node.operands, node.attributes, node.results, choice)
             if in_c_order(graph, node, ordered):
                 ordered.update(node.results)
         elif isinstance(node, Branch):

@@ -26,7 +26,7 @@ from math import copysign
 from codegen.ir import Call, Graph, Number, Trait, Value, attributes_key, dims_of
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.fold import FOLD_RULES
-from codegen.rewrite import Rewriter, rewrite
+from codegen.rewrite import Rewriter, offered, rewrite
 from codegen.types import kind
 
 
@@ -55,6 +55,7 @@ def _is(number: Number | None, wanted: Number, integers: bool) -> bool:
     return number != 0 or integers or copysign(1.0, number) == copysign(1.0, wanted)
 
 
+@offered(lambda op: bool(op.identities))
 def _identity(r: Rewriter, call: Call) -> Value | None:
     """x * 1 -> x, x / 1 -> x, x - 0 -> x, x + -0.0 -> x.
 
@@ -71,10 +72,9 @@ def _identity(r: Rewriter, call: Call) -> Value | None:
     return None
 
 
+@offered(lambda op: bool(op.traits & {Trait.INVOLUTION, Trait.IDEMPOTENT}))
 def _cancel(r: Rewriter, call: Call) -> Value | None:
     """f(f(x)) -> x for an involution, f(x) for an idempotent op."""
-    if not call.op.traits & {Trait.INVOLUTION, Trait.IDEMPOTENT}:
-        return None
     inner = r.node(call.operands[0])
     if inner is None or inner.op is not call.op:
         return None
@@ -86,19 +86,19 @@ def _cancel(r: Rewriter, call: Call) -> Value | None:
     return value if same_type(r, value, call.results[0]) else None
 
 
+@offered(lambda op: Trait.SPLAT in op.traits)
 def _splat_of_same(r: Rewriter, call: Call) -> Value | None:
     """broadcast_to(x, x.shape) -> x."""
-    if Trait.SPLAT in call.op.traits and same_type(r, call.operands[0], call.results[0]):
-        return call.operands[0]
-    return None
+    return call.operands[0] if same_type(r, call.operands[0], call.results[0]) else None
 
 
+@offered(lambda op: Trait.ELEMENTWISE in op.traits)
 def _splat_into(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
     """f(broadcast_to(a, shape), b) -> f(a, b) when b alone gives the shape.
 
     When no operand gives it, the op is done on the small operands and its result repeated.
     """
-    if Trait.ELEMENTWISE not in call.op.traits or len(call.results) != 1:
+    if len(call.results) != 1:
         return None
     bare = list(call.operands)
     for i, operand in enumerate(call.operands):
