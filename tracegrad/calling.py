@@ -7,6 +7,7 @@ eagerly and gives the same bits, so no call ever waits for another one (`overlap
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -71,6 +72,14 @@ def array_leaf(leaf: Any) -> Any:
     """A Tensor's or a JAX array's NumPy array."""
     leaf = bare(leaf)
     return np.asarray(leaf) if is_jax(leaf) else leaf
+
+
+def _warn(message: str) -> None:
+    """Warns at the user's line that called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RecompileWarning, stacklevel=level)
 
 
 class Calling:
@@ -217,11 +226,9 @@ class Calling:
             return True
         if growth.stopped and not growth.warned:
             growth.warned = True
-            warnings.warn(
+            _warn(
                 f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
-                "run eagerly from here on, with a compiled backward",
-                RecompileWarning,
-                stacklevel=5,
+                "run eagerly from here on, with a compiled backward"
             )
         if growth.useless:
             self._give_up()
@@ -282,12 +289,10 @@ class Calling:
         reason = why(arguments, target, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
             self._give_up()
-            warnings.warn(
+            _warn(
                 f"{self.__name__}: {len(every)} versions were compiled and this call needs "
                 f"another ({reason}); the function runs eagerly from here on. State that "
-                "differs on every call is the usual cause: pass it as an argument",
-                RecompileWarning,
-                stacklevel=4,
+                "differs on every call is the usual cause: pass it as an argument"
             )
             return None
         known = left[0].version if left else None
@@ -374,12 +379,10 @@ class Calling:
         self._stores = run.stores
         if self._strikes >= 2:  # the first may have filled a cache
             self._give_up()
-            warnings.warn(
+            _warn(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
-                "and return what is to be kept instead",
-                RecompileWarning,
-                stacklevel=5,
+                "and return what is to be kept instead"
             )
 
     def _give_up(self) -> None:

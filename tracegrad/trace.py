@@ -71,7 +71,8 @@ class Trace:
         self.closed = False  # such a length was looked at
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
-        self.singular = ""  # the op that raised, which the function may have caught
+        self.raised = ""  # the op that raised, which the function may have caught
+        self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
@@ -245,7 +246,7 @@ class Trace:
         try:
             result = op.kernel(concrete)(*arrays, **concrete)
         except np.linalg.LinAlgError:
-            self.singular = op.name
+            self.raised = op.name
             raise
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
@@ -280,6 +281,12 @@ class Trace:
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         self.builder.append(Check(value, kind, outcome, self.origin()))
+
+    def read(self, what: str) -> None:
+        """Python read a value in a way that no look stands for: no program stands for this run."""
+        origin = self.origin()
+        line = f" ({origin.file}:{origin.line})" if origin.line else ""
+        self.unseen = self.unseen or f"{what}{line}"
 
     def look_at_shape(self, value: Value) -> tuple[int, ...]:
         """Python read the shape: its lengths are constants from here on.
