@@ -152,9 +152,75 @@ def test_arrays_of_other_lengths_are_told_apart(compare):
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, tg.tensor, tg.Tensor])
 def test_a_copy_that_would_lose_a_gradient_is_refused(copied):
-    with pytest.raises(tg.errors.TracegradError, match=r"would lose its gradient: use x\.clone\(\)"):
+    with pytest.raises(
+        tg.errors.TracegradError, match=r"would lose its gradient: use x\.clone\(\)"
+    ):
         tg.grad(lambda x: (copied(x) * 2.0).sum())(A)
     f = tg.value_and_grad(lambda x: (copied(x.detach()) * x).sum())
     for x in (A, B):
         value, gradient = f(x)
         assert value == (x * x).sum() and np.array_equal(gradient, x)
+
+
+# -- exceptions that the function catches ---------------------------------------------------------
+
+CAUGHT: dict[str, tuple[Callable[[Any], Any], int, int]] = {  # what raises for one of two lengths
+    "reshape": (lambda x: np.reshape(x, (2, 2)).sum() * x, 3, 4),
+    "index": (lambda x: x[3] * x, 3, 4),
+    "index_in_an_array": (lambda x: x[np.array([3])].sum() * x, 3, 4),
+    "concatenate": (lambda x: np.concatenate([x[None], np.ones((1, 4))]).sum() * x, 3, 4),
+    "matmul": (lambda x: (x @ np.ones(4)) * x, 3, 4),
+    "broadcast_arrays": (lambda x: np.broadcast_arrays(x, np.ones((2, 4)))[0].sum() * x, 3, 4),
+    "split": (lambda x: np.split(x, 2)[0].sum() * x, 3, 4),
+    "unpack": (lambda x: (lambda a, b, c, d: a)(*x) * x, 3, 4),
+    "empty": (lambda x: np.max(x) * x, 0, 4),
+    "solve": (lambda x: np.linalg.solve(np.eye(4), x).sum() * x, 3, 4),
+    "item": (lambda x: x[2:].item() * x, 4, 3),
+    "bool": (lambda x: x * 2.0 if x[2:] > 0.0 else x, 4, 3),
+    "int": (lambda x: x * int(x[2:]), 4, 3),
+}
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_the_way_on_from_an_exception_is_taken_again_only_where_it_is_raised(name):
+    g, fails, works = CAUGHT[name]
+
+    def f(x):
+        try:
+            return g(x)
+        except (ValueError, IndexError, TypeError):
+            return x * 7.0
+
+    for order in ((fails, works) * 2, (works, fails) * 2):
+        compiled = tg.compile(f)
+        for n in order:
+            x = np.arange(1.0, n + 1.0)
+            assert np.array_equal(compiled(x), on_tensors(f, x)), (name, order)
+
+
+def test_what_a_program_raises_has_the_users_line_and_a_hook_is_called_once():
+    @tg.compile
+    def f(x):
+        return x[3] * x
+
+    assert f(np.arange(5.0)).tolist() == [0.0, 3.0, 6.0, 9.0, 12.0]
+    with pytest.raises(IndexError, match=r"test_whole_reads\.py:\d+  return x\[3\] \* x"):
+        f(np.arange(3.0))
+    assert f.cache_info().traces == 1
+    calls = []
+
+    def hook(gradient):
+        calls.append(1)
+        raise ValueError("of the user's")
+
+    @tg.grad
+    def hooked(x):
+        y = x * 2.0
+        y.register_hook(hook)
+        return y.sum()
+
+    for count in (1, 2):
+        with pytest.raises(ValueError, match="of the user's"):
+            hooked(A)
+        assert len(calls) == count

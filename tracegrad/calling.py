@@ -23,7 +23,7 @@ from tracegrad.blame import checking, is_finite, passed
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
-from tracegrad.errors import ArgumentError, RecompileWarning
+from tracegrad.errors import ArgumentError, RecompileWarning, TracegradError
 from tracegrad.explain import why
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.nested import (
@@ -50,6 +50,9 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version, make_version, traced_run
+
+RAISED_BY_NUMPY = (ValueError, IndexError)
+"""What a program raises where lengths do not fit or a matrix is singular (a LinAlgError is one)."""
 
 
 class CacheInfo(NamedTuple):
@@ -134,8 +137,9 @@ class Calling:
                     if result is not MISS:
                         self._hits += 1
                         return result
-            except np.linalg.LinAlgError:
-                pass  # the function may catch it: see `_lookup`
+            except RAISED_BY_NUMPY:
+                if run.version.opaque:  # the user's own code raised it
+                    raise  # else the function may catch it: see `_lookup`
         return self._call(args, kwargs)
 
     def _target(self) -> str:
@@ -192,8 +196,9 @@ class Calling:
                 if result is not MISS:
                     self._hits += 1
                     return result
-        except np.linalg.LinAlgError:
-            pass
+        except RAISED_BY_NUMPY as error:
+            if run.version.opaque or isinstance(error, TracegradError):
+                raise
         return MISS
 
     def _missed(
@@ -266,14 +271,16 @@ class Calling:
                 continue
             try:
                 return version, version.call(arguments) if call is None else call(version)
+            except RAISED_BY_NUMPY as error:
+                if version.opaque or isinstance(error, TracegradError):
+                    raise
+                if call is not None:
+                    raise NotRecorded from error
+                return version, self._eager(arguments)  # which catches it, or names its line
             except LookupError as error:
                 if type(error) is not LookupError:
                     raise
                 left.append(Left(version, str(error)))
-            except np.linalg.LinAlgError:  # the function may catch it, or raises it with its line
-                if call is not None:
-                    raise
-                return version, self._eager(arguments)
         return None
 
     def _make(
@@ -613,7 +620,7 @@ class Calling:
         left: list[Left] = []
 
         def outputs(version: Version) -> Any:
-            with suppress(np.linalg.LinAlgError):
+            with suppress(NotRecorded, *RAISED_BY_NUMPY):
                 version.outputs(arguments)
 
         with given_back(sources):  # to look is not to call

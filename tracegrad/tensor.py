@@ -484,7 +484,7 @@ def apply_to_tensors(
                 result = kernel(*arrays, **attributes)
     except (CodegenError, ValueError, TypeError, IndexError) as error:
         if STATE.trace is not None:
-            STATE.trace.raised = op.name
+            STATE.trace.raised = f"an exception in {op.name}"
         raise explained(op, operands, attributes, error) from error
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]

@@ -71,7 +71,7 @@ class Trace:
         self.closed = False  # such a length was looked at
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
-        self.raised = ""  # the op that raised, which the function may have caught
+        self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
@@ -246,7 +246,7 @@ class Trace:
         try:
             result = op.kernel(concrete)(*arrays, **concrete)
         except np.linalg.LinAlgError:
-            self.raised = op.name
+            self.raised = f"an exception in {op.name}"
             raise
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):

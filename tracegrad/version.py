@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,16 @@ class Version:
     @property
     def checked(self) -> bool:
         """True when Python looked at a value: the program may refuse a call."""
-        return any(
-            isinstance(node, Check)
-            or (isinstance(node, Branch) and not node.complete)
-            or (isinstance(node, Call) and node.op.opaque)  # type: ignore[attr-defined]
+        return self.opaque or any(
+            isinstance(node, Check) or (isinstance(node, Branch) and not node.complete)
             for node in walk(self.program.graph.nodes)
         )
+
+    @cached_property
+    def opaque(self) -> bool:
+        """True when the program calls the user's own Python."""
+        calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
+        return any(call.op.opaque for call in calls)  # type: ignore[attr-defined]
 
     def finish(self, outputs: Any) -> Any:
         """The returned object, from a flat tuple or from the number of the end and such a tuple."""
