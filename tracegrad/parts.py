@@ -18,10 +18,10 @@ def forward_part(version: Version) -> Graph:
 
     def close(end: End, before: tuple[Node, ...]) -> Block:
         template = "{0}" if len(end.outputs) == 1 else None
-        return Block((), end.outputs, template, ("value",))
+        return Block((), end.outputs, template, ("value",), end.origin)
 
     block = blocks(version.tree.root, close)
-    face = replace(graph.frame, returns=block.returns, names=block.names)
+    face = replace(graph.frame, returns=block.returns, names=block.names, origin=block.origin)
     return graph.replace(name=_stem(graph), frame=face).with_block(block)
 
 
@@ -43,10 +43,10 @@ def backward_part(version: Version, transform: Transform) -> Graph:
         path = forward.replace(nodes=before, outputs=end.outputs)
         joint = differentiate(path, targets, {output: ct}, keep=())
         template = "{0}" if len(targets) == 1 else None
-        return Block(joint.nodes[len(before) :], joint.outputs, template, names)
+        return Block(joint.nodes[len(before) :], joint.outputs, template, names, end.origin)
 
     block = blocks(tree.root, close)
-    face = replace(forward.frame, returns=block.returns, names=block.names)
+    face = replace(forward.frame, returns=block.returns, names=block.names, origin=block.origin)
     joint = forward.replace(frame=face).with_block(block)
     cut, _ = backward_graph(joint, forward, tuple(cotangents.values()))
     return cut.replace(name=f"{_stem(forward)}_backward", about="")

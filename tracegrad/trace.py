@@ -9,6 +9,7 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from os.path import basename
 from types import CodeType
@@ -22,6 +23,7 @@ from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
+from tracegrad.lines import definition
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.paths import Limb, PathBuilder, Tree
@@ -63,6 +65,7 @@ class Trace:
         """
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code
+        self.definition = definition(code)
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.slots: dict[str, int] = {}
@@ -127,7 +130,8 @@ class Trace:
             self._see(value, array)
             self.inputs.append(value)
             return value
-        value = Value(self._input_type(array), Origin(name, True))
+        origin = replace(self.definition, name=name, final=True)
+        value = Value(self._input_type(array), origin)
         self.inputs.append(value)
         return value
 

@@ -23,6 +23,7 @@ from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard, Store
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
+from tracegrad.lines import ended
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
@@ -241,7 +242,8 @@ def make_version(
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     stored = tuple(run.trace.lift(store.value, Origin()) for store in run.stores)
-    end = End((*outputs, *stored), result, run.stores)
+    origin = ended(run.trace.code, run.trace.builder.nodes)
+    end = End((*outputs, *stored), result, run.stores, origin)
     tree, continues = _tree_of(run, end, target)
     replaces = known if continues else None
     computed = run.computed or (replaces is not None and replaces.computed)
@@ -355,10 +357,10 @@ def _joint(
         template = templates[number]
         if built:
             template = f"{number}, {_tuple_of(len(outputs))}" if len(ends) > 1 else None
-        return Block(nodes, outputs, template, shown[number].names)
+        return Block(nodes, outputs, template, shown[number].names, end.origin)
 
     block = blocks(tree.root, close)
-    frame = replace(face.frame, returns=block.returns, names=block.names)
+    frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
     return face.replace(frame=frame).with_block(block), tuple(shown), built
 
 

@@ -140,7 +140,7 @@ class _Emitter:
             self._node(node)
         if not (block.nodes and isinstance(block.nodes[-1], Branch)):
             written = (output.origin for output in block.outputs if output in self.pending)
-            origin = next(written, None)  # of what the line computes, where it does
+            origin = next(written, None) or block.origin  # of what the line computes, if it does
             self.writer.line(f"return {self._returns(block)}", origin)
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
@@ -229,7 +229,7 @@ class _Emitter:
         if not read.isidentifier():
             name = self.names.wish(value.origin.name or "x")
             self.names.reserved.add(name)
-            self.writer.line(f"{name} = {read}")
+            self._statement([f"{name} = {read}"], value.origin)
         self.shown[value] = _Shown(Fragment(name), frozenset({name}), True)
         if value.type.weak:
             self.python_numbers.add(value)
@@ -417,7 +417,8 @@ class _Emitter:
             and reader.reuse is not None
             and reader.operands[reader.reuse] is value
         )
-        if takes_over and Trait.ELEMENTWISE not in call.op.traits:
+        fills = takes_over and Trait.UPDATE in reader.op.traits  # it needs a variable to write to
+        if takes_over and (fills or Trait.ELEMENTWISE not in call.op.traits):
             return False
         return self._overwrites(call) is None
 
@@ -471,7 +472,8 @@ class _Emitter:
         result = call.results[0]
         filled = self.filled.get(operand)
         if filled is None or filled is not self.filled.get(result, result):
-            mine = self.wish.get(result) or result.origin.name
+            becomes = self.filled.get(result, result)
+            mine = self.wish.get(becomes) or becomes.origin.name
             if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
                 return None  # a variable that changes its meaning reads badly
         if any(name in p.reads for v, p in self.pending.items() if v not in call.operands):

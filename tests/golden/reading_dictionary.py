@@ -9,6 +9,7 @@ import numpy as np
 
 
 def dictionary_value_and_grad(params, x, y):
+    # model.py  def dictionary(params, x, y):
     b1 = params["b1"]
     w1 = params["w1"]
     w2 = params["w2"]

@@ -9,6 +9,7 @@ import numpy as np
 
 
 def model_method_value_and_grad(model, x, y):
+    # model.py  def model_method(model, x, y):
     weight = model.weight
     bias = model.bias
     scale = model.scale
