@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Builder, Call, Check, Number, Origin, Value, attribute_key
+from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Value, attribute_key
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
@@ -140,8 +140,10 @@ class Trace:
             return weak_of(array)
         return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
 
-    def capture(self, holder: Any) -> Value:
+    def capture(self, holder: Any, origin: Origin = NOWHERE) -> Value:
         """The input for an array or Tensor from outside; the same one is one input.
+
+        `origin` is the line that reads it.
 
         It is kept by reference: calls see what it holds then.
         """
@@ -150,8 +152,9 @@ class Trace:
             found = self._made_again(holder)
         if found is None:
             array = getattr(holder, "_array", holder)
-            name = holding_variable(holder) or f"captured_{len(self.captured)}"
-            value = Value(self._input_type(array), Origin(name, True))
+            name = holding_variable(holder) or ("array" if self.placed(holder) else "constant")
+            held = replace(origin, name=name, final=True, point=None, section="")
+            value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
         return found[1]
 
@@ -188,7 +191,7 @@ class Trace:
         if isinstance(array, np.generic):
             return self.number(array.item(), ArrayType(array.dtype.name), origin)
         if isinstance(array, np.ndarray):
-            return self.capture(x)
+            return self.capture(x, origin)
         raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
 
     def finish(self) -> None:

@@ -175,6 +175,7 @@ class Captured:
     source: Guard | None  # the one place that holds it; without one it stays this object
     dtype: str
     ndim: int
+    made: bool = False  # by the function itself: it is the same on every call
 
     @property
     def place(self) -> str:
@@ -253,7 +254,14 @@ def make_version(
     joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
     program = compile_graph(joint, target)
     captured = tuple(
-        Captured(name, holder, run.environment.sources(holder), value.type.dtype, value.type.ndim)
+        Captured(
+            name,
+            holder,
+            run.environment.sources(holder),
+            value.type.dtype,
+            value.type.ndim,
+            not run.environment.reaches(holder),
+        )
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )
     unchanged = run.environment.check(

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from codegen.emit.header import header
 from codegen.emit.lengths import Lengths
 from codegen.emit.target import Source, Target, condition, literal, negated
 from codegen.emit.writer import WIDTH, Names, Writer, quote
@@ -92,6 +93,7 @@ class _Emitter:
         self.writer: Writer[Origin] = Writer()
         self.shown: dict[Value, _Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
+        self.variable: dict[Value, str] = {}  # which one each value was given to
         self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
         self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
@@ -111,10 +113,6 @@ class _Emitter:
 
     def run(self) -> Source:
         graph, writer, frame = self.graph, self.writer, self.graph.frame
-        for line in graph.about.splitlines():
-            indent = " " * (len(line) - len(line.lstrip()) + 4)
-            for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
-                writer.comment(part)
         for line in (*self.target.imports, *(t for t in self.needs if not is_function(t))):
             writer.line(line)
         for text in filter(is_function, self.needs):
@@ -132,7 +130,13 @@ class _Emitter:
             self._input(value, read)
         self._block(graph.block)
         names = {name: foreign.call for foreign, name in self.foreign.items()}
-        text, origins = writer.text(), writer.marked()
+        head: Writer[Origin] = Writer()
+        for line in header(graph, self.variable):
+            indent = " " * (len(line) - len(line.lstrip()) + 4)
+            for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
+                head.comment(part)
+        text = (head.text() if head.lines else "") + writer.text()
+        origins = (*head.marked(), *writer.marked())
         return Source(text, graph.name, self.target.name, names, origins)
 
     def _block(self, block: Block) -> None:
@@ -667,6 +671,7 @@ class _Emitter:
     def _own(self, value: Value, name: str, shares: frozenset[str] = frozenset()) -> None:
         self.owner.pop(name, None)
         self.owner[name] = value
+        self.variable[value] = name
         self.shown[value] = _Shown(Fragment(name), shares | {name}, True)
 
     def _name(

@@ -5,6 +5,9 @@
 #     params["w2"]: float64 (n0, n4)
 #     x: float64 (n5, n1)
 #     y: float64 (n5, n4)
+# Saves for the backward
+#     h: float64 (n5, n0)
+#     error: float64 (n5, n4)
 import numpy as np
 
 

@@ -5,6 +5,8 @@
 #     model.scale: a Python float
 #     x: float64 (n3, n0)
 #     y: float64 (n3, n1)
+# Saves for the backward
+#     error_1, error: float64 (n3, n1)
 import numpy as np
 
 

@@ -3,6 +3,9 @@
 #     x: float64 (n0,)
 #     y: float64 (n1,)
 #     flag: a Python float
+# Saves for the backward
+#     shifted: float64 (n0,)
+#     shifted: float64 (n1,)
 import numpy as np
 
 

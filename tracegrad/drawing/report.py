@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen.drawing import Box, Picture, picture, write_svg
-from codegen.drawing.words import bytes_text
 from codegen.ir import Origin
+from codegen.memory import bytes_text
 from tracegrad.drawing.listings import (
     Line,
     Listing,
