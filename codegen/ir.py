@@ -167,13 +167,14 @@ class Block:
     """Nodes, and what is returned after them; where the last node is a `Branch` it returns.
 
     `returns` is a Python expression over ``{0}``, ``{1}``, ... (the outputs); `names` are what
-    outputs are called that the user gave no name.
+    outputs are called that the user gave no name; `origin` is the user's line that returns.
     """
 
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...] = ()
     returns: str | None = None
     names: tuple[str, ...] = ()
+    origin: Origin = NOWHERE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,7 +232,7 @@ class Frame:
     """The generated function's face: parameters, how inputs are read from them, what it returns.
 
     `reads` has one Python expression an input; `captures` are inputs that are not arguments but
-    are passed by keyword; `returns` and `names` are the `Block`'s.
+    are passed by keyword; `returns`, `names` and `origin` are the `Block`'s.
     """
 
     parameters: tuple[str, ...]
@@ -239,6 +240,7 @@ class Frame:
     captures: tuple[str, ...] = ()
     returns: str | None = None
     names: tuple[str, ...] = ()
+    origin: Origin = NOWHERE
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +258,8 @@ class Graph:
     @cached_property
     def block(self) -> Block:
         """The body."""
-        return Block(self.nodes, self.outputs, self.frame.returns, self.frame.names)
+        frame = self.frame
+        return Block(self.nodes, self.outputs, frame.returns, frame.names, frame.origin)
 
     def with_block(self, block: Block) -> Graph:
         """The graph with other nodes and outputs; what it returns is called as before."""

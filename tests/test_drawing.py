@@ -24,8 +24,8 @@ import tracegrad as tg
 from codegen.drawing import draw_dot, draw_svg, picture, plan, write_svg
 from codegen.drawing.layout import second_line
 from codegen.drawing.ordering import GAP, crossings, ordered, placed
-from codegen.drawing.words import bytes_text
 from codegen.ir import walk
+from codegen.memory import bytes_text
 from tracegrad.errors import ArgumentError
 
 ROOT = Path(__file__).parent.parent

@@ -12,14 +12,17 @@ import doctest
 import importlib
 import inspect
 import linecache
+import random
 import re
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import readable
+from programs import PROGRAMS
 from readable import READABLE
 
 import tracegrad as tg
@@ -107,6 +110,16 @@ def statements(text):
     return [node for node in ast.walk(function) if isinstance(node, ast.stmt) and targets(node)]
 
 
+def every_statement(text):
+    """All of the generated function, those that return and look included.
+
+    The one that goes over to the form for large arrays computes nothing of the user's.
+    """
+    function = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)][-1]
+    function.body = [s for s in function.body if "_in_tiles(" not in ast.unparse(s)]
+    return [node for node in ast.walk(function) if isinstance(node, ast.stmt)][1:]
+
+
 def is_users(target, known):
     while isinstance(target, ast.Subscript):
         target = target.value
@@ -162,20 +175,124 @@ def test_every_statement_has_the_line_on_which_its_operation_stands(name):
     text = made.source(*args)
     lines = TEXT.splitlines()
     known = origins(made, args)
-    for statement in statements(text):
+    for statement in every_statement(text):
         first = text.splitlines()[statement.lineno - 1].strip()
-        if statement.lineno not in known:  # arguments taken apart, gradients that are zero
-            read = ast.unparse(statement.value)
-            assert re.fullmatch(r"\w+(\[[^\]]*\]|\.\w+)+|np\.zeros\(\w+\.size\)", read), first
-            continue
         line, place = known[statement.lineno]
         assert place.user.split("...")[0][:40] in lines[line - 1].strip()
         if place.section != "forward":
             continue
-        ours = ast.unparse(statement)
+        ours = ast.unparse(statement).splitlines()[0]
         for call, spelled in SPELLED.items():  # what it computes, the user's line says
             if re.search(rf"(?<!\w){re.escape(call)}(?!\w)", ours):
                 assert spelled in lines[line - 1], (first, lines[line - 1])
+
+
+def without_a_line(source):
+    """The generated statements that are of no line of the user's."""
+    lines = source.text.splitlines()
+    at = (statement.lineno - 1 for statement in every_statement(source.text))
+    return [lines[i] for i in at if source.origins[i] is None or not source.origins[i].line]
+
+
+@pytest.mark.parametrize("made", [tg.compile, tg.grad, tg.value_and_grad])
+def test_no_statement_of_the_corpus_is_without_a_line(made):
+    options = {} if made is tg.compile else {"has_aux": False}
+    with np.errstate(all="ignore"):
+        for program in PROGRAMS:
+            if options:
+                options = {"has_aux": program.has_aux, "argnums": program.argnums}
+            function = made(program.new(), static_argnames=program.static_argnames, **options)
+            function(*program.args)
+            source = function._latest((), {}).program.source
+            assert not without_a_line(source), program.name
+
+
+def test_a_statement_without_a_line_would_be_noticed():
+    source = program("mlp")[0]._latest((), {}).program.source
+    unknown = tuple(origin and replace(origin, line=0) for origin in source.origins)
+    missing = without_a_line(replace(source, origins=unknown))
+    assert len(missing) == len(every_statement(source.text)) > 10
+
+
+class Written:
+    """A random function with one operation a line, each into a variable named after its line."""
+
+    VECTOR = (
+        "np.tanh({0})",
+        "{0} * {1}",
+        "{0} - {1}",
+        "np.sin({0} + {1})",
+        "matrix @ {0}",
+        "np.where({0} > 0.0, {1}, {0})",
+        "np.cumsum({0})",
+        "{0}[::-1]",
+        "{0} / (1.5 + {1} * {1})",
+        "np.mean({0}) * {1}",
+        "np.maximum({0}, {1})",
+        "np.concatenate([{0}[1:], {1}[:1]])",
+        "helper({0}, {1})",
+    )
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.lines = ["import numpy as np", "", "def helper(left, right):"]
+        self.put("np.exp(-left * right)", [])
+        self.lines += [f"    return v{len(self.lines)}", "", "def f(a, b, c, matrix):"]
+        self.names = ["a", "b", "c"]
+        for _ in range(5):
+            self.put(self.random.choice(self.VECTOR), self.names)
+        self.lines.append(f"    if np.sum({self.names[-1]}) > {self.random.choice([-1e9, 1e9])}:")
+        inner = list(self.names)
+        for _ in range(2):
+            self.put(self.random.choice(self.VECTOR), inner, depth=2)
+        self.lines.append(f"        return np.sum({inner[-1]})")
+        for _ in range(3):
+            self.put(self.random.choice(self.VECTOR), self.names)
+        self.lines.append(f"    return np.sum({self.names[-1]} * {self.names[-2]})")
+
+    def put(self, text, names, depth=1):
+        of = [self.random.choice(names[-3:]) for _ in range(2)] if names else []
+        name = f"v{len(self.lines) + 1}"
+        self.lines.append("    " * depth + f"{name} = {text.format(*of)}")
+        names.append(name)
+
+    @property
+    def text(self):
+        return "\n".join(self.lines) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_line_is_the_one_that_the_variable_is_named_after(seed, tmp_path, monkeypatch):
+    written = Written(seed)
+    module = moved(tmp_path, written.text, monkeypatch)
+    made = tg.value_and_grad(module.f, argnums=(0, 1, 2))
+    made(*readable._draw((4,), (4,), (4,), (4, 4)))
+    source = made._latest((), {}).program.source
+    assert not without_a_line(source)
+    definition = written.lines.index("def f(a, b, c, matrix):") + 1
+
+    def line_of(variable):
+        return written.lines[int(variable[1:]) - 1]
+
+    for statement in every_statement(source.text):
+        origin = source.origins[statement.lineno - 1]
+        user = line_of(f"v{origin.line}")
+        assert origin.text == user.strip()
+        shown = (ast.unparse(statement), user)
+        if isinstance(statement, ast.Return):
+            assert "return" in user, shown
+        for target in targets(statement):
+            name = re.sub(r"(_bar)?(_\d*)?$", "", ast.unparse(target).partition("[")[0])
+            named = set(re.findall(r"\w+", user))
+            if name in ("n", "value", "sum"):
+                assert {"n": "np.mean", "value": "return", "sum": "if np.sum"}[name] in user, shown
+            elif origin.section != "backward":
+                assert user.strip().startswith(f"{name} = "), shown
+            elif origin.line == definition:  # no line reads it, or two gradients are one array
+                assert re.match(r"np\.(zeros|array)\(", ast.unparse(statement.value)), shown
+            elif not named & {"left", "right"}:  # the line reads the variable, or makes it
+                called = [n for n in named if n[0] == "v" and "helper" in line_of(n)]
+                assert name in named or (name == "v4" and called), shown
 
 
 def moved(tmp_path, text, monkeypatch, stem="readable"):
@@ -267,7 +384,7 @@ def test_the_report_says_what_the_backward_keeps():
     assert report.endswith("together 240 B")  # and 1 + exp(-margin), 1 - labels, 1 - p
     made, _ = program("mlp")
     kept = made.explain().partition("at the lengths traced\n")[2].splitlines()
-    assert [line.split(": ")[0].strip() for line in kept[:-1]] == ["error", "hidden"]
+    assert [line.split(": ")[0].strip() for line in kept[:-1]] == ["hidden", "error"]
     assert kept[-1].strip() == "together 240 B"  # 5 by 2 and 5 by 4 numbers
 
 
@@ -331,3 +448,51 @@ def test_the_readme_shows_the_source_of_its_example(tmp_path, capsys):
     path.write_text(example)
     exec(compile(example, str(path), "exec"), {"__name__": "model"})
     assert capsys.readouterr().out.rstrip() == generated.rstrip()
+
+
+# -- the header -----------------------------------------------------------------------------------
+
+OFFSET = np.array([0.5, 1.5])
+
+
+def with_constants(w, x):
+    start = np.linspace(0.0, 1.0, 2)
+    h = np.tanh(x @ w * OFFSET + start)
+    return np.sum(h @ np.eye(2))
+
+
+def test_arrays_from_outside_are_told_from_those_that_the_function_makes():
+    made = tg.value_and_grad(with_constants)
+    made(np.ones((3, 2)), np.ones((4, 3)))
+    lines = made.source(np.ones((3, 2)), np.ones((4, 3))).splitlines()
+    first = with_constants.__code__.co_firstlineno
+    at = lines.index("# Reads from outside, by reference")
+    assert lines[at : lines.index("import numpy as np")] == [
+        "# Reads from outside, by reference",
+        "#     OFFSET: float64 (n1,)",
+        "# Constants that the function makes",
+        f"#     start: float64 (n1,), read at test_reading.py:{first + 2}",
+        f"#     constant: float64 (n1, n7), read at test_reading.py:{first + 3}",
+        "# Saves for the backward",
+        "#     h: float64 (n2, n1)",
+    ]
+    report = made.explain()
+    assert "  reads again on every call\n    OFFSET\n  holds as constants" in report
+    assert "    constant: float64 of shape (2, 2)\n" in report
+
+
+def test_fixed_lengths_have_bytes_in_the_header():
+    @tg.grad
+    def f(x):
+        return np.sum(np.exp(x) * x.shape[0])
+
+    assert "# Saves for the backward, 24 B\n#     value_1: float64 (3,)" in f.source(np.ones(3))
+
+
+def test_the_parts_say_what_they_are_and_what_the_forward_saved():
+    made, args = program("mlp")
+    assert made.source(*args, part="forward").startswith("# Generated by tracegrad: value of mlp (")
+    backward = made.source(*args, part="backward")
+    assert backward.startswith("# Generated by tracegrad: backward of mlp (readable.py:")
+    assert "#     hidden: float64 (n6, n1), which the forward saved\n" in backward
+    assert "#     value_bar: float64 ()\n" in backward

@@ -72,6 +72,8 @@ def test_4_the_graph_is_written_as_python(slope):
 # Valid for
 #     w: float64 (n0,)
 #     x: float64 (n1, n0)
+# Saves for the backward
+#     h: float64 (n1,)
 import numpy as np
 
 

@@ -50,9 +50,10 @@ class Compiled(Calling):
     def _part(self, version: Version, part: str) -> str:
         match part:
             case "forward":
-                return compile_graph(forward_part(version), version.target).source.text
+                graph = forward_part(version, self._function, self._transform)
+                return compile_graph(graph, version.target).source.text
             case "backward" if self._transform.kind != "compile":
-                graph = backward_part(version, self._transform)
+                graph = backward_part(version, self._function, self._transform)
                 return compile_graph(graph, version.target).source.text
             case "backward":
                 raise ArgumentError(f"{self.__name__} is compiled without a gradient")

@@ -7,6 +7,7 @@ eagerly and gives the same bits, so no call ever waits for another one (`overlap
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from tracegrad.blame import checking, is_finite, passed
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
-from tracegrad.errors import ArgumentError, RecompileWarning
+from tracegrad.errors import ArgumentError, RecompileWarning, TracegradError
 from tracegrad.explain import why
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.nested import (
@@ -50,6 +51,9 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version, make_version, traced_run
 
+RAISED_BY_NUMPY = (ValueError, IndexError)
+"""What a program raises where lengths do not fit or a matrix is singular (a LinAlgError is one)."""
+
 
 class CacheInfo(NamedTuple):
     """What `Compiled.cache_info` returns."""
@@ -71,6 +75,14 @@ def array_leaf(leaf: Any) -> Any:
     """A Tensor's or a JAX array's NumPy array."""
     leaf = bare(leaf)
     return np.asarray(leaf) if is_jax(leaf) else leaf
+
+
+def _warn(message: str) -> None:
+    """Warns at the user's line that called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RecompileWarning, stacklevel=level)
 
 
 class Calling:
@@ -125,8 +137,9 @@ class Calling:
                     if result is not MISS:
                         self._hits += 1
                         return result
-            except np.linalg.LinAlgError:
-                pass  # the function may catch it: see `_lookup`
+            except RAISED_BY_NUMPY:
+                if run.version.opaque:  # the user's own code raised it
+                    raise  # else the function may catch it: see `_lookup`
         return self._call(args, kwargs)
 
     def _target(self) -> str:
@@ -183,8 +196,9 @@ class Calling:
                 if result is not MISS:
                     self._hits += 1
                     return result
-        except np.linalg.LinAlgError:
-            pass
+        except RAISED_BY_NUMPY as error:
+            if run.version.opaque or isinstance(error, TracegradError):
+                raise
         return MISS
 
     def _missed(
@@ -217,11 +231,9 @@ class Calling:
             return True
         if growth.stopped and not growth.warned:
             growth.warned = True
-            warnings.warn(
+            _warn(
                 f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
-                "run eagerly from here on, with a compiled backward",
-                RecompileWarning,
-                stacklevel=5,
+                "run eagerly from here on, with a compiled backward"
             )
         if growth.useless:
             self._give_up()
@@ -259,14 +271,16 @@ class Calling:
                 continue
             try:
                 return version, version.call(arguments) if call is None else call(version)
+            except RAISED_BY_NUMPY as error:
+                if version.opaque or isinstance(error, TracegradError):
+                    raise
+                if call is not None:
+                    raise NotRecorded from error
+                return version, self._eager(arguments)  # which catches it, or names its line
             except LookupError as error:
                 if type(error) is not LookupError:
                     raise
                 left.append(Left(version, str(error)))
-            except np.linalg.LinAlgError:  # the function may catch it, or raises it with its line
-                if call is not None:
-                    raise
-                return version, self._eager(arguments)
         return None
 
     def _make(
@@ -282,12 +296,10 @@ class Calling:
         reason = why(arguments, target, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
             self._give_up()
-            warnings.warn(
+            _warn(
                 f"{self.__name__}: {len(every)} versions were compiled and this call needs "
                 f"another ({reason}); the function runs eagerly from here on. State that "
-                "differs on every call is the usual cause: pass it as an argument",
-                RecompileWarning,
-                stacklevel=4,
+                "differs on every call is the usual cause: pass it as an argument"
             )
             return None
         known = left[0].version if left else None
@@ -374,12 +386,10 @@ class Calling:
         self._stores = run.stores
         if self._strikes >= 2:  # the first may have filled a cache
             self._give_up()
-            warnings.warn(
+            _warn(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
-                "and return what is to be kept instead",
-                RecompileWarning,
-                stacklevel=5,
+                "and return what is to be kept instead"
             )
 
     def _give_up(self) -> None:
@@ -610,7 +620,7 @@ class Calling:
         left: list[Left] = []
 
         def outputs(version: Version) -> Any:
-            with suppress(np.linalg.LinAlgError):
+            with suppress(NotRecorded, *RAISED_BY_NUMPY):
                 version.outputs(arguments)
 
         with given_back(sources):  # to look is not to call

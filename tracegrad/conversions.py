@@ -122,13 +122,15 @@ def _in_dtype(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
 
 def is_contiguous(x: Tensor) -> bool:
     """True when the elements lie in memory in the order of the axes."""
+    if x._is_traced and x.ndim:
+        x._traced[0].read("how an array lies in memory")
     flags = getattr(x._array, "flags", None)
     return flags is None or bool(flags.c_contiguous)
 
 
 def contiguous(x: Tensor) -> Tensor:
     """The Tensor, or a copy of it whose elements lie in the order of the axes."""
-    if is_contiguous(x):
+    if not x._is_traced and is_contiguous(x):
         return x
     row: Tensor = reshape(x, -1)  # a copy, in the order of the axes
     return reshape(row, shape_of(x))  # type: ignore[no-any-return]
@@ -162,7 +164,14 @@ def deep_copy(x: Tensor, memo: dict[int, Any]) -> Tensor:
             "only leaves can be copied by deepcopy, and this Tensor was made by an op: "
             "use x.detach().clone(), or x.clone() to keep its history"
         )
-    if id(x) not in memo:
+    if x._is_traced:
+        if x.requires_grad:
+            raise GradientError(
+                "deepcopy of a value that is being differentiated would lose its gradient: "
+                "use x.clone(), or x.detach().clone() where the gradient is to end"
+            )
+        memo[id(x)] = clone(x)
+    elif id(x) not in memo:
         copied = memo[id(x)] = wrap(copy_of(x._array))
         copied._node = x._node
         copied._grad = None if x._grad is None else deep_copy(x._grad, memo)
@@ -179,6 +188,8 @@ def shallow_copy(x: Tensor) -> Tensor:
 
 def reduce(x: Tensor) -> tuple[Any, ...]:
     """What pickle keeps: the values, whether they require grad, and the device."""
+    if x._is_traced:
+        x._traced[0].read("the bytes of an array")
     return (unpickled, (np.array(x._array), x.requires_grad, str(x.device)))
 
 

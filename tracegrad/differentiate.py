@@ -28,7 +28,7 @@ from tracegrad.ops.elementwise import Masked, Undefined, add, astype, real, wher
 from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.shape import reshape_to
-from tracegrad.staging import Stage, Staged
+from tracegrad.staging import Stage, Staged, on_line_of
 
 Key = Hashable
 Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
@@ -65,8 +65,9 @@ def _settled(ct: Any) -> Any:
     if type(ct) is not _Choice:
         return ct
     value = ct.value
-    for condition, keep in ct.masks:
-        value = where(condition, value, 0.0) if keep else where(condition, 0.0, value)
+    with on_line_of(value):
+        for condition, keep in ct.masks:
+            value = where(condition, value, 0.0) if keep else where(condition, 0.0, value)
     return value
 
 
@@ -392,7 +393,8 @@ def differentiate(
     )
     gradients = []
     for value in wanted:
-        stage.origin = Origin(section="backward")
+        name = value.origin.name
+        stage.origin = replace(value.origin, name=name and f"{name}_bar", section="backward")
         ct = found[value] if value in found else zeros_of(Staged(stage, value))
         gradients.append(ct.value)
     kept = graph.outputs if keep is None else tuple(keep)

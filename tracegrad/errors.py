@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from numpy.linalg import LinAlgError
 
+from tracegrad.state import STATE
+
 
 class TracegradError(Exception):
     """The root of all errors that tracegrad raises on purpose."""
@@ -15,6 +17,11 @@ class TracegradError(Exception):
 
 class ShapeError(TracegradError, ValueError):
     """Shapes that an operation cannot take; the message names them, and the user's line."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        if STATE.trace is not None:  # the function may catch it
+            STATE.trace.raised = STATE.trace.raised or "an exception about shapes"
 
 
 class SingularError(TracegradError, LinAlgError):

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from codegen.drawing.words import Words, bytes_text
-from codegen.ir import Branch, Call, Check, Graph, Node, Trait, Value, walk
+import numpy as np
+
+from codegen.drawing.words import Words
+from codegen.emit.header import saved
+from codegen.ir import Branch, Call, Check, Node, walk
+from codegen.memory import bytes_text
 from codegen.sizes import Dim, Size, substitute, symbols
 from tracegrad.environment import IMMUTABLE, Guard
 from tracegrad.signature import Arguments, Leaf
@@ -155,7 +159,8 @@ def _version_lines(number: int, version: Version) -> list[str]:
         ("looks", _looks(version)),
         ("lengths", _lengths(version)),
         ("state", _state(version)),
-        ("reads again on every call", [c.place for c in version.captured]),
+        ("reads again on every call", [c.place for c in version.captured if not c.made]),
+        ("holds as constants that the function makes", _constants(version)),
         ("stores on every call", _stores(version)),
         ("saves for the backward, beside arguments, at the lengths traced", _saved(version)),
     ):
@@ -164,13 +169,19 @@ def _version_lines(number: int, version: Version) -> list[str]:
     return lines
 
 
+def _constants(version: Version) -> list[str]:
+    return [
+        f"{c.name}: {c.dtype} of shape {np.shape(c.array())}" for c in version.captured if c.made
+    ]
+
+
 def _saved(version: Version) -> list[str]:
     """What the backward reads of the forward beside arguments, by variable, type and bytes."""
     graph = version.program.graph
     words = Words(graph, version.target, graph.sizes.seen)
     texts = _length_texts(version)
     facts, total = [], 0
-    for value in _read_by_the_backward(graph):
+    for value in saved(graph):
         made = graph.producer[value]
         assert isinstance(made, Call)
         name = words.name(value)
@@ -188,23 +199,6 @@ def _saved(version: Version) -> list[str]:
     more = len(facts) - MOST_GUARDS
     facts[MOST_GUARDS:] = [f"and {more} more"] * (more > 0)
     return [*facts, f"together {bytes_text(total)}"] if len(facts) > 1 else facts
-
-
-def _read_by_the_backward(graph: Graph) -> list[Value]:
-    """Arrays that the forward makes and that live until their line is differentiated."""
-    found: dict[Value, None] = {}
-    for node in walk(graph.nodes):
-        if not isinstance(node, Call) or not node.results[0].origin.section:
-            continue
-        for value in node.operands:
-            made = graph.producer.get(value)
-            while isinstance(made, Call) and Trait.VIEW in made.op.traits:
-                value = made.operands[0]  # a view keeps the whole array
-                made = graph.producer.get(value)
-            counted = isinstance(made, Call) and Trait.EXTENT not in made.op.traits
-            if counted and not value.origin.section:
-                found[value] = None
-    return list(found)
 
 
 def _stores(version: Version) -> list[str]:

@@ -25,7 +25,10 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, device: An
     >>> tg.tensor([1, 2]), tg.tensor([1, 2], requires_grad=True)
     (tensor([1, 2]), tensor([1., 2.], requires_grad=True))
     """
-    made = wrap(array_for(data, dtype))
+    if isinstance(data, Tensor) and data._is_traced:
+        made = data._as_constant().to(dtype=dtype)
+    else:
+        made = wrap(array_for(data, dtype))
     if requires_grad and dtype is None and made.dtype.kind in "biu":
         made = made.to(dtype=get_default_dtype())
     if device is not None:

@@ -55,7 +55,9 @@ def backward_graph(
     for symbol in sorted(needed - known):
         residuals.setdefault(_with_symbol(symbol, joint, [*forward.inputs, *sorted_made(forward)]))
     names = _names_of([*residuals, *cotangents], forward)
-    frame = Frame(tuple(names), tuple(names), (), joint.frame.returns, joint.frame.names)
+    frame = Frame(
+        tuple(names), tuple(names), (), joint.frame.returns, joint.frame.names, joint.frame.origin
+    )
     graph = joint.replace(inputs=(*residuals, *cotangents), frame=frame).with_block(block)
     return graph, list(residuals)
 

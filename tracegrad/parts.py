@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from codegen.ir import Block, Graph, Node, Origin, Value
 from tracegrad.differentiate import differentiate
+from tracegrad.face import shown_type, title
 from tracegrad.partition import backward_graph
 from tracegrad.paths import End, blocks
 from tracegrad.returned import Transform, check_wanted
 from tracegrad.version import Version
 
 
-def forward_part(version: Version) -> Graph:
+def forward_part(version: Version, function: Any, transform: Transform) -> Graph:
     """The function's value alone, under its own name."""
     graph = version.traced
 
     def close(end: End, before: tuple[Node, ...]) -> Block:
         template = "{0}" if len(end.outputs) == 1 else None
-        return Block((), end.outputs, template, ("value",))
+        return Block((), end.outputs, template, ("value",), end.origin)
 
     block = blocks(version.tree.root, close)
-    face = replace(graph.frame, returns=block.returns, names=block.names)
-    return graph.replace(name=_stem(graph), frame=face).with_block(block)
+    face = replace(graph.frame, returns=block.returns, names=block.names, origin=block.origin)
+    first = title(function, transform, version.arguments, "forward")
+    about = "\n".join([first, *graph.about.splitlines()[1:]])
+    return graph.replace(name=_stem(graph), frame=face, about=about).with_block(block)
 
 
-def backward_part(version: Version, transform: Transform) -> Graph:
+def backward_part(version: Version, function: Any, transform: Transform) -> Graph:
     """From saved values and the cotangent of the result to the gradients."""
     forward, tree = version.traced, version.tree
     arguments = version.arguments
@@ -43,13 +47,18 @@ def backward_part(version: Version, transform: Transform) -> Graph:
         path = forward.replace(nodes=before, outputs=end.outputs)
         joint = differentiate(path, targets, {output: ct}, keep=())
         template = "{0}" if len(targets) == 1 else None
-        return Block(joint.nodes[len(before) :], joint.outputs, template, names)
+        return Block(joint.nodes[len(before) :], joint.outputs, template, names, end.origin)
 
     block = blocks(tree.root, close)
-    face = replace(forward.frame, returns=block.returns, names=block.names)
+    face = replace(forward.frame, returns=block.returns, names=block.names, origin=block.origin)
     joint = forward.replace(frame=face).with_block(block)
     cut, _ = backward_graph(joint, forward, tuple(cotangents.values()))
-    return cut.replace(name=f"{_stem(forward)}_backward", about="")
+    lines = [title(function, transform, arguments, "backward"), "Takes"]
+    given = set(forward.inputs) | set(cotangents.values())
+    for value, name in zip(cut.inputs, cut.frame.reads, strict=True):
+        kept = "" if value in given else ", which the forward saved"
+        lines.append(f"    {name}: {shown_type(tree, value)}{kept}")
+    return cut.replace(name=f"{_stem(forward)}_backward", about="\n".join(lines))
 
 
 def _stem(graph: Graph) -> str:

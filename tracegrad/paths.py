@@ -49,6 +49,7 @@ class End:
     outputs: tuple[Value, ...]  # what it returned, then what it stored
     result: object
     stores: tuple[Any, ...] = ()  # where the last of the outputs are written to by every call
+    origin: Origin = NOWHERE  # the line that returned
     backward: tuple[tuple[Node, ...], tuple[Value, ...]] | None = None
     """Once differentiated: the nodes that follow, and all outputs with the gradients."""
 

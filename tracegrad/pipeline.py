@@ -16,7 +16,7 @@ import numpy as np
 
 import codegen
 from codegen.emit.target import Large, Source
-from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number, Value, walk
+from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number, Value, ends, walk
 from codegen.sizes import Size, substitute
 from tracegrad import config
 from tracegrad.ops.creation import full_of
@@ -78,6 +78,7 @@ def _labels(graph: Graph) -> Hashable:
         if isinstance(node, Check | Branch):
             origins.append(node.origin)
         origins += [result.origin for result in node.results]
+    origins += [end.origin for end in ends(graph.block)]
     return tuple((o.name, o.final, o.file, o.line, o.text) for o in origins)
 
 

@@ -51,7 +51,7 @@ def _parts(
     lines = source.text.splitlines()
     for (_, begin), (line, end) in pairwise(notes):
         origin = source.origins[line - 1]
-        if origin is not None and origin.line:
+        if origin is not None and origin.line and origin.point is not None:  # an op's
             section = " (backward)" if origin.section == "backward" else ""
             name = f"{origin.file}:{origin.line}  {origin.text}{section}"
             yield name, lines[line - 1].strip(), begin, end

@@ -205,10 +205,12 @@ class Recorded:
                 inner = ", ".join(f"{{{i}}}" for i in range(len(outputs)))
                 template = f"{number}, ({inner},)" if outputs else f"{number}, ()"
             names = [*("result" for _ in end.outputs), *("saved" for _ in way.residuals)]
-            return Block((), outputs, template, tuple(names))
+            return Block((), outputs, template, tuple(names), end.origin)
 
         block = blocks(version.tree.root, close)
-        frame = replace(forward.frame, returns=block.returns, names=block.names)
+        frame = replace(
+            forward.frame, returns=block.returns, names=block.names, origin=block.origin
+        )
         name = f"{forward.name}_forward"
         self.program = compile_graph(
             self.forward.replace(name=name, frame=frame).with_block(block), "numpy"

@@ -112,8 +112,9 @@ def run_traced(
         again = captured or environment.by_identity
         if again or id(getattr(before, "_array", before)) in watched:
             effect = effect or store.text
-    if trace.singular:  # the values of a matrix decided what was done: no guard knows them
-        effect = effect or f"the way on from an exception in {trace.singular}"
+    effect = effect or trace.unseen
+    if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
+        effect = effect or f"the way on from {trace.raised}"
     touched = bool(stores or effect or trace.drawn_from)
     with held([source for source, _ in trace.drawn_from.values()]):
         single = trace.drew_alone() and not written_by_others() and (not touched or alone())

@@ -7,7 +7,8 @@ every op appends a node. Nothing is computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,19 @@ class Staged:
 
     def __repr__(self) -> str:
         return f"Staged({self.value!r})"
+
+
+@contextmanager
+def on_line_of(x: Any) -> Iterator[None]:
+    """What is done to a staged value here belongs to the line that it comes from."""
+    if type(x) is not Staged or not x.value.origin.section:
+        yield
+        return
+    before, x.stage.origin = x.stage.origin, x.value.origin
+    try:
+        yield
+    finally:
+        x.stage.origin = before
 
 
 def _apply(like: Staged, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Any:

@@ -92,13 +92,19 @@ class Tensor:
     def __init__(
         self, data: Any, dtype: Any = None, requires_grad: bool = False, *, copy: bool = True
     ) -> None:
-        array = array_for(data, dtype) if copy else shared_array_for(data, dtype)
+        traced = None
+        if isinstance(data, Tensor) and data._is_traced:
+            data = data._as_constant()
+            data = data if dtype is None else TABLE["astype"](data, dtype=np.dtype(dtype).name)
+            array, traced = data._array, data._traced
+        else:
+            array = array_for(data, dtype) if copy else shared_array_for(data, dtype)
         if dtype is None and array.dtype.kind in "biu" and not hasattr(data, "dtype"):
             array = array.astype(get_default_dtype())
         self._array = array
         self._node = None
         self._hooks = None
-        self._traced = None
+        self._traced = traced
         self._grad = None
         if requires_grad:
             self.requires_grad = True
@@ -238,10 +244,29 @@ class Tensor:
         return bool(TABLE["any"](TABLE["equal"](self, element), axis=None, keepdims=False))
 
     def __repr__(self) -> str:
+        self._read_whole("the text of an array")
         return text_of(self, usual_dtypes())
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
+
+    def _as_constant(self) -> Tensor:
+        """A copy, of a value that is being traced and has no gradient to lose."""
+        if self.requires_grad:
+            raise ConversionError(
+                "a copy of a traced value in a new Tensor would lose its gradient: use x.clone() "
+                "or tg.asarray(x), or x.detach() where the gradient is to end"
+            )
+        copied: Tensor = TABLE["copy"](self)
+        return copied
+
+    def _read_whole(self, what: str) -> None:
+        """Python reads all that is in it: a look at a number; what no look stands for otherwise."""
+        if self._is_traced:
+            if np.size(self._array) == 1:
+                self._look("item")
+            else:
+                self._traced[0].read(what)
 
     @property
     def device(self) -> Device:
@@ -459,6 +484,8 @@ def apply_to_tensors(
             else:
                 result = kernel(*arrays, **attributes)
     except (CodegenError, ValueError, TypeError, IndexError) as error:
+        if STATE.trace is not None:
+            STATE.trace.raised = f"an exception in {op.name}"
         raise explained(op, operands, attributes, error) from error
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]

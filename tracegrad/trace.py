@@ -9,6 +9,7 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from os.path import basename
 from types import CodeType
@@ -16,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Builder, Call, Check, Number, Origin, Value, attribute_key
+from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Value, attribute_key
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
+from tracegrad.lines import definition
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.paths import Limb, PathBuilder, Tree
@@ -63,6 +65,7 @@ class Trace:
         """
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code
+        self.definition = definition(code)
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.slots: dict[str, int] = {}
@@ -71,7 +74,8 @@ class Trace:
         self.closed = False  # such a length was looked at
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
-        self.singular = ""  # the op that raised, which the function may have caught
+        self.raised = ""  # what an op did, which the function may have caught
+        self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
@@ -126,7 +130,8 @@ class Trace:
             self._see(value, array)
             self.inputs.append(value)
             return value
-        value = Value(self._input_type(array), Origin(name, True))
+        origin = replace(self.definition, name=name, final=True)
+        value = Value(self._input_type(array), origin)
         self.inputs.append(value)
         return value
 
@@ -135,8 +140,10 @@ class Trace:
             return weak_of(array)
         return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
 
-    def capture(self, holder: Any) -> Value:
+    def capture(self, holder: Any, origin: Origin = NOWHERE) -> Value:
         """The input for an array or Tensor from outside; the same one is one input.
+
+        `origin` is the line that reads it.
 
         It is kept by reference: calls see what it holds then.
         """
@@ -145,8 +152,9 @@ class Trace:
             found = self._made_again(holder)
         if found is None:
             array = getattr(holder, "_array", holder)
-            name = holding_variable(holder) or f"captured_{len(self.captured)}"
-            value = Value(self._input_type(array), Origin(name, True))
+            name = holding_variable(holder) or ("array" if self.placed(holder) else "constant")
+            held = replace(origin, name=name, final=True, point=None, section="")
+            value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
         return found[1]
 
@@ -183,7 +191,7 @@ class Trace:
         if isinstance(array, np.generic):
             return self.number(array.item(), ArrayType(array.dtype.name), origin)
         if isinstance(array, np.ndarray):
-            return self.capture(x)
+            return self.capture(x, origin)
         raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
 
     def finish(self) -> None:
@@ -245,7 +253,7 @@ class Trace:
         try:
             result = op.kernel(concrete)(*arrays, **concrete)
         except np.linalg.LinAlgError:
-            self.singular = op.name
+            self.raised = f"an exception in {op.name}"
             raise
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
@@ -280,6 +288,12 @@ class Trace:
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         self.builder.append(Check(value, kind, outcome, self.origin()))
+
+    def read(self, what: str) -> None:
+        """Python read a value in a way that no look stands for: no program stands for this run."""
+        origin = self.origin()
+        line = f" ({origin.file}:{origin.line})" if origin.line else ""
+        self.unseen = self.unseen or f"{what}{line}"
 
     def look_at_shape(self, value: Value) -> tuple[int, ...]:
         """Python read the shape: its lengths are constants from here on.

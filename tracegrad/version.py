@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tracegrad.draws import giving_back, sources_of
 from tracegrad.environment import Environment, Guard, Store
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
+from tracegrad.lines import ended
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
@@ -81,12 +83,16 @@ class Version:
     @property
     def checked(self) -> bool:
         """True when Python looked at a value: the program may refuse a call."""
-        return any(
-            isinstance(node, Check)
-            or (isinstance(node, Branch) and not node.complete)
-            or (isinstance(node, Call) and node.op.opaque)  # type: ignore[attr-defined]
+        return self.opaque or any(
+            isinstance(node, Check) or (isinstance(node, Branch) and not node.complete)
             for node in walk(self.program.graph.nodes)
         )
+
+    @cached_property
+    def opaque(self) -> bool:
+        """True when the program calls the user's own Python."""
+        calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
+        return any(call.op.opaque for call in calls)  # type: ignore[attr-defined]
 
     def finish(self, outputs: Any) -> Any:
         """The returned object, from a flat tuple or from the number of the end and such a tuple."""
@@ -177,6 +183,7 @@ class Captured:
     source: Guard | None  # the one place that holds it; without one it stays this object
     dtype: str
     ndim: int
+    made: bool = False  # by the function itself: it is the same on every call
 
     @property
     def place(self) -> str:
@@ -245,7 +252,8 @@ def make_version(
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     stored = tuple(run.trace.lift(store.value, Origin()) for store in run.stores)
-    end = End((*outputs, *stored), result, run.stores)
+    origin = ended(run.trace.code, run.trace.builder.nodes)
+    end = End((*outputs, *stored), result, run.stores, origin)
     tree, continues = _tree_of(run, end, target)
     replaces = known if continues else None
     computed = run.computed or (replaces is not None and replaces.computed)
@@ -255,7 +263,14 @@ def make_version(
     joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
     program = compile_graph(joint, target)
     captured = tuple(
-        Captured(name, holder, run.environment.sources(holder), value.type.dtype, value.type.ndim)
+        Captured(
+            name,
+            holder,
+            run.environment.sources(holder),
+            value.type.dtype,
+            value.type.ndim,
+            not run.environment.reaches(holder),
+        )
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )
     unchanged = run.environment.check(
@@ -359,10 +374,10 @@ def _joint(
         template = templates[number]
         if built:
             template = f"{number}, {_tuple_of(len(outputs))}" if len(ends) > 1 else None
-        return Block(nodes, outputs, template, shown[number].names)
+        return Block(nodes, outputs, template, shown[number].names, end.origin)
 
     block = blocks(tree.root, close)
-    frame = replace(face.frame, returns=block.returns, names=block.names)
+    frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
     return face.replace(frame=frame).with_block(block), tuple(shown), built
 
 

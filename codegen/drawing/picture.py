@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from codegen.drawing.words import Words, bytes_text
+from codegen.drawing.words import Words
 from codegen.ir import (
     NOWHERE,
     Block,
@@ -25,6 +25,7 @@ from codegen.ir import (
     Value,
     walk,
 )
+from codegen.memory import bytes_text
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from codegen.drawing.layout import Frame, Place, Point, first_line, plan, second_line
 from codegen.drawing.picture import Box, Edge, Line, Picture, picture
-from codegen.drawing.words import bytes_text
 from codegen.ir import Graph
+from codegen.memory import bytes_text
 
 MARGIN = 18.0
 HEAD = 64.0  # title and legend

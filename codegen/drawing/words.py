@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from math import prod
 
 from codegen.emit import TARGETS
 from codegen.emit.target import literal
 from codegen.emit.writer import quote
 from codegen.ir import Call, Graph, Trait, Value
-from codegen.sizes import Dim, Size, substitute
+from codegen.memory import bytes_of, length_of
+from codegen.sizes import Dim, Size
 from codegen.spelling import ABSENT, Absent, Fragment, Spelling, Subscript
-from codegen.types import DTYPES, ArrayType, bits, kind
+from codegen.types import DTYPES, ArrayType, kind
 
 INNER = "·"  # stands for an operand that has no name; the edge says where it comes from
 
@@ -113,26 +113,11 @@ class Words:
 
     def length(self, dim: Dim) -> int | None:
         """A length, where it is known."""
-        length = substitute(self.graph.sizes.resolve(dim), self.known)
-        return None if isinstance(length, Size) else length
+        return length_of(self.graph.sizes, dim, self.known)
 
     def bytes(self, value: Value) -> int | None:
         """How much memory a value takes; None for Python numbers and unknown lengths."""
         type, made = value.type, self.graph.producer.get(value)
         if isinstance(made, Call) and Trait.EXTENT in made.op.traits:
             return None
-        lengths = [self.length(dim) for dim in type.shape]
-        if type.weak or any(n is None for n in lengths):
-            return None
-        width = 8 if type.dtype == "bool" else bits(type.dtype)
-        parts = 2 if kind(type.dtype) == "complex" else 1
-        return prod(n for n in lengths if n is not None) * parts * width // 8
-
-
-def bytes_text(count: int) -> str:
-    """A number of bytes for people."""
-    amount, units = float(count), ["B", "KB", "MB", "GB", "TB"]
-    while amount >= 1000 and len(units) > 1:
-        amount /= 1000
-        units.pop(0)
-    return f"{count} B" if units[0] == "B" else f"{amount:.3g} {units[0]}"
+        return bytes_of(self.graph.sizes, type, self.known)

@@ -10,11 +10,12 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
+from codegen.emit.header import header
 from codegen.emit.needs import Needs
 from codegen.emit.python import Emitter
 from codegen.emit.target import Large, Source, Target
 from codegen.emit.writer import WIDTH, Names, Writer
-from codegen.ir import Call, Graph, Origin, walk
+from codegen.ir import Call, Graph, Origin, Value, walk
 from codegen.passes.fuse import Tiled, fuse
 from codegen.spelling import Foreign
 
@@ -39,10 +40,6 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None = Non
     """The text of some functions; the first goes over to `tiled` where arrays are large."""
     graph = functions[0]
     writer: Writer[Origin] = Writer()
-    for line in graph.about.splitlines():
-        indent = " " * (len(line) - len(line.lstrip()) + 4)
-        for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
-            writer.comment(part)
     needs = Needs(functions, target)
     for line in (*target.imports, *needs.imports):
         writer.line(line)
@@ -51,17 +48,25 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None = Non
         _apart(writer)
         writer.block(text)
     foreign = _foreign_names(graph, needs)
+    names: dict[Value, str] = {}
     for function in functions:
         _apart(writer)
         emitter = Emitter(function, target, writer, needs.called, foreign)
         emitter.function(tiled if function is graph else None)
+        names = {**emitter.variable, **names}
     for text in needs.functions:
         if text not in before:
             _apart(writer)
             writer.block(text)
-    names = {name: callable_.call for callable_, name in foreign.items()}
-    text, origins = writer.written()
-    return Source(text, graph.name, target.name, names, origins)
+    calls = {name: callable_.call for callable_, name in foreign.items()}
+    head: Writer[Origin] = Writer()
+    for line in header(graph, names):
+        indent = " " * (len(line) - len(line.lstrip()) + 4)
+        for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
+            head.comment(part)
+    (above, marks), (below, more) = head.written(), writer.written()
+    text = above + below if head.lines else below
+    return Source(text, graph.name, target.name, calls, (*marks, *more) if head.lines else more)
 
 
 def _apart(writer: Writer[Origin]) -> None:

@@ -96,6 +96,7 @@ class Emitter:
         self.filled = self._fillings()
         self.shown: dict[Value, _Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
+        self.variable: dict[Value, str] = {}  # which one each value was given to
         self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
         self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
@@ -150,7 +151,7 @@ class Emitter:
             self._node(node)
         if not (block.nodes and isinstance(block.nodes[-1], Branch)):
             written = (output.origin for output in block.outputs if output in self.pending)
-            origin = next(written, None)  # of what the line computes, where it does
+            origin = next(written, None) or block.origin  # of what the line computes, if it does
             self.writer.line(f"return {self._returns(block)}", origin)
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
@@ -192,7 +193,7 @@ class Emitter:
         if not read.isidentifier():
             name = self.names.wish(value.origin.name or "x")
             self.names.reserved.add(name)
-            self.writer.line(f"{name} = {read}")
+            self._statement([f"{name} = {read}"], value.origin)
         self.shown[value] = _Shown(Fragment(name), frozenset({name}), True)
         if value.type.weak:
             self.python_numbers.add(value)
@@ -388,7 +389,8 @@ class Emitter:
             and reader.reuse is not None
             and reader.operands[reader.reuse] is value
         )
-        if takes_over and Trait.ELEMENTWISE not in call.op.traits:
+        fills = takes_over and Trait.UPDATE in reader.op.traits  # it needs a variable to write to
+        if takes_over and (fills or Trait.ELEMENTWISE not in call.op.traits):
             return False
         return self._overwrites(call) is None
 
@@ -444,7 +446,8 @@ class Emitter:
         result = call.results[0]
         filled = self.filled.get(operand)
         if filled is None or filled is not self.filled.get(result, result):
-            mine = self.wish.get(result) or result.origin.name
+            becomes = self.filled.get(result, result)
+            mine = self.wish.get(becomes) or becomes.origin.name
             if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
                 return None  # a variable that changes its meaning reads badly
         if any(name in p.reads for v, p in self.pending.items() if v not in call.operands):
@@ -648,6 +651,7 @@ class Emitter:
     def _own(self, value: Value, name: str, shares: frozenset[str] = frozenset()) -> None:
         self.owner.pop(name, None)
         self.owner[name] = value
+        self.variable[value] = name
         if self.left.get(value, 0) > 0:
             self.names.wake(name)
         else:

@@ -108,7 +108,8 @@ def condition(check: Check, shown: Fragment, target: Target) -> tuple[str, str]:
         return _exactly(shown, outcome, target), where
     value = literal(outcome, target).text
     if check.look == "int" and not target.checks_returned:
-        return f"int({shown.text}) == {value}", where
+        one = f"{shown.at(ATOM)}.item()" if check.operand.type.shape else shown.text
+        return f"int({one}) == {value}", where
     if check.look == "int" and kind(check.operand.type.dtype) == "float":
         return f"jnp.trunc({shown.text}) == {value}", where
     return f"{shown.at(COMPARE + 1)} == {value}", where

@@ -5,6 +5,11 @@
 #     wk: float64 (n0, n1)
 #     wv: float64 (n0, n0)
 #     x: float64 (n6, n0)
+# Saves for the backward
+#     q, k: float64 (n6, n1)
+#     v: float64 (n6, n0)
+#     scores, weights, weights_2: float64 (n6, n6)
+#     weights_1: float64 (n6, 1)
 import numpy as np
 
 

@@ -4,6 +4,8 @@
 #     a: float64 (n0,)
 #     b: float64 (n1,)
 #     tensor: float64 (n0, n1, n1)
+# Saves for the backward
+#     field: float64 (n1, n1)
 import numpy as np
 
 

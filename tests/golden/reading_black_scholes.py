@@ -6,6 +6,9 @@
 #     rate: float64 ()
 #     volatility: float64 ()
 #     maturity: float64 ()
+# Saves for the backward
+#     deviation_1, deviation, discounted_1: float64 ()
+#     d1_1, d1, d2, discounted, call_1, call_2: float64 (n0,)
 import numpy as np
 from scipy import special
 

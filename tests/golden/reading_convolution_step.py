@@ -6,6 +6,12 @@
 #     image: float64 (n5, n1, n7, n8)
 #     target: float64 (n5, n0, length(2 + -1*n2 + n7, None, None, 2), length(2 + -1*n3 +
 #         n8, None, None, 2))
+# Saves for the backward
+#     features_1: float64 (n5, n0, 3 + -1*n2 + n7, 3 + -1*n3 + n8)
+#     pooled: float64 (2, 2, n5, n0, length(2 + -1*n2 + n7, None, None, 2), length(2 +
+#         -1*n3 + n8, None, None, 2))
+#     pooled_2, residual: float64 (n5, n0, length(2 + -1*n2 + n7, None, None, 2),
+#         length(2 + -1*n3 + n8, None, None, 2))
 import numpy as np
 
 

@@ -5,10 +5,14 @@
 #     params["w2"]: float64 (n0, n4)
 #     x: float64 (n5, n1)
 #     y: float64 (n5, n4)
+# Saves for the backward
+#     h: float64 (n5, n0)
+#     error: float64 (n5, n4)
 import numpy as np
 
 
 def dictionary_value_and_grad(params, x, y):
+    # model.py  def dictionary(params, x, y):
     b1 = params["b1"]
     w1 = params["w1"]
     w2 = params["w2"]

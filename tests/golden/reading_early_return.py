@@ -2,6 +2,8 @@
 # Valid for
 #     x: float64 (n0,)
 #     limit: a Python float
+# Saves for the backward, 8 B
+#     norm: float64 ()
 import numpy as np
 
 

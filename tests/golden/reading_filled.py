@@ -2,6 +2,9 @@
 # Valid for
 #     w: float64 (n0,)
 #     x: float64 ()
+# Saves for the backward
+#     out_1, out_2, out_3, out_4, out_5, out_6: float64 ()
+#     out: float64 (n0,)
 import numpy as np
 
 

@@ -4,6 +4,8 @@
 #     y: float64 (n0,)
 #     a: a Python float
 #     b: a Python float
+# Saves for the backward
+#     left, right: float64 (n0,)
 import numpy as np
 
 

@@ -3,6 +3,8 @@
 #     table: float64 (n0,)
 #     rows: int64 (n1,)
 #     weights: float64 (length(n1, 1, None, None),)
+# Saves for the backward
+#     gap: float64 (length(n1, 1, None, None),)
 import numpy as np
 
 

@@ -6,6 +6,12 @@
 #     observation: float64 (n3,)
 #     design: float64 (n3, n0)
 #     noise: float64 (n3, n3)
+# Saves for the backward
+#     innovation: float64 (n3,)
+#     gain_1, gain: float64 (n0, n3)
+#     gain_2: float64 (n3, n3)
+#     mean_2: float64 (n0,)
+#     covariance_1: float64 (n0, n0)
 import numpy as np
 
 

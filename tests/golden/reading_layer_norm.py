@@ -5,6 +5,9 @@
 #     bias: float64 (n0,)
 #     x: float64 (n2, n0)
 #     target: float64 (n2, n0)
+# Saves for the backward
+#     deviation, normed, value_1: float64 (n2, n0)
+#     normed_1: float64 (n2, 1)
 import numpy as np
 
 

@@ -5,6 +5,8 @@
 #     b: float64 ()
 #     x: float64 (n1, n0)
 #     labels: float64 (n1,)
+# Saves for the backward
+#     p_1, p_2, p, likelihood_1, likelihood_2: float64 (n1,)
 import numpy as np
 
 

@@ -5,6 +5,11 @@
 #     means: float64 (n0,)
 #     log_scales: float64 (n0,)
 #     x: float64 (n3,)
+# Saves for the backward
+#     z_1: float64 (n0,)
+#     z, per_point_1: float64 (n3, n0)
+#     log_mix_1: float64 ()
+#     per_point: float64 (n3,)
 import numpy as np
 
 

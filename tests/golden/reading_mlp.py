@@ -6,6 +6,9 @@
 #     b2: float64 (n4,)
 #     x: float64 (n6, n0)
 #     y: float64 (n6, n4)
+# Saves for the backward
+#     hidden: float64 (n6, n1)
+#     error: float64 (n6, n4)
 import numpy as np
 
 

@@ -4,6 +4,9 @@
 #     position: float64 (n0, n1)
 #     velocity: float64 (n0, n3)
 #     mass: float64 (n0,)
+# Saves for the backward
+#     offset: float64 (n0, n0, n1)
+#     distance, potential_1: float64 (n0, n0)
 import numpy as np
 
 

@@ -4,6 +4,8 @@
 #     angle: float64 (n0,)
 #     speed: float64 (n0,)
 #     damping: a Python float
+# Saves for the backward
+#     angle_1, angle_2, angle_3, angle_4, speed_2: float64 (n0,)
 import numpy as np
 
 

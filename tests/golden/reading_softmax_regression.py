@@ -5,6 +5,9 @@
 #     b: float64 (n1,)
 #     x: float64 (n3, n0)
 #     targets: float64 (n3, n1)
+# Saves for the backward
+#     logits: float64 (n3, n1)
+#     log_norm: float64 (n3, 1)
 import numpy as np
 
 

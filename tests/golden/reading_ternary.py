@@ -3,6 +3,9 @@
 #     x: float64 (n0,)
 #     y: float64 (n1,)
 #     flag: a Python float
+# Saves for the backward
+#     shifted: float64 (n0,)
+#     shifted: float64 (n1,)
 import numpy as np
 
 
@@ -20,6 +23,7 @@ def ternary_value_and_grad(x, y, flag):
         shifted_bar = 2.0 * shifted
         # model.py  scale = x * 2.0 if np.sum(x) > 0.0 else y * 3.0
         x_bar = shifted_bar * 2.0
+        # model.py  def ternary(x, y, flag):
         y_bar = np.zeros(y.size)
         return value, (x_bar, y_bar)
     else:
@@ -34,5 +38,6 @@ def ternary_value_and_grad(x, y, flag):
         shifted_bar = 2.0 * shifted
         # model.py  scale = x * 2.0 if np.sum(x) > 0.0 else y * 3.0
         y_bar = shifted_bar * 3.0
+        # model.py  def ternary(x, y, flag):
         x_bar = np.zeros(x.size)
         return value, (x_bar, y_bar)

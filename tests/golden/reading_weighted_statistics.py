@@ -3,6 +3,9 @@
 # Valid for
 #     weights: float64 (n0,)
 #     x: float64 (n0,)
+# Saves for the backward
+#     total, mean, variance, value_1, value: float64 ()
+#     variance_1, variance_2: float64 (n0,)
 import numpy as np
 
 

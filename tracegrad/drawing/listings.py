@@ -48,8 +48,14 @@ def origin_of(node: Node) -> Origin:
 # -- what the user wrote --------------------------------------------------------------------------
 
 
-def user_listings(function: Callable[..., Any], graph: Graph) -> list[Listing]:
-    """The functions that lines of the graph stand in, the traced one first."""
+def user_listings(
+    function: Callable[..., Any], graph: Graph, written: Iterable[Origin | None] = ()
+) -> list[Listing]:
+    """The functions that lines of the graph stand in, the traced one first.
+
+    `written` are the origins of the program's lines: some are of no node (what takes arguments
+    apart, what returns).
+    """
     nodes = list(walk(graph.nodes))
     lines: dict[tuple[str, int], list[int]] = {}
     codes: dict[CodeType, None] = {}
@@ -62,13 +68,16 @@ def user_listings(function: Callable[..., Any], graph: Graph) -> list[Listing]:
             lines.setdefault((origin.file, origin.line), []).append(index)
             chain = getattr(origin.point, "chain", ())
             codes.update(dict.fromkeys(code for code, _ in chain[:1]))
+    for line in (*written, *(value.origin for value in graph.inputs)):
+        if line is not None and line.line:
+            lines.setdefault((line.file, line.line), [])
     found = [part for code in codes if (part := _text_of(code)) is not None]
     found = [part for part in dict.fromkeys(found) if not any(_inside(part, o) for o in found)]
     listings = [_user_listing(*part, lines, nodes) for part in found]
     shown = {line.place for listing in listings for line in listing.lines}
     missing = sorted(place for place in lines if place not in shown)
     if missing:
-        texts = {(o.file, o.line): o.text for o in map(origin_of, nodes)}
+        texts = {(o.file, o.line): o.text for o in (*map(origin_of, nodes), *written) if o}
         rest = [
             _user_line(p, p[1], python_lines(texts[p] or "…")[0], lines, nodes) for p in missing
         ]
@@ -140,12 +149,14 @@ def _user_line(
 ) -> Line:
     here = lines.get(place, ())
     origins = dict.fromkeys(origin_of(nodes[index]) for index in here)
+    if place in lines and not here:
+        origins = {Origin(file=place[0], line=place[1]): None}
     computed = [
         index
         for index in here
         if not isinstance(nodes[index], Constant) and not origin_of(nodes[index]).section
     ]
-    return Line(number, html, tuple(origins), tuple(computed), place if here else None)
+    return Line(number, html, tuple(origins), tuple(computed), place if place in lines else None)
 
 
 # -- graphs ---------------------------------------------------------------------------------------
@@ -191,7 +202,7 @@ def program_listing(graph: Graph, source: Source) -> Listing:
 
 
 def nodes_written(graph: Graph, source: Source) -> list[list[int]]:
-    """For each line of the text the nodes that it computes.
+    """For each line of the text the nodes that it computes; what takes arguments apart has none.
 
     A statement has the origin of the node that it ends with; what is nested in it belongs to it
     as well: a node that has no statement of its own stands where it is read. Numbers are left out,

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen.drawing import Box, Picture, picture, write_svg
-from codegen.drawing.words import bytes_text
 from codegen.ir import Origin
+from codegen.memory import bytes_text
 from tracegrad.drawing.listings import (
     Line,
     Listing,
@@ -30,13 +30,14 @@ STAGES = ("traced", "differentiated", "optimized")
 
 def report(version: Version, function: Callable[..., Any], known: Mapping[str, int]) -> str:
     """The page; `known` are the lengths of the arguments, by symbol."""
-    graph = version.program.graph
+    graph, written = version.program.graph, version.program.source.origins
     shown = picture(graph, version.target, known)
     marks = _Marks()
     name = graph.name
     svg = write_svg(shown, lambda box: marks.of_box(box))
+    user = _listings(user_listings(function, graph, written), marks, True)
     panes = [
-        _pane("user", "Your function", _listings(user_listings(function, graph), marks, True)),
+        _pane("user", "Your function", user),
         _pane("program", "Generated source", _program(version, marks)),
         _pane("picture", "Picture", f'<div class="canvas" tabindex="0">{svg}</div>', _ZOOM),
         _pane("stages", "Graph", _stages(version, marks), _tabs()),

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim
 from codegen.spelling import SpellingOf
 from codegen.types import ArrayType, is_inexact
-from tracegrad.dispatch import dtype_of, ndim_of, same_shape, shape_of
-from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.errors import ArgumentError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.creation import count, dtype_name, full_of
@@ -43,7 +45,6 @@ from tracegrad.ops.rules import (
 )
 from tracegrad.ops.selecting import put_back
 from tracegrad.ops.shape import (
-    broadcast_arrays,
     broadcast_beside,
     broadcast_to_shape,
     canonical_axis,
@@ -516,7 +517,7 @@ def allclose(
 def array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
     """Whether two arrays have one shape and the same elements."""
     a, b = as_array(a), as_array(b)
-    if shape_of(a) != shape_of(b) and not same_shape(a, b):
+    if np.shape(a) != np.shape(b):  # the outcome depends on the lengths: they are looked at
         return False
     same = a == b
     if equal_nan and is_inexact(dtype_of(a)) and is_inexact(dtype_of(b)):
@@ -526,9 +527,10 @@ def array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
 
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays, broadcast against each other, have the same elements."""
+    a, b = as_array(a1), as_array(a2)
     try:
-        a, b = broadcast_arrays(as_array(a1), as_array(a2))
-    except ShapeError:
+        np.broadcast_shapes(np.shape(a), np.shape(b))  # the lengths are looked at
+    except ValueError:
         return False
     return bool(all(a == b))
 

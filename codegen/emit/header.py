@@ -1,0 +1,71 @@
+"""A graph, and the variables that its values have in the text, enter; the header's lines leave.
+
+First what the client says of the program (`Graph.about`), then what only the finished program
+tells: one function a fact in `FACTS`, each a title and its lines. A pass that plans memory adds
+what it planned as a function of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from codegen.ir import Call, Graph, Trait, Value, walk
+from codegen.memory import bytes_of, bytes_text
+from codegen.types import ArrayType
+
+Names: TypeAlias = "Mapping[Value, str]"
+Fact: TypeAlias = "Callable[[Graph, Names], tuple[str, Sequence[str]]]"
+
+
+def header(graph: Graph, names: Names) -> list[str]:
+    """The lines of the comment at the top; none for a program that its client says nothing of."""
+    lines = graph.about.splitlines()
+    for fact in FACTS if lines else ():
+        title, found = fact(graph, names)
+        lines += [title, *(f"    {line}" for line in found)] if found else []
+    return lines
+
+
+def saved(graph: Graph) -> dict[Value, str]:
+    """Arrays that are kept for a later section, with the section: none of them is an input.
+
+    A view keeps the whole array that it shows.
+    """
+    found: dict[Value, str] = {}
+    for node in walk(graph.nodes):
+        section = node.results[0].origin.section if isinstance(node, Call) else ""
+        for value in node.operands if section else ():
+            made = graph.producer.get(value)
+            while isinstance(made, Call) and Trait.VIEW in made.op.traits:
+                value = made.operands[0]
+                made = graph.producer.get(value)
+            array = isinstance(made, Call) and Trait.EXTENT not in made.op.traits
+            if array and value.origin.section != section:
+                found.setdefault(value, section)
+    place = {result: i for i, node in enumerate(walk(graph.nodes)) for result in node.results}
+    return {value: found[value] for value in sorted(found, key=place.__getitem__)}
+
+
+def _saves(graph: Graph, names: Names) -> tuple[str, list[str]]:
+    """What is kept, by variable, type and, where the lengths are known, bytes."""
+    kept = {value: names[value] for value in saved(graph) if value in names}
+    groups: dict[str, list[str]] = {}
+    total: int | None = 0
+    for value, name in kept.items():
+        groups.setdefault(type_text(graph, value.type), []).append(name)
+        size = bytes_of(graph.sizes, value.type, {})
+        total = None if size is None or total is None else total + size
+    lines = [f"{', '.join(dict.fromkeys(found))}: {type_}" for type_, found in groups.items()]
+    sections = dict.fromkeys(saved(graph).values())
+    title = f"Saves for the {' and the '.join(sections)}"
+    return f"{title}, {bytes_text(total)}" if total else title, lines
+
+
+def type_text(graph: Graph, type: ArrayType) -> str:
+    """A dtype and a shape, free lengths as symbols."""
+    shape = [str(graph.sizes.resolve(dim)) for dim in type.shape]
+    return f"{type.dtype} ({', '.join(shape)}{',' if len(shape) == 1 else ''})"
+
+
+FACTS: tuple[Fact, ...] = (_saves,)
