@@ -32,13 +32,13 @@ from tracegrad.ops.elementwise import (
     log10,
     maximum,
     minimum,
-    power,
     remainder,
     sign,
     where,
 )
 from tracegrad.ops.indexing import getitem, setitem
 from tracegrad.ops.joining import concatenate, stack, tile, unstack
+from tracegrad.ops.powers import power
 from tracegrad.ops.selecting import take_along_axis, tril_indices, triu_indices
 from tracegrad.ops.shape import (
     broadcast_arrays,

@@ -1,6 +1,6 @@
 """Operands of broadcastable shapes enter, a result of the broadcast shape leaves: ufuncs.
 
-Arithmetic, comparison, logic, rounding, powers, exponentials, logarithms, trigonometric and
+Arithmetic, comparison, logic, rounding, roots, exponentials, logarithms, trigonometric and
 hyperbolic functions, and choice (`where`, `maximum`, `clip`).
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, is_inexact, kind, weak, weak_of
-from tracegrad.dispatch import dtype_of, is_number, type_of
+from codegen.types import is_inexact, kind
+from tracegrad.dispatch import dtype_of, is_number, is_weak, type_of
 from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
@@ -157,6 +157,22 @@ def _direction_vjp(ct: Any, y: Any, x: Any) -> Any:
 
 
 absolute = unary("absolute", _absolute_vjp, numpy="np.abs(x)", domain="nonzero")
+python_absolute = OpRecord(
+    name="python_absolute",
+    operands=("x",),
+    infer=operator("absolute"),
+    spelling={"numpy": spell("abs(x)"), "jax": spell("abs(x)")},
+    vjp=lambda ct, y, x: (_absolute_vjp(ct, y, x),),
+    traits=frozenset({Trait.ELEMENTWISE}),
+    doc="abs() of a Python number: a Python number still.",
+)
+
+
+def magnitude(x: Any) -> Any:
+    """``abs(x)``: unlike ``np.abs(x)``, a Python number's is a Python number."""
+    return python_absolute(x) if is_weak(x) else absolute(x)
+
+
 fabs = unary("fabs", lambda ct, y, x: ct * sign_of(x), domain="nonzero")
 sign_of: OpRecord = unary("sign", None, differentiable=False, domain="nonzero")
 direction = unary(
@@ -187,91 +203,8 @@ def _copysign_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
 copysign = binary("copysign", _copysign_vjp, domain="nonzero")
 nextafter = binary("nextafter", None, differentiable=False)
 
-# -- powers -------------------------------------------------------------------------------------
+# -- roots and squares ----------------------------------------------------------------------------
 
-
-def _power_text(attributes: Mapping[str, Any]) -> Spelling:
-    exponent = attributes["exponent"]
-    return spell("x * x" if exponent == 2 and isinstance(exponent, int) else "x ** exponent")
-
-
-def _power_vjp(ct: Any, y: Any, x: Any, exponent: float) -> tuple[Any]:
-    if exponent == 0:
-        return (None,)
-    if exponent == 1:
-        return (ct,)
-    if exponent == 2:
-        return (ct * 2.0 * x,)
-    return (ct * exponent * number_power(x, exponent=exponent - 1),)
-
-
-def _power_type(sizes: Any, x: ArrayType, exponent: Any) -> ArrayType:
-    if isinstance(exponent, int) and exponent == 2:
-        return operator("multiply")(sizes, x, x)
-    if isinstance(exponent, int) and exponent < 0 and x.weak and kind(x.dtype) == "int":
-        return weak("float")
-    return operator("power")(sizes, x, weak_of(exponent))
-
-
-number_power = define(
-    "number_power",
-    _power_text,
-    infer=_power_type,
-    vjp=_power_vjp,
-    attributes={"exponent": ...},
-    traits=(Trait.ELEMENTWISE,),
-    domain="positive",
-    doc="x ** exponent for an exponent that is a number and not differentiated.",
-)
-
-
-def _base_vjp(ct: Any, y: Any, x: Any, base: float) -> tuple[Any]:
-    if base == 0:  # 0 ** x is 0 wherever it is finite
-        return (None,)
-    return (ct * ((math.log(base) if base > 0 else math.nan) * y),)
-
-
-number_base_power = define(
-    "number_base_power",
-    "base ** x",
-    infer=lambda sizes, x, base: operator("power")(sizes, weak_of(base), x),
-    vjp=_base_vjp,
-    attributes={"base": ...},
-    traits=(Trait.ELEMENTWISE,),
-    doc="base ** x for a base that is a number and not differentiated.",
-)
-
-
-def _in_dtype(x: Any, y: Any) -> Any:
-    """An integer operand in the dtype of the result, where arithmetic on it cannot overflow."""
-    dtype = dtype_of(y)
-    if is_inexact(dtype_of(x)) or type_of(x).weak or not is_inexact(dtype):
-        return x
-    return astype(x, dtype=dtype)
-
-
-def _general_power_vjp(
-    raised: Callable[..., Any], ct: Any, y: Any, a: Any, b: Any
-) -> tuple[Any, Any]:
-    """a ** b, with PyTorch's choices at a == 0: 0 ** b (b >= 0) is flat in b, x ** 0 flat in x."""
-    a, b = _in_dtype(a, y), _in_dtype(b, y)
-    exponent = where(logical_and(a == 0, b == 0), 1, b)
-    flat = logical_and(a == 0, (real(b) if is_complex(b) else b) >= 0)
-    slope = y * log(where(flat, 1, a))
-    return ct * (b * raised(a, exponent - 1)), ct * slope
-
-
-power: OpRecord = binary(
-    "power",
-    lambda ct, y, a, b: _general_power_vjp(power, ct, y, a, b),
-    "**",
-    domain="positive",
-)
-float_power: OpRecord = binary(
-    "float_power",
-    lambda ct, y, a, b: _general_power_vjp(float_power, ct, y, a, b),
-    domain="positive",
-)
 sqrt = unary("sqrt", lambda ct, y, x: 0.5 * ct / y, domain="positive")
 square = unary("square", lambda ct, y, x: ct * 2.0 * x)
 cbrt = unary("cbrt", lambda ct, y, x: ct / (3.0 * (y * y)), domain="positive")
@@ -323,8 +256,16 @@ deg2rad: OpRecord = unary("deg2rad", lambda ct, y, x: deg2rad(ct))
 rad2deg: OpRecord = unary("rad2deg", lambda ct, y, x: rad2deg(ct))
 
 
+def in_dtype(x: Any, y: Any) -> Any:
+    """An integer operand in the dtype of the result, where arithmetic on it cannot overflow."""
+    dtype = dtype_of(y)
+    if is_inexact(dtype_of(x)) or type_of(x).weak or not is_inexact(dtype):
+        return x
+    return astype(x, dtype=dtype)
+
+
 def _arctan2_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    a, b = _in_dtype(a, y), _in_dtype(b, y)
+    a, b = in_dtype(a, y), in_dtype(b, y)
     scaled = ct / (a * a + b * b)
     return scaled * b, -(scaled * a)
 
@@ -723,7 +664,6 @@ __all__ = [
     "exp2",
     "expm1",
     "fabs",
-    "float_power",
     "floor",
     "floor_divide",
     "fmax",
