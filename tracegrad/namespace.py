@@ -40,6 +40,7 @@ from tracegrad.ops.counting import *
 from tracegrad.ops.creation import *
 from tracegrad.ops.einsum import *
 from tracegrad.ops.elementwise import *
+from tracegrad.ops.fitting import *
 from tracegrad.ops.indexing import *  # type: ignore[assignment]  # `where` of one argument too
 from tracegrad.ops.joining import *
 from tracegrad.ops.linear import *
@@ -78,6 +79,7 @@ mod = remainder
 pow = power
 radians = deg2rad
 right_shift = bitwise_right_shift
+trapz = trapezoid
 true_divide = divide
 
 __all__ = [name for name in dir() if not name.startswith("_") and name != "annotations"]
