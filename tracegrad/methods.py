@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from tracegrad import eager
+from tracegrad.autograd.foreign import plain
 from tracegrad.dispatch import dtype_of, is_weak
 from tracegrad.errors import ArgumentError
+from tracegrad.flat import Flat
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops import indexing, linear, powers, selecting, shape
 from tracegrad.ops.creation import shape_tuple
@@ -226,6 +228,13 @@ def _t(x: Tensor) -> Any:
     return shape.transpose(x)
 
 
+def _strides(x: Tensor) -> tuple[int, ...]:
+    """The bytes in memory from one element to the next along each axis; in no graph."""
+    array = x.__array__() if x._is_traced else plain(x._array)
+    strides: tuple[int, ...] = np.asarray(array).strides
+    return strides
+
+
 def _fill(x: Tensor, value: Any) -> None:
     """Writes the value into every place."""
     x[...] = value  # type: ignore[index]
@@ -240,13 +249,16 @@ OWN: dict[str, Any] = {
     "compress": _compress,
     "dim": lambda x: x.ndim,
     "fill": _fill,
+    "flat": property(Flat, lambda x, value: _fill(x, value)),
     "imag": property(ew.imag),
     "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.dtype.itemsize * _size(x)),
     "numel": lambda x: int(_size(x)),
     "real": property(ew.real),
     "size": property(_size),
+    "strides": property(_strides),
     "t": _t,
+    "tobytes": lambda x, order="C": x.__array__().tobytes(order),
     "view": _view,
 }
 """What Tensors have besides that is not just a function of the namespace."""

@@ -39,6 +39,7 @@ from tracegrad.ops.convolving import *
 from tracegrad.ops.counting import *
 from tracegrad.ops.creation import *
 from tracegrad.ops.einsum import *
+from tracegrad.ops.elements import *
 from tracegrad.ops.elementwise import *
 from tracegrad.ops.fitting import *
 from tracegrad.ops.indexing import *  # type: ignore[assignment]  # `where` of one argument too
