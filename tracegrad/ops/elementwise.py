@@ -221,37 +221,21 @@ log2 = unary("log2", lambda ct, y, x: ct / (x * LN2), domain="positive")
 log10 = unary("log10", lambda ct, y, x: ct / (x * LN10), domain="positive")
 log1p = unary("log1p", lambda ct, y, x: ct / (1.0 + x), domain="positive")
 
-
-def _share(x: Any, y: Any, raised: Callable[..., Any]) -> Any:
-    """exp(x - y), and 1 where they are equal, infinite ones included."""
-    return where(x == y, 1.0, raised(x - y))
-
-
-logaddexp = binary(
-    "logaddexp",
-    lambda ct, y, a, b: (ct * _share(a, y, exp), ct * _share(b, y, exp)),
-    traits=(Trait.COMMUTATIVE,),
-)
-logaddexp2 = binary(
-    "logaddexp2",
-    lambda ct, y, a, b: (ct * _share(a, y, exp2), ct * _share(b, y, exp2)),
-    traits=(Trait.COMMUTATIVE,),
-)
-
 # -- trigonometric and hyperbolic ---------------------------------------------------------------
 
 sin = unary("sin", lambda ct, y, x: ct * cos(x))
 cos: OpRecord = unary("cos", lambda ct, y, x: -(ct * sin(x)))
 tan = unary("tan", lambda ct, y, x: ct * (1.0 + y * y))
-arcsin = unary("arcsin", lambda ct, y, x: ct / sqrt(1.0 - x * x), domain="unit")
-arccos = unary("arccos", lambda ct, y, x: -(ct / sqrt(1.0 - x * x)), domain="unit")
+# (1 - x) (1 + x) has the digits of 1 - x * x that are lost near 1
+arcsin = unary("arcsin", lambda ct, y, x: ct / sqrt((1.0 - x) * (1.0 + x)), domain="unit")
+arccos = unary("arccos", lambda ct, y, x: -(ct / sqrt((1.0 - x) * (1.0 + x))), domain="unit")
 arctan = unary("arctan", lambda ct, y, x: ct / (1.0 + x * x))
 sinh = unary("sinh", lambda ct, y, x: ct * cosh(x))
 cosh: OpRecord = unary("cosh", lambda ct, y, x: ct * sinh(x))
 tanh = unary("tanh", lambda ct, y, x: ct * (1.0 - y * y))
 arcsinh = unary("arcsinh", lambda ct, y, x: ct / sqrt(x * x + 1.0))
-arccosh = unary("arccosh", lambda ct, y, x: ct / sqrt(x * x - 1.0), domain="above_one")
-arctanh = unary("arctanh", lambda ct, y, x: ct / (1.0 - x * x), domain="unit")
+arccosh = unary("arccosh", lambda ct, y, x: ct / sqrt((x - 1.0) * (x + 1.0)), domain="above_one")
+arctanh = unary("arctanh", lambda ct, y, x: ct / ((1.0 - x) * (1.0 + x)), domain="unit")
 deg2rad: OpRecord = unary("deg2rad", lambda ct, y, x: deg2rad(ct))
 rad2deg: OpRecord = unary("rad2deg", lambda ct, y, x: rad2deg(ct))
 
@@ -282,7 +266,10 @@ hypot = binary("hypot", _hypot_vjp, traits=(Trait.COMMUTATIVE,))
 
 
 def _sinc_text(attributes: Mapping[str, Any]) -> Spelling:
-    """The derivatives g1, g2, ... of sinc by x g_k = -(k g_k-1 + pi^2 (x g_k-2 + (k-2) g_k-3))."""
+    """The derivatives g1, g2, ... of sinc by x g_k = -(k g_k-1 + pi^2 (x g_k-2 + (k-2) g_k-3)).
+
+    Near 0, where the terms cancel, by their power series.
+    """
     order = attributes["order"]
     if order == 0:
         return spell("np.sinc(x)")
@@ -298,9 +285,27 @@ def _sinc_text(attributes: Mapping[str, Any]) -> Spelling:
         inner = f"out * ({text(k - 2)}) + {k - 2} * ({text(k - 3)})"
         return f"-({k} * ({text(k - 1)}) + np.pi**2 * ({inner})) / out"
 
-    at_zero = 0.0 if order % 2 else (-1) ** (order // 2) * math.pi**order / (order + 1)
-    safe = "out = np.where(x == 0, 1.0, x)"
-    return spell(f"{safe}\nout = np.where(x == 0, {at_zero!r}, {text(order)})")
+    return spell(
+        f"out = np.where(np.abs(x) < {NEAR_ZERO}, 1.0, x)\n"
+        f"out = np.where(np.abs(x) < {NEAR_ZERO}, {_sinc_series(order)}, {text(order)})"
+    )
+
+
+NEAR_ZERO, TERMS = 0.25, 9
+"""Where the series of sinc is used, and how many of its terms then reach double precision."""
+
+
+def _sinc_series(order: int) -> str:
+    """The derivative of sum((-1)^j (pi x)^2j / (2j + 1)!), by Horner's rule in x * x."""
+    first = (order + 1) // 2
+    terms = [
+        (-1) ** j * math.pi ** (2 * j) * math.perm(2 * j, order) / math.factorial(2 * j + 1)
+        for j in range(first, first + TERMS)
+    ]
+    found = repr(terms[-1])
+    for term in reversed(terms[:-1]):
+        found = f"({found} * (x * x) + {term!r})"
+    return f"x * {found}" if order % 2 else found
 
 
 sinc_of: OpRecord = define(
@@ -683,8 +688,6 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
-    "logaddexp",
-    "logaddexp2",
     "logical_and",
     "logical_not",
     "logical_or",
