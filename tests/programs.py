@@ -1564,6 +1564,24 @@ def numbers_keep_single_precision(np):
     return loss
 
 
+@program(lambda draw, n=4: (draw.positive(n).astype("float32"), 0.7, 3), dict(n=2), order=0)
+def powers_of_numbers_keep_single_precision(np):
+    def loss(x, scale, n):
+        grown = x * scale**2 + x**n * scale**3 + x * scale**-0.5 / n**2 + x * n**-1
+        return np.sum(grown + x * 2**scale + (x + scale**scale) * abs(scale - 1) + x * n**scale)
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw.positive(n), 0.7), dict(n=1), argnums=(0, 1))
+def powers_of_numbers(np):
+    def loss(x, r):
+        powers = r**2 + r**3 - r**-1 + r**0.5 + 2**r + 0.5**-r + r**r + abs(r - 1) ** 1.5
+        return np.sum(x * powers + 3.0**x * r + r ** (x - 1) + x**r)
+
+    return loss
+
+
 # -- networks -----------------------------------------------------------------------------------
 
 

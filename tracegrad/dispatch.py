@@ -54,6 +54,11 @@ def is_number(x: Any) -> bool:
     return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
 
 
+def is_weak(x: Any) -> bool:
+    """True for Python numbers of whatever kind: operands that take the dtype of what they meet."""
+    return type(x) not in PLAIN and type_of(x).weak
+
+
 def type_of(x: Any) -> ArrayType:
     """The type of any operand: Tensor, staged value, array, NumPy scalar or Python number."""
     rule = TYPES.get(type(x))

@@ -101,13 +101,13 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return reflected_method if reflected else method
 
 
-def unary(op: Any) -> Callable[[Any], Any]:
-    """``f(tensor)`` for an op of one operand without attributes."""
+def unary(op: Any, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``f(tensor)`` for an op of one operand without attributes; `general` is the general way."""
     kernel = op.kernel(EMPTY)
 
     def method(self: Any) -> Any:
         if STATE.special:
-            return apply(op, (self,), EMPTY)
+            return general(self)
         a = self._array
         try:
             array = kernel(a)

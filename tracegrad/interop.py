@@ -179,7 +179,8 @@ def _renamed(func: Any, function: Any, kwargs: dict[str, Any]) -> dict[str, Any]
 def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
     """tracegrad's function for NumPy's, by the module where it stands."""
     if not module:
-        return LOOKS.get(name) or getattr(namespace, name, None)
+        found = LOOKS.get(name) or getattr(namespace, name, None)
+        return getattr(special, name, None) if found is None and name == "i0" else found
     scope = sys.modules.get(f"tracegrad.{module}")
     function: Callable[..., Any] | None = getattr(scope, name, None)
     return function

@@ -18,7 +18,7 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.decompositions import *
 from tracegrad.ops.determinants import *
 from tracegrad.ops.least_squares import *
-from tracegrad.ops.linear import matmul, outer, vecdot
+from tracegrad.ops.linear import matmul, vecdot
 from tracegrad.ops.matrix_norms import *
 from tracegrad.ops.matrix_products import *
 from tracegrad.ops.norms import vector_norm
@@ -46,6 +46,14 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sum of a diagonal of the matrices along the last two axes."""
     return linear.trace(x, offset, *_last_two("trace", x), dtype=dtype)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """All products of an element of the vector `x1` with one of `x2`: a matrix."""
+    axes = [ndim_of(as_array(x)) for x in (x1, x2)]
+    if axes != [1, 1]:
+        raise ShapeError(f"outer: takes two vectors, not arrays of {axes[0]} and {axes[1]} axes")
+    return linear.outer(x1, x2)
 
 
 def _last_two(name: str, x: Any) -> tuple[int, int]:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from tracegrad import eager
+from tracegrad.autograd.foreign import plain
+from tracegrad.dispatch import dtype_of, is_weak
 from tracegrad.errors import ArgumentError
+from tracegrad.flat import Flat
 from tracegrad.ops import elementwise as ew
-from tracegrad.ops import indexing, linear, selecting, shape
+from tracegrad.ops import indexing, linear, powers, selecting, shape
 from tracegrad.ops.creation import shape_tuple
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.staging import Staged
@@ -21,13 +24,13 @@ from tracegrad.tensor import Tensor
 
 
 def power(x: Any, exponent: Any) -> Any:
-    """``x ** exponent``; a number as the exponent has the cheaper rule."""
-    if isinstance(exponent, np.generic) and exponent.dtype == np.float64:
-        exponent = float(exponent)
-    if isinstance(exponent, int | float) and not isinstance(exponent, bool):
-        return ew.number_power(x, exponent=exponent)
-    return ew.power(x, exponent)
+    """``x ** exponent``; a number as one of them has the cheaper rule."""
+    if isinstance(exponent, np.float64) and dtype_of(x) in WIDE and not is_weak(x):
+        exponent = float(exponent)  # which has the same dtype beside these
+    return powers.raised(x, exponent)
 
+
+WIDE = ("float64", "complex128")
 
 BINARY: dict[str, Callable[..., Any]] = {
     "add": ew.add,
@@ -59,6 +62,8 @@ UNARY: dict[str, Callable[..., Any]] = {
     "abs": ew.absolute,
     "invert": ew.bitwise_invert,
 }
+GENERAL: dict[str, Callable[..., Any]] = {"abs": ew.magnitude}
+"""Operators that choose an op where operands may be Python numbers, as in graphs."""
 OPERANDS = (Tensor, Staged, np.ndarray, np.generic, bool, int, float, complex)
 
 
@@ -99,7 +104,9 @@ def install(cls: Any) -> None:
             setattr(cls, f"__r{name}__", method)
     for name, function in UNARY.items():
         written_out = fast and isinstance(function, OpRecord) and function.differentiable
-        setattr(cls, f"__{name}__", eager.unary(function) if written_out else _unary(function))
+        general = GENERAL.get(name, function)
+        of_one = eager.unary(function, general) if written_out else _unary(general)
+        setattr(cls, f"__{name}__", of_one)
     cls.T = property(shape.transpose)
     cls.mT = property(shape.matrix_transpose)
 
@@ -221,6 +228,13 @@ def _t(x: Tensor) -> Any:
     return shape.transpose(x)
 
 
+def _strides(x: Tensor) -> tuple[int, ...]:
+    """The bytes in memory from one element to the next along each axis; in no graph."""
+    array = x.__array__() if x._is_traced else plain(x._array)
+    strides: tuple[int, ...] = np.asarray(array).strides
+    return strides
+
+
 def _fill(x: Tensor, value: Any) -> None:
     """Writes the value into every place."""
     x[...] = value  # type: ignore[index]
@@ -235,13 +249,16 @@ OWN: dict[str, Any] = {
     "compress": _compress,
     "dim": lambda x: x.ndim,
     "fill": _fill,
+    "flat": property(Flat, lambda x, value: _fill(x, value)),
     "imag": property(ew.imag),
     "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.dtype.itemsize * _size(x)),
     "numel": lambda x: int(_size(x)),
     "real": property(ew.real),
     "size": property(_size),
+    "strides": property(_strides),
     "t": _t,
+    "tobytes": lambda x, order="C": x.__array__().tobytes(order),
     "view": _view,
 }
 """What Tensors have besides that is not just a function of the namespace."""
@@ -252,7 +269,7 @@ def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     plain = isinstance(function, OpRecord) and function.operands == ("x",)
     if plain and function.differentiable and not function.attributes:
-        method = eager.unary(function)
+        method = eager.unary(function, function)
     elif name in WHOLE:
         op = TABLE[name]
         method = eager.without_arguments(op, op.attributes, function)

@@ -39,7 +39,9 @@ from tracegrad.ops.convolving import *
 from tracegrad.ops.counting import *
 from tracegrad.ops.creation import *
 from tracegrad.ops.einsum import *
+from tracegrad.ops.elements import *
 from tracegrad.ops.elementwise import *
+from tracegrad.ops.fitting import *
 from tracegrad.ops.indexing import *  # type: ignore[assignment]  # `where` of one argument too
 from tracegrad.ops.joining import *
 from tracegrad.ops.linear import *
@@ -49,6 +51,7 @@ from tracegrad.ops.norms import *
 from tracegrad.ops.numbers import *
 from tracegrad.ops.padding import *
 from tracegrad.ops.polynomials import *
+from tracegrad.ops.powers import *
 from tracegrad.ops.products import *
 from tracegrad.ops.quantiles import *
 from tracegrad.ops.reductions import *
@@ -77,6 +80,7 @@ mod = remainder
 pow = power
 radians = deg2rad
 right_shift = bitwise_right_shift
+trapz = trapezoid
 true_divide = divide
 
 __all__ = [name for name in dir() if not name.startswith("_") and name != "annotations"]

@@ -226,7 +226,8 @@ class Tensor:
             raise ConversionError(
                 "a traced value cannot become a plain array, its computation would be lost: use "
                 "tg.stack or tg.concat to build arrays of Tensors, x[i] = v on a Tensor "
-                "(tg.zeros, not np.zeros), and tg.stop_gradient where the gradient is to end"
+                "(tg.zeros, not np.zeros), tg.vectorize for np.vectorize, and tg.stop_gradient "
+                "where the gradient is to end"
             )
         if self.requires_grad:
             raise ConversionError(

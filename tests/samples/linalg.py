@@ -148,6 +148,13 @@ def _pinv(draw: Draw) -> Iterator[Sample]:
         yield Sample((with_values(draw, (2,), 3, 2),), {"rcond": "auto"})
 
 
+@samples_of("pinv_beyond")
+def _pinv_beyond(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind in "fc":
+        yield Sample((with_values(draw, (2,), 3, 2), np.array([1e-15, 1e-9])), {})
+        yield Sample((with_values(draw, (2, 1), 2, 3), np.array([[1e-12], [1e-15]])), {})
+
+
 @samples_of("lstsq")
 def _lstsq(draw: Draw) -> Iterator[Sample]:
     for (rows, columns), b in (((4, 2), (4,)), ((4, 2), (4, 3)), ((2, 4), (2,)), ((3, 3), (3, 1))):
@@ -185,6 +192,7 @@ REFERENCES["lstsq"] = lambda a, b, rcond: np.linalg.lstsq(a, b, rcond=rcond)[0]
 REFERENCES["pinv"] = lambda x, rcond: np.linalg.pinv(x, 1e-15)
 for _name in ("cholesky", "eigh", "eigvalsh", "inv", "det", "slogdet", "svd", "qr", "solve"):
     REFERENCES[_name] = getattr(np.linalg, _name)
+REFERENCES["pinv_beyond"] = np.linalg.pinv
 REFERENCES["matrix_rank"] = np.linalg.matrix_rank
 del REFERENCES["pinv"]
 CLOSE["pinv"] = lambda x, rcond: np.linalg.pinv(x)

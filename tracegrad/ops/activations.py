@@ -1,4 +1,4 @@
-"""An array enters, what layers of networks apply to each element leaves."""
+"""Arrays enter, what layers of networks apply to each element leaves: what saturates, smoothly."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from codegen.types import is_inexact, weak
 from tracegrad.dispatch import dtype_of
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import (
+    LN2,
     astype,
+    binary,
     exp,
     is_complex,
+    isinf,
     log1p,
+    logical_and,
     where,
 )
 from tracegrad.ops.record import define
@@ -48,6 +52,24 @@ softplus_of = define(
 )
 
 
+def _share(a: Any, b: Any, unit: float = 1.0) -> Any:
+    """exp(a) / (exp(a) + exp(b)): by the difference, for that of `a` and the result is rounded."""
+    alike = logical_and(a == b, isinf(a))  # inf - inf is nan
+    return where(alike, 0.5, sigmoid_of((a - b) * unit if unit != 1.0 else a - b))
+
+
+logaddexp = binary(
+    "logaddexp",
+    lambda ct, y, a, b: (ct * _share(a, b), ct * _share(b, a)),
+    traits=(Trait.COMMUTATIVE,),
+)
+logaddexp2 = binary(
+    "logaddexp2",
+    lambda ct, y, a, b: (ct * _share(a, b, LN2), ct * _share(b, a, LN2)),
+    traits=(Trait.COMMUTATIVE,),
+)
+
+
 def as_inexact(x: Any) -> Any:
     """An array of floating or complex dtype: integers become float64."""
     x = as_array(x)
@@ -72,6 +94,8 @@ def softplus(x: Any) -> Any:
 
 
 __all__ = [
+    "logaddexp",
+    "logaddexp2",
     "relu",
     "sigmoid",
     "softplus",

@@ -32,13 +32,13 @@ from tracegrad.ops.elementwise import (
     log10,
     maximum,
     minimum,
-    power,
     remainder,
     sign,
     where,
 )
-from tracegrad.ops.indexing import getitem, setitem
+from tracegrad.ops.indexing import getitem, nonzero, setitem
 from tracegrad.ops.joining import concatenate, stack, tile, unstack
+from tracegrad.ops.powers import power
 from tracegrad.ops.selecting import take_along_axis, tril_indices, triu_indices
 from tracegrad.ops.shape import (
     broadcast_arrays,
@@ -386,6 +386,15 @@ def putmask(x: Any, mask: Any, values: Any) -> None:
     x[...] = _chosen(mask, values, x)
 
 
+def place(x: Any, mask: Any, vals: Any) -> None:
+    """Writes values, repeated, into the Tensor `x`, one after the other where `mask` is true."""
+    places = nonzero(ravel(as_array(mask)))[0]
+    count = length_of(places, 0)
+    if count:
+        written = setitem(ravel(x), places, resize(ravel(as_array(vals)), (count,)))
+        x[...] = reshape_to(written, shape=shape_of(x))
+
+
 def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Writes `v` into the Tensor `x` at these places, which number its elements in order."""
     if mode != "raise":
@@ -421,6 +430,7 @@ __all__ = [
     "ix_",
     "logspace",
     "piecewise",
+    "place",
     "put",
     "putmask",
     "ravel_multi_index",

@@ -5,6 +5,7 @@ Counts are whole numbers, so no gradient flows to what is counted; it flows to w
 
 from __future__ import annotations
 
+import builtins
 from operator import index as as_int
 from typing import Any
 
@@ -22,7 +23,7 @@ from tracegrad.ops.record import define
 from tracegrad.ops.reductions import max as max_of
 from tracegrad.ops.reductions import sum as sum_of
 from tracegrad.ops.rules import sum_dtype
-from tracegrad.ops.shape import ravel
+from tracegrad.ops.shape import length_of, ravel
 from tracegrad.ops.sorting import search
 
 # -- equal elements -----------------------------------------------------------------------------
@@ -146,8 +147,93 @@ def _weighed(x: Any, edges: Any, weights: Any) -> Any:
     return index_add(total, place, where(inside, weights, 0))
 
 
+# -- bins of several numbers --------------------------------------------------------------------
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Any, tuple[Any, ...]]:
+    """How many points are in each box of bins, and the edges of the bins of every coordinate.
+
+    sample
+        An array with a row for each point, or a list with an array for each coordinate.
+    bins, range
+        One number for all coordinates, or what `histogram` takes, for each.
+    density, weights
+        As in `histogram`: gradients flow to the weights, and with `density` to given edges.
+    """
+    columns = _columns(sample)
+    many = [bins] * len(columns) if not isinstance(bins, list | tuple) else list(bins)
+    ranges = [None] * len(columns) if range is None else list(range)
+    if len(many) != len(columns) or len(ranges) != len(columns):
+        raise ArgumentError(
+            f"histogramdd: {len(columns)} coordinates, but bins for {len(many)} and ranges for "
+            f"{len(ranges)}"
+        )
+    edges = tuple(map(_edges, columns, many, ranges))
+    found = _in_boxes(columns, edges, weights)
+    if density:
+        total = sum_of(found)
+        for axis, of_axis in enumerate(edges):
+            widths = getitem(of_axis, slice(1, None)) - getitem(of_axis, slice(None, -1))
+            behind = (None,) * (len(edges) - axis - 1)
+            found = found / getitem(widths, (Ellipsis, *behind))
+        found = found / total
+    return found, edges
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, Any, Any]:
+    """How many points are in each rectangle of bins, and the edges of the bins in `x` and in `y`.
+
+    `bins` is a number or edges for both, or a pair with one for each; see `histogramdd`.
+    """
+    pair = isinstance(bins, list | tuple) and len(bins) == 2
+    found, edges = histogramdd(
+        [x, y], list(bins) if pair else [bins, bins], range, density, weights
+    )
+    return found, edges[0], edges[1]
+
+
+def _columns(sample: Any) -> list[Any]:
+    """A vector for each coordinate of points."""
+    if isinstance(sample, list | tuple):
+        return [ravel(as_array(x)) for x in sample]
+    points = as_array(sample)
+    if ndim_of(points) == 1:
+        return [points]
+    if ndim_of(points) != 2:
+        raise ShapeError(f"histogramdd: points are rows of a matrix, not {ndim_of(points)} axes")
+    return [getitem(points, (slice(None), i)) for i in builtins.range(length_of(points, 1))]
+
+
+def _in_boxes(columns: list[Any], edges: tuple[Any, ...], weights: Any) -> Any:
+    """The weights, or ones, of the points in each box, added up."""
+    inside: Any = True
+    places = []
+    for x, of_x in zip(columns, edges, strict=True):
+        here = logical_and(x >= getitem(of_x, 0), x <= getitem(of_x, -1))
+        inside = here if inside is True else logical_and(inside, here)
+        places.append(search(getitem(of_x, slice(1, -1)), x, side="right"))
+    counted_for = 1.0 if weights is None else astype(ravel(as_array(weights)), dtype="float64")
+    several = [counted_for, *columns, *edges]
+    like = next((v for v in several if type(v) in HANDLERS), columns[0])
+    shape = tuple(sz.add(shape_of(of_x)[0], -1) for of_x in edges)
+    return index_add(
+        zeros_in(like, shape, "float64"), tuple(places), where(inside, counted_for, 0.0)
+    )
+
+
 __all__ = [
     "bincount",
     "histogram",
+    "histogram2d",
     "histogram_bin_edges",
+    "histogramdd",
 ]

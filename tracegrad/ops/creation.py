@@ -515,6 +515,8 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
         data = stacked(data)
     if type(data) in HANDLERS:
         if dtype is not None and dtype_name(dtype) != dtype_of(data):
+            if copy is False:
+                raise ValueError("asarray: another dtype takes a copy, and copy=False is given")
             return TABLE["astype"](data, dtype=dtype_name(dtype))
         return TABLE["copy"](data) if copy else data
     if copy is False and not isinstance(data, np.ndarray):

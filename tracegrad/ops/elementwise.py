@@ -1,6 +1,6 @@
 """Operands of broadcastable shapes enter, a result of the broadcast shape leaves: ufuncs.
 
-Arithmetic, comparison, logic, rounding, powers, exponentials, logarithms, trigonometric and
+Arithmetic, comparison, logic, rounding, roots, exponentials, logarithms, trigonometric and
 hyperbolic functions, and choice (`where`, `maximum`, `clip`).
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, is_inexact, kind, weak, weak_of
-from tracegrad.dispatch import dtype_of, is_number, type_of
+from codegen.types import is_inexact, kind
+from tracegrad.dispatch import dtype_of, is_number, is_weak, type_of
 from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
@@ -157,6 +157,22 @@ def _direction_vjp(ct: Any, y: Any, x: Any) -> Any:
 
 
 absolute = unary("absolute", _absolute_vjp, numpy="np.abs(x)", domain="nonzero")
+python_absolute = OpRecord(
+    name="python_absolute",
+    operands=("x",),
+    infer=operator("absolute"),
+    spelling={"numpy": spell("abs(x)"), "jax": spell("abs(x)")},
+    vjp=lambda ct, y, x: (_absolute_vjp(ct, y, x),),
+    traits=frozenset({Trait.ELEMENTWISE}),
+    doc="abs() of a Python number: a Python number still.",
+)
+
+
+def magnitude(x: Any) -> Any:
+    """``abs(x)``: unlike ``np.abs(x)``, a Python number's is a Python number."""
+    return python_absolute(x) if is_weak(x) else absolute(x)
+
+
 fabs = unary("fabs", lambda ct, y, x: ct * sign_of(x), domain="nonzero")
 sign_of: OpRecord = unary("sign", None, differentiable=False, domain="nonzero")
 direction = unary(
@@ -187,91 +203,8 @@ def _copysign_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
 copysign = binary("copysign", _copysign_vjp, domain="nonzero")
 nextafter = binary("nextafter", None, differentiable=False)
 
-# -- powers -------------------------------------------------------------------------------------
+# -- roots and squares ----------------------------------------------------------------------------
 
-
-def _power_text(attributes: Mapping[str, Any]) -> Spelling:
-    exponent = attributes["exponent"]
-    return spell("x * x" if exponent == 2 and isinstance(exponent, int) else "x ** exponent")
-
-
-def _power_vjp(ct: Any, y: Any, x: Any, exponent: float) -> tuple[Any]:
-    if exponent == 0:
-        return (None,)
-    if exponent == 1:
-        return (ct,)
-    if exponent == 2:
-        return (ct * 2.0 * x,)
-    return (ct * exponent * number_power(x, exponent=exponent - 1),)
-
-
-def _power_type(sizes: Any, x: ArrayType, exponent: Any) -> ArrayType:
-    if isinstance(exponent, int) and exponent == 2:
-        return operator("multiply")(sizes, x, x)
-    if isinstance(exponent, int) and exponent < 0 and x.weak and kind(x.dtype) == "int":
-        return weak("float")
-    return operator("power")(sizes, x, weak_of(exponent))
-
-
-number_power = define(
-    "number_power",
-    _power_text,
-    infer=_power_type,
-    vjp=_power_vjp,
-    attributes={"exponent": ...},
-    traits=(Trait.ELEMENTWISE,),
-    domain="positive",
-    doc="x ** exponent for an exponent that is a number and not differentiated.",
-)
-
-
-def _base_vjp(ct: Any, y: Any, x: Any, base: float) -> tuple[Any]:
-    if base == 0:  # 0 ** x is 0 wherever it is finite
-        return (None,)
-    return (ct * ((math.log(base) if base > 0 else math.nan) * y),)
-
-
-number_base_power = define(
-    "number_base_power",
-    "base ** x",
-    infer=lambda sizes, x, base: operator("power")(sizes, weak_of(base), x),
-    vjp=_base_vjp,
-    attributes={"base": ...},
-    traits=(Trait.ELEMENTWISE,),
-    doc="base ** x for a base that is a number and not differentiated.",
-)
-
-
-def _in_dtype(x: Any, y: Any) -> Any:
-    """An integer operand in the dtype of the result, where arithmetic on it cannot overflow."""
-    dtype = dtype_of(y)
-    if is_inexact(dtype_of(x)) or type_of(x).weak or not is_inexact(dtype):
-        return x
-    return astype(x, dtype=dtype)
-
-
-def _general_power_vjp(
-    raised: Callable[..., Any], ct: Any, y: Any, a: Any, b: Any
-) -> tuple[Any, Any]:
-    """a ** b, with PyTorch's choices at a == 0: 0 ** b (b >= 0) is flat in b, x ** 0 flat in x."""
-    a, b = _in_dtype(a, y), _in_dtype(b, y)
-    exponent = where(logical_and(a == 0, b == 0), 1, b)
-    flat = logical_and(a == 0, (real(b) if is_complex(b) else b) >= 0)
-    slope = y * log(where(flat, 1, a))
-    return ct * (b * raised(a, exponent - 1)), ct * slope
-
-
-power: OpRecord = binary(
-    "power",
-    lambda ct, y, a, b: _general_power_vjp(power, ct, y, a, b),
-    "**",
-    domain="positive",
-)
-float_power: OpRecord = binary(
-    "float_power",
-    lambda ct, y, a, b: _general_power_vjp(float_power, ct, y, a, b),
-    domain="positive",
-)
 sqrt = unary("sqrt", lambda ct, y, x: 0.5 * ct / y, domain="positive")
 square = unary("square", lambda ct, y, x: ct * 2.0 * x)
 cbrt = unary("cbrt", lambda ct, y, x: ct / (3.0 * (y * y)), domain="positive")
@@ -288,43 +221,35 @@ log2 = unary("log2", lambda ct, y, x: ct / (x * LN2), domain="positive")
 log10 = unary("log10", lambda ct, y, x: ct / (x * LN10), domain="positive")
 log1p = unary("log1p", lambda ct, y, x: ct / (1.0 + x), domain="positive")
 
-
-def _share(x: Any, y: Any, raised: Callable[..., Any]) -> Any:
-    """exp(x - y), and 1 where they are equal, infinite ones included."""
-    return where(x == y, 1.0, raised(x - y))
-
-
-logaddexp = binary(
-    "logaddexp",
-    lambda ct, y, a, b: (ct * _share(a, y, exp), ct * _share(b, y, exp)),
-    traits=(Trait.COMMUTATIVE,),
-)
-logaddexp2 = binary(
-    "logaddexp2",
-    lambda ct, y, a, b: (ct * _share(a, y, exp2), ct * _share(b, y, exp2)),
-    traits=(Trait.COMMUTATIVE,),
-)
-
 # -- trigonometric and hyperbolic ---------------------------------------------------------------
 
 sin = unary("sin", lambda ct, y, x: ct * cos(x))
 cos: OpRecord = unary("cos", lambda ct, y, x: -(ct * sin(x)))
 tan = unary("tan", lambda ct, y, x: ct * (1.0 + y * y))
-arcsin = unary("arcsin", lambda ct, y, x: ct / sqrt(1.0 - x * x), domain="unit")
-arccos = unary("arccos", lambda ct, y, x: -(ct / sqrt(1.0 - x * x)), domain="unit")
+# (1 - x) (1 + x) has the digits of 1 - x * x that are lost near 1
+arcsin = unary("arcsin", lambda ct, y, x: ct / sqrt((1.0 - x) * (1.0 + x)), domain="unit")
+arccos = unary("arccos", lambda ct, y, x: -(ct / sqrt((1.0 - x) * (1.0 + x))), domain="unit")
 arctan = unary("arctan", lambda ct, y, x: ct / (1.0 + x * x))
 sinh = unary("sinh", lambda ct, y, x: ct * cosh(x))
 cosh: OpRecord = unary("cosh", lambda ct, y, x: ct * sinh(x))
 tanh = unary("tanh", lambda ct, y, x: ct * (1.0 - y * y))
 arcsinh = unary("arcsinh", lambda ct, y, x: ct / sqrt(x * x + 1.0))
-arccosh = unary("arccosh", lambda ct, y, x: ct / sqrt(x * x - 1.0), domain="above_one")
-arctanh = unary("arctanh", lambda ct, y, x: ct / (1.0 - x * x), domain="unit")
+arccosh = unary("arccosh", lambda ct, y, x: ct / sqrt((x - 1.0) * (x + 1.0)), domain="above_one")
+arctanh = unary("arctanh", lambda ct, y, x: ct / ((1.0 - x) * (1.0 + x)), domain="unit")
 deg2rad: OpRecord = unary("deg2rad", lambda ct, y, x: deg2rad(ct))
 rad2deg: OpRecord = unary("rad2deg", lambda ct, y, x: rad2deg(ct))
 
 
+def in_dtype(x: Any, y: Any) -> Any:
+    """An integer operand in the dtype of the result, where arithmetic on it cannot overflow."""
+    dtype = dtype_of(y)
+    if is_inexact(dtype_of(x)) or type_of(x).weak or not is_inexact(dtype):
+        return x
+    return astype(x, dtype=dtype)
+
+
 def _arctan2_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    a, b = _in_dtype(a, y), _in_dtype(b, y)
+    a, b = in_dtype(a, y), in_dtype(b, y)
     scaled = ct / (a * a + b * b)
     return scaled * b, -(scaled * a)
 
@@ -341,7 +266,10 @@ hypot = binary("hypot", _hypot_vjp, traits=(Trait.COMMUTATIVE,))
 
 
 def _sinc_text(attributes: Mapping[str, Any]) -> Spelling:
-    """The derivatives g1, g2, ... of sinc by x g_k = -(k g_k-1 + pi^2 (x g_k-2 + (k-2) g_k-3))."""
+    """The derivatives g1, g2, ... of sinc by x g_k = -(k g_k-1 + pi^2 (x g_k-2 + (k-2) g_k-3)).
+
+    Near 0, where the terms cancel, by their power series.
+    """
     order = attributes["order"]
     if order == 0:
         return spell("np.sinc(x)")
@@ -357,9 +285,27 @@ def _sinc_text(attributes: Mapping[str, Any]) -> Spelling:
         inner = f"out * ({text(k - 2)}) + {k - 2} * ({text(k - 3)})"
         return f"-({k} * ({text(k - 1)}) + np.pi**2 * ({inner})) / out"
 
-    at_zero = 0.0 if order % 2 else (-1) ** (order // 2) * math.pi**order / (order + 1)
-    safe = "out = np.where(x == 0, 1.0, x)"
-    return spell(f"{safe}\nout = np.where(x == 0, {at_zero!r}, {text(order)})")
+    return spell(
+        f"out = np.where(np.abs(x) < {NEAR_ZERO}, 1.0, x)\n"
+        f"out = np.where(np.abs(x) < {NEAR_ZERO}, {_sinc_series(order)}, {text(order)})"
+    )
+
+
+NEAR_ZERO, TERMS = 0.25, 9
+"""Where the series of sinc is used, and how many of its terms then reach double precision."""
+
+
+def _sinc_series(order: int) -> str:
+    """The derivative of sum((-1)^j (pi x)^2j / (2j + 1)!), by Horner's rule in x * x."""
+    first = (order + 1) // 2
+    terms = [
+        (-1) ** j * math.pi ** (2 * j) * math.perm(2 * j, order) / math.factorial(2 * j + 1)
+        for j in range(first, first + TERMS)
+    ]
+    found = repr(terms[-1])
+    for term in reversed(terms[:-1]):
+        found = f"({found} * (x * x) + {term!r})"
+    return f"x * {found}" if order % 2 else found
 
 
 sinc_of: OpRecord = define(
@@ -723,7 +669,6 @@ __all__ = [
     "exp2",
     "expm1",
     "fabs",
-    "float_power",
     "floor",
     "floor_divide",
     "fmax",
@@ -743,8 +688,6 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
-    "logaddexp",
-    "logaddexp2",
     "logical_and",
     "logical_not",
     "logical_or",

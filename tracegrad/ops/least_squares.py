@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, ShapeError, shape_text
-from tracegrad.dispatch import ndim_of
-from tracegrad.errors import ArgumentError
+from codegen.types import ArrayType, shape_text
+from codegen.types import ShapeError as ShapeMismatch
+from tracegrad.dispatch import is_number, ndim_of
+from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.creation import beside
 from tracegrad.ops.decompositions import svdvals_of
 from tracegrad.ops.elementwise import absolute, astype, greater, not_equal, square
 from tracegrad.ops.linear import matmul
 from tracegrad.ops.matrices import adjoint, computed_dtype, conjugated, matrix_axes
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.reductions import any, sum_over
+from tracegrad.ops.reductions import any, max, sum_over
 from tracegrad.ops.shape import expand_dims
 
 DEFAULT = 1e-15
@@ -31,12 +31,17 @@ AUTO = "auto"
 """What counts as 0 beside the largest singular value; `AUTO` is ``max(m, n) * eps``."""
 
 
-def _cutoff(rcond: Any, name: str) -> Any:
-    if rcond is None:
-        return AUTO
-    if np.ndim(rcond):
-        raise ArgumentError(f"{name}: the cutoff is one number for all matrices")
-    return float(rcond)
+def _cutoffs(rcond: Any, x: Any, name: str) -> Any:
+    """A cutoff for each matrix of `x`, where that is what is given: an array with axes."""
+    cutoffs = as_array(rcond)
+    if is_number(cutoffs) or ndim_of(cutoffs) == 0:
+        return None
+    if ndim_of(cutoffs) > ndim_of(x) - 2:
+        raise ShapeError(
+            f"{name}: an array with {ndim_of(x)} axes takes a cutoff, or one for each matrix, "
+            f"not {ndim_of(cutoffs)} axes of them"
+        )
+    return beside(cutoffs, x)
 
 
 def _pinv_type(sizes: Sizes, x: ArrayType, rcond: Any) -> ArrayType:
@@ -79,15 +84,31 @@ pinv_of: OpRecord = define(
 )
 
 
+pinv_beyond = define(
+    "pinv_beyond",
+    "np.linalg.pinv(x, cutoffs)",
+    operands="x cutoffs",
+    infer=lambda sizes, x, cutoffs: _pinv_type(sizes, x, None),
+    vjp=lambda ct, y, x, cutoffs: (*_pinv_vjp(ct, y, x, None), None),
+    domain="matrix",
+    doc="`pinv` with a cutoff for each matrix.",
+)
+
+
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = DEFAULT) -> Any:
     """The pseudoinverses of matrices of any shape and rank.
 
     Singular values below `rcond` (or `rtol`) times the largest count as 0; ``rtol=None`` stands for
-    the larger length times the machine precision. The gradient is that for a constant rank.
-    `hermitian` says no more of `a` and changes nothing.
+    the larger length times the machine precision, and an array has one for each matrix. The
+    gradient is that for a constant rank. `hermitian` says no more of `a` and changes nothing.
     """
-    given = rtol if rcond is None else rcond
-    return pinv_of(as_inexact(a), rcond=_cutoff(given, "pinv"))
+    x, given = as_inexact(a), rtol if rcond is None else rcond
+    if given is None:
+        return pinv_of(x, rcond=AUTO)
+    cutoffs = _cutoffs(given, x, "pinv")
+    if cutoffs is not None:
+        return pinv_beyond(x, cutoffs)
+    return pinv_of(x, rcond=float(given))
 
 
 # -- least squares ------------------------------------------------------------------------------
@@ -96,7 +117,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = DEFA
 def _lstsq_type(sizes: Sizes, a: ArrayType, b: ArrayType, rcond: Any) -> ArrayType:
     shown = " and ".join(shape_text(sizes, x.shape) for x in (a, b))
     if a.ndim != 2 or b.ndim not in (1, 2) or not sizes.same(a.shape[0], b.shape[0]):
-        raise ShapeError(f"lstsq: takes a matrix and as many right-hand sides, not {shown}")
+        raise ShapeMismatch(f"lstsq: takes a matrix and as many right-hand sides, not {shown}")
     return ArrayType(computed_dtype("lstsq", a, b), (a.shape[1], *b.shape[1:]))
 
 
@@ -165,17 +186,25 @@ rank_of = define(
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The number of singular values above `tol`, or above `rtol` times the largest.
 
-    By default `rtol` is the larger length times the machine precision.
+    By default `rtol` is the larger length times the machine precision. Either may be an array with
+    one for each matrix.
     """
     a = as_array(A)
     if tol is not None and rtol is not None:
         raise ArgumentError("matrix_rank: both tol= and rtol= are given")
     if ndim_of(a) < 2:
         return astype(any(not_equal(a, 0)), dtype="int64")
-    if tol is not None:
-        s = svdvals_of(a)
-        return sum_over(greater(s, tol), axis=ndim_of(s) - 1, keepdims=False)
-    return rank_of(a, rtol=None if rtol is None else float(rtol))
+    if rtol is None and tol is None:
+        return rank_of(a, rtol=None)
+    several = _cutoffs(rtol if tol is None else tol, a, "matrix_rank")
+    if tol is None and several is None:
+        return rank_of(a, rtol=float(rtol))
+    s = svdvals_of(a)
+    last = ndim_of(s) - 1
+    least = tol if several is None else expand_dims(several, -1)
+    if tol is None:
+        least = least * max(s, last, keepdims=True, initial=0)
+    return sum_over(greater(s, least), axis=last, keepdims=False)
 
 
 __all__ = ["lstsq", "matrix_rank", "pinv"]

@@ -14,9 +14,9 @@ from tracegrad.ops.elementwise import (
     astype,
     conj,
     is_complex,
-    number_power,
     real,
 )
+from tracegrad.ops.powers import number_power
 from tracegrad.ops.reductions import (
     INFINITY,
     _reduce,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tracegrad.dispatch import dtype_of, shape_of
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import zeros_in
 from tracegrad.ops.elementwise import (
+    absolute,
     astype,
     binary,
     copysign,
@@ -20,11 +23,13 @@ from tracegrad.ops.elementwise import (
     logical_and,
     logical_not,
     multiply,
+    real,
     signbit,
     trunc,
     unary,
     where,
 )
+from tracegrad.ops.reductions import all as all_of
 
 gcd = binary("gcd", None, differentiable=False, domain="integer")
 lcm = binary("lcm", None, differentiable=False, domain="integer")
@@ -65,6 +70,18 @@ def iscomplex(x: Any) -> Any:
     return imag(x) != 0 if is_complex(x) else zeros_in(x, shape_of(x), "bool")
 
 
+def real_if_close(x: Any, tol: float = 100) -> Any:
+    """The real part, where every imaginary part is below `tol`: these are looked at.
+
+    `tol` counts in the machine precision of the dtype; below 1 it is the bound itself.
+    """
+    x = as_array(x)
+    if not is_complex(x):
+        return x
+    bound = tol * float(np.finfo(dtype_of(x)).eps) if tol > 1 else tol
+    return real(x) if bool(all_of(absolute(imag(x)) < bound)) else x
+
+
 __all__ = [
     "bitwise_count",
     "gcd",
@@ -75,5 +92,6 @@ __all__ = [
     "lcm",
     "ldexp",
     "modf",
+    "real_if_close",
     "spacing",
 ]

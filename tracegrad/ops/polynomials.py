@@ -13,7 +13,8 @@ from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.convolving import convolve
 from tracegrad.ops.creation import arange_of, beside, ones_of_shape, zeros_of
-from tracegrad.ops.indexing import getitem
+from tracegrad.ops.elementwise import absolute
+from tracegrad.ops.indexing import getitem, index_add
 from tracegrad.ops.joining import concatenate, joined
 from tracegrad.ops.products import cumprod_along
 from tracegrad.ops.shape import (
@@ -94,6 +95,42 @@ def polymul(a1: Any, a2: Any) -> Any:
     return convolve(a, b)
 
 
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """The coefficients of the quotient of two polynomials, and of the remainder.
+
+    Leading coefficients of the remainder that are 0 (below 1e-8) are left out: they are looked at.
+    """
+    u, v = _both(u, v)
+    rest = u / 1.0 + 0 * getitem(v, 0)  # in the dtype of both
+    degree = length_of(v, 0) - 1
+    steps = length_of(u, 0) - degree
+    quotient = []
+    for k in range(steps):
+        factor = getitem(rest, slice(k, k + 1)) / getitem(v, 0)
+        quotient.append(factor)
+        rest = index_add(rest, slice(k, k + degree + 1), -factor * v)
+    start, length = 0, length_of(rest, 0)
+    while start < length - 1 and absolute(getitem(rest, start)) <= 1e-8:
+        start += 1
+    found = concatenate(quotient) if quotient else 0 * getitem(rest, slice(0, 1))
+    return found, getitem(rest, slice(start, None))
+
+
+def trim_zeros(filt: Any, trim: str = "fb") -> Any:
+    """A vector without the zeros at its front ("f"), its back ("b") or both; they are looked at."""
+    x = as_array(filt)
+    if ndim_of(x) != 1:
+        raise ShapeError(f"trim_zeros: takes a vector, not {ndim_of(x)} axes")
+    if set(trim.lower()) - {"f", "b"}:
+        raise ArgumentError(f'trim_zeros: trim={trim!r}: must be of "f" and "b"')
+    start, stop = 0, length_of(x, 0)
+    while "f" in trim.lower() and start < stop and getitem(x, start) == 0:
+        start += 1
+    while "b" in trim.lower() and start < stop and getitem(x, stop - 1) == 0:
+        stop -= 1
+    return getitem(x, slice(start, stop))
+
+
 def _falling(p: Any, start: int) -> Any:
     """start, start - 1, ... 1, in the algebra of `p`."""
     return apply_in(p, arange_of, {"start": start, "stop": 0, "step": -1, "dtype": None})
@@ -127,9 +164,11 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 __all__ = [
     "polyadd",
     "polyder",
+    "polydiv",
     "polyint",
     "polymul",
     "polysub",
     "polyval",
+    "trim_zeros",
     "vander",
 ]

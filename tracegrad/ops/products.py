@@ -9,7 +9,7 @@ from codegen.sizes import Dim
 from codegen.spelling import Subscript
 from codegen.types import ArrayType
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ShapeError
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.creation import dtype_name, eye_of, tri_of
 from tracegrad.ops.elementwise import (
@@ -224,7 +224,7 @@ def _cumulative(record: OpRecord, x: Any, axis: Any, dtype: Any, first: int | No
     """The array API's running sums and products, which may start with what no element gives."""
     x = as_array(x)
     if axis is None and ndim_of(x) != 1:
-        raise ArgumentError(f"{record.name}: an array with {ndim_of(x)} axes needs axis=")
+        raise ShapeError(f"{record.name}: an array with {ndim_of(x)} axes needs axis=")
     axis = one_axis(0 if axis is None else axis, ndim_of(x))
     y = _run(record, x, axis, dtype)
     if first is None:

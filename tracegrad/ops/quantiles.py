@@ -14,7 +14,7 @@ from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, is_inexact, promote
 from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
-from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.errors import ArgumentError, DTypeError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, holds_tensors, refuse_out, stacked, synonyms
 from tracegrad.ops.creation import arange_in, beside, extent_like
@@ -33,12 +33,14 @@ from tracegrad.ops.elementwise import (
     where,
 )
 from tracegrad.ops.indexing import getitem
+from tracegrad.ops.products import cumsum
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions import restore
 from tracegrad.ops.reductions import sum as sum_of
 from tracegrad.ops.rules import axes_of, reduced
 from tracegrad.ops.selecting import add_along, put_back, take_along
 from tracegrad.ops.shape import (
+    broadcast_arrays,
     canonical_axis,
     expand_axes,
     moveaxis,
@@ -56,8 +58,12 @@ def _ordered(x: Any, name: str) -> Any:
     """A floating array, of which elements can be compared."""
     x = as_inexact(as_array(x))
     if is_complex(x):
-        raise DTypeError(f"{name}: complex numbers have no order: take .real or tg.abs")
+        raise _without_order(name)
     return x
+
+
+def _without_order(name: str) -> DTypeError:
+    return DTypeError(f"{name}: complex numbers have no order: take .real or tg.abs")
 
 
 def _lines(x: Any, axis: Any) -> Any:
@@ -293,7 +299,12 @@ quantile_over = _quantile_record("quantile", False)
 nanquantile_over = _quantile_record("nanquantile", True)
 
 
-def _quantile(record: OpRecord, x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
+def _quantile(
+    record: OpRecord, x: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any
+) -> Any:
+    if weights is not None:
+        skip = record is nanquantile_over
+        return _weighed(x, q, axis, method, keepdims, weights, skip)
     if method not in PLACES:
         raise ArgumentError(f"{record.name}: method={method!r}: must be one of {', '.join(PLACES)}")
     x = _ordered(x, record.name)
@@ -347,9 +358,48 @@ def _check_q(q: Any, most: float, name: str) -> None:
             raise ArgumentError(f"{name}: q must be in [0, {most:g}], not {q}")
 
 
-def _refuse_weights(name: str, weights: Any) -> None:
-    if weights is not None:
-        raise ArgumentError(f"{name}: weights= are not taken: sort, and take cumulative weights")
+def _weighed(
+    x: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any, skip: bool
+) -> Any:
+    """Quantiles of elements that count as often as their weights say."""
+    name = "nanquantile" if skip else "quantile"
+    if method != "inverted_cdf":
+        raise ArgumentError(
+            f'{name}: with weights= the method is "inverted_cdf", not {method!r}: one of the '
+            "elements, for their shares have no places between"
+        )
+    x = as_array(x)
+    if is_complex(x):
+        raise _without_order(name)
+    q, axis = as_array(beside(q, x)), canonical_axis(axis, ndim_of(x))
+    weights = as_array(beside(weights, x))
+    if ndim_of(weights) != ndim_of(x):
+        if not isinstance(axis, int) or ndim_of(weights) != 1:
+            raise ShapeError(f"{name}: weights have the shape of the elements, or that of one axis")
+        behind = (None,) * (ndim_of(x) - axis - 1)
+        weights = getitem(weights, (Ellipsis, *behind))
+    x, weights = broadcast_arrays(x, weights)  # and raises where the lengths are others
+    lines, shares = _lines(x, axis), astype(_lines(weights, axis), dtype="float64")
+    last = ndim_of(lines) - 1
+    if skip:
+        shares = where(isnan(lines), 0.0, shares)
+    order = argsort_along(lines, axis=last)
+    reached = cumsum(take_along(shares, order, axis=last), last)
+    reached = reached / getitem(reached, (Ellipsis, slice(-1, None)))
+    parts = ravel(astype(q, dtype="float64")) if ndim_of(q) else reshape_to(q, shape=(1,))
+    before = expand_axes(reached, axis=last) < expand_axes(parts, axis=1)
+    place = minimum(sum_of(before, -1), extent_like(lines, shape_of(lines)[-1], "int64") - 1)
+    ordered = take_along(lines, order, axis=last)
+    found = take_along(ordered, place, axis=last)
+    if not skip:
+        end = getitem(ordered, (Ellipsis, slice(-1, None)))
+        found = where(isnan(end), end, found)
+    found = moveaxis(found, -1, 0)
+    found = reshape_to(found, shape=(*shape_of(q), *shape_of(found)[1:]))
+    if keepdims and ndim_of(x):
+        axes = tuple(a + ndim_of(q) for a in axes_of(axis, ndim_of(x)))
+        found = expand_axes(found, axis=one_or_many(axes)) if axes else found
+    return found
 
 
 @synonyms
@@ -362,7 +412,7 @@ def quantile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
     """What lies at the part `q`, in [0, 1], of the sorted elements over `axis`.
 
@@ -372,6 +422,9 @@ def quantile(
     method
         NumPy's methods: ``"linear"``, ``"lower"``, ``"higher"``, ``"nearest"``, ``"midpoint"``,
         ``"hazen"``, ``"weibull"``, ``"median_unbiased"`` and so on.
+    weights
+        How often each element counts, for the method ``"inverted_cdf"``: they have the shape of
+        `x`, or that of its `axis`. The quantile is an element: weights have no gradient.
 
     Examples
     --------
@@ -380,9 +433,8 @@ def quantile(
     tensor([1.5000, 3.0000])
     """
     refuse_out("quantile", out)
-    _refuse_weights("quantile", weights)
     _check_q(q, 1, "quantile")
-    return _quantile(quantile_over, x, q, axis, method, keepdims)
+    return _quantile(quantile_over, x, q, axis, method, keepdims, weights)
 
 
 @synonyms
@@ -395,13 +447,12 @@ def nanquantile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
     """`quantile` of what is not NaN."""
     refuse_out("nanquantile", out)
-    _refuse_weights("nanquantile", weights)
     _check_q(q, 1, "nanquantile")
-    return _quantile(nanquantile_over, x, q, axis, method, keepdims)
+    return _quantile(nanquantile_over, x, q, axis, method, keepdims, weights)
 
 
 def _hundredth(x: Any, q: Any) -> Any:
@@ -426,13 +477,12 @@ def percentile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
     """`quantile` with `q` in percent."""
     refuse_out("percentile", out)
-    _refuse_weights("percentile", weights)
     _check_q(q, 100, "percentile")
-    return _quantile(quantile_over, x, _hundredth(x, q), axis, method, keepdims)
+    return _quantile(quantile_over, x, _hundredth(x, q), axis, method, keepdims, weights)
 
 
 @synonyms
@@ -445,13 +495,12 @@ def nanpercentile(
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: None = None,
+    weights: Any = None,
 ) -> Any:
     """`percentile` of what is not NaN."""
     refuse_out("nanpercentile", out)
-    _refuse_weights("nanpercentile", weights)
     _check_q(q, 100, "nanpercentile")
-    return _quantile(nanquantile_over, x, _hundredth(x, q), axis, method, keepdims)
+    return _quantile(nanquantile_over, x, _hundredth(x, q), axis, method, keepdims, weights)
 
 
 __all__ = [

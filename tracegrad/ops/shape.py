@@ -188,7 +188,7 @@ def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any 
     """`x` in another shape with as many elements; one length may be -1.
 
     The shape is a tuple, or lengths one by one. With ``copy=True`` the result has memory of its
-    own; otherwise it shares that of `x` where it can.
+    own; otherwise it shares that of `x` where it can, and ``copy=False`` raises where it cannot.
     """
     if copy:
         x = copy_of(x)
@@ -199,7 +199,16 @@ def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any 
         )
     if any(isinstance(d, int) and d < 0 for d in wanted):
         wanted = _completed(shape_of(x), wanted)
+    if copy is False:
+        _refuse_copy(x, wanted)
     return reshape_to(x, shape=wanted)
+
+
+def _refuse_copy(x: Any, shape: tuple[Dim, ...]) -> None:
+    """Raises where the memory of an array, as it lies now, cannot be seen in this shape."""
+    array = getattr(x, "_array", x)
+    if isinstance(array, np.ndarray) and all(isinstance(length, int) for length in shape):
+        np.reshape(array, shape, copy=False)  # type: ignore[type-var]
 
 
 def _completed(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> tuple[Dim, ...]:
