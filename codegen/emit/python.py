@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,7 @@ from codegen.spelling import (
     Fragment,
     Spelling,
     Subscript,
+    reached,
 )
 from codegen.types import DTYPES, ArrayType, kind, promote, weak
 
@@ -165,9 +166,9 @@ class _Emitter:
         taken = {self.graph.name, *self.graph.frame.parameters, *self.graph.frame.captures}
         found: dict[str, str] = {}
         for call in (node for node in walk(self.graph.nodes) if isinstance(node, Call)):
-            for name in call.op.needs.get(self.target.name, {}):
-                if name in self._spelling(call).uses:
-                    found[name] = f"{name}_" if name in taken else name
+            texts = call.op.needs.get(self.target.name, {})
+            for name in reached(texts, self._spelling(call).uses):
+                found[name] = f"{name}_" if name in taken else name
         return found
 
     def _needs(self) -> list[str]:
@@ -175,8 +176,9 @@ class _Emitter:
         found: dict[str, str] = {}
         for call in (node for node in walk(self.graph.nodes) if isinstance(node, Call)):
             texts = call.op.needs.get(self.target.name, {})
-            found.update({name: texts[name] for name in texts if name in self.called})
-        return [renamed(text, name, self.called[name]) for name, text in found.items()]
+            names = reached(texts, self._spelling(call).uses)
+            found.update({name: texts[name] for name in names})
+        return [renamed(text, name, self.called) for name, text in found.items()]
 
     def _foreign_names(self) -> dict[Foreign, str]:
         """A name for each callable of the client's, which no variable takes."""
@@ -759,13 +761,14 @@ def is_function(text: str) -> bool:
     return text.startswith("def ")
 
 
-def renamed(text: str, name: str, known: str) -> str:
-    """What an op needs, under another name where that is taken."""
-    if name == known:
-        return text
-    if is_function(text):
-        return text.replace(f"def {name}(", f"def {known}(", 1)
-    return f"{text} as {known}"
+def renamed(text: str, name: str, called: Mapping[str, str]) -> str:
+    """What an op needs, under other names where those are taken."""
+    if not is_function(text):
+        return text if called[name] == name else f"{text} as {called[name]}"
+    for other, known in called.items():
+        if other != known:
+            text = re.sub(rf"\b{other}\(", f"{known}(", text)
+    return text
 
 
 def _fill(line: str, names: list[str]) -> str:
