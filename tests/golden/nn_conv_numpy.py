@@ -7,41 +7,32 @@ import numpy as np
 
 
 def image_buffer(x, kernel, dtype, padding, stride, dilation):
-    """A buffer of zeros for as many padded images of x as fit the cache with their windows.
+    """Zeros for as many padded images of x as fit the cache with their windows.
 
-    Returns its part where images go, a view of the windows that start in it, (channels, *kernel,
-    *starts), and the lengths of one result a start: as stored, and of these those of an image.
+    Returns the part where images go, a view of the windows that start there, (channels,
+    *kernel, *starts), and the lengths of one result a start: stored, and of images.
     """
-    n = len(kernel)
-    padding, stride, dilation = (
-        padding or ((0, 0),) * n,
-        stride or (1,) * n,
-        dilation or (1,) * n,
-    )
+    none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
+    padding, stride, dilation = padding or none, stride or one, dilation or one
     lengths = [m + a + b for m, (a, b) in zip(x.shape[2:], padding)]
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
-    places = [(m - span) // s + 1 for m, span, s in zip(lengths, spans, stride)]
+    places = [(m - k) // s + 1 for m, k, s in zip(lengths, spans, stride)]
     area = np.prod(lengths, dtype=int)
-    size = dtype.itemsize * x.shape[1] * np.prod(kernel, dtype=int) * area
+    size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
     count = max(min(2**18 // max(size, 1), len(x)), 1)
     buffer = np.zeros((x.shape[1], count, *lengths), dtype)
-    inner = buffer[(..., *(slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding)))]
+    inner = (slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding))
     by_channel, by_image, *steps = buffer.strides
-    if all(s == 1 for s in stride):
-        beyond = sum((span - 1) * step for span, step in zip(spans, steps))
-        starts, apart, stored = (
-            (count * area - beyond // dtype.itemsize,),
-            steps[-1:],
-            lengths,
-        )
+    offsets = [d * step for d, step in zip(dilation, steps)]
+    if stride == one:
+        beyond = sum((k - 1) * step for k, step in zip(spans, steps)) // dtype.itemsize
+        starts, apart, stored = (count * area - beyond,), steps[-1:], lengths
     else:
         starts, stored = (count, *places), places
         apart = (by_image, *(s * step for s, step in zip(stride, steps)))
-    apart = (by_channel, *(d * step for d, step in zip(dilation, steps)), *apart)
-    windows = np.lib.stride_tricks.as_strided(
-        buffer, (x.shape[1], *kernel, *starts), apart
-    )
-    return inner, windows, stored, places
+    shape, strides = (x.shape[1], *kernel, *starts), (by_channel, *offsets, *apart)
+    windows = np.lib.stride_tricks.as_strided(buffer, shape, strides)
+    return buffer[(..., *inner)], windows, stored, places
 
 
 def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
@@ -50,25 +41,20 @@ def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
     Padding of less than 0 takes away.
     """
     if padding and np.min(padding) < 0:
-        cut = (
-            slice(max(-a, 0), m - max(-b, 0)) for m, (a, b) in zip(x.shape[2:], padding)
-        )
+        cut = zip(x.shape[2:], padding)
+        cut = (slice(max(-a, 0), m - max(-b, 0)) for m, (a, b) in cut)
         x, padding = x[(..., *cut)], [(max(a, 0), max(b, 0)) for a, b in padding]
-    kernel, dtype = w.shape[2:], np.result_type(x, w)
-    inner, windows, stored, places = image_buffer(
-        x, kernel, dtype, padding, stride, dilation
-    )
-    count, channels = inner.shape[1], len(w)
-    size, starts = np.prod(w.shape[1:], dtype=int), np.prod(
-        windows.shape[1 + len(kernel) :]
-    )
+    kernel, dtype, channels = w.shape[2:], np.result_type(x, w), len(w)
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], np.prod(w.shape[1:], dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
     kernels = w.reshape(groups, channels // groups, size)
     columns = np.empty(windows.shape, dtype)
     factors = columns.reshape(groups, size, starts)
     sums = np.empty((channels, count, *stored), dtype)
-    results = sums.reshape(groups, channels // groups, count * np.prod(stored))[
-        :, :, :starts
-    ]
+    area = count * np.prod(stored, dtype=int)
+    results = sums.reshape(groups, channels // groups, area)[:, :, :starts]
     sums = sums[(..., *map(slice, places))]
     out = np.empty((len(x), channels, *places), dtype)
     for i in range(0, len(x), count):
@@ -80,30 +66,31 @@ def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
     return out
 
 
+def masked(x, mask):
+    """x where the mask is True, else 0.0; in integers, so that nothing waits for the mask."""
+    return (x.view(f"u{x.itemsize}") * mask).view(x.dtype)
+
+
 def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, groups=1):
     """The transpose of `correlate` in w, whose kernels have these lengths."""
-    dtype = np.result_type(x, ct)
-    inner, windows, stored, places = image_buffer(
-        x, kernel, dtype, padding, stride, dilation
-    )
-    count, channels, depth = inner.shape[1], ct.shape[1], x.shape[1] // groups
-    size, starts = depth * np.prod(kernel, dtype=int), np.prod(
-        windows.shape[1 + len(kernel) :]
-    )
+    dtype, channels, depth = np.result_type(x, ct), ct.shape[1], x.shape[1] // groups
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], depth * np.prod(kernel, dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
     columns = np.empty(windows.shape, dtype)
     left = columns.reshape(groups, size, starts)
-    sums = np.zeros((channels, count, *stored), dtype)  # 0 for windows over an edge
-    right = sums.reshape(groups, channels // groups, count * np.prod(stored))[
-        :, :, :starts
-    ]
-    right, sums = right.swapaxes(1, 2), sums[(..., *map(slice, places))]
+    grid = np.zeros((channels, count, *stored), dtype)  # 0 for windows over an edge
+    area = count * np.prod(stored, dtype=int)
+    right = grid.reshape(groups, channels // groups, area)[:, :, :starts]
+    grid, right = grid[(..., *map(slice, places))], right.swapaxes(1, 2)
     out = np.zeros((groups, size, channels // groups), dtype)
     for i in range(0, len(x), count):
         images = x[i : i + count].swapaxes(0, 1)
         inner[:, : images.shape[1]] = images
         columns[...] = windows
-        sums[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
-        sums[:, images.shape[1] :] = 0.0
+        grid[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
+        grid[:, images.shape[1] :] = 0.0
         out += left @ right
     return out.swapaxes(1, 2).reshape(channels, depth, *kernel)
 
@@ -139,7 +126,7 @@ def loss_value_and_grad(w, x, labels):
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
     w_bar = correlate_weight(
         x,
-        np.where(h_1 > 0, logits_bar[:, :, None, None], 0.0),
+        masked(logits_bar[:, :, None, None], h_1 > 0),
         (w.shape[2], w.shape[3]),
         padding=((1, 1), (1, 1)),
         stride=(2, 2),

@@ -15,31 +15,32 @@ import numpy as np
 
 
 def image_buffer(x, kernel, dtype, padding, stride, dilation):
-    """A buffer of zeros for as many padded images of x as fit the cache with their windows.
+    """Zeros for as many padded images of x as fit the cache with their windows.
 
-    Returns its part where images go, a view of the windows that start in it, (channels, *kernel,
-    *starts), and the lengths of one result a start: as stored, and of these those of an image.
+    Returns the part where images go, a view of the windows that start there, (channels,
+    *kernel, *starts), and the lengths of one result a start: stored, and of images.
     """
-    n = len(kernel)
-    padding, stride, dilation = padding or ((0, 0),) * n, stride or (1,) * n, dilation or (1,) * n
+    none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
+    padding, stride, dilation = padding or none, stride or one, dilation or one
     lengths = [m + a + b for m, (a, b) in zip(x.shape[2:], padding)]
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
-    places = [(m - span) // s + 1 for m, span, s in zip(lengths, spans, stride)]
+    places = [(m - k) // s + 1 for m, k, s in zip(lengths, spans, stride)]
     area = np.prod(lengths, dtype=int)
-    size = dtype.itemsize * x.shape[1] * np.prod(kernel, dtype=int) * area
+    size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
     count = max(min(2**18 // max(size, 1), len(x)), 1)
     buffer = np.zeros((x.shape[1], count, *lengths), dtype)
-    inner = buffer[(..., *(slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding)))]
+    inner = (slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding))
     by_channel, by_image, *steps = buffer.strides
-    if all(s == 1 for s in stride):
-        beyond = sum((span - 1) * step for span, step in zip(spans, steps))
-        starts, apart, stored = (count * area - beyond // dtype.itemsize,), steps[-1:], lengths
+    offsets = [d * step for d, step in zip(dilation, steps)]
+    if stride == one:
+        beyond = sum((k - 1) * step for k, step in zip(spans, steps)) // dtype.itemsize
+        starts, apart, stored = (count * area - beyond,), steps[-1:], lengths
     else:
         starts, stored = (count, *places), places
         apart = (by_image, *(s * step for s, step in zip(stride, steps)))
-    apart = (by_channel, *(d * step for d, step in zip(dilation, steps)), *apart)
-    windows = np.lib.stride_tricks.as_strided(buffer, (x.shape[1], *kernel, *starts), apart)
-    return inner, windows, stored, places
+    shape, strides = (x.shape[1], *kernel, *starts), (by_channel, *offsets, *apart)
+    windows = np.lib.stride_tricks.as_strided(buffer, shape, strides)
+    return buffer[(..., *inner)], windows, stored, places
 
 
 def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
@@ -48,17 +49,20 @@ def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
     Padding of less than 0 takes away.
     """
     if padding and np.min(padding) < 0:
-        cut = (slice(max(-a, 0), m - max(-b, 0)) for m, (a, b) in zip(x.shape[2:], padding))
+        cut = zip(x.shape[2:], padding)
+        cut = (slice(max(-a, 0), m - max(-b, 0)) for m, (a, b) in cut)
         x, padding = x[(..., *cut)], [(max(a, 0), max(b, 0)) for a, b in padding]
-    kernel, dtype = w.shape[2:], np.result_type(x, w)
-    inner, windows, stored, places = image_buffer(x, kernel, dtype, padding, stride, dilation)
-    count, channels = inner.shape[1], len(w)
-    size, starts = np.prod(w.shape[1:], dtype=int), np.prod(windows.shape[1 + len(kernel) :])
+    kernel, dtype, channels = w.shape[2:], np.result_type(x, w), len(w)
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], np.prod(w.shape[1:], dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
     kernels = w.reshape(groups, channels // groups, size)
     columns = np.empty(windows.shape, dtype)
     factors = columns.reshape(groups, size, starts)
     sums = np.empty((channels, count, *stored), dtype)
-    results = sums.reshape(groups, channels // groups, count * np.prod(stored))[:, :, :starts]
+    area = count * np.prod(stored, dtype=int)
+    results = sums.reshape(groups, channels // groups, area)[:, :, :starts]
     sums = sums[(..., *map(slice, places))]
     out = np.empty((len(x), channels, *places), dtype)
     for i in range(0, len(x), count):
@@ -72,46 +76,51 @@ def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
 
 def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, groups=1):
     """The transpose of `correlate` in w, whose kernels have these lengths."""
-    dtype = np.result_type(x, ct)
-    inner, windows, stored, places = image_buffer(x, kernel, dtype, padding, stride, dilation)
-    count, channels, depth = inner.shape[1], ct.shape[1], x.shape[1] // groups
-    size, starts = depth * np.prod(kernel, dtype=int), np.prod(windows.shape[1 + len(kernel) :])
+    dtype, channels, depth = np.result_type(x, ct), ct.shape[1], x.shape[1] // groups
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], depth * np.prod(kernel, dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
     columns = np.empty(windows.shape, dtype)
     left = columns.reshape(groups, size, starts)
-    sums = np.zeros((channels, count, *stored), dtype)  # 0 for windows over an edge
-    right = sums.reshape(groups, channels // groups, count * np.prod(stored))[:, :, :starts]
-    right, sums = right.swapaxes(1, 2), sums[(..., *map(slice, places))]
+    grid = np.zeros((channels, count, *stored), dtype)  # 0 for windows over an edge
+    area = count * np.prod(stored, dtype=int)
+    right = grid.reshape(groups, channels // groups, area)[:, :, :starts]
+    grid, right = grid[(..., *map(slice, places))], right.swapaxes(1, 2)
     out = np.zeros((groups, size, channels // groups), dtype)
     for i in range(0, len(x), count):
         images = x[i : i + count].swapaxes(0, 1)
         inner[:, : images.shape[1]] = images
         columns[...] = windows
-        sums[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
-        sums[:, images.shape[1] :] = 0.0
+        grid[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
+        grid[:, images.shape[1] :] = 0.0
         out += left @ right
     return out.swapaxes(1, 2).reshape(channels, depth, *kernel)
 
 
 def correlate_input(ct, w, lengths, padding=None, stride=None, dilation=None, groups=1):
     """The transpose of `correlate` in x, which has these lengths when it is padded."""
-    n, channels, depth = len(lengths), ct.shape[1] // groups, w.shape[1]
-    padding, dilation = padding or ((0, 0),) * n, dilation or (1,) * n
+    none, one = ((0, 0),) * len(lengths), (1,) * len(lengths)
+    padding, stride, dilation = padding or none, stride or one, dilation or one
     dtype, kernel, places = np.result_type(ct, w), w.shape[2:], ct.shape[2:]
+    channels, depth = len(w) // groups, w.shape[1]
     size, area = depth * np.prod(kernel, dtype=int), np.prod(places, dtype=int)
     kernels = w.reshape(groups, channels, size).swapaxes(1, 2)
     out = np.zeros((len(ct), groups * depth, *lengths), dtype)
-    for image, of_image in zip(out, ct):
-        parts = kernels @ of_image.reshape(groups, channels, area)
+    for image, ct_image in zip(out, ct):
+        parts = kernels @ ct_image.reshape(groups, channels, area)
         parts = parts.reshape(groups * depth, *kernel, *places)
         for offset in np.ndindex(kernel):
-            moved = zip(offset, places, stride, dilation)
-            moved = (slice(k * d, k * d + m * s, s) for k, m, s, d in moved)
+            axes = zip(offset, places, stride, dilation)
+            moved = (slice(k * d, k * d + m * s, s) for k, m, s, d in axes)
             image[(..., *moved)] += parts[(slice(None), *offset)]
-    return out[(..., *(slice(a, m - b) for m, (a, b) in zip(lengths, padding)))]
+    inner = (slice(a, m - b) for m, (a, b) in zip(lengths, padding))
+    return out[(..., *inner)]
 
 
 def turned(w, groups=1):
     """Kernels turned around, from the channels of results to those of images."""
-    parts = w.reshape(groups, len(w) // groups, *w.shape[1:]).swapaxes(1, 2)
-    parts = parts.reshape(groups * w.shape[1], len(w) // groups, *w.shape[2:])
+    channels, depth, *kernel = w.shape
+    parts = w.reshape(groups, channels // groups, depth, *kernel).swapaxes(1, 2)
+    parts = parts.reshape(groups * depth, channels // groups, *kernel)
     return np.flip(parts, tuple(range(2, w.ndim)))
