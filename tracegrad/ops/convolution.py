@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from codegen import sizes as sz
+from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, promote, shape_text
@@ -203,6 +204,7 @@ conv: OpRecord = define(
     infer=_conv_type,
     vjp=_conv_vjp,
     attributes=HOW,
+    traits=(Trait.CONTIGUOUS,),
     needs=needs((image_buffer, correlate)),
     doc="The products of each window of the padded x with each kernel of w, summed.",
 )
@@ -225,6 +227,7 @@ conv_weight: OpRecord = define(
     infer=_weight_type,
     vjp=_conv_weight_vjp,
     attributes=HOW,
+    traits=(Trait.CONTIGUOUS,),
     needs=needs((image_buffer, correlate_weight), (conv_weight_jax,)),
     doc="The transpose of `conv` in its weight, whose kernel covers `span`.",
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType, shape_text
 from tracegrad.dispatch import shape_of
@@ -53,8 +54,13 @@ def to_largest(ct, at, lengths, kernel, stride, dilation):
     """ct added to the element of each window whose number is `at`; 0 elsewhere."""
     out = np.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)
     bits = ct.view(f"u{ct.itemsize}")  # times True or False: exact, and no branches
+    apart = all(d * (k - 1) < s for k, s, d in zip(kernel, stride, dilation))
     for i, part in enumerate(window_parts(out, kernel, stride, dilation)):
-        out[part] += (bits * (at == i)).view(ct.dtype)
+        chosen = (bits * (at == i)).view(ct.dtype)
+        if apart:
+            out[part] = chosen
+        else:
+            out[part] += chosen
     return out
 
 
@@ -187,6 +193,7 @@ max_over_windows = define(
     infer=_pooled_type,
     vjp=_max_vjp,
     attributes=HOW,
+    traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, max_of_windows), (window_parts_jax, max_of_windows_jax)),
     domain="nonempty",
     doc="The largest element of each window; the first of equal ones has the gradient.",
@@ -198,6 +205,7 @@ number_of_largest = define(
     infer=_number_type,
     differentiable=False,
     attributes=HOW,
+    traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, largest_at), (window_parts_jax, largest_at_jax)),
     domain="nonempty",
     doc="The number of the first element of each window that is its largest, y.",
@@ -211,6 +219,7 @@ to_largest_of: OpRecord = define(
     ),
     vjp=_to_largest_vjp,
     attributes={"lengths": ..., **HOW},
+    traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, to_largest), (window_parts_jax, to_largest_jax)),
     domain="nonempty",
     doc="An array where each window has one number added, to its element of number `at`.",
@@ -222,6 +231,7 @@ of_largest_of: OpRecord = define(
     infer=lambda sizes, x, at, **how: ArrayType(x.dtype, at.shape),
     vjp=_of_largest_vjp,
     attributes=HOW,
+    traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, of_largest), (window_parts_jax, of_largest_jax)),
     domain="nonempty",
     doc="The element of number `at` of each window.",
@@ -239,6 +249,7 @@ sum_over_windows: OpRecord = define(
     infer=_pooled_type,
     vjp=_sum_vjp,
     attributes=HOW,
+    traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, sum_of_windows), (window_parts_jax, sum_of_windows_jax)),
     doc="The sum of each window over the last axes.",
 )
@@ -251,6 +262,7 @@ to_windows_of: OpRecord = define(
     ),
     vjp=lambda g, y, ct, lengths, **how: (sum_over_windows(g, **how),),
     attributes={"lengths": ..., **HOW},
+    traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, to_windows), (window_parts_jax, to_windows_jax)),
     doc="The transpose of `sum_of_windows`.",
 )
