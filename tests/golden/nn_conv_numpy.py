@@ -97,11 +97,11 @@ def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, gr
 
 def loss_value_and_grad(w, x, labels):
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
-    h_1 = correlate(x, w, padding=((1, 1), (1, 1)), stride=(2, 2))
-    h = np.maximum(h_1, 0)
+    h = correlate(x, w, padding=((1, 1), (1, 1)), stride=(2, 2))
+    np.maximum(h, 0, out=h)
     # model.py  logits = h.mean(axis=(2, 3))
     logits = h.sum(axis=(2, 3))
-    n = h_1.shape[2] * h_1.shape[3]
+    n = h.shape[2] * h.shape[3]
     logits /= n
     # model.py  return tg.nn.cross_entropy(logits, labels)
     log_softmax = logits - logits.max(axis=1, keepdims=True)
@@ -126,7 +126,7 @@ def loss_value_and_grad(w, x, labels):
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
     w_bar = correlate_weight(
         x,
-        masked(logits_bar[:, :, None, None], h_1 > 0),
+        masked(logits_bar[:, :, None, None], h > 0),
         (w.shape[2], w.shape[3]),
         padding=((1, 1), (1, 1)),
         stride=(2, 2),

@@ -100,8 +100,13 @@ def to_largest(ct, at, lengths, kernel, stride, dilation):
     """ct added to the element of each window whose number is `at`; 0 elsewhere."""
     out = np.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)
     bits = ct.view(f"u{ct.itemsize}")  # times True or False: exact, and no branches
+    apart = all(d * (k - 1) < s for k, s, d in zip(kernel, stride, dilation))
     for i, part in enumerate(window_parts(out, kernel, stride, dilation)):
-        out[part] += (bits * (at == i)).view(ct.dtype)
+        chosen = (bits * (at == i)).view(ct.dtype)
+        if apart:
+            out[part] = chosen
+        else:
+            out[part] += chosen
     return out
 
 
@@ -136,10 +141,9 @@ def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, gr
 
 def convolution_step_value_and_grad(kernel, bias, image, target):
     # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
-    features_1 = (
-        correlate(image, kernel, padding=((1, 1), (1, 1))) + bias[:, None, None]
-    )
-    features = np.maximum(features_1, 0)
+    features = correlate(image, kernel, padding=((1, 1), (1, 1)))
+    features += bias[:, None, None]
+    np.maximum(features, 0, out=features)
     # model.py  pooled = tg.nn.max_pool2d(features, 2)
     pooled = max_of_windows(features, (2, 2), (2, 2), (1, 1))
     # model.py  residual = pooled - target
@@ -155,13 +159,13 @@ def convolution_step_value_and_grad(kernel, bias, image, target):
     features_bar = to_largest(
         residual_bar,
         largest_at(features, pooled, (2, 2), (2, 2), (1, 1)),
-        (features_1.shape[2], features_1.shape[3]),
+        (features.shape[2], features.shape[3]),
         (2, 2),
         (2, 2),
         (1, 1),
     )
     # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
-    features_bar = masked(features_bar, features_1 > 0)
+    features_bar = masked(features_bar, features > 0)
     bias_bar = (
         features_bar.sum(axis=(2, 3), keepdims=True).sum(axis=0).squeeze(axis=(1, 2))
     )

@@ -19,6 +19,31 @@ CLOSE["logistic_loss"] = lambda x, target: (
 REFERENCES["masked"] = lambda mask, x: np.where(mask, x, x.dtype.type(0))
 
 
+CLOSE["row_dot"] = lambda a, b: (a * b).sum(axis=-1)
+
+
+@samples_of("row_dot")
+def _row_dot(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind == "f":
+        for a, b in (((4,), (4,)), ((3, 5), (3, 5)), ((2, 1, 3), (4, 3)), ((2, 0), (2, 0))):
+            yield Sample((draw(*a), draw(*b)), {})
+
+
+def _naive_standardize(x: Any, eps: float) -> Any:
+    scale = 1.0 / np.sqrt(x.var(axis=-1, keepdims=True) + eps)
+    return (x - x.mean(axis=-1, keepdims=True)) * scale, scale
+
+
+CLOSE["standardize"] = _naive_standardize
+
+
+@samples_of("standardize")
+def _standardize(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind == "f":
+        for shape in ((5,), (3, 4), (2, 3, 6), (0, 3)):
+            yield Sample((draw(*shape),), {"eps": 0.01})
+
+
 @samples_of("masked")
 def _masked(draw: Draw) -> Iterator[Sample]:
     if draw.dtype.kind == "f":
