@@ -39,6 +39,7 @@ class Trait(Enum):
     COPY = "copy"  # same values in fresh memory
     TOTAL = "total"  # adds its operand's elements over the attribute `axis`, None for all
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
+    CONTIGUOUS = "contiguous"  # whatever it makes is in C order, of any number of axes
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
     # keep what it is given and what it returns
 

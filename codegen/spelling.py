@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -181,6 +181,29 @@ class Spelling:
 
 SpellingOf = Spelling | Callable[[Mapping[str, object]], Spelling]
 """A spelling, or a choice among spellings by the attributes' values."""
+
+
+def reached(texts: Mapping[str, str], uses: Iterable[str]) -> list[str]:
+    """The names of the texts that a spelling uses, each behind those that its own text uses."""
+    found: list[str] = []
+
+    def visit(name: str) -> None:
+        for other in texts:
+            if other not in (name, *found) and other in _named(texts[name]):
+                visit(other)
+        if name not in found:
+            found.append(name)
+
+    for name in texts:
+        if name in uses:
+            visit(name)
+    return found
+
+
+@cache
+def _named(text: str) -> frozenset[str]:
+    """The names that the text of a function reads."""
+    return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
 
 
 @cache

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Sequence
 
 from codegen.emit.target import Target
 from codegen.ir import Call, Graph, walk
+from codegen.spelling import reached
 
 
 class Needs:
@@ -49,32 +50,18 @@ class Needs:
             if texts:
                 self.texts.update(texts)
                 spelling = call.op.spelled(self.target.name, dict(call.attributes))
-                named = (name for name in texts if name in spelling.uses)
-                found.update((known, None) for name in named for known in _closure(name, texts))
+                found.update(dict.fromkeys(reached(texts, spelling.uses)))
         return list(found)
 
     def _is_function(self, name: str) -> bool:
         return self.texts[name].startswith("def ")
 
     def _renamed(self, name: str) -> str:
-        """What is needed, under another name where its own is taken."""
-        text, known = self.texts[name], self.called[name]
-        if name == known:
-            return text
-        if self._is_function(name):
-            return text.replace(f"def {name}(", f"def {known}(", 1)
-        return f"{text} as {known}"
-
-
-def _closure(name: str, texts: Mapping[str, str]) -> Iterator[str]:
-    """A name, and what the function that it stands for names in turn."""
-    found = {name: None}
-    waiting = [name]
-    while waiting:
-        text = texts[waiting.pop()]
-        if text.startswith("def "):
-            used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-            inner = [other for other in texts if other in used and other not in found]
-            found.update(dict.fromkeys(inner))
-            waiting += inner
-    return iter(found)
+        """What is needed, under other names where those are taken."""
+        text = self.texts[name]
+        if not self._is_function(name):
+            return text if self.called[name] == name else f"{text} as {self.called[name]}"
+        for other, known in self.called.items():
+            if other != known:
+                text = re.sub(rf"\b{other}\(", f"{known}(", text)
+        return text

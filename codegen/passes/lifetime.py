@@ -88,7 +88,7 @@ def in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:
     """True when the result's memory is in C order whatever the inputs' layouts are."""
     if call.op.traits & {Trait.VIEW, Trait.SPLAT, Trait.UPDATE, Trait.COPY}:
         return False
-    if call.results[0].type.ndim <= 1:
+    if call.results[0].type.ndim <= 1 or Trait.CONTIGUOUS in call.op.traits:
         return True
     if Trait.ELEMENTWISE not in call.op.traits:
         return Trait.C_ORDER in call.op.traits and call.results[0].type.ndim == 2

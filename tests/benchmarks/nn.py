@@ -1,6 +1,7 @@
 """Measure convolution and attention, forward and backward, beside PyTorch and JAX on the CPU.
 
-In: the same loss, a weighted sum of the layer's result, in tracegrad, PyTorch and JAX.
+In: the same loss, a weighted sum of a layer's result or that of a network, in tracegrad, PyTorch
+and JAX.
 Out: a Markdown table of times and of the ratio to the best of the other two.
 
     python -m tests.benchmarks.nn [--rounds 41] [--dtype float32] [--threads 2]
@@ -44,6 +45,29 @@ def conv_in_jax(x, w, weights):
     return (y * weights).sum()
 
 
+def network_in_tracegrad(w1, b1, w2, b2, w3, b3, images, labels):
+    h = tg.nn.max_pool2d(tg.nn.relu(tg.nn.conv2d(images, w1, b1, padding=1)), 2)
+    h = tg.nn.max_pool2d(tg.nn.relu(tg.nn.conv2d(h, w2, b2, padding=1)), 2)
+    return tg.nn.cross_entropy(h.reshape(len(images), -1) @ w3 + b3, labels)
+
+
+def network_in_torch(w1, b1, w2, b2, w3, b3, images, labels):
+    h = F.max_pool2d(F.relu(F.conv2d(images, w1, b1, padding=1)), 2)
+    h = F.max_pool2d(F.relu(F.conv2d(h, w2, b2, padding=1)), 2)
+    return F.cross_entropy(h.flatten(1) @ w3 + b3, labels)
+
+
+def network_in_jax(w1, b1, w2, b2, w3, b3, images, labels):
+    def layer(x, w, b):
+        y = jax.lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1))) + b[:, None, None]
+        size = (1, 1, 2, 2)
+        return jax.lax.reduce_window(jax.nn.relu(y), -jnp.inf, jax.lax.max, size, size, "VALID")
+
+    h = layer(layer(images, w1, b1), w2, b2)
+    logits = jax.nn.log_softmax(h.reshape(len(images), -1) @ w3 + b3)
+    return -jnp.take_along_axis(logits, labels[:, None], 1).mean()
+
+
 def attention_in_tracegrad(q, k, v, weights):
     return (tg.nn.scaled_dot_product_attention(q, k, v) * weights).sum()
 
@@ -72,7 +96,7 @@ def norm_in_jax(x, w, b, weights):
 
 
 def cases(dtype):
-    """Yield (title, functions in the three libraries, arguments to differentiate, weights)."""
+    """Yield (title, functions in the three libraries, arguments to differentiate, others)."""
     rng = np.random.default_rng(0)
 
     def normal(*shape):
@@ -83,6 +107,12 @@ def cases(dtype):
     yield title, conv, (normal(32, 8, 28, 28), normal(16, 8, 3, 3)), normal(32, 16, 28, 28)
     title = "conv2d 3 x 3, 32 to 32 channels, 14 x 14, batch 16"
     yield title, conv, (normal(16, 32, 14, 14), normal(32, 32, 3, 3)), normal(16, 32, 14, 14)
+    network = network_in_tracegrad, network_in_torch, network_in_jax
+    parameters = normal(8, 1, 3, 3), normal(8), normal(16, 8, 3, 3) / 8, normal(16)
+    parameters = *parameters, normal(784, 10) / 28, normal(10)
+    images, labels = normal(32, 1, 28, 28), rng.integers(0, 10, 32)
+    title = "CNN: conv, relu, max_pool, 8 and 16 channels, dense; 28 x 28, batch 32"
+    yield title, network, parameters, images, labels
     attention = attention_in_tracegrad, attention_in_torch, attention_in_jax
     qkv = tuple(normal(1, 4, 128, 64) for _ in range(3))
     yield "attention, 4 heads, 128 x 64", attention, qkv, normal(1, 4, 128, 64)
@@ -91,26 +121,26 @@ def cases(dtype):
     yield "layer_norm, 512 x 256", norm, args, normal(512, 256)
 
 
-def contestants(functions, args, weights):
+def contestants(functions, args, others):
     """Three calls without arguments that give the value and the gradients."""
     ours, in_torch, in_jax = functions
     positions = tuple(range(len(args)))
     compiled = tg.value_and_grad(ours, argnums=positions)
 
     leaves = [torch.tensor(a, requires_grad=True) for a in args]
-    torch_weights = torch.tensor(weights)
+    torch_others = [torch.tensor(a) for a in others]
 
     def run_torch():
         for leaf in leaves:
             leaf.grad = None
-        value = in_torch(*leaves, torch_weights)
+        value = in_torch(*leaves, *torch_others)
         value.backward()
         return value.detach(), [leaf.grad for leaf in leaves]
 
     jitted = jax.jit(jax.value_and_grad(in_jax, argnums=positions))
-    arrays = [jnp.asarray(a) for a in (*args, weights)]
+    arrays = [jnp.asarray(a) for a in (*args, *others)]
     return (
-        lambda: compiled(*args, weights),
+        lambda: compiled(*args, *others),
         run_torch,
         lambda: jax.block_until_ready(jitted(*arrays)),
     )
@@ -153,8 +183,8 @@ def main():
     print(f"{args.rounds} rounds; times are medians (least) in milliseconds.\n")
     print(f"| {args.dtype} | tracegrad | PyTorch | JAX | median ratio to the best | of the least |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for title, functions, inputs, weights in cases(args.dtype):
-        calls = contestants(functions, inputs, weights)
+    for title, functions, inputs, *others in cases(args.dtype):
+        calls = contestants(functions, inputs, others)
         check([call() for call in calls], args.dtype)
         for call in calls:
             call()

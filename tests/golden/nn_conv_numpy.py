@@ -3,20 +3,111 @@
 #     w: float64 (n0, n1, n2, n3)
 #     x: float64 (n4, n1, n6, n7)
 #     labels: int64 (n4,)
+# Saves for the backward
+#     h: float64 (n4, n0, length(3 + -1*n2 + n6, None, None, 2), length(3 + -1*n3 + n7,
+#         None, None, 2))
+#     log_softmax: float64 (n4, n0)
+#     not_equal: bool (n4,)
+#     sum_: float64 ()
 import numpy as np
+
+
+def image_buffer(x, kernel, dtype, padding, stride, dilation):
+    """Zeros for as many padded images of x as fit the cache with their windows.
+
+    Returns the part where images go, a view of the windows that start there, (channels,
+    *kernel, *starts), and the lengths of one result a start: stored, and of images.
+    """
+    none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
+    padding, stride, dilation = padding or none, stride or one, dilation or one
+    lengths = [m + a + b for m, (a, b) in zip(x.shape[2:], padding)]
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    places = [(m - k) // s + 1 for m, k, s in zip(lengths, spans, stride)]
+    area = np.prod(lengths, dtype=int)
+    size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
+    count = max(min(2**18 // max(size, 1), len(x)), 1)
+    buffer = np.zeros((x.shape[1], count, *lengths), dtype)
+    inner = (slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding))
+    by_channel, by_image, *steps = buffer.strides
+    offsets = [d * step for d, step in zip(dilation, steps)]
+    if stride == one:
+        beyond = sum((k - 1) * step for k, step in zip(spans, steps)) // dtype.itemsize
+        starts, apart, stored = (count * area - beyond,), steps[-1:], lengths
+    else:
+        starts, stored = (count, *places), places
+        apart = (by_image, *(s * step for s, step in zip(stride, steps)))
+    shape, strides = (x.shape[1], *kernel, *starts), (by_channel, *offsets, *apart)
+    windows = np.lib.stride_tricks.as_strided(buffer, shape, strides)
+    return buffer[(..., *inner)], windows, stored, places
+
+
+def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
+    """The products of each window of the padded x with each kernel of w, summed.
+
+    Padding of less than 0 takes away.
+    """
+    if padding and np.min(padding) < 0:
+        cut = zip(x.shape[2:], padding)
+        cut = (slice(max(-a, 0), m - max(-b, 0)) for m, (a, b) in cut)
+        x, padding = x[(..., *cut)], [(max(a, 0), max(b, 0)) for a, b in padding]
+    kernel, dtype, channels = w.shape[2:], np.result_type(x, w), len(w)
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], np.prod(w.shape[1:], dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
+    kernels = w.reshape(groups, channels // groups, size)
+    columns = np.empty(windows.shape, dtype)
+    factors = columns.reshape(groups, size, starts)
+    sums = np.empty((channels, count, *stored), dtype)
+    area = count * np.prod(stored, dtype=int)
+    results = sums.reshape(groups, channels // groups, area)[:, :, :starts]
+    sums = sums[(..., *map(slice, places))]
+    out = np.empty((len(x), channels, *places), dtype)
+    for i in range(0, len(x), count):
+        images = x[i : i + count].swapaxes(0, 1)
+        inner[:, : images.shape[1]] = images
+        columns[...] = windows
+        np.matmul(kernels, factors, out=results)
+        out[i : i + count] = sums[:, : images.shape[1]].swapaxes(0, 1)
+    return out
+
+
+def masked(x, mask):
+    """x where the mask is True, else 0.0; in integers, so that nothing waits for the mask."""
+    return (x.view(f"u{x.itemsize}") * mask).view(x.dtype)
+
+
+def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, groups=1):
+    """The transpose of `correlate` in w, whose kernels have these lengths."""
+    dtype, channels, depth = np.result_type(x, ct), ct.shape[1], x.shape[1] // groups
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], depth * np.prod(kernel, dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
+    columns = np.empty(windows.shape, dtype)
+    left = columns.reshape(groups, size, starts)
+    grid = np.zeros((channels, count, *stored), dtype)  # 0 for windows over an edge
+    area = count * np.prod(stored, dtype=int)
+    right = grid.reshape(groups, channels // groups, area)[:, :, :starts]
+    grid, right = grid[(..., *map(slice, places))], right.swapaxes(1, 2)
+    out = np.zeros((groups, size, channels // groups), dtype)
+    for i in range(0, len(x), count):
+        images = x[i : i + count].swapaxes(0, 1)
+        inner[:, : images.shape[1]] = images
+        columns[...] = windows
+        grid[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
+        grid[:, images.shape[1] :] = 0.0
+        out += left @ right
+    return out.swapaxes(1, 2).reshape(channels, depth, *kernel)
 
 
 def loss_value_and_grad(w, x, labels):
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
-    h_1 = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    h_1 = np.lib.stride_tricks.sliding_window_view(h_1, w.shape[2:], axis=(2, 3))[
-        :, :, ::2, ::2
-    ]
-    h_1 = np.tensordot(w, h_1, ((1, 2, 3), (1, 4, 5))).transpose(1, 0, 2, 3)
-    h = np.maximum(h_1, 0)
+    h = correlate(x, w, padding=((1, 1), (1, 1)), stride=(2, 2))
+    np.maximum(h, 0, out=h)
     # model.py  logits = h.mean(axis=(2, 3))
     logits = h.sum(axis=(2, 3))
-    n = h_1.shape[2] * h_1.shape[3]
+    n = h.shape[2] * h.shape[3]
     logits /= n
     # model.py  return tg.nn.cross_entropy(logits, labels)
     log_softmax = logits - logits.max(axis=1, keepdims=True)
@@ -39,13 +130,11 @@ def loss_value_and_grad(w, x, labels):
     # model.py  logits = h.mean(axis=(2, 3))
     logits_bar /= n
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
-    w_bar = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    w_bar = np.lib.stride_tricks.sliding_window_view(
-        w_bar, (w.shape[2], w.shape[3]), axis=(2, 3)
-    )[:, :, ::2, ::2]
-    w_bar = np.tensordot(
-        w_bar,
-        np.where(h_1 > 0, logits_bar[:, :, None, None], 0.0),
-        ((0, 2, 3), (0, 2, 3)),
-    ).transpose(3, 0, 1, 2)
+    w_bar = correlate_weight(
+        x,
+        masked(logits_bar[:, :, None, None], h > 0),
+        (w.shape[2], w.shape[3]),
+        padding=((1, 1), (1, 1)),
+        stride=(2, 2),
+    )
     return value, w_bar

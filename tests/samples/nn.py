@@ -14,35 +14,43 @@ CLOSE["normal_cdf"] = special.ndtr
 CLOSE["logistic_loss"] = lambda x, target: (
     -(target * special.log_expit(x) + (1 - target) * special.log_expit(-x))
 )
-REFERENCES["first_max"] = lambda x: np.max(x, axis=0)
 
 
-@samples_of("first_max")
-def _first_max(draw: Draw) -> Iterator[Sample]:
-    if draw.dtype.kind != "c":  # which have no order
-        for shape in ((4,), (3, 2, 5), (1, 2), (2, 0)):
-            yield Sample((draw(*shape),), {})
+REFERENCES["masked"] = lambda mask, x: np.where(mask, x, x.dtype.type(0))
 
 
-@samples_of("first_of_largest")
-def _first_of_largest(draw: Draw) -> Iterator[Sample]:
-    if draw.dtype.kind != "c":
-        for shape in ((4,), (3, 2, 5), (1, 2), (2, 0)):
-            x = draw(*shape)
-            x = np.round(x) if x.dtype.kind == "f" else x  # with ties
-            yield Sample((x, x.max(axis=0)), {})
+CLOSE["row_dot"] = lambda a, b: (a * b).sum(axis=-1)
+
+
+@samples_of("row_dot")
+def _row_dot(draw: Draw) -> Iterator[Sample]:
     if draw.dtype.kind == "f":
-        x = np.array([[1.0, np.nan], [1.0, np.nan], [0.0, 2.0]], draw.dtype)
-        yield Sample((x, x.max(axis=0)), {})
+        for a, b in (((4,), (4,)), ((3, 5), (3, 5)), ((2, 1, 3), (4, 3)), ((2, 0), (2, 0))):
+            yield Sample((draw(*a), draw(*b)), {})
 
 
-def _first_place(x: Any, y: Any) -> Any:
-    places = np.zeros(x.shape, bool)
-    np.put_along_axis(places, x.argmax(axis=0)[None], True, 0)
-    return places
+def _naive_standardize(x: Any, eps: float) -> Any:
+    scale = 1.0 / np.sqrt(x.var(axis=-1, keepdims=True) + eps)
+    return (x - x.mean(axis=-1, keepdims=True)) * scale, scale
 
 
-REFERENCES["first_of_largest"] = _first_place
+CLOSE["standardize"] = _naive_standardize
+
+
+@samples_of("standardize")
+def _standardize(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind == "f":
+        for shape in ((5,), (3, 4), (2, 3, 6), (0, 3)):
+            yield Sample((draw(*shape),), {"eps": 0.01})
+
+
+@samples_of("masked")
+def _masked(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind == "f":
+        for shape, of_mask in (((4,), (4,)), ((3, 5), (3, 5)), ((2, 3), (3,)), ((2, 0), (2, 1))):
+            yield Sample((draw(*of_mask) > 0, draw(*shape)), {})
+        x = np.array([np.inf, np.nan, -0.0, 1.0], draw.dtype)
+        yield Sample((np.array([False, False, True, True]), x), {})
 
 
 WINDOWS: tuple[dict[str, Any], ...] = (
@@ -97,6 +105,111 @@ def _overlap_add(draw: Draw) -> Iterator[Sample]:
             x = np.zeros((*lead, *lengths))
             shape = _naive_windows(x, **how, ndim=x.ndim).shape
             yield Sample((draw(*shape),), {**how, "lengths": lengths})
+
+
+POOLS: tuple[dict[str, Any], ...] = (
+    {"kernel": (2,), "stride": (1,), "dilation": (1,)},
+    {"kernel": (2,), "stride": (2,), "dilation": (2,)},
+    {"kernel": (2, 3), "stride": (2, 3), "dilation": (1, 1)},
+    {"kernel": (2, 2), "stride": (1, 2), "dilation": (3, 1)},
+)
+"""Windows over axes of lengths 5 and 6."""
+
+
+def _parts(x: Any, kernel: Any, stride: Any, dilation: Any) -> Any:
+    """The elements of windows on one axis in front."""
+    span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation))
+    parts = _naive_windows(x, span, stride, dilation, x.ndim)
+    return parts.reshape(int(np.prod(kernel)), *parts.shape[len(kernel) :])
+
+
+def _numbered(x: Any, at: Any, how: dict[str, Any]) -> Any:
+    """The places in the flat x of the elements of windows that have the numbers `at`."""
+    places = _parts(np.arange(x.size).reshape(x.shape), **how)
+    return np.take_along_axis(places, at[None].astype(int), 0)[0]
+
+
+def _naive_to_largest(ct: Any, at: Any, lengths: Any, **how: Any) -> Any:
+    out = np.zeros((*ct.shape[: -len(lengths)], *lengths), ct.dtype)
+    np.add.at(out.reshape(-1), _numbered(out, at, how).ravel(), ct.ravel())
+    return out
+
+
+def _naive_to_windows(ct: Any, lengths: Any, **how: Any) -> Any:
+    x = np.arange(int(np.prod((*ct.shape[: -len(lengths)], *lengths))))
+    x = x.reshape(*ct.shape[: -len(lengths)], *lengths)
+    out = np.zeros(x.size, ct.dtype)
+    places = _parts(x, **how)
+    np.add.at(out, places.ravel(), np.broadcast_to(ct, places.shape).ravel())
+    return out.reshape(x.shape)
+
+
+REFERENCES["max_of_windows"] = lambda x, **how: _parts(x, **how).max(axis=0)
+CLOSE["to_largest"] = _naive_to_largest
+REFERENCES["of_largest"] = lambda x, at, **how: x.ravel()[_numbered(x, at, how)]
+REFERENCES["largest_at"] = lambda x, y, **how: _parts(x, **how).argmax(axis=0).astype("uint8")
+CLOSE["sum_of_windows"] = lambda x, **how: _parts(x, **how).sum(axis=0)
+CLOSE["to_windows"] = _naive_to_windows
+
+
+def _images(draw: Draw) -> Iterator[tuple[Any, dict[str, Any]]]:
+    for how in POOLS:
+        for lead in ((), (2,), (0,)):
+            yield draw(*lead, *(5, 6)[: len(how["kernel"])]), how
+
+
+def _ordered(draw: Draw) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Images of numbers with an order, some with ties and with nan."""
+    if draw.dtype.kind != "f":
+        return
+    for x, how in _images(draw):
+        yield x, how
+        yield np.round(x), how
+    x = np.array([1.0, 2.0, np.nan, np.nan, 0.0], draw.dtype)
+    yield x, POOLS[0]
+
+
+@samples_of("max_of_windows")
+def _max_of_windows(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind == "f":
+        for x, how in _images(draw):
+            yield Sample((x,), how)
+
+
+@samples_of("largest_at")
+def _largest_at(draw: Draw) -> Iterator[Sample]:
+    for x, how in _ordered(draw):
+        yield Sample((x, _parts(x, **how).max(axis=0)), how)
+
+
+@samples_of("to_largest")
+def _to_largest(draw: Draw) -> Iterator[Sample]:
+    for x, how in _ordered(draw):
+        at = _parts(x, **how).argmax(axis=0).astype("uint8")
+        lengths = x.shape[-len(how["kernel"]) :]
+        yield Sample((draw(*at.shape), at), {**how, "lengths": lengths})
+
+
+@samples_of("of_largest")
+def _of_largest(draw: Draw) -> Iterator[Sample]:
+    for x, how in _ordered(draw):
+        at = _parts(x, **how).argmax(axis=0).astype("uint8")
+        yield Sample((draw(*x.shape), at), how)
+
+
+@samples_of("sum_of_windows")
+def _sum_of_windows(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind in "fc":
+        for x, how in _images(draw):
+            yield Sample((x,), how)
+
+
+@samples_of("to_windows")
+def _to_windows(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind in "fc":
+        for x, how in _images(draw):
+            lengths = x.shape[-len(how["kernel"]) :]
+            yield Sample((draw(*_parts(x, **how).shape[1:]),), {**how, "lengths": lengths})
 
 
 def _geometry(draw: Draw) -> Iterator[tuple[Any, Any, dict[str, Any]]]:

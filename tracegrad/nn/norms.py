@@ -15,6 +15,7 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import count
 from tracegrad.ops.elementwise import sqrt
 from tracegrad.ops.reductions import mean
+from tracegrad.ops.rows import standardize
 from tracegrad.ops.shape import expand_axes, length_of, one_or_many, reshape_to, sizes_of
 
 EPSILON = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
@@ -38,7 +39,7 @@ def layer_norm(
     """
     x = as_inexact(input)
     axes = _last_axes("layer_norm", x, normalized_shape)
-    return _scaled(_standardized(x, axes, eps), weight, bias)
+    return _scaled(_standardized(x, len(axes), eps), weight, bias)
 
 
 def rms_norm(
@@ -69,9 +70,8 @@ def group_norm(
     channels = length_of(x, 1)
     if groups < 1 or channels % groups:
         raise ArgumentError(f"group_norm: {channels} channels are not {num_groups} equal groups")
-    apart = reshape_to(x, shape=(shape[0], groups, channels // groups, *shape[2:]))
-    y = _standardized(apart, tuple(range(2, ndim + 1)), eps)
-    y = reshape_to(y, shape=shape)
+    rows = reshape_to(x, shape=(shape[0], groups, sz.mul((channels // groups, *shape[2:]))))
+    y = reshape_to(_standardized(rows, 1, eps), shape=shape)
     return _scaled(y, *(_for_channels(p, ndim) for p in (weight, bias)))
 
 
@@ -139,9 +139,14 @@ def batch_norm(
     )
 
 
-def _standardized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    centred = x - mean(x, axis=axes, keepdims=True)
-    return centred / sqrt(mean(centred * centred, axis=axes, keepdims=True) + eps)
+def _standardized(x: Any, count: int, eps: float) -> Any:
+    """The last `count` axes with mean 0 and variance 1."""
+    if count == 1:
+        return standardize(x, eps=eps)[0]
+    shape = shape_of(x)
+    lead, last = shape[: len(shape) - count], shape[len(shape) - count :]
+    rows = reshape_to(x, shape=(*lead, sz.mul(last)))
+    return reshape_to(standardize(rows, eps=eps)[0], shape=shape)
 
 
 def _scaled(y: Any, weight: Any, bias: Any) -> Any:

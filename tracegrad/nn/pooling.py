@@ -4,63 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen import sizes as sz
-from codegen.types import ArrayType, kind
+from codegen.types import kind
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.nn.convolution import per_axis
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.creation import ones_of_shape
-from tracegrad.ops.elementwise import where
 from tracegrad.ops.padding import pad_with
-from tracegrad.ops.record import define
-from tracegrad.ops.reductions import sum_over
-from tracegrad.ops.shape import expand_axes, length_of, reshape_to, squeeze_axes
-from tracegrad.ops.windows import needs, span_of, windows
+from tracegrad.ops.pooling import max_over_windows, sum_over_windows
+from tracegrad.ops.shape import expand_axes, length_of, squeeze_axes
 
 N = 2
-
-
-def first_of_largest(x, y):
-    """True at the first place along axis 0 where x is its maximum y (or nan)."""
-    places = (x == y) | (x != x)
-    taken = places[0].copy()
-    for i in range(1, len(places)):
-        places[i] &= ~taken
-        taken |= places[i]
-    return places
-
-
-def first_of_largest_jax(x, y):
-    """True at the first place along axis 0 where x is its maximum y (or nan)."""
-    places = (x == y) | (x != x)
-    return places & (jnp.cumsum(places, axis=0) == 1)  # noqa: F821
-
-
-first_of_largest_at = define(
-    "first_of_largest",
-    "first_of_largest(x, y)",
-    operands="x y",
-    infer=lambda sizes, x, y: ArrayType("bool", x.shape),
-    differentiable=False,
-    needs=needs((first_of_largest,), (first_of_largest_jax,)),
-    domain="nonempty",
-)
-
-
-def _first_max_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
-    """The first of equal elements gets the cotangent, as in PyTorch."""
-    return (where(first_of_largest_at(x, y), expand_axes(ct, axis=0), 0.0),)
-
-
-first_max = define(
-    "first_max",
-    "x.max(axis=0)",
-    infer=lambda sizes, x: ArrayType(x.dtype, x.shape[1:]),
-    vjp=_first_max_vjp,
-    domain="nonempty",
-    doc="The largest element along the first axis; the first of equal ones has the gradient.",
-)
 
 
 def max_pool2d(
@@ -106,8 +60,7 @@ def max_pool2d(
     apart = per_axis(name, "dilation", dilation, N, 1)
     after = _beyond(x, kernel, steps, margins, apart, ceil_mode)
     x = _padded(x, margins, after, float("-inf"))
-    parts = _parts(x, kernel, steps, apart)
-    y = first_max(parts)
+    y = max_over_windows(x, kernel=kernel, stride=steps, dilation=apart)
     return y if batched else squeeze_axes(y, axis=0)
 
 
@@ -195,12 +148,5 @@ def _padded(x: Any, before: Any, after: Any, value: Any) -> Any:
     return pad_with(x, pad_width=width, mode="constant", value=value)
 
 
-def _parts(x: Any, kernel: Any, steps: Any, apart: Any) -> Any:
-    """The windows' elements along a first axis."""
-    span = tuple(map(span_of, kernel, apart))
-    found = windows(x, span=span, stride=steps, dilation=apart, ndim=ndim_of(x))
-    return reshape_to(found, shape=(sz.mul(kernel), *shape_of(found)[N:]))
-
-
 def _sums(x: Any, kernel: Any, steps: Any) -> Any:
-    return sum_over(_parts(x, kernel, steps, (1,) * N), axis=0, keepdims=False)
+    return sum_over_windows(x, kernel=kernel, stride=steps, dilation=(1,) * N)

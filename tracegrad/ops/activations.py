@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.ir import Trait
+from codegen.spelling import spell
 from codegen.types import is_inexact, weak
 from tracegrad.dispatch import dtype_of
 from tracegrad.ops.arguments import as_array
@@ -26,10 +27,11 @@ from tracegrad.ops.rules import (
 
 relu_of = define(
     "relu",
-    "np.maximum(x, 0)",
+    spell("np.maximum(x, 0)", "np.maximum(x, 0, out=x)"),
+    jax="jnp.maximum(x, 0)",
     infer=lambda sizes, x: ufunc("maximum")(sizes, x, weak("int")),
-    vjp=lambda ct, y, x: (where(x > 0, ct, 0.0),),
-    traits=(Trait.ELEMENTWISE,),
+    vjp=lambda ct, y, x: (where(y > 0, ct, 0.0),),
+    traits=(Trait.ELEMENTWISE, Trait.OUT),
     domain="ordered",
 )
 sigmoid_of = define(

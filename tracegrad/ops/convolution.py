@@ -2,8 +2,7 @@
 
 A convolution is linear in its input and in its weight, so three ops are closed under derivatives:
 `conv` itself, its transpose in the input (`conv_input`) and its transpose in the weight
-(`conv_weight`). In NumPy each is one product of matrices over the windows of the padded input,
-which are copied into rows by `np.tensordot`; of the input's gradient the windows are added up.
+(`conv_weight`). How NumPy computes them stands in `tracegrad.ops.correlating`.
 
 Shapes: input ``(batch, channels, *lengths)``, weight ``(out_channels, channels // groups,
 *kernel)``; `span` is what a kernel covers of its axis, ``dilation * (kernel - 1) + 1``.
@@ -14,28 +13,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from codegen import sizes as sz
+from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, promote, shape_text
 from tracegrad.dispatch import shape_of
-from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.windows import (
-    add_shifted,
-    add_windows,
-    count_of,
-    kernel_of,
-    needs,
-    sliding,
+from tracegrad.ops.correlating import (
+    correlate,
+    correlate_input,
+    correlate_weight,
+    image_buffer,
+    turned,
 )
-
-
-def tensordot_by_group(a, b, axes, groups, split, join):
-    """np.tensordot of each of so many parts of a and b, joined along one axis."""
-    parts = zip(np.split(a, groups, split[0]), np.split(b, groups, split[1]))
-    return np.concatenate([np.tensordot(p, q, axes) for p, q in parts], join)
+from tracegrad.ops.record import OpRecord, define
+from tracegrad.ops.windows import count_of, kernel_of, needs
 
 
 def conv_input_jax(ct, w, lengths, stride, padding, dilation, groups):
@@ -69,75 +61,46 @@ def conv_weight_jax(x, ct, span, stride, padding, dilation, groups):
 # -- text ---------------------------------------------------------------------------------------
 
 
-def _padded(attributes: Mapping[str, Any]) -> str:
-    """Text that pads x with zeros, or x."""
-    padding = attributes["padding"]
-    return f"np.pad(x, {((0, 0), (0, 0), *padding)})" if any(map(any, padding)) else "x"
-
-
-def _windows(attributes: Mapping[str, Any], span: str) -> str:
-    """Statements after which ``out`` views the windows: (batch, channels, *places, *kernel)."""
-    stride, dilation = attributes["stride"], attributes["dilation"]
-    padded = _padded(attributes)
-    view = sliding(range(2, 2 + len(stride)), span, stride, dilation)
-    if padded == "x":
-        return f"out = {view.replace('(out,', '(x,', 1)}"
-    return f"out = {padded}\nout = {view}"
-
-
-def _product(a: str, b: str, axes: Any, split: Any, join: int, groups: int) -> str:
-    """Text that contracts two arrays, each group of channels on its own."""
-    if groups == 1:
-        return f"np.tensordot({a}, {b}, {axes})"
-    return f"tensordot_by_group({a}, {b}, {axes}, {groups}, {split}, {join})"
-
-
 def _conv_text(attributes: Mapping[str, Any]) -> Spelling:
-    n = len(attributes["stride"])
-    plain = all(d == 1 for d in attributes["dilation"])
-    kernel, of_windows = tuple(range(2, n + 2)), tuple(range(n + 2, 2 * n + 2))
-    axes = ((1, *kernel), (1, *of_windows))
-    product = _product("w", "out", axes, (0, 1), 0, attributes["groups"])
-    order = (1, 0, *range(2, n + 2))
-    view = _windows(attributes, "w.shape[2:]" if plain else "span")
-    return spell(f"{view}\nout = {product}.transpose{order}")
+    return spell(f"correlate(x, w{_how_text(attributes)})")
 
 
 def _conv_weight_text(attributes: Mapping[str, Any]) -> Spelling:
-    n = len(attributes["stride"])
-    axes = ((0, *range(2, n + 2)),) * 2
-    product = _product("out", "ct", axes, (1, 1), n + 1, attributes["groups"])
-    order = (n + 1, *range(n + 1))
-    return spell(f"{_windows(attributes, 'span')}\nout = {product}.transpose{order}")
+    kernel = "span"
+    if any(d != 1 for d in attributes["dilation"]):
+        kernel = str(tuple(map(kernel_of, attributes["span"], attributes["dilation"])))
+    return spell(f"correlate_weight(x, ct, {kernel}{_how_text(attributes)})")
 
 
 def _conv_input_text(attributes: Mapping[str, Any]) -> Spelling:
-    """Each element of ct adds its multiple of the kernel to the result.
+    """Where windows start at every element, the transpose is a convolution itself.
 
-    Windows that start at every element are added up row by row (see `add_shifted`).
+    Its kernels are turned around, and the margin is what a window reaches beyond the image.
     """
-    n = len(attributes["stride"])
-    everywhere = all(step == 1 for step in attributes["stride"])
-    product = _product(
-        "w", "out" if everywhere else "ct", ((0,), (1,)), (0, 1), 0, attributes["groups"]
-    )
-    inner = ""
-    if any(map(any, attributes["padding"])):
-        sides = [f"{a or ''}:{-b or ''}" for a, b in attributes["padding"]]
-        inner = f"[:, :, {', '.join(sides)}]"
-    if everywhere:
-        spans = zip(attributes["span"], attributes["dilation"], range(2, n + 2))
-        ends = [f"(0, w.shape[{i}] - 1)" if d == 1 else f"(0, {span - 1})" for span, d, i in spans]
-        return spell(
-            f"out = np.pad(ct, ((0, 0), (0, 0), {', '.join(ends)}))\nout = {product}\n"
-            f"out = add_shifted(out, dilation){inner}.swapaxes(0, 1)"
-        )
-    order = (*range(1, n + 1), 0, *range(n + 1, 2 * n + 2))
+    spans = zip(attributes["span"], attributes["dilation"], attributes["padding"], strict=True)
+    if any(step != 1 for step in attributes["stride"]):
+        return spell(f"correlate_input(ct, w, lengths{_how_text(attributes)})")
+    margins = []
+    for i, (span, d, (a, b)) in enumerate(spans):
+        reach, more = f"w.shape[{i + 2}]", -1
+        if d != 1:  # here the image may go on behind the last window
+            reach, more = "", span - 1
+        before, after = (f"{reach}{more - k:+}".lstrip("+") for k in (a, b))
+        margins.append((before, after if d == 1 else f"lengths[{i}] - ct.shape[{i + 2}] - {b}"))
+    shown = ", ".join(f"({before}, {after})" for before, after in margins)
+    comma = "," if len(margins) == 1 else ""
+    turned = f"turned(w, {attributes['groups']})" if attributes["groups"] > 1 else "turned(w)"
     return spell(
-        f"out = {product}.transpose{order}\n"
-        "out = add_windows(out, lengths, stride, dilation)\n"
-        f"out = out{inner}.swapaxes(0, 1)"
+        f"correlate(ct, {turned}, ({shown}{comma}){_how_text({**attributes, 'padding': None})})"
     )
+
+
+def _how_text(attributes: Mapping[str, Any]) -> str:
+    """The arguments that say how windows lie, without those that have their defaults."""
+    n = len(attributes["stride"])
+    plain = {"padding": ((0, 0),) * n, "stride": (1,) * n, "dilation": (1,) * n, "groups": 1}
+    given = [name for name, default in plain.items() if attributes[name] not in (None, default)]
+    return "".join(f", {name}={attributes[name]}" for name in given)
 
 
 def _jax_text(attributes: Mapping[str, Any]) -> Spelling:
@@ -241,7 +204,8 @@ conv: OpRecord = define(
     infer=_conv_type,
     vjp=_conv_vjp,
     attributes=HOW,
-    needs=needs((tensordot_by_group,)),
+    traits=(Trait.CONTIGUOUS,),
+    needs=needs((image_buffer, correlate)),
     doc="The products of each window of the padded x with each kernel of w, summed.",
 )
 conv_input: OpRecord = define(
@@ -252,7 +216,7 @@ conv_input: OpRecord = define(
     infer=_input_type,
     vjp=_conv_input_vjp,
     attributes={"lengths": ..., **HOW},
-    needs=needs((tensordot_by_group, add_shifted, add_windows), (conv_input_jax,)),
+    needs=needs((image_buffer, correlate, correlate_input, turned), (conv_input_jax,)),
     doc="The transpose of `conv` in its input, which has these lengths when it is padded.",
 )
 conv_weight: OpRecord = define(
@@ -263,6 +227,7 @@ conv_weight: OpRecord = define(
     infer=_weight_type,
     vjp=_conv_weight_vjp,
     attributes=HOW,
-    needs=needs((tensordot_by_group,), (conv_weight_jax,)),
+    traits=(Trait.CONTIGUOUS,),
+    needs=needs((image_buffer, correlate_weight), (conv_weight_jax,)),
     doc="The transpose of `conv` in its weight, whose kernel covers `span`.",
 )

@@ -17,7 +17,7 @@ import numpy as np
 
 from codegen.ir import Op, Trait
 from codegen.load import kernel, load
-from codegen.spelling import Spelling, SpellingOf, spell
+from codegen.spelling import Spelling, SpellingOf, reached, spell
 from tracegrad.dispatch import apply
 
 Vjp = Callable[..., tuple[Any, ...]]
@@ -70,7 +70,10 @@ class OpRecord(Op):
     ) -> dict[str, Callable[..., Any]]:
         """What a spelling names beside `names`, made of the same text that programs have."""
         texts = self.needs.get(target, {})
-        return {name: load(texts[name], name, names) for name in texts if name in spelling.uses}
+        found: dict[str, Callable[..., Any]] = {}
+        for name in reached(texts, spelling.uses):
+            found[name] = load(texts[name], name, {**names, **found})
+        return found
 
     @cached_property
     def takes_numbers(self) -> bool:

@@ -21,6 +21,7 @@ from tracegrad.ops.reductions import (
     restore,
     sum_over,
 )
+from tracegrad.ops.rows import dot_kept
 from tracegrad.ops.rules import (
     mean_dtype,
     reduction,
@@ -67,12 +68,16 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
-    return ((ct - sum_over(ct * y, axis=axis, keepdims=True)) * y,)
+    return ((ct - dot_kept(ct, y, axis)) * y,)
 
 
 softmax_over = define(
     "softmax",
-    "out = np.exp(x - x.max(axis=axis, keepdims=True))\nout /= out.sum(axis=axis, keepdims=True)",
+    "out = x - x.max(axis=axis, keepdims=True)\n"
+    "np.exp(out, out=out)\n"
+    "out /= out.sum(axis=axis, keepdims=True)",
+    jax="out = jnp.exp(x - x.max(axis=axis, keepdims=True))\n"
+    "out /= out.sum(axis=axis, keepdims=True)",
     infer=lambda sizes, x, axis: ufunc("exp")(sizes, x),
     vjp=_softmax_vjp,
     attributes={"axis": ...},

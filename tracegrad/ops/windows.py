@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,23 +32,6 @@ def add_windows(windows, lengths, stride, dilation):
         places = [slice(k * d, k * d + count * s, s) for k, count, s, d in steps]
         out[(..., *places)] += windows[offset]
     return out
-
-
-def add_shifted(parts, dilation):
-    """Parts (channels, *kernel, batch, *lengths), each moved by its offset in the kernel, summed.
-
-    What is moved beyond the end of a row must be zeros: rows follow each other in memory.
-    """
-    n = len(dilation)
-    shape = parts.shape[n + 1 :]
-    count = np.prod(shape, dtype=int)
-    rows = parts.reshape(*parts.shape[: n + 1], count)
-    out = np.zeros((len(parts), count), parts.dtype)
-    steps = [d * np.prod(shape[i + 2 :], dtype=int) for i, d in enumerate(dilation)]
-    for offset in np.ndindex(parts.shape[1 : n + 1]):
-        moved = sum(k * step for k, step in zip(offset, steps))
-        out[:, moved:] += rows[(slice(None), *offset, slice(count - moved))]
-    return out.reshape(len(parts), *shape)
 
 
 def add_windows_jax(windows, lengths, stride, dilation):
@@ -82,15 +66,20 @@ class Texts(Mapping[str, str]):
         self.functions = {f.__name__.removesuffix("_jax"): f for f in functions}
 
     def __getitem__(self, name: str) -> str:
-        function = self.functions[name]
-        text = inspect.getsource(function).replace("  # noqa: F821", "")
-        return text.replace(f"def {function.__name__}(", f"def {name}(", 1)
+        return text_of(self.functions[name], name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.functions)
 
     def __len__(self) -> int:
         return len(self.functions)
+
+
+@cache
+def text_of(function: Callable[..., Any], name: str) -> str:
+    """The text of a function, under this name."""
+    text = inspect.getsource(function).replace("  # noqa: F821", "")
+    return text.replace(f"def {function.__name__}(", f"def {name}(", 1)
 
 
 def needs(numpy: tuple[Any, ...] = (), jax: tuple[Any, ...] = ()) -> dict[str, Texts]:

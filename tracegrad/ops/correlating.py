@@ -1,0 +1,126 @@
+"""Images and kernels enter, their products by matrices that stay in the cache leave.
+
+The text of these functions stands in programs that convolve, so they need NumPy and each other
+alone. Shapes: images ``(batch, channels, *lengths)``, kernels ``(out_channels, channels // groups,
+*kernel)``, one axis of lengths or more.
+
+In a buffer with channels first and padding, rows follow each other in memory: an offset in the
+kernel is an offset in memory, and the windows that start at every pixel are copied as rows as long
+as the buffer, not as the image is wide. Windows over an edge are copied with them and not used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def image_buffer(x, kernel, dtype, padding, stride, dilation):
+    """Zeros for as many padded images of x as fit the cache with their windows.
+
+    Returns the part where images go, a view of the windows that start there, (channels,
+    *kernel, *starts), and the lengths of one result a start: stored, and of images.
+    """
+    none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
+    padding, stride, dilation = padding or none, stride or one, dilation or one
+    lengths = [m + a + b for m, (a, b) in zip(x.shape[2:], padding)]
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    places = [(m - k) // s + 1 for m, k, s in zip(lengths, spans, stride)]
+    area = np.prod(lengths, dtype=int)
+    size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
+    count = max(min(2**18 // max(size, 1), len(x)), 1)
+    buffer = np.zeros((x.shape[1], count, *lengths), dtype)
+    inner = (slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding))
+    by_channel, by_image, *steps = buffer.strides
+    offsets = [d * step for d, step in zip(dilation, steps)]
+    if stride == one:
+        beyond = sum((k - 1) * step for k, step in zip(spans, steps)) // dtype.itemsize
+        starts, apart, stored = (count * area - beyond,), steps[-1:], lengths
+    else:
+        starts, stored = (count, *places), places
+        apart = (by_image, *(s * step for s, step in zip(stride, steps)))
+    shape, strides = (x.shape[1], *kernel, *starts), (by_channel, *offsets, *apart)
+    windows = np.lib.stride_tricks.as_strided(buffer, shape, strides)
+    return buffer[(..., *inner)], windows, stored, places
+
+
+def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
+    """The products of each window of the padded x with each kernel of w, summed.
+
+    Padding of less than 0 takes away.
+    """
+    if padding and np.min(padding) < 0:
+        cut = zip(x.shape[2:], padding)
+        cut = (slice(max(-a, 0), m - max(-b, 0)) for m, (a, b) in cut)
+        x, padding = x[(..., *cut)], [(max(a, 0), max(b, 0)) for a, b in padding]
+    kernel, dtype, channels = w.shape[2:], np.result_type(x, w), len(w)
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], np.prod(w.shape[1:], dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
+    kernels = w.reshape(groups, channels // groups, size)
+    columns = np.empty(windows.shape, dtype)
+    factors = columns.reshape(groups, size, starts)
+    sums = np.empty((channels, count, *stored), dtype)
+    area = count * np.prod(stored, dtype=int)
+    results = sums.reshape(groups, channels // groups, area)[:, :, :starts]
+    sums = sums[(..., *map(slice, places))]
+    out = np.empty((len(x), channels, *places), dtype)
+    for i in range(0, len(x), count):
+        images = x[i : i + count].swapaxes(0, 1)
+        inner[:, : images.shape[1]] = images
+        columns[...] = windows
+        np.matmul(kernels, factors, out=results)
+        out[i : i + count] = sums[:, : images.shape[1]].swapaxes(0, 1)
+    return out
+
+
+def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, groups=1):
+    """The transpose of `correlate` in w, whose kernels have these lengths."""
+    dtype, channels, depth = np.result_type(x, ct), ct.shape[1], x.shape[1] // groups
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], depth * np.prod(kernel, dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
+    columns = np.empty(windows.shape, dtype)
+    left = columns.reshape(groups, size, starts)
+    grid = np.zeros((channels, count, *stored), dtype)  # 0 for windows over an edge
+    area = count * np.prod(stored, dtype=int)
+    right = grid.reshape(groups, channels // groups, area)[:, :, :starts]
+    grid, right = grid[(..., *map(slice, places))], right.swapaxes(1, 2)
+    out = np.zeros((groups, size, channels // groups), dtype)
+    for i in range(0, len(x), count):
+        images = x[i : i + count].swapaxes(0, 1)
+        inner[:, : images.shape[1]] = images
+        columns[...] = windows
+        grid[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
+        grid[:, images.shape[1] :] = 0.0
+        out += left @ right
+    return out.swapaxes(1, 2).reshape(channels, depth, *kernel)
+
+
+def correlate_input(ct, w, lengths, padding=None, stride=None, dilation=None, groups=1):
+    """The transpose of `correlate` in x, which has these lengths when it is padded."""
+    none, one = ((0, 0),) * len(lengths), (1,) * len(lengths)
+    padding, stride, dilation = padding or none, stride or one, dilation or one
+    dtype, kernel, places = np.result_type(ct, w), w.shape[2:], ct.shape[2:]
+    channels, depth = len(w) // groups, w.shape[1]
+    size, area = depth * np.prod(kernel, dtype=int), np.prod(places, dtype=int)
+    kernels = w.reshape(groups, channels, size).swapaxes(1, 2)
+    out = np.zeros((len(ct), groups * depth, *lengths), dtype)
+    for image, ct_image in zip(out, ct):
+        parts = kernels @ ct_image.reshape(groups, channels, area)
+        parts = parts.reshape(groups * depth, *kernel, *places)
+        for offset in np.ndindex(kernel):
+            axes = zip(offset, places, stride, dilation)
+            moved = (slice(k * d, k * d + m * s, s) for k, m, s, d in axes)
+            image[(..., *moved)] += parts[(slice(None), *offset)]
+    inner = (slice(a, m - b) for m, (a, b) in zip(lengths, padding))
+    return out[(..., *inner)]
+
+
+def turned(w, groups=1):
+    """Kernels turned around, from the channels of results to those of images."""
+    channels, depth, *kernel = w.shape
+    parts = w.reshape(groups, channels // groups, depth, *kernel).swapaxes(1, 2)
+    parts = parts.reshape(groups * depth, channels // groups, *kernel)
+    return np.flip(parts, tuple(range(2, w.ndim)))
