@@ -57,17 +57,22 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     ]
     if not chosen:
         sys.exit(f"no case is called that; there are: {[c.name for c in cases(WORKLOADS)]}")
-    records = []
+    records, failed = [], []
     for case in chosen:
         start = time.perf_counter()
-        record = run(case, options.rounds, options.limit, tuple(options.without))
+        try:
+            record = run(case, options.rounds, options.limit, tuple(options.without))
+        except Exception as error:  # the other cases are still worth measuring
+            failed.append(f"{case.name}: {type(error).__name__}: {error}")
+            print(failed[-1], file=sys.stderr, flush=True)
+            continue
         records.append(record)
         ratios = [f"{n} {times(r)}" for n, r in record["of_tracegrad"].items() if n != "tracegrad"]
         shown = f"{case.name}: {time_of(record['seconds']['tracegrad'])}; {', '.join(ratios)}"
         print(f"{shown}  [{time.perf_counter() - start:.0f} s]", file=sys.stderr, flush=True)
     about = conditions(options.threads, options.rounds)
     print(f"\n{about}\n\n{table(records)}\n")
-    return {"conditions": about, "records": records}
+    return {"conditions": about, "records": records, "failed": failed}
 
 
 def main() -> None:
@@ -92,6 +97,8 @@ def main() -> None:
         from tests.benchmarks.peers.judge import report, verdicts
 
         print(report(verdicts(found["records"])))
+    if found["failed"]:
+        sys.exit("\n".join(["these cases failed:", *found["failed"]]))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ class Library:
     """Of an array along an axis."""
     softmax: Callable[[Any], Any]
     """Along the last axis."""
+    erf: Callable[[Any], Any]
     conv2d: Callable[[Any, Any], Any]
     """A 3 x 3 convolution, channels before height and width, padded by one, stride 1."""
 

@@ -52,7 +52,7 @@ def loss_in_torch(library):
 
 def windows(x):
     """`(channels, n, height, width)` to `(channels * 9, n * height * width)`, padded by one."""
-    channels, n, height, width = x.shape
+    channels, _, height, width = x.shape
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     shifted = [padded[:, :, i : i + height, j : j + width] for i in range(3) for j in range(3)]
     return np.stack(shifted, axis=1).reshape(channels * 9, -1)
@@ -119,7 +119,10 @@ class _Layer:
         half = side // 2
         self.w, self.b = w.reshape(out, -1), b.reshape(out, 1)
         self.padded = np.zeros((into, n, side + 2, side + 2), dtype)
-        self.image = self.padded[:, :, 1:-1, 1:-1]
+        self.padded_bar = np.empty_like(self.padded)
+        self.image, self.image_bar = (
+            whole[:, :, 1:-1, 1:-1] for whole in (self.padded, self.padded_bar)
+        )
         self.windows = np.empty((into, 9, n, side, side), dtype)
         self.columns = self.windows.reshape(into * 9, -1)
         self.y = np.empty((out, n * side * side), dtype)
@@ -129,9 +132,10 @@ class _Layer:
         grid = self.y.reshape(out, n, half, 2, half, 2)
         self.corners = [grid[:, :, :, i, :, j] for i in (0, 1) for j in (0, 1)]
         self.y_bar_grid = self.y_bar.reshape(out, n, half, 2, half, 2)
-        self.shifts = [
-            self.padded[:, :, i : i + side, j : j + side] for i in range(3) for j in range(3)
-        ]
+        self.shifts, self.shifts_bar = (
+            [whole[:, :, i : i + side, j : j + side] for i in range(3) for j in range(3)]
+            for whole in (self.padded, self.padded_bar)
+        )
         self.w_bar, self.b_bar = np.empty_like(self.w), np.empty_like(self.b)
         self.out_bars = self.w_bar.reshape(w.shape), self.b_bar.reshape(b.shape)
 
@@ -158,10 +162,10 @@ class _Layer:
 
     def backward_to_image(self):
         np.matmul(self.w.T, self.y_bar, out=self.columns)
-        self.padded[...] = 0.0
-        for position, shifted in enumerate(self.shifts):
+        self.padded_bar[...] = 0.0
+        for position, shifted in enumerate(self.shifts_bar):
             np.add(shifted, self.windows[:, position], out=shifted)
-        return self.image
+        return self.image_bar
 
 
 def tuned(w1, b1, w2, b2, w3, b3, x, labels, rows):

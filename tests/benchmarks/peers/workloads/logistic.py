@@ -1,4 +1,4 @@
-"""Logistic regression: a matrix of examples, labels of -1 and 1 and weights in, the mean loss out."""
+"""Logistic regression: weights, a matrix of examples and labels -1 and 1 in, the mean loss out."""
 
 import numpy as np
 
