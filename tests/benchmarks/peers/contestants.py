@@ -72,7 +72,6 @@ TRACEGRAD = Library(
     np=np,
     logsumexp=lambda x, axis: tg.logsumexp(x, axis=axis),
     softmax=lambda x: tg.special.softmax(x, axis=-1),
-    erf=tg.special.erf,
     conv2d=lambda x, w: tg.nn.conv2d(x, w, padding=1),
 )
 
@@ -137,7 +136,6 @@ def hips(case: Case) -> Contestant:
         np=anp,
         logsumexp=lambda x, axis: special.logsumexp(x, axis=axis),
         softmax=lambda x: _softmax_in(anp, x),
-        erf=special.erf,
         conv2d=_hips_conv2d(anp),
     )
     loss, inputs = case.loss(library), case.inputs()
@@ -160,7 +158,6 @@ def _torch_case(case: Case, name: str) -> tuple[Any, Any, list[Any]]:
         np=torch,
         logsumexp=torch.logsumexp,
         softmax=lambda x: torch.softmax(x, -1),
-        erf=torch.erf,
         conv2d=lambda x, w: torch.nn.functional.conv2d(x, w, padding=1),
     )
     wanted = _wanted(case)
@@ -208,7 +205,6 @@ def torch_compile(case: Case) -> Contestant:
 
 def jax_jit(case: Case) -> Contestant:
     jax = _import("jax")
-    _import("jax.scipy.special")
     jax.config.update("jax_enable_x64", True)
 
     def conv2d(x: Any, w: Any) -> Any:
@@ -219,7 +215,6 @@ def jax_jit(case: Case) -> Contestant:
         np=jax.numpy,
         logsumexp=lambda x, axis: jax.nn.logsumexp(x, axis=axis),
         softmax=lambda x: jax.nn.softmax(x, axis=-1),
-        erf=jax.scipy.special.erf,
         conv2d=conv2d,
     )
     loss = case.loss(library)

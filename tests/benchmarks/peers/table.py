@@ -22,7 +22,8 @@ def conditions(threads: int, rounds: int) -> str:
             continue
     python = f"{platform.python_implementation()} {platform.python_version()}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{python}, {', '.join(versions)}; {threads} threads on {cores} cores, up to {rounds} rounds"
+    libraries = ", ".join([python, *versions])
+    return f"{libraries}; {threads} threads on {cores} cores, up to {rounds} rounds"
 
 
 def time_of(seconds: float) -> str:

@@ -27,7 +27,6 @@ class Library:
     """Of an array along an axis."""
     softmax: Callable[[Any], Any]
     """Along the last axis."""
-    erf: Callable[[Any], Any]
     conv2d: Callable[[Any, Any], Any]
     """A 3 x 3 convolution, channels before height and width, padded by one, stride 1."""
 
@@ -46,7 +45,7 @@ class Workload:
     by_hand: Callable[..., tuple[Any, Arrays]]
     """The value and the gradients as a careful engineer writes them, in plain NumPy."""
     tuned: Callable[..., Callable[[], tuple[Any, Arrays]]]
-    """The same for given inputs, in buffers made once and reused by every call, results included."""
+    """The same for given inputs, in buffers that every call reuses, those of results included."""
     elements: Callable[..., int]
     """The length of the arrays that elementwise steps make, by size."""
     dtypes: tuple[str, ...] = ("float64", "float32")
