@@ -1398,7 +1398,7 @@ def test_everything_is_where_pytorch_has_it() -> None:
 
 @pytest.mark.parametrize("lengths", [(4000, 4000, 4000, 4000), (3, 3, 3, 4000, 10_000, 3)])
 def test_compiled_backwards_read_large_arrays_where_they_are_kept(lengths) -> None:
-    """A node of a sum keeps the shape alone of a large operand; the root's rule reads its result."""
+    """The node of `sum` keeps only the shape of a large operand, that of `sqrt` its result."""
     for n in lengths:
         at = np.linspace(1.0, 2.0, n)
         x = tg.tensor(at, requires_grad=True)
