@@ -76,26 +76,30 @@ def tuned(spot, strike, rate, volatility, time):
     )
     bars = tuple(np.empty_like(spot) for _ in range(5))
     spot_bar, strike_bar, rate_bar, volatility_bar, time_bar = bars
+    # arrays without axes: a ufunc takes them sooner than Python's numbers
+    one, half = (np.array(c, spot.dtype) for c in (1.0, 0.5))
+    linear, cubic = (np.array(c * ROOT_2_OVER_PI, spot.dtype) for c in (1.0, CUBIC))
+    slope_0, slope_2 = np.array(0.5 * linear), np.array(1.5 * cubic)
 
     def cdf_and_density(z, cdf, density):
         np.multiply(z, z, out=square)
-        np.multiply(square, ROOT_2_OVER_PI * CUBIC, out=cdf)
-        np.add(cdf, ROOT_2_OVER_PI, out=cdf)
+        np.multiply(square, cubic, out=cdf)
+        np.add(cdf, linear, out=cdf)
         np.multiply(cdf, z, out=cdf)
         np.tanh(cdf, out=cdf)
         np.multiply(cdf, cdf, out=density)
-        np.subtract(1.0, density, out=density)
-        np.multiply(square, 1.5 * ROOT_2_OVER_PI * CUBIC, out=square)
-        np.add(square, 0.5 * ROOT_2_OVER_PI, out=square)
+        np.subtract(one, density, out=density)
+        np.multiply(square, slope_2, out=square)
+        np.add(square, slope_0, out=square)
         np.multiply(density, square, out=density)
-        np.multiply(cdf, 0.5, out=cdf)
-        np.add(cdf, 0.5, out=cdf)
+        np.multiply(cdf, half, out=cdf)
+        np.add(cdf, half, out=cdf)
 
     def call():
         np.sqrt(time, out=root)
         np.multiply(volatility, root, out=spread)
         np.multiply(volatility, volatility, out=drift)
-        np.multiply(drift, 0.5, out=drift)
+        np.multiply(drift, half, out=drift)
         np.add(drift, rate, out=drift)
         np.divide(spot, strike, out=d1)
         np.log(d1, out=d1)
@@ -141,7 +145,7 @@ def tuned(spot, strike, rate, volatility, time):
         np.add(time_bar, owed, out=time_bar)
         np.multiply(spread_bar, volatility, out=spread_bar)
         np.divide(spread_bar, root, out=spread_bar)
-        np.multiply(spread_bar, 0.5, out=spread_bar)
+        np.multiply(spread_bar, half, out=spread_bar)
         np.add(time_bar, spread_bar, out=time_bar)
         return value, bars
 

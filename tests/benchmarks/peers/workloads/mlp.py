@@ -75,7 +75,7 @@ def tuned(w1, b1, w2, b2, w3, b3, x, labels, rows):
         np.empty_like(w) for w in (w1, b1, w2, b2, w3, b3)
     )
     picked = rows * 10 + labels
-    flat = p.reshape(-1)
+    flat, one = p.reshape(-1), np.ones((), x.dtype)
 
     def call():
         np.matmul(x, w1, out=h1)
@@ -101,13 +101,13 @@ def tuned(w1, b1, w2, b2, w3, b3, x, labels, rows):
         np.matmul(h2.T, p, out=w3_bar)
         np.add.reduce(p, axis=0, out=b3_bar)
         np.multiply(h2, h2, out=h2)
-        np.subtract(1.0, h2, out=h2)
+        np.subtract(one, h2, out=h2)
         np.multiply(h2_bar, h2, out=h2_bar)
         np.matmul(h2_bar, w2.T, out=h1_bar)
         np.matmul(h1.T, h2_bar, out=w2_bar)
         np.add.reduce(h2_bar, axis=0, out=b2_bar)
         np.multiply(h1, h1, out=h1)
-        np.subtract(1.0, h1, out=h1)
+        np.subtract(one, h1, out=h1)
         np.multiply(h1_bar, h1, out=h1_bar)
         np.matmul(x.T, h1_bar, out=w1_bar)
         np.add.reduce(h1_bar, axis=0, out=b1_bar)

@@ -77,7 +77,7 @@ def tuned(w, u, b, xs, target):
     before_rows = before.reshape(-1, hidden)
     forward = list(zip(before, after, slopes, strict=True))
     backward = list(zip(z_bars, slopes, strict=True))[::-1]
-    u_t, scale = u.T, 2.0 / error.size
+    u_t, scale, one = u.T, 2.0 / error.size, np.ones((), xs.dtype)
 
     def call():
         # all products with inputs at once, in the buffer that holds the slopes of tanh later
@@ -91,7 +91,7 @@ def tuned(w, u, b, xs, target):
         value = np.vdot(error, error) / error.size
 
         np.multiply(after, after, out=slopes)
-        np.subtract(1.0, slopes, out=slopes)
+        np.subtract(one, slopes, out=slopes)
         np.multiply(error, scale, out=h_bar)
         for z_bar, slope in backward:
             np.multiply(h_bar, slope, out=z_bar)

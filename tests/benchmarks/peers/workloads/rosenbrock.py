@@ -44,17 +44,19 @@ def tuned(x):
     step, rest = np.empty_like(head), np.empty_like(head)
     x_bar = np.zeros_like(x)
     front, back = x_bar[:-1], x_bar[1:]
+    # arrays without axes: a ufunc takes them sooner than Python's numbers
+    one, two, twohundred = (np.array(c, x.dtype) for c in (1.0, 2.0, 200.0))
 
     def call():
         np.multiply(head, head, out=step)
         np.subtract(tail, step, out=step)
-        np.subtract(1.0, head, out=rest)
+        np.subtract(one, head, out=rest)
         value = 100.0 * step.dot(step) + rest.dot(rest)
-        np.multiply(step, 200.0, out=back)
+        np.multiply(step, twohundred, out=back)
         x_bar[0] = 0.0
         np.multiply(back, head, out=step)
         np.add(step, rest, out=step)
-        np.multiply(step, 2.0, out=step)
+        np.multiply(step, two, out=step)
         np.subtract(front, step, out=front)
         return value, (x_bar,)
 
@@ -77,21 +79,23 @@ def tuned_hvp(x, direction):
     step, turned = np.empty_like(head), np.empty_like(head)
     product = np.empty_like(x)
     front, back = product[:-1], product[1:]
+    # arrays without axes: a ufunc takes them sooner than Python's numbers
+    one, two, twohundred = (np.array(c, x.dtype) for c in (1.0, 2.0, 200.0))
 
     def call():
         np.multiply(head, head, out=step)
         np.subtract(tail, step, out=step)
         np.multiply(head, u, out=turned)
-        np.multiply(turned, 2.0, out=turned)
+        np.multiply(turned, two, out=turned)
         np.subtract(v, turned, out=turned)
-        np.multiply(turned, 200.0, out=back)
+        np.multiply(turned, twohundred, out=back)
         np.multiply(back, head, out=turned)
         product[0] = 0.0
-        np.multiply(step, 200.0, out=step)
-        np.subtract(1.0, step, out=step)
+        np.multiply(step, twohundred, out=step)
+        np.subtract(one, step, out=step)
         np.multiply(step, u, out=step)
         np.subtract(step, turned, out=step)
-        np.multiply(step, 2.0, out=step)
+        np.multiply(step, two, out=step)
         np.add(front, step, out=front)
         return None, (product,)
 
