@@ -1394,3 +1394,13 @@ def test_everything_is_where_pytorch_has_it() -> None:
     assert callable(tg.autograd.gradcheck)
     with pytest.raises(AttributeError, match="nothing_like_this"):
         _ = tg.autograd.nothing_like_this
+
+
+@pytest.mark.parametrize("lengths", [(4000, 4000, 4000, 4000), (3, 3, 3, 4000, 10_000, 3)])
+def test_compiled_backwards_read_large_arrays_where_they_are_kept(lengths) -> None:
+    """The node of `sum` keeps only the shape of a large operand, that of `sqrt` its result."""
+    for n in lengths:
+        at = np.linspace(1.0, 2.0, n)
+        x = tg.tensor(at, requires_grad=True)
+        np.sum(np.sqrt(x * x + 1.0)).backward()
+        np.testing.assert_allclose(array(x.grad), at / np.sqrt(at * at + 1.0), rtol=1e-14)

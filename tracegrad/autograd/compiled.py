@@ -18,7 +18,7 @@ import numpy as np
 from codegen.ir import Frame, Graph, Origin, Value, attribute_key
 from codegen.load import load
 from codegen.sizes import Sizes
-from tracegrad.autograd.tape import EMPTY, FREED, WRITES, Node, Output, read_by_rule
+from tracegrad.autograd.tape import EMPTY, FREED, WRITES, Node, Output, Shape, read_by_rule
 from tracegrad.autograd.writes import damaged
 from tracegrad.devices import DeviceArray
 from tracegrad.differentiate import Step, differentiate, pullback
@@ -265,7 +265,11 @@ def matcher_source(
 
 
 class _Matcher:
-    """Writes a matcher; `place` is where each key of the tape is found by then."""
+    """Writes a matcher; `place` is where each key of the tape is found by then.
+
+    A node keeps of a large array that its rule does not read no more than the shape, so an array
+    that several nodes met is taken from one that reads it, where there is one (`whole`).
+    """
 
     def __init__(self, nodes: Sequence[Node], steps: Sequence[Step], root: Node) -> None:
         self.number = {node: f"n{i}" for i, node in enumerate(reversed(nodes))}
@@ -287,7 +291,15 @@ class _Matcher:
             for i, (key, parent) in enumerate(zip(step.operands, node.parents, strict=True))
             if parent is None
         }
+        self.whole: set[Any] = set()
         self.leaves: dict[Tensor, str] = {}
+
+    def found(self, key: Any, place: str, whole: bool) -> None:
+        """Notes a place of a key; `whole` says that the array itself is there."""
+        if key not in self.place or (whole and key not in self.whole):
+            self.place[key] = place
+            if whole:
+                self.whole.add(key)
 
     def require(self, condition: str) -> None:
         self.lines.append(f"    if not ({condition}):")
@@ -307,27 +319,24 @@ class _Matcher:
         else:
             tests.append(f"{me}.attributes == {self.refer('attributes', node.attributes)}")
         self.require(" and ".join(tests))
-        read = read_by_rule(node)  # where arrays are large, shapes stand for the others
         parents = [f"{me}p{i}" for i in range(len(node.parents))]
         if parents:
             comma = "," if len(parents) == 1 else ""
             if node.op.operands and node.op.operands[-1].startswith("*"):
                 self.require(f"len({me}.parents) == {len(parents)}")
             self.lines.append(f"    {', '.join(parents)}{comma} = {me}.parents")
+        read = read_by_rule(node)  # where arrays are large, shapes stand for the others
+        kept = [read is None or i in read for i in range(len(node.values) + 1)]
         for i, (name, parent) in enumerate(zip(parents, node.parents, strict=True)):
-            self.parent(name, parent, f"{me}.values[{i}]", read is None or i in read)
+            whole = kept[i] and type(node.values[i]) is not Shape
+            self.parent(name, parent, f"{me}.values[{i}]", whole)
         if type(node.result) is tuple:
             for i in range(len(node.result)):
                 self.found((node, i), f"{me}.result[{i}]", True)
         else:
-            self.found(node, f"{me}.result", read is None or len(node.values) in read)
+            self.found(node, f"{me}.result", kept[-1] and type(node.result) is not Shape)
 
-    def found(self, key: Any, text: str, kept: bool) -> None:
-        """A key is found at `text`: its array where `kept`, else its shape for certain."""
-        if kept or key not in self.place:
-            self.place[key] = text
-
-    def parent(self, name: str, parent: Any, value: str, kept: bool) -> None:
+    def parent(self, name: str, parent: Any, value: str, whole: bool) -> None:
         if parent is None:
             self.require(f"{name} is None")
             return
@@ -344,9 +353,9 @@ class _Matcher:
             self.require(f"type({name}) is Output and {name}.index == {parent.index}")
             self.lines.append(f"    {name} = {name}.node")
             above = parent.node
-            self.found((above, parent.index), value, kept)
+            self.found((above, parent.index), value, whole)
         else:
-            self.found(above, value, kept)
+            self.found(above, value, whole)
         if above in self.known:
             self.require(f"{name} is {self.number[above]}")
             return

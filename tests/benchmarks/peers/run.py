@@ -1,0 +1,82 @@
+"""One case comes in, a record of everything measured goes out.
+
+The record is a plain dict, so that it can be written as JSON and judged or drawn later.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from statistics import median
+from typing import Any
+
+from tests.benchmarks.peers.check import agree, reference, same_bits
+from tests.benchmarks.peers.contestants import MAKERS, Contestant, Missing
+from tests.benchmarks.peers.measure import interleaved
+from tests.benchmarks.peers.workload import Case
+
+Record = dict[str, Any]
+
+
+def run(case: Case, rounds: int, limit: float, without: tuple[str, ...] = ()) -> Record:
+    """Checks, then times, a case; what is measured alone runs in processes before that."""
+    record: Record = {
+        "name": case.name,
+        "workload": case.workload.name,
+        "about": case.workload.about,
+        "size": case.size,
+        "dtype": case.dtype,
+        "elements": case.elements,
+        "first": _alone("first", case),
+        "bytes": _alone("memory", case),
+        "bits": _same_bits(case),
+        "errors": {},
+        "first_calls": {},
+        "missing": {name: "left out" for name in without},
+    }
+    ready = _ready(case, record)
+    times = interleaved({name: c.call for name, c in ready.items()}, rounds, limit)
+    ours = times["tracegrad"]
+    record["rounds"] = len(ours)
+    record["seconds"] = {name: median(t) for name, t in times.items()}
+    record["least"] = {name: min(t) for name, t in times.items()}
+    record["of_tracegrad"] = {
+        name: median(theirs / own for theirs, own in zip(t, ours)) for name, t in times.items()
+    }
+    return record
+
+
+def _ready(case: Case, record: Record) -> dict[str, Contestant]:
+    """The contestants that can run the case; their first calls are timed and compared."""
+    expected = reference(case)
+    ready = {}
+    for name, make in MAKERS.items():
+        if name in record["missing"]:
+            continue
+        start = time.perf_counter()
+        try:
+            contestant = make(case)
+            contestant.call()
+        except Missing as reason:
+            record["missing"][name] = str(reason)
+            continue
+        record["first_calls"][name] = time.perf_counter() - start
+        record["errors"][name] = agree(case, name, contestant, expected)
+        ready[name] = contestant
+    return ready
+
+
+def _same_bits(case: Case) -> bool | str:
+    try:
+        return same_bits(case)
+    except Exception as error:  # eager failed: a finding to report, the times are still of use
+        return f"eager raised {type(error).__name__}: {error}"
+
+
+def _alone(what: str, case: Case) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.benchmarks.peers.alone", what, case.name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer

@@ -1,0 +1,60 @@
+"""Records come in, a Markdown table goes out."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib import metadata
+
+from tests.benchmarks.peers.contestants import MAKERS
+from tests.benchmarks.peers.run import Record
+
+PACKAGES = {"NumPy": "numpy", "PyTorch": "torch", "JAX": "jax", "HIPS autograd": "autograd"}
+
+
+def conditions(threads: int, rounds: int) -> str:
+    """On what the figures were measured."""
+    versions = []
+    for title, package in PACKAGES.items():
+        try:
+            versions.append(f"{title} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            continue
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    libraries = ", ".join([python, *versions])
+    return f"{libraries}; {threads} threads on {cores} cores, up to {rounds} rounds"
+
+
+def time_of(seconds: float) -> str:
+    """Three digits in the unit that fits."""
+    us = 1e6 * seconds
+    return f"{us:.3g} us" if us < 1000 else f"{us / 1000:.3g} ms"
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+
+
+def table(records: list[Record]) -> str:
+    """Time of tracegrad, and of the others as multiples of it (below 1: they are faster)."""
+    others = [name for name in MAKERS if name != "tracegrad"]
+    lines = [
+        f"| value and gradient | tracegrad | {' | '.join(others)} | memory of tuned | first call |",
+        f"| --- {'| --: ' * (len(others) + 3)}|",
+    ]
+    for record in records:
+        ratios = [
+            times(record["of_tracegrad"][name]) if name in record["of_tracegrad"] else ""
+            for name in others
+        ]
+        of_tuned = record["bytes"]["tracegrad"] / record["bytes"]["tuned"]
+        row = [
+            record["name"],
+            time_of(record["seconds"]["tracegrad"]),
+            *ratios,
+            f"{of_tuned:.2f}",
+            f"{1e3 * record['first']['seconds']:.0f} ms",
+        ]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
