@@ -931,35 +931,6 @@ def einsum_of_every_kind(np):
     return loss
 
 
-@program(
-    lambda draw, n=3, m=2, k=4: (draw(n, k, m), draw(k, m, m), draw(m, k, k)),
-    dict(n=0),
-    dict(n=1, k=1),
-    argnums=(0, 1, 2),
-)
-def einsum_of_batches(np):
-    def loss(a, b, c):
-        turned = np.einsum("nkj,kij->nki", a, b)
-        merged = np.einsum("nkj,jkl->nl", turned, c)
-        return np.sum(np.tanh(np.einsum("nki,nkj,nl->kijl", turned, a, merged)))
-
-    return loss
-
-
-@program(
-    lambda draw, n=3, m=2, k=4: (draw(n, m, k), draw(k, m), draw(n, k, 3), draw(k)),
-    dict(n=1, m=3),
-    dict(k=1),
-    argnums=(0, 1, 2, 3),
-)
-def products_of_batches_with_one_matrix(np):
-    def loss(x, w, y, v):
-        both = np.tanh(x @ w) @ np.tanh(w.T @ y)
-        return np.sum(both) + np.sum(np.tanh(x @ v)) + np.sum(np.tanh(v @ y))
-
-    return loss
-
-
 # -- reductions ---------------------------------------------------------------------------------
 
 
@@ -1675,5 +1646,37 @@ def transformer(np):
         h = x + nn.scaled_dot_product_attention(q, k, v, is_causal=True)
         h = h + nn.linear(nn.gelu(nn.linear(nn.layer_norm(h, 4), params["up"])), params["down"])
         return (h * h).mean()
+
+    return loss
+
+
+# -- what the algebra of programs simplifies ----------------------------------------------------
+
+
+@program(
+    lambda draw, n=3, m=2, k=4: (draw(n, k, m), draw(k, m, m), draw(m, k, k)),
+    dict(n=0),
+    dict(n=1, k=1),
+    argnums=(0, 1, 2),
+)
+def einsum_of_batches(np):
+    def loss(a, b, c):
+        turned = np.einsum("nkj,kij->nki", a, b)
+        merged = np.einsum("nkj,jkl->nl", turned, c)
+        return np.sum(np.tanh(np.einsum("nki,nkj,nl->kijl", turned, a, merged)))
+
+    return loss
+
+
+@program(
+    lambda draw, n=3, m=2, k=4: (draw(n, m, k), draw(k, m), draw(n, k, 3), draw(k)),
+    dict(n=1, m=3),
+    dict(k=1),
+    argnums=(0, 1, 2, 3),
+)
+def products_of_batches_with_one_matrix(np):
+    def loss(x, w, y, v):
+        both = np.tanh(x @ w) @ np.tanh(w.T @ y)
+        return np.sum(both) + np.sum(np.tanh(x @ v)) + np.sum(np.tanh(v @ y))
 
     return loss

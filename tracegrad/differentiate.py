@@ -24,8 +24,9 @@ from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import Masked, Undefined, add, astype, real, where
+from tracegrad.ops.elementwise import Undefined, add, astype, kept, real, where
 from tracegrad.ops.indexing import Scattered
+from tracegrad.ops.masking import Masked
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.shape import reshape_to
 from tracegrad.staging import Stage, Staged
@@ -66,7 +67,7 @@ def _settled(ct: Any) -> Any:
         return ct
     value = ct.value
     for condition, keep in ct.masks:
-        value = where(condition, value, 0.0) if keep else where(condition, 0.0, value)
+        value = kept(value, condition, keep)
     return value
 
 

@@ -13,13 +13,14 @@ from functools import wraps
 from codegen import sizes as sz
 from codegen.ir import Call, Op, Trait, Value, dims_of
 from codegen.rewrite import Rewriter, Rule
-from codegen.types import kind
+from codegen.types import kind, weak
 from tracegrad.ops import (
     creation,
     decompositions,
     determinants,
     elementwise,
     indexing,
+    masking,
     reductions,
     shape,
     solving,
@@ -224,6 +225,17 @@ def ones_on_a_diagonal(r: Rewriter, call: Call) -> Value | None:
     return r.emit(creation.eye_of, **{**dict(mask.attributes), "dtype": type_.dtype})
 
 
+@on(masking.keep_where, masking.zero_where)
+def masked_number(r: Rewriter, call: Call) -> Value | None:
+    """A number, or a choice by one, is chosen by ``np.where``: only arrays have bits to look at."""
+    mask, x = call.operands
+    if mask.type.shape and x.type.shape:
+        return None
+    zero = r.make_number(0.0, weak("float"))
+    branches = (x, zero) if call.op is masking.keep_where else (zero, x)
+    return r.emit(elementwise.where, mask, *branches)
+
+
 @on(elementwise.alias, elementwise.stop_gradient)
 def same_value(r: Rewriter, call: Call) -> Value | None:
     """Marks for the differentiator are nothing to a program."""
@@ -294,6 +306,7 @@ RULES: tuple[Rule, ...] = (
     same_dtype,
     number_times_one,
     ones_on_a_diagonal,
+    masked_number,
     same_value,
     computed_value,
     triangle_of_a_factor,

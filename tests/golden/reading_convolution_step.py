@@ -30,6 +30,14 @@ def add_windows(windows, lengths, stride, dilation):
     return out
 
 
+def zero_outside(mask, x):
+    """``np.where(mask, x, 0.0)`` for many elements: their bits, and all ones or all zeros."""
+    if np.size(mask) < 4096:
+        return np.where(mask, x, 0.0)
+    ones = np.negative(mask.view("i1"), dtype=f"i{x.itemsize}")
+    return (ones & x.view(ones.dtype)).view(x.dtype)
+
+
 def convolution_step_value_and_grad(kernel, bias, image, target):
     # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
     features_1 = np.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
@@ -68,7 +76,7 @@ def convolution_step_value_and_grad(kernel, bias, image, target):
         pooled_bar, (features_1.shape[2], features_1.shape[3]), (2, 2), (1, 1)
     )
     # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
-    features_bar = np.where(features_1 > 0, features_bar, 0.0)
+    features_bar = zero_outside(features_1 > 0, features_bar)
     bias_bar = (
         features_bar.sum(axis=(2, 3), keepdims=True).sum(axis=0).squeeze(axis=(1, 2))
     )

@@ -18,7 +18,7 @@ import numpy as np
 from codegen.ir import Frame, Graph, Origin, Value, attribute_key
 from codegen.load import load
 from codegen.sizes import Sizes
-from tracegrad.autograd.tape import EMPTY, FREED, WRITES, Node, Output
+from tracegrad.autograd.tape import EMPTY, FREED, WRITES, Node, Output, read_by_rule
 from tracegrad.autograd.writes import damaged
 from tracegrad.devices import DeviceArray
 from tracegrad.differentiate import Step, differentiate, pullback
@@ -313,15 +313,21 @@ class _Matcher:
             if node.op.operands and node.op.operands[-1].startswith("*"):
                 self.require(f"len({me}.parents) == {len(parents)}")
             self.lines.append(f"    {', '.join(parents)}{comma} = {me}.parents")
+        kept = read_by_rule(node)
         for i, (name, parent) in enumerate(zip(parents, node.parents, strict=True)):
-            self.parent(name, parent, f"{me}.values[{i}]")
+            self.parent(name, parent, f"{me}.values[{i}]", kept is None or i in kept)
         if type(node.result) is tuple:
             for i in range(len(node.result)):
                 self.place.setdefault((node, i), f"{me}.result[{i}]")
         else:
-            self.place.setdefault(node, f"{me}.result")
+            self.found(node, f"{me}.result", kept is None or len(node.values) in kept)
 
-    def parent(self, name: str, parent: Any, value: str) -> None:
+    def found(self, key: Any, text: str, kept: bool) -> None:
+        """Where a value stands; of a large one only the type stands where no rule reads it."""
+        if kept or key not in self.place:
+            self.place[key] = text
+
+    def parent(self, name: str, parent: Any, value: str, kept: bool) -> None:
         if parent is None:
             self.require(f"{name} is None")
             return
@@ -338,9 +344,9 @@ class _Matcher:
             self.require(f"type({name}) is Output and {name}.index == {parent.index}")
             self.lines.append(f"    {name} = {name}.node")
             above = parent.node
-            self.place[(above, parent.index)] = value
+            self.found((above, parent.index), value, kept)
         else:
-            self.place[above] = value
+            self.found(above, value, kept)
         if above in self.known:
             self.require(f"{name} is {self.number[above]}")
             return

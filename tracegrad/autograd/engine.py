@@ -24,8 +24,9 @@ from tracegrad.devices import move
 from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
-from tracegrad.ops.elementwise import Masked, conj
+from tracegrad.ops.elementwise import conj
 from tracegrad.ops.indexing import Scattered
+from tracegrad.ops.masking import Masked
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 

@@ -19,8 +19,8 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.autograd.names import node_name
 from tracegrad.dispatch import TYPES, is_number, type_of
-from tracegrad.ops.elementwise import Masked
 from tracegrad.ops.indexing import Scattered
+from tracegrad.ops.masking import Masked
 from tracegrad.staging import Stage, Staged
 
 next_stamp = count(1).__next__

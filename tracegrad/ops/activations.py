@@ -12,8 +12,8 @@ from tracegrad.ops.elementwise import (
     astype,
     exp,
     is_complex,
+    kept,
     log1p,
-    where,
 )
 from tracegrad.ops.record import define
 from tracegrad.ops.rules import (
@@ -24,7 +24,7 @@ relu_of = define(
     "relu",
     "np.maximum(x, 0)",
     infer=lambda sizes, x: ufunc("maximum")(sizes, x, weak("int")),
-    vjp=lambda ct, y, x: (where(x > 0, ct, 0.0),),
+    vjp=lambda ct, y, x: (kept(ct, x > 0),),
     traits=(Trait.ELEMENTWISE,),
     domain="ordered",
 )

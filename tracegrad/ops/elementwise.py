@@ -13,8 +13,9 @@ from typing import Any
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact, kind, weak, weak_of
-from tracegrad.dispatch import dtype_of, is_number, type_of
+from tracegrad.dispatch import dtype_of, is_number, ndim_of, type_of
 from tracegrad.ops.arguments import as_array, refuse_out
+from tracegrad.ops.masking import Masked, keep_where, zero_where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
     angular,
@@ -38,21 +39,6 @@ class Undefined:
 
     def __init__(self, message: str) -> None:
         self.message = message
-
-
-class Masked:
-    """A cotangent that is exactly 0 wherever `condition` is not `keep`, whatever stands there.
-
-    The walker carries the mask to the end of a chain of elementwise rules, so that a branch of a
-    `where` that was not taken contributes 0 and not ``0 * inf``.
-    """
-
-    __slots__ = ("condition", "ct", "keep")
-
-    def __init__(self, ct: Any, condition: Any, keep: bool) -> None:
-        self.ct = ct
-        self.condition = condition
-        self.keep = keep
 
 
 def unary(
@@ -483,14 +469,22 @@ where: OpRecord = define(
 )
 
 
+def kept(ct: Any, mask: Any, keep: bool = True) -> Any:
+    """A cotangent where a mask is true (or false, unless `keep`), and exactly 0 elsewhere."""
+    plain = ndim_of(ct) and ndim_of(mask) and dtype_of(mask) == "bool"
+    if plain and dtype_of(ct) in ("float32", "float64"):
+        return (keep_where if keep else zero_where)(mask, ct)
+    return where(mask, ct, 0.0) if keep else where(mask, 0.0, ct)
+
+
 def _larger_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     shared = where(a == b, ct * 0.5, ct)  # ties are split evenly
-    return where(a < b, 0.0, shared), where(a > b, 0.0, shared)
+    return kept(shared, a < b, False), kept(shared, a > b, False)
 
 
 def _smaller_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     shared = where(a == b, ct * 0.5, ct)
-    return where(a > b, 0.0, shared), where(a < b, 0.0, shared)
+    return kept(shared, a > b, False), kept(shared, a < b, False)
 
 
 def _ignoring_nan(rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
@@ -498,7 +492,7 @@ def _ignoring_nan(rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[A
 
     def vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         ct_a, ct_b = rule(ct, y, a, b)
-        return where(isnan(a), 0.0, ct_a), where(isnan(b), 0.0, ct_b)
+        return kept(ct_a, isnan(a), False), kept(ct_b, isnan(b), False)
 
     return vjp
 
@@ -514,9 +508,9 @@ def _clip_vjp(ct: Any, y: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, A
     """A bound that is met passes the gradient to x, as in PyTorch; `high` wins over `low`."""
     below, above = x < low, x > high
     return (
-        where(logical_or(below, above), 0.0, ct),
-        None if is_number(low) else where(logical_and(below, low <= high), ct, 0.0),
-        None if is_number(high) else where(logical_or(above, low > high), ct, 0.0),
+        kept(ct, logical_or(below, above), False),
+        None if is_number(low) else kept(ct, logical_and(below, low <= high)),
+        None if is_number(high) else kept(ct, logical_or(above, low > high)),
     )
 
 
@@ -534,7 +528,7 @@ clip_below = define(
     "np.maximum(x, bound)",
     operands="x bound",
     infer=ufunc("maximum"),
-    vjp=lambda ct, y, x, bound: (where(x < bound, 0.0, ct), where(x < bound, ct, 0.0)),
+    vjp=lambda ct, y, x, bound: (kept(ct, x < bound, False), kept(ct, x < bound)),
     traits=ELEMENTWISE,
     doc="The larger of x and a lower bound; a bound that is met passes the gradient to x.",
 )
@@ -543,7 +537,7 @@ clip_above = define(
     "np.minimum(x, bound)",
     operands="x bound",
     infer=ufunc("minimum"),
-    vjp=lambda ct, y, x, bound: (where(x > bound, 0.0, ct), where(x > bound, ct, 0.0)),
+    vjp=lambda ct, y, x, bound: (kept(ct, x > bound, False), kept(ct, x > bound)),
     traits=ELEMENTWISE,
     doc="The smaller of x and an upper bound; a bound that is met passes the gradient to x.",
 )
@@ -577,7 +571,7 @@ replace_nonfinite = define(
     "nan_to_num",
     "np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)",
     infer=same,
-    vjp=lambda ct, y, x, nan, posinf, neginf: (where(isfinite(x), ct, 0.0),),
+    vjp=lambda ct, y, x, nan, posinf, neginf: (kept(ct, isfinite(x)),),
     attributes={"nan": 0.0, "posinf": None, "neginf": None},
     traits=(Trait.ELEMENTWISE,),
 )
