@@ -28,7 +28,7 @@ from tracegrad.ops.elementwise import Undefined, add, astype, kept, real, where
 from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.masking import Masked
 from tracegrad.ops.reductions import sum_over
-from tracegrad.ops.shape import reshape_to
+from tracegrad.ops.shape import expand_axes, reshape_to
 from tracegrad.staging import Stage, Staged
 
 Key = Hashable
@@ -298,13 +298,14 @@ def unbroadcast(ct: Any, operand: Any) -> Any:
     stretched = tuple(
         i + extra for i, dim in enumerate(narrow) if dim == 1 and wide[i + extra] != 1
     )
-    if stretched:
-        axis: Any = stretched[0] if len(stretched) == 1 else stretched
-        ct = sum_over(ct, axis=axis, keepdims=True)
-    if extra:
-        axes = tuple(range(extra))
-        every = len(axes) == len(wide)
-        ct = sum_over(ct, axis=None if every else axes[0] if extra == 1 else axes, keepdims=False)
+    axes = (*range(extra), *stretched)
+    if axes:
+        every = len(axes) == len(wide) and not stretched
+        axis = None if every else axes[0] if len(axes) == 1 else axes
+        ct = sum_over(ct, axis=axis, keepdims=not extra)
+    if extra and stretched:
+        back = tuple(i - extra for i in stretched)
+        ct = expand_axes(ct, axis=back[0] if len(back) == 1 else back)
     return ct if same_shape(ct, operand) else reshape_to(ct, shape=narrow)
 
 

@@ -77,9 +77,7 @@ def convolution_step_value_and_grad(kernel, bias, image, target):
     )
     # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
     features_bar = zero_outside(features_1 > 0, features_bar)
-    bias_bar = (
-        features_bar.sum(axis=(2, 3), keepdims=True).sum(axis=0).squeeze(axis=(1, 2))
-    )
+    bias_bar = features_bar.sum(axis=(0, 2, 3))
     kernel_bar = np.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
     kernel_bar = np.lib.stride_tricks.sliding_window_view(
         kernel_bar, (kernel.shape[2], kernel.shape[3]), axis=(2, 3)
