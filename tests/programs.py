@@ -1680,3 +1680,23 @@ def products_of_batches_with_one_matrix(np):
         return np.sum(both) + np.sum(np.tanh(x @ v)) + np.sum(np.tanh(v @ y))
 
     return loss
+
+
+@program(lambda draw, n=5: (draw(n), draw(n), draw(n, n)), dict(n=2), dict(n=1), argnums=(0, 1, 2))
+def slices_added_and_subtracted(np):
+    def loss(x, y, m):
+        turns = x[:-1] - 2.0 * x[1:] ** 2 - np.cos(x[:-1]) * y[1:]
+        rows = m[1:] - y[:-1, None] / (2.0 + m[1:] ** 2) - m[:-1]
+        return np.sum(turns**2) - np.sum(rows * y) - x[0] * (y[0] - m[0, 0]) - m[-1, -1] / 3.0
+
+    return loss
+
+
+@program(lambda draw, n=4, m=3: (draw(n, m), draw(m)), dict(n=1), dict(n=0), argnums=(0, 1))
+def signs_through_sums_and_choices(np):
+    def loss(x, b):
+        z = 1.0 - (x - b) * (b - np.where(x > b, -x, x * b))
+        chosen = np.where(z > 0.5, -z, np.where(x > 0.0, z - b, b - z))
+        return np.sum(np.tanh(-chosen) - chosen / (2.0 + x * x)) - np.sum(-(b - chosen) * 0.5)
+
+    return loss

@@ -118,6 +118,49 @@ def negation_last(r: Rewriter, call: Call) -> Value | None:
     return None
 
 
+@on(elementwise.negative)
+def negated_multiple(r: Rewriter, call: Call) -> Value | None:
+    """-(2 * x) -> -2 * x."""
+    product = r.node(call.operands[0])
+    if product is None or product.op is not elementwise.multiply:
+        return None
+    for position in (0, 1):
+        factor, other = product.operands[position], product.operands[1 - position]
+        number = r.number(factor)
+        typed = factor.type.weak or factor.type.dtype == other.type.dtype
+        if type(number) is float and number > 0 and typed and _is_float(other):
+            return r.emit(elementwise.multiply, r.make_number(-number, factor.type), other)
+    return None
+
+
+@on(indexing.add_at, indexing.subtract_at)
+def negated_at(r: Rewriter, call: Call) -> Value | None:
+    """x[i] += -a -> x[i] -= a."""
+    x, value, *arrays = call.operands
+    node = r.node(value)
+    if node is None or node.op is not elementwise.negative or not _is_float(value):
+        return None
+    other = indexing.subtract_at if call.op is indexing.add_at else indexing.add_at
+    return r.emit(other, x, node.operands[0], *arrays, **dict(call.attributes))
+
+
+@on(indexing.add_at, indexing.subtract_at)
+def added_where_written(r: Rewriter, call: Call) -> Value | None:
+    """zeros, x[i] = a, x[i] += b -> zeros, x[i] = a + b, where i names every place once."""
+    written = r.node(call.operands[0])
+    if written is None or written.op is not indexing.scattered or call.attribute("repeats"):
+        return None
+    (a, *before), (_, b, *now) = written.operands, call.operands
+    alike = all(written.attribute(n) == call.attribute(n) for n in ("index", "counts", "repeats"))
+    dtypes = {a.type.dtype, b.type.dtype, call.results[0].type.dtype}
+    same_shape = dims_of(r.sizes, a.type) == dims_of(r.sizes, b.type)
+    if before != now or not (alike and same_shape) or len(dtypes) > 1 or not _is_float(a):
+        return None
+    combine = elementwise.add if call.op is indexing.add_at else elementwise.subtract
+    total = r.emit(combine, a, b)
+    return r.emit(indexing.scattered, total, *before, **dict(written.attributes))
+
+
 @on(elementwise.negative, elementwise.multiply)
 def minus_one(r: Rewriter, call: Call) -> Value | None:
     """x * -1 -> -x; numbers are negated at once."""
@@ -298,6 +341,9 @@ RULES: tuple[Rule, ...] = (
     scale_after_divide,
     negated_sum,
     negation_last,
+    negated_multiple,
+    negated_at,
+    added_where_written,
     minus_one,
     transposed_twice,
     reshape_of_reshape,

@@ -24,9 +24,9 @@ def helper_twice_value_and_grad(x, y, a, b):
     # model.py  return factor * centered
     centered_bar = left * b
     # model.py  centered = x - np.mean(x)
-    y_bar = centered_bar + (-centered_bar).sum() / n
+    y_bar = centered_bar - centered_bar.sum() / n
     # model.py  return factor * centered
     centered_bar = right * a
     # model.py  centered = x - np.mean(x)
-    x_bar = centered_bar + (-centered_bar).sum() / n
+    x_bar = centered_bar - centered_bar.sum() / n
     return value, (x_bar, y_bar)

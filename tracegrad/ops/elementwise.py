@@ -15,7 +15,8 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact, kind, weak, weak_of
 from tracegrad.dispatch import dtype_of, is_number, ndim_of, type_of
 from tracegrad.ops.arguments import as_array, refuse_out
-from tracegrad.ops.masking import Masked, keep_where, zero_where
+from tracegrad.ops.cotangents import Masked, Negated
+from tracegrad.ops.masking import keep_where, zero_where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
     angular,
@@ -30,15 +31,6 @@ from tracegrad.ops.rules import (
 )
 
 ELEMENTWISE = (Trait.ELEMENTWISE, Trait.OUT)
-
-
-class Undefined:
-    """What a rule gives for an operand in which no derivative is known: asking for it raises."""
-
-    __slots__ = ("message",)
-
-    def __init__(self, message: str) -> None:
-        self.message = message
 
 
 def unary(
@@ -90,7 +82,7 @@ add = binary(
     traits=(Trait.COMMUTATIVE,),
     identities=((0, -0.0), (1, -0.0)),
 )
-subtract = binary("subtract", lambda ct, y, a, b: (ct, -ct), "-", identities=((1, 0.0),))
+subtract = binary("subtract", lambda ct, y, a, b: (ct, Negated(ct)), "-", identities=((1, 0.0),))
 multiply = binary(
     "multiply",
     lambda ct, y, a, b: (ct * b, ct * a),
@@ -102,27 +94,27 @@ multiply = binary(
 
 def _divide_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     ct_a = ct / b
-    return ct_a, -(ct_a * y)
+    return ct_a, Negated(ct_a * y)
 
 
 divide = binary("divide", _divide_vjp, "/", identities=((1, 1),), domain="nonzero")
 floor_divide = binary("floor_divide", None, "//", differentiable=False, domain="nonzero")
 remainder = binary(
     "remainder",
-    lambda ct, y, a, b: (ct, -(ct * floor_divide(a, b))),
+    lambda ct, y, a, b: (ct, Negated(ct * floor_divide(a, b))),
     "%",
     domain="nonzero",
 )
-fmod = binary("fmod", lambda ct, y, a, b: (ct, -(ct * trunc(a / b))), domain="nonzero")
+fmod = binary("fmod", lambda ct, y, a, b: (ct, Negated(ct * trunc(a / b))), domain="nonzero")
 negative = unary(
     "negative",
-    lambda ct, y, x: -ct,
+    lambda ct, y, x: Negated(ct),
     infer=operator("negative"),
     numpy="-x",
     traits=(Trait.INVOLUTION,),
 )
 positive = unary("positive", lambda ct, y, x: ct, infer=operator("positive"), numpy="+x")
-reciprocal = unary("reciprocal", lambda ct, y, x: -(ct * (y * y)), domain="nonzero")
+reciprocal = unary("reciprocal", lambda ct, y, x: Negated(ct * (y * y)), domain="nonzero")
 
 
 def is_complex(x: Any) -> bool:
@@ -294,10 +286,10 @@ logaddexp2 = binary(
 # -- trigonometric and hyperbolic ---------------------------------------------------------------
 
 sin = unary("sin", lambda ct, y, x: ct * cos(x))
-cos: OpRecord = unary("cos", lambda ct, y, x: -(ct * sin(x)))
+cos: OpRecord = unary("cos", lambda ct, y, x: Negated(ct * sin(x)))
 tan = unary("tan", lambda ct, y, x: ct * (1.0 + y * y))
 arcsin = unary("arcsin", lambda ct, y, x: ct / sqrt(1.0 - x * x), domain="unit")
-arccos = unary("arccos", lambda ct, y, x: -(ct / sqrt(1.0 - x * x)), domain="unit")
+arccos = unary("arccos", lambda ct, y, x: Negated(ct / sqrt(1.0 - x * x)), domain="unit")
 arctan = unary("arctan", lambda ct, y, x: ct / (1.0 + x * x))
 sinh = unary("sinh", lambda ct, y, x: ct * cosh(x))
 cosh: OpRecord = unary("cosh", lambda ct, y, x: ct * sinh(x))
@@ -312,7 +304,7 @@ rad2deg: OpRecord = unary("rad2deg", lambda ct, y, x: rad2deg(ct))
 def _arctan2_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     a, b = _in_dtype(a, y), _in_dtype(b, y)
     scaled = ct / (a * a + b * b)
-    return scaled * b, -(scaled * a)
+    return scaled * b, Negated(scaled * a)
 
 
 arctan2 = binary("arctan2", _arctan2_vjp)

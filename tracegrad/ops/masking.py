@@ -15,24 +15,9 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, broadcast, promote, weak
+from tracegrad.ops.cotangents import Masked
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.windows import needs
-
-
-class Masked:
-    """A cotangent that is exactly 0 wherever `condition` is not `keep`, whatever stands there.
-
-    The walker carries the mask to the end of a chain of elementwise rules, so that a branch of a
-    `where` that was not taken contributes 0 and not ``0 * inf``.
-    """
-
-    __slots__ = ("condition", "ct", "keep")
-
-    def __init__(self, ct: Any, condition: Any, keep: bool) -> None:
-        self.ct = ct
-        self.condition = condition
-        self.keep = keep
-
 
 # Run here for its own kernel, read as text for programs, where `np` is known.
 
