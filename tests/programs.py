@@ -1666,3 +1666,55 @@ def transformer(np):
         return (h * h).mean()
 
     return loss
+
+
+# -- what the algebra of programs simplifies ----------------------------------------------------
+
+
+@program(
+    lambda draw, n=3, m=2, k=4: (draw(n, k, m), draw(k, m, m), draw(m, k, k)),
+    dict(n=0),
+    dict(n=1, k=1),
+    argnums=(0, 1, 2),
+)
+def einsum_of_batches(np):
+    def loss(a, b, c):
+        turned = np.einsum("nkj,kij->nki", a, b)
+        merged = np.einsum("nkj,jkl->nl", turned, c)
+        return np.sum(np.tanh(np.einsum("nki,nkj,nl->kijl", turned, a, merged)))
+
+    return loss
+
+
+@program(
+    lambda draw, n=3, m=2, k=4: (draw(n, m, k), draw(k, m), draw(n, k, 3), draw(k)),
+    dict(n=1, m=3),
+    dict(k=1),
+    argnums=(0, 1, 2, 3),
+)
+def products_of_batches_with_one_matrix(np):
+    def loss(x, w, y, v):
+        both = np.tanh(x @ w) @ np.tanh(w.T @ y)
+        return np.sum(both) + np.sum(np.tanh(x @ v)) + np.sum(np.tanh(v @ y))
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n), draw(n), draw(n, n)), dict(n=2), dict(n=1), argnums=(0, 1, 2))
+def slices_added_and_subtracted(np):
+    def loss(x, y, m):
+        turns = x[:-1] - 2.0 * x[1:] ** 2 - np.cos(x[:-1]) * y[1:]
+        rows = m[1:] - y[:-1, None] / (2.0 + m[1:] ** 2) - m[:-1]
+        return np.sum(turns**2) - np.sum(rows * y) - x[0] * (y[0] - m[0, 0]) - m[-1, -1] / 3.0
+
+    return loss
+
+
+@program(lambda draw, n=4, m=3: (draw(n, m), draw(m)), dict(n=1), dict(n=0), argnums=(0, 1))
+def signs_through_sums_and_choices(np):
+    def loss(x, b):
+        z = 1.0 - (x - b) * (b - np.where(x > b, -x, x * b))
+        chosen = np.where(z > 0.5, -z, np.where(x > 0.0, z - b, b - z))
+        return np.sum(np.tanh(-chosen) - chosen / (2.0 + x * x)) - np.sum(-(b - chosen) * 0.5)
+
+    return loss

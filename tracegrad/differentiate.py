@@ -8,7 +8,8 @@ traced functions). One order of accumulation in all three, so all three give the
 
 What rules need not do: sum a cotangent down to a broadcast operand, cast it to the operand's
 dtype, add contributions, skip what needs no gradient. A cotangent from a branch of `where` carries
-its mask to the end of the chain of elementwise rules (`Masked`), where it becomes an exact zero.
+its mask to the end of the chain of elementwise rules (`Masked`), where it becomes an exact zero;
+a sign (`Negated`) is carried on as well, through sums over broadcast axes, to a subtraction.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
+from tracegrad.ops.cotangents import Masked, Negated, Undefined
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import Masked, Undefined, add, astype, real, where
+from tracegrad.ops.elementwise import add, astype, kept, real, where
 from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
-from tracegrad.ops.shape import reshape_to
+from tracegrad.ops.shape import expand_axes, reshape_to
 from tracegrad.staging import Stage, Staged, on_line_of
 
 Key = Hashable
@@ -53,21 +55,22 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
-    """A cotangent of which masks, ``(condition, keep)``, are still to be applied."""
+class _Pending:
+    """A cotangent of which the sign, then masks, ``(condition, keep)``, are still to be applied."""
 
     value: Any
     masks: tuple[tuple[Any, bool], ...]
+    negative: bool = False
 
 
 def _settled(ct: Any) -> Any:
     """The cotangent with its masks applied: exact zeros where a branch was not taken."""
-    if type(ct) is not _Choice:
+    if type(ct) is not _Pending:
         return ct
-    value = ct.value
-    with on_line_of(value):
+    with on_line_of(ct.value):
+        value = -ct.value if ct.negative else ct.value
         for condition, keep in ct.masks:
-            value = where(condition, value, 0.0) if keep else where(condition, 0.0, value)
+            value = kept(value, condition, keep)
     return value
 
 
@@ -106,13 +109,14 @@ def pullback(
             finished.update(_show(step.results, found, done, watched))
         result, operands = values_of(step)
         masks: tuple[tuple[Any, bool], ...] = ()
+        negative = False
         if len(step.results) > 1:
             ct: Any = _several(step, found, result)
         else:
             ct = found[step.results[0]]
-            if type(ct) is _Choice:
-                if Trait.ELEMENTWISE in op.traits and around is None:
-                    ct, masks = ct.value, ct.masks
+            if type(ct) is _Pending:
+                if around is None and _passes(op, ct):
+                    ct, masks, negative = ct.value, ct.masks, ct.negative
                 else:
                     ct = _settled(ct)
         if around is None:
@@ -127,11 +131,11 @@ def pullback(
                 raise NotDifferentiableError(new.message)
             old = found.get(key)
             if type(new) is Scattered:
-                found[key] = _scatter_onto(old, new, operand, key in made)
+                found[key] = _scatter_onto(old, new, operand, key in made, negative)
                 made.add(key)
                 continue
-            if masks or type(new) is Masked:
-                new = _fit_choice(_masked(new, masks), operand)
+            if masks or negative or type(new) is Masked or type(new) is Negated:
+                new = _fit_pending(_pending(new, masks, negative), operand)
             elif not fits_at_once(new, operand):
                 new = _fit(new, operand)
             found[key] = new if old is None else _added(old, new)
@@ -179,10 +183,10 @@ def _show(
     shown = [key for key in keys if key in found]
     for key in shown:
         ct = _settled(found[key]) if key in watched else found[key]
-        if type(ct) is _Choice:
-            found[key] = _Choice(done(key, ct.value), ct.masks)
-        else:
+        if type(ct) is not _Pending:
             found[key] = done(key, ct)
+        elif not ct.negative:
+            found[key] = replace(ct, value=done(key, ct.value))
     return shown
 
 
@@ -194,42 +198,62 @@ def _several(step: Step, found: Mapping[Key, Any], results: Sequence[Any]) -> tu
     return tuple([zeros_of(y) if ct is None else ct for ct, y in zip(cts, results, strict=True)])
 
 
-def _masked(new: Any, masks: tuple[tuple[Any, bool], ...]) -> _Choice:
-    """A contribution with the masks that were carried past its rule, and its own last."""
-    if type(new) is Masked:
-        return _Choice(new.ct, (*masks, (new.condition, new.keep)))
-    return _Choice(new, masks)
+def _passes(op: Any, ct: _Pending) -> bool:
+    """Whether what is pending may wait until after the op's rule, and not cost more there."""
+    return Trait.ELEMENTWISE in op.traits or (Trait.VIEW in op.traits and not ct.masks)
 
 
-def _scatter_onto(old: Any, new: Scattered, operand: Any, own: bool) -> Any:
+def _pending(new: Any, masks: tuple[tuple[Any, bool], ...], negative: bool) -> _Pending:
+    """A contribution with what was carried past its rule, and its own mask last."""
+    match new:
+        case Masked():
+            return _Pending(new.ct, (*masks, (new.condition, new.keep)), negative)
+        case Negated():
+            return _Pending(new.ct, masks, not negative)
+    return _Pending(new, masks, negative)
+
+
+def _scatter_onto(old: Any, new: Scattered, operand: Any, own: bool, negative: bool) -> Any:
     """A cotangent that is zero but at an index, added to what there is: in place if that is ours.
 
     The first makes an array of zeros. Reading n elements so has a backward of n steps on elements.
     """
     if old is None:
-        whole = new.alone()
+        whole = (new.with_value(-new.ct) if negative else new).alone()
         return whole if fits_at_once(whole, operand) else _fit(whole, operand)
     if not same_dtype(new.ct, operand):
         new = new.with_value(_in_dtype(new.ct, operand))
-    return new.into(old) if own else new.onto(_settled(old))
+    return new.into(old, negative) if own else new.onto(_settled(old), negative)
 
 
 def _added(old: Any, new: Any) -> Any:
     """The sum of two contributions."""
-    if type(old) is not _Choice and type(new) is not _Choice:
+    if type(old) is not _Pending and type(new) is not _Pending:
         return old + new
-    one, other = _as_choice(old), _as_choice(new)
-    if _same_masks(one.masks, other.masks):
-        return _Choice(one.value + other.value, one.masks)
-    both = _both_branches(one, other)
-    return _settled(old) + _settled(new) if both is None else both
+    one, other = _as_pending(old), _as_pending(new)
+    if not _same_masks(one.masks, other.masks):
+        both = _both_branches(one, other)
+        if both is not None:
+            return both
+        one, other = _without_masks(one), _without_masks(other)
+    if one.negative == other.negative:
+        total, negative = one.value + other.value, one.negative
+    else:
+        plus, minus = (other, one) if one.negative else (one, other)
+        total, negative = plus.value - minus.value, False
+    return _Pending(total, one.masks, negative) if one.masks or negative else total
 
 
-def _as_choice(ct: Any) -> _Choice:
-    return ct if type(ct) is _Choice else _Choice(ct, ())
+def _as_pending(ct: Any) -> _Pending:
+    return ct if type(ct) is _Pending else _Pending(ct, ())
 
 
-def _both_branches(old: _Choice, new: _Choice) -> Any:
+def _without_masks(ct: _Pending) -> _Pending:
+    """The same after its masks, which come after the sign."""
+    return _Pending(_settled(ct), ()) if ct.masks else ct
+
+
+def _both_branches(old: _Pending, new: _Pending) -> Any:
     """The two branches of one `where` make one choice instead of a sum of masked values."""
     if not old.masks or len(old.masks) != len(new.masks):
         return None
@@ -238,14 +262,17 @@ def _both_branches(old: _Choice, new: _Choice) -> Any:
         return None
     if not _same_masks(old.masks[:-1], new.masks[:-1]):
         return None
-    taken, rest = (old, new) if keep else (new, old)
-    value = where(condition, taken.value, rest.value)
-    return _Choice(value, old.masks[:-1]) if old.masks[:-1] else value
+    negative = old.negative and new.negative
+    values = [-ct.value if ct.negative and not negative else ct.value for ct in (old, new)]
+    value = where(condition, *(values if keep else reversed(values)))
+    pending = _Pending(value, old.masks[:-1], negative)
+    return pending if pending.masks or pending.negative else value
 
 
 def _same_masks(a: tuple[tuple[Any, bool], ...], b: tuple[tuple[Any, bool], ...]) -> bool:
+    """One set of masks, in whatever order."""
     return len(a) == len(b) and all(
-        _same_value(c, d) and keep == kept for (c, keep), (d, kept) in zip(a, b, strict=True)
+        any(_same_value(c, d) and keep == kept for d, kept in b) for c, keep in a
     )
 
 
@@ -263,12 +290,14 @@ def _fit(ct: Any, operand: Any) -> Any:
     return _in_dtype(ct, operand)
 
 
-def _fit_choice(ct: _Choice, operand: Any) -> Any:
-    """The same with masks; they are applied where they have axes that the operand has not."""
+def _fit_pending(ct: _Pending, operand: Any) -> Any:
+    """The same with what is pending; masks are applied where they have axes that it has not."""
     shape = shape_of(operand)
-    if not same_shape(ct.value, operand) or any(_narrower(shape, c) for c, _ in ct.masks):
+    fits = same_shape(ct.value, operand)
+    if ct.masks and not (fits and not any(_narrower(shape, c) for c, _ in ct.masks)):
         return _fit(_settled(ct), operand)
-    return _Choice(_in_dtype(ct.value, operand), ct.masks)
+    value = _in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
+    return _Pending(value, ct.masks, ct.negative) if ct.masks or ct.negative else value
 
 
 def _in_dtype(ct: Any, operand: Any) -> Any:
@@ -298,13 +327,14 @@ def unbroadcast(ct: Any, operand: Any) -> Any:
     stretched = tuple(
         i + extra for i, dim in enumerate(narrow) if dim == 1 and wide[i + extra] != 1
     )
-    if stretched:
-        axis: Any = stretched[0] if len(stretched) == 1 else stretched
-        ct = sum_over(ct, axis=axis, keepdims=True)
-    if extra:
-        axes = tuple(range(extra))
-        every = len(axes) == len(wide)
-        ct = sum_over(ct, axis=None if every else axes[0] if extra == 1 else axes, keepdims=False)
+    axes = (*range(extra), *stretched)
+    if axes:
+        every = len(axes) == len(wide) and not stretched
+        axis = None if every else axes[0] if len(axes) == 1 else axes
+        ct = sum_over(ct, axis=axis, keepdims=not extra)
+    if extra and stretched:
+        back = tuple(i - extra for i in stretched)
+        ct = expand_axes(ct, axis=back[0] if len(back) == 1 else back)
     return ct if same_shape(ct, operand) else reshape_to(ct, shape=narrow)
 
 

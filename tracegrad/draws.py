@@ -20,8 +20,8 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Foreign, spell
 from codegen.types import ArrayType
 from tracegrad.dispatch import apply_in
+from tracegrad.ops.cotangents import Undefined
 from tracegrad.ops.creation import new
-from tracegrad.ops.elementwise import Undefined
 from tracegrad.ops.record import OpRecord
 from tracegrad.overlap import held
 from tracegrad.state import STATE

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from codegen import sizes as sz
 from codegen.ir import Call, Op, Trait, Value, dims_of
 from codegen.rewrite import Rewriter, Rule, offered
-from codegen.types import kind
+from codegen.types import kind, weak
 from tracegrad.ops import (
     creation,
     decompositions,
@@ -25,8 +25,6 @@ from tracegrad.ops import (
     solving,
 )
 from tracegrad.ops.rules import axes_of
-
-MASKED_DTYPES = ("float16", "float32", "float64")
 
 
 def on(*ops: Op) -> Callable[[Rule], Rule]:
@@ -109,6 +107,49 @@ def negation_last(r: Rewriter, call: Call) -> Value | None:
             operands[position] = node.operands[0]
             return r.emit(elementwise.negative, r.emit(call.op, *operands))
     return None
+
+
+@on(elementwise.negative)
+def negated_multiple(r: Rewriter, call: Call) -> Value | None:
+    """-(2 * x) -> -2 * x."""
+    product = r.node(call.operands[0])
+    if product is None or product.op is not elementwise.multiply:
+        return None
+    for position in (0, 1):
+        factor, other = product.operands[position], product.operands[1 - position]
+        number = r.number(factor)
+        typed = factor.type.weak or factor.type.dtype == other.type.dtype
+        if type(number) is float and number > 0 and typed and _is_float(other):
+            return r.emit(elementwise.multiply, r.make_number(-number, factor.type), other)
+    return None
+
+
+@on(indexing.add_at, indexing.subtract_at)
+def negated_at(r: Rewriter, call: Call) -> Value | None:
+    """x[i] += -a -> x[i] -= a."""
+    x, value, *arrays = call.operands
+    node = r.node(value)
+    if node is None or node.op is not elementwise.negative or not _is_float(value):
+        return None
+    other = indexing.subtract_at if call.op is indexing.add_at else indexing.add_at
+    return r.emit(other, x, node.operands[0], *arrays, **dict(call.attributes))
+
+
+@on(indexing.add_at, indexing.subtract_at)
+def added_where_written(r: Rewriter, call: Call) -> Value | None:
+    """zeros, x[i] = a, x[i] += b -> zeros, x[i] = a + b, where i names every place once."""
+    written = r.node(call.operands[0])
+    if written is None or written.op is not indexing.scattered or call.attribute("repeats"):
+        return None
+    (a, *before), (_, b, *now) = written.operands, call.operands
+    alike = all(written.attribute(n) == call.attribute(n) for n in ("index", "counts", "repeats"))
+    dtypes = {a.type.dtype, b.type.dtype, call.results[0].type.dtype}
+    same_shape = dims_of(r.sizes, a.type) == dims_of(r.sizes, b.type)
+    if before != now or not (alike and same_shape) or len(dtypes) > 1 or not _is_float(a):
+        return None
+    combine = elementwise.add if call.op is indexing.add_at else elementwise.subtract
+    total = r.emit(combine, a, b)
+    return r.emit(indexing.scattered, total, *before, **dict(written.attributes))
 
 
 @on(elementwise.negative, elementwise.multiply)
@@ -218,22 +259,15 @@ def ones_on_a_diagonal(r: Rewriter, call: Call) -> Value | None:
     return r.emit(creation.eye_of, **{**dict(mask.attributes), "dtype": type_.dtype})
 
 
-@on(elementwise.where)
-def masked_cotangent(r: Rewriter, call: Call) -> Value | None:
-    """where(mask, x, 0.0) -> masked(x, mask), of matrices and larger arrays in a derivative.
-
-    There it is fast whatever the mask; on vectors `np.where` itself is the better text.
-    """
-    mask, x, other = call.operands
-    type_ = call.results[0].type
-    if repr(r.number(other)) != "0.0" or type_.ndim < 2 or type_.dtype not in MASKED_DTYPES:
+@on(masking.keep_where, masking.zero_where)
+def masked_number(r: Rewriter, call: Call) -> Value | None:
+    """A number, or a choice by one, is chosen by ``np.where``: only arrays have bits to look at."""
+    mask, x = call.operands
+    if mask.type.shape and x.type.shape:
         return None
-    made = r.node(x)
-    if call.results[0].origin.section != "backward" or x.type.dtype != type_.dtype or x.type.weak:
-        return None
-    if (made is not None and Trait.SPLAT in made.op.traits) or not x.type.ndim:
-        return None
-    return r.emit(masking.masked_by, mask, x)
+    zero = r.make_number(0.0, weak("float"))
+    branches = (x, zero) if call.op is masking.keep_where else (zero, x)
+    return r.emit(elementwise.where, mask, *branches)
 
 
 @on(elementwise.alias, elementwise.stop_gradient)
@@ -298,6 +332,9 @@ RULES: tuple[Rule, ...] = (
     scale_after_divide,
     negated_sum,
     negation_last,
+    negated_multiple,
+    negated_at,
+    added_where_written,
     minus_one,
     transposed_twice,
     reshape_of_reshape,
@@ -306,7 +343,7 @@ RULES: tuple[Rule, ...] = (
     same_dtype,
     number_times_one,
     ones_on_a_diagonal,
-    masked_cotangent,
+    masked_number,
     same_value,
     computed_value,
     triangle_of_a_factor,

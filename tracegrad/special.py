@@ -28,7 +28,8 @@ from tracegrad.dispatch import ndim_of
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.ops import softmax as soft
 from tracegrad.ops.activations import as_inexact
-from tracegrad.ops.elementwise import Undefined, exp, log, logical_and, where
+from tracegrad.ops.cotangents import Undefined
+from tracegrad.ops.elementwise import exp, log, logical_and, where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape import canonical_axis
 

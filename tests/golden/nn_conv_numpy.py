@@ -72,9 +72,12 @@ def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
     return out
 
 
-def masked(x, mask):
-    """x where the mask is True, else 0.0; in integers, so that nothing waits for the mask."""
-    return (x.view(f"u{x.itemsize}") * mask).view(x.dtype)
+def zero_outside(mask, x):
+    """``np.where(mask, x, 0.0)`` for many elements: their bits, and all ones or all zeros."""
+    if np.size(mask) < 4096:
+        return np.where(mask, x, 0.0)
+    ones = np.negative(mask.view("i1"), dtype=f"i{x.itemsize}")
+    return (ones & x.view(ones.dtype)).view(x.dtype)
 
 
 def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, groups=1):
@@ -132,7 +135,7 @@ def loss_value_and_grad(w, x, labels):
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
     w_bar = correlate_weight(
         x,
-        masked(logits_bar[:, :, None, None], h > 0),
+        zero_outside(h > 0, logits_bar[:, :, None, None]),
         (w.shape[2], w.shape[3]),
         padding=((1, 1), (1, 1)),
         stride=(2, 2),

@@ -39,15 +39,13 @@ def attention_value_and_grad(wq, wk, wv, x):
     v_bar = weights_2.T @ x
     # model.py  weights = weights / np.sum(weights, axis=-1, keepdims=True)
     weights_bar /= weights_1
-    weights_bar += (-(weights_bar * weights_2)).sum(axis=1, keepdims=True)
+    weights_bar -= (weights_bar * weights_2).sum(axis=1, keepdims=True)
     # model.py  weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
     weights_bar *= weights
+    weights_bar_2 = weights_bar.sum(axis=1, keepdims=True)
     scores_bar = np.zeros(scores.shape)
     np.put_along_axis(
-        scores_bar,
-        scores.argmax(axis=1, keepdims=True),
-        (-weights_bar).sum(axis=1, keepdims=True),
-        axis=1,
+        scores_bar, scores.argmax(axis=1, keepdims=True), -weights_bar_2, axis=1
     )
     scores_bar = weights_bar + scores_bar
     # model.py  scores = q @ k.T / math.sqrt(4.0)

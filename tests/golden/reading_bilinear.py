@@ -11,7 +11,7 @@ import numpy as np
 
 def bilinear_value_and_grad(a, b, tensor):
     # model.py  field = np.einsum("i,ijk->jk", a, tensor)
-    field = np.einsum("i,ijk->jk", a, tensor)
+    field = np.tensordot(a, tensor, axes=((0,), (0,)))
     # model.py  energy = np.einsum("j,jk,k->", b, field, b)
     energy = np.einsum("j,jk,k->", b, field, b, optimize=True)
 
@@ -21,6 +21,6 @@ def bilinear_value_and_grad(a, b, tensor):
     field_bar = np.einsum("j,k->jk", b, b)
     b_bar = energy_bar + b @ field
     # model.py  field = np.einsum("i,ijk->jk", a, tensor)
-    a_bar = np.einsum("jk,ijk->i", field_bar, tensor)
-    tensor_bar = np.einsum("jk,i->ijk", field_bar, a)
+    a_bar = np.tensordot(field_bar, tensor, axes=((0, 1), (1, 2)))
+    tensor_bar = a[:, None, None] * field_bar
     return energy, (a_bar, b_bar, tensor_bar)

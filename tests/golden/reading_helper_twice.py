@@ -10,9 +10,6 @@ import numpy as np
 
 
 def helper_twice_value_and_grad(x, y, a, b):
-    # Large arrays: tile by tile, on all cores.
-    if x.size >= 131072:
-        return helper_twice_value_and_grad_in_tiles(x, y, a, b)
     # model.py  centered = x - np.mean(x)
     n = x.size
     centered = x - x.sum() / n
@@ -29,9 +26,9 @@ def helper_twice_value_and_grad(x, y, a, b):
     # model.py  return factor * centered
     centered_bar = left * b
     # model.py  centered = x - np.mean(x)
-    y_bar = centered_bar + (-centered_bar).sum() / n
+    y_bar = centered_bar - centered_bar.sum() / n
     # model.py  return factor * centered
     centered_bar = right * a
     # model.py  centered = x - np.mean(x)
-    x_bar = centered_bar + (-centered_bar).sum() / n
+    x_bar = centered_bar - centered_bar.sum() / n
     return value, (x_bar, y_bar)

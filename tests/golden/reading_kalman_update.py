@@ -40,10 +40,10 @@ def kalman_update_value_and_grad(mean, covariance, observation, design, noise):
     # model.py  return np.sum(mean**2) + np.trace(covariance)
     covariance_bar = np.eye(mean.size)
     mean_bar = 2.0 * mean_2
+    value_bar = -covariance_bar
     # model.py  covariance = covariance - gain @ design @ covariance
-    covariance_bar_2 = -covariance_bar
-    covariance_bar += covariance_1.T @ covariance_bar_2
-    gain_bar = covariance_bar_2 @ covariance.T @ design.T
+    covariance_bar += covariance_1.T @ value_bar
+    gain_bar = value_bar @ covariance.T @ design.T
     # model.py  mean = mean + gain @ innovation
     innovation_bar = gain.T @ mean_bar
     gain_bar += mean_bar[:, None] * innovation

@@ -40,16 +40,12 @@ def layer_norm_value_and_grad(gain, bias, x, target):
     gain_bar = (y_bar * normed).sum(axis=0)
     # model.py  normed = deviation / np.sqrt(variance + 1e-5)
     deviation_bar = normed_bar / normed_1
-    normed_bar = (-(deviation_bar * normed)).sum(axis=1, keepdims=True)
+    normed_bar = (deviation_bar * normed).sum(axis=1, keepdims=True)
     normed_bar *= 0.5
-    variance_bar = normed_bar / normed_1
     # model.py  variance = np.mean(deviation**2, axis=-1, keepdims=True)
-    variance_bar /= n
-    variance_bar *= 2.0
-    deviation_bar = deviation_bar + variance_bar * deviation
+    deviation_bar = deviation_bar + -2.0 * (normed_bar / normed_1 / n) * deviation
     # model.py  deviation = x - center
-    center_bar = (-deviation_bar).sum(axis=1, keepdims=True)
+    deviation_bar_2 = deviation_bar.sum(axis=1, keepdims=True)
     # model.py  center = np.mean(x, axis=-1, keepdims=True)
-    center_bar /= n
-    x_bar = deviation_bar + center_bar
+    x_bar = deviation_bar - deviation_bar_2 / n
     return value, (gain_bar, bias_bar, x_bar)

@@ -39,8 +39,8 @@ def logistic_regression_value_and_grad(w, b, x, labels):
     # model.py  p = 1.0 / (1.0 + np.exp(-margin))
     p_bar /= p_2
     p_bar *= p
-    p_bar *= p_1
+    margin_bar = p_bar * p_1
     # model.py  margin = x @ w + b
-    b_bar = p_bar.sum()
-    w_bar = 0.02 * w + x.T @ p_bar
+    b_bar = margin_bar.sum()
+    w_bar = 0.02 * w + x.T @ margin_bar
     return value, (w_bar, b_bar)

@@ -45,15 +45,16 @@ def mixture_value_and_grad(log_weights, means, log_scales, x):
     log_mix_bar = log_density_bar.sum(axis=0)
     # model.py  log_mix = log_weights - tg.special.logsumexp(log_weights)
     log_mix_bar_2 = np.exp(log_weights - np.where(log_mix_1 == -np.inf, 0.0, log_mix_1))
-    log_weights_bar = log_mix_bar + (-log_mix_bar).sum() * log_mix_bar_2
+    log_weights_bar = log_mix_bar - log_mix_bar.sum() * log_mix_bar_2
     # model.py  log_density = -0.5 * z**2 - log_scales - 0.5 * math.log(2.0 * m...
-    log_scales_bar = (-log_density_bar).sum(axis=0)
     log_density_bar *= -0.5
     log_density_bar *= 2.0
     z_bar = log_density_bar * z
     # model.py  z = (x[:, None] - means) / np.exp(log_scales)
     z_bar /= z_1
-    z_bar_2 = (-(z_bar * z)).sum(axis=0)
-    log_scales_bar += z_bar_2 * z_1
-    means_bar = (-z_bar).sum(axis=0)
+    z_bar_2 = (z_bar * z).sum(axis=0)
+    z_bar_2 *= z_1
+    z_bar = z_bar.sum(axis=0)
+    means_bar = -z_bar
+    log_scales_bar = -(log_mix_bar + z_bar_2)
     return value, (log_weights_bar, means_bar, log_scales_bar)

@@ -28,13 +28,11 @@ def softmax_regression_value_and_grad(w, b, x, targets):
     # backward
     # model.py  return -np.mean(np.sum(targets * log_p, axis=1))
     log_p_bar = np.float64(-1.0) / n * targets
-    # model.py  log_p = logits - log_norm
-    log_norm_bar = (-log_p_bar).sum(axis=1, keepdims=True)
     # model.py  log_norm = tg.special.logsumexp(logits, axis=1, keepdims=True)
-    logits_bar = log_norm_bar * np.exp(
+    logits_bar = log_p_bar.sum(axis=1, keepdims=True) * np.exp(
         logits - np.where(log_norm == -np.inf, 0.0, log_norm)
     )
-    logits_bar += log_p_bar
+    np.subtract(log_p_bar, logits_bar, out=logits_bar)
     # model.py  logits = x @ w + b
     b_bar = logits_bar.sum(axis=0)
     w_bar = x.T @ logits_bar

@@ -101,6 +101,7 @@ ONLY = {
     "integer": ("bool", "int32", "int64"),
     "ordered": ("int32", "int64", "float32", "float64"),
     "floating": ("float32", "float64"),
+    "masked": ("float32", "float64"),
     "gamma": ("float32", "float64"),
     "probability": ("float32", "float64"),
     "betainc": ("float32", "float64"),
@@ -125,7 +126,7 @@ def is_elementwise(record: OpRecord) -> bool:
 
 def _operand(draw: Draw, record: OpRecord, position: int, shape: tuple[int, ...]) -> np.ndarray:
     match record.domain:
-        case "choice" if position == 0:
+        case "choice" | "masked" if position == 0:
             return draw.bools(*shape)
         case "ordered":
             wide = draw.of("positive", shape)

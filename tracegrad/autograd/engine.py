@@ -24,7 +24,8 @@ from tracegrad.devices import move
 from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
-from tracegrad.ops.elementwise import Masked, conj
+from tracegrad.ops.cotangents import Masked, Negated
+from tracegrad.ops.elementwise import conj
 from tracegrad.ops.indexing import Scattered
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
@@ -294,10 +295,7 @@ class Watchers:
             tensors = [wrap(v.copy()) if as_arrays and v is not None else v for v in several]
             return tuple(v if v is None else conjugate(v) for v in tensors)
 
-        plain = tuple(
-            v.ct if isinstance(v, Masked) else v.alone() if isinstance(v, Scattered) else v
-            for v in given
-        )
+        plain = tuple(map(_plainly, given))
         for hook in list(hooks.values()):
             replaced = hook(boxed(plain), boxed(ct))
             if replaced is not None:
@@ -306,6 +304,18 @@ class Watchers:
                 plain = tuple(r._array if as_arrays and type(r) is Tensor else r for r in several)
                 given = plain
         return tuple(given)
+
+
+def _plainly(given: Any) -> Any:
+    """What a rule gave for an operand, as an array."""
+    match given:
+        case Masked():
+            return given.ct
+        case Negated():
+            return -given.ct
+        case Scattered():
+            return given.alone()
+    return given
 
 
 def _explained(node: Node, compute: Any) -> tuple[Any, ...]:

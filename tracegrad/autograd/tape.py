@@ -19,7 +19,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.autograd.names import node_name
 from tracegrad.dispatch import TYPES, is_number, type_of
-from tracegrad.ops.elementwise import Masked
+from tracegrad.ops.cotangents import Masked, Negated
 from tracegrad.ops.indexing import Scattered
 from tracegrad.staging import Stage, Staged
 
@@ -196,7 +196,11 @@ def _staged(node: Node) -> tuple[list[Value], list[set[Value]], Builder]:
     contributions: list[set[Value]] = []
     for given in node.op.vjp(ct, staged[-1], *staged[:-1], **node.attributes):
         whole = given.alone() if isinstance(given, Scattered) else given
-        parts = (whole.ct, whole.condition) if isinstance(whole, Masked) else (whole,)
+        parts: tuple[Any, ...] = (whole,)
+        if isinstance(whole, Masked):
+            parts = (whole.ct, whole.condition)
+        elif isinstance(whole, Negated):
+            parts = (whole.ct,)
         contributions.append({part.value for part in parts if isinstance(part, Staged)})
     return values, contributions, builder
 

@@ -16,6 +16,7 @@ from tracegrad.ops.elementwise import (
     exp,
     is_complex,
     isinf,
+    kept,
     log1p,
     logical_and,
     where,
@@ -30,7 +31,7 @@ relu_of = define(
     spell("np.maximum(x, 0)", "np.maximum(x, 0, out=x)"),
     jax="jnp.maximum(x, 0)",
     infer=lambda sizes, x: ufunc("maximum")(sizes, x, weak("int")),
-    vjp=lambda ct, y, x: (where(y > 0, ct, 0.0),),
+    vjp=lambda ct, y, x: (kept(ct, y > 0),),
     traits=(Trait.ELEMENTWISE, Trait.OUT),
     domain="ordered",
 )

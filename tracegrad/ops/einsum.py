@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen import sizes as sz
 from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType, broadcast, promote, shape_text
 from codegen.types import ShapeError as MismatchError
@@ -17,6 +18,7 @@ from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype, multiply
 from tracegrad.ops.linear import (
+    contract_axes,
     diagonal,
     matmul,
     trace,
@@ -28,6 +30,7 @@ from tracegrad.ops.shape import (
     expand_axes,
     matrix_transpose,
     permute_dims,
+    reshape_to,
 )
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -167,9 +170,10 @@ def contract(terms: Sequence[str], output: str, operands: Sequence[Any]) -> Any:
     if len(terms) == 1:
         return _onto(terms[0], output, operands[0])
     if len(terms) == 2:
-        product = _as_matmul(terms[0], terms[1], output, *operands)
-        if product is not None:
-            return product
+        for product_of in (_as_matmul, _as_transposed_matmul):
+            product = product_of(terms[0], terms[1], output, *operands)
+            if product is not None:
+                return product
     written = "".join(label for label in output if any(label in term for term in terms))
     whole = einsum_of[len(terms)](*operands, subscripts=f"{','.join(terms)}->{written}")
     return _onto(written, output, whole)
@@ -253,6 +257,48 @@ def _rows_times_columns(p: str, q: str, k: str, output: str) -> tuple[bool, bool
     if batch not in (p[:-2], q[:-2]) or not {p[:-2], q[:-2]} <= {batch, ""}:
         return None
     return p[-1] == i, q[-1] == k
+
+
+def _as_transposed_matmul(p: str, q: str, output: str, a: Any, b: Any) -> Any:
+    """The contraction as a product of matrices that transposing and merging axes gives, or None.
+
+    The sums run over the axes that follow the batch, so a batch that lies innermost is left to
+    einsum, whose inner loop it is; and so are plain sums of products, which need no matrix.
+    """
+    shared = [label for label in p if label in q and label not in output]
+    batch = [label for label in output if label in p and label in q]
+    if not shared or not all(_equally_long(p, q, label, a, b) for label in shared):
+        return None
+    if {p[-1], q[-1]} & set(batch) or not set(output) - set(batch):
+        return None
+    if output[-1] in p:  # the result's last axis are the columns, which lie side by side
+        p, q, a, b = q, p, b, a
+    rows = [label for label in output if label in p and label not in q]
+    columns = [label for label in output if label in q and label not in p]
+    made = "".join([*batch, *rows, *columns])
+    if not batch and max(len(rows), len(columns), len(shared)) > 1:
+        axes = tuple(tuple(term.index(label) for label in shared) for term in (p, q))
+        made = "".join([label for term in (p, q) for label in term if label not in shared])
+        return _onto(made, output, contract_axes(a, b, axes=axes))
+    x = _onto(p, "".join([*batch, *rows, *shared]), a)
+    y = _onto(q, "".join([*batch, *shared, *columns]), b)
+    shape_x, shape_y, n = shape_of(x), shape_of(y), len(batch)
+    of_rows, of_shared = shape_x[n : n + len(rows)], shape_x[n + len(rows) :]
+    of_columns = shape_y[n + len(shared) :]
+    x = _merged(x, shape_x[:n], of_rows, of_shared)
+    y = _merged(y, shape_y[:n], of_shared, of_columns)
+    product = matmul(x, y)
+    return _onto(made, output, _merged(product, shape_of(product)[:n], of_rows, of_columns, True))
+
+
+def _merged(
+    x: Any, batch: Sequence[Dim], rows: Sequence[Dim], columns: Sequence[Dim], back: bool = False
+) -> Any:
+    """Batches of tensors as batches of matrices, each kind of axes as one; or `back` from it."""
+    if len(rows) == len(columns) == 1:
+        return x
+    new = (*batch, *rows, *columns) if back else (*batch, sz.mul(rows), sz.mul(columns))
+    return reshape_to(x, shape=tuple(new))
 
 
 def _equally_long(p: str, q: str, label: str, a: Any, b: Any) -> bool:

@@ -13,8 +13,10 @@ from typing import Any
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
 from codegen.types import is_inexact, kind
-from tracegrad.dispatch import dtype_of, is_number, is_weak, type_of
+from tracegrad.dispatch import dtype_of, is_number, is_weak, ndim_of, type_of
 from tracegrad.ops.arguments import as_array, refuse_out
+from tracegrad.ops.cotangents import Masked, Negated
+from tracegrad.ops.masking import keep_where, zero_where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
     angular,
@@ -29,30 +31,6 @@ from tracegrad.ops.rules import (
 )
 
 ELEMENTWISE = (Trait.ELEMENTWISE, Trait.OUT)
-
-
-class Undefined:
-    """What a rule gives for an operand in which no derivative is known: asking for it raises."""
-
-    __slots__ = ("message",)
-
-    def __init__(self, message: str) -> None:
-        self.message = message
-
-
-class Masked:
-    """A cotangent that is exactly 0 wherever `condition` is not `keep`, whatever stands there.
-
-    The walker carries the mask to the end of a chain of elementwise rules, so that a branch of a
-    `where` that was not taken contributes 0 and not ``0 * inf``.
-    """
-
-    __slots__ = ("condition", "ct", "keep")
-
-    def __init__(self, ct: Any, condition: Any, keep: bool) -> None:
-        self.ct = ct
-        self.condition = condition
-        self.keep = keep
 
 
 def unary(
@@ -104,7 +82,7 @@ add = binary(
     traits=(Trait.COMMUTATIVE,),
     identities=((0, -0.0), (1, -0.0)),
 )
-subtract = binary("subtract", lambda ct, y, a, b: (ct, -ct), "-", identities=((1, 0.0),))
+subtract = binary("subtract", lambda ct, y, a, b: (ct, Negated(ct)), "-", identities=((1, 0.0),))
 multiply = binary(
     "multiply",
     lambda ct, y, a, b: (ct * b, ct * a),
@@ -116,27 +94,27 @@ multiply = binary(
 
 def _divide_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     ct_a = ct / b
-    return ct_a, -(ct_a * y)
+    return ct_a, Negated(ct_a * y)
 
 
 divide = binary("divide", _divide_vjp, "/", identities=((1, 1),), domain="nonzero")
 floor_divide = binary("floor_divide", None, "//", differentiable=False, domain="nonzero")
 remainder = binary(
     "remainder",
-    lambda ct, y, a, b: (ct, -(ct * floor_divide(a, b))),
+    lambda ct, y, a, b: (ct, Negated(ct * floor_divide(a, b))),
     "%",
     domain="nonzero",
 )
-fmod = binary("fmod", lambda ct, y, a, b: (ct, -(ct * trunc(a / b))), domain="nonzero")
+fmod = binary("fmod", lambda ct, y, a, b: (ct, Negated(ct * trunc(a / b))), domain="nonzero")
 negative = unary(
     "negative",
-    lambda ct, y, x: -ct,
+    lambda ct, y, x: Negated(ct),
     infer=operator("negative"),
     numpy="-x",
     traits=(Trait.INVOLUTION,),
 )
 positive = unary("positive", lambda ct, y, x: ct, infer=operator("positive"), numpy="+x")
-reciprocal = unary("reciprocal", lambda ct, y, x: -(ct * (y * y)), domain="nonzero")
+reciprocal = unary("reciprocal", lambda ct, y, x: Negated(ct * (y * y)), domain="nonzero")
 
 
 def is_complex(x: Any) -> bool:
@@ -224,11 +202,11 @@ log1p = unary("log1p", lambda ct, y, x: ct / (1.0 + x), domain="positive")
 # -- trigonometric and hyperbolic ---------------------------------------------------------------
 
 sin = unary("sin", lambda ct, y, x: ct * cos(x))
-cos: OpRecord = unary("cos", lambda ct, y, x: -(ct * sin(x)))
+cos: OpRecord = unary("cos", lambda ct, y, x: Negated(ct * sin(x)))
 tan = unary("tan", lambda ct, y, x: ct * (1.0 + y * y))
 # (1 - x) (1 + x) has the digits of 1 - x * x that are lost near 1
 arcsin = unary("arcsin", lambda ct, y, x: ct / sqrt((1.0 - x) * (1.0 + x)), domain="unit")
-arccos = unary("arccos", lambda ct, y, x: -(ct / sqrt((1.0 - x) * (1.0 + x))), domain="unit")
+arccos = unary("arccos", lambda ct, y, x: Negated(ct / sqrt((1.0 - x) * (1.0 + x))), domain="unit")
 arctan = unary("arctan", lambda ct, y, x: ct / (1.0 + x * x))
 sinh = unary("sinh", lambda ct, y, x: ct * cosh(x))
 cosh: OpRecord = unary("cosh", lambda ct, y, x: ct * sinh(x))
@@ -251,7 +229,7 @@ def in_dtype(x: Any, y: Any) -> Any:
 def _arctan2_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     a, b = in_dtype(a, y), in_dtype(b, y)
     scaled = ct / (a * a + b * b)
-    return scaled * b, -(scaled * a)
+    return scaled * b, Negated(scaled * a)
 
 
 arctan2 = binary("arctan2", _arctan2_vjp)
@@ -429,14 +407,22 @@ where: OpRecord = define(
 )
 
 
+def kept(ct: Any, mask: Any, keep: bool = True) -> Any:
+    """A cotangent where a mask is true (or false, unless `keep`), and exactly 0 elsewhere."""
+    plain = ndim_of(ct) and ndim_of(mask) and dtype_of(mask) == "bool"
+    if plain and dtype_of(ct) in ("float32", "float64"):
+        return (keep_where if keep else zero_where)(mask, ct)
+    return where(mask, ct, 0.0) if keep else where(mask, 0.0, ct)
+
+
 def _larger_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     shared = where(a == b, ct * 0.5, ct)  # ties are split evenly
-    return where(a < b, 0.0, shared), where(a > b, 0.0, shared)
+    return kept(shared, a < b, False), kept(shared, a > b, False)
 
 
 def _smaller_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     shared = where(a == b, ct * 0.5, ct)
-    return where(a > b, 0.0, shared), where(a < b, 0.0, shared)
+    return kept(shared, a > b, False), kept(shared, a < b, False)
 
 
 def _ignoring_nan(rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
@@ -444,7 +430,7 @@ def _ignoring_nan(rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[A
 
     def vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         ct_a, ct_b = rule(ct, y, a, b)
-        return where(isnan(a), 0.0, ct_a), where(isnan(b), 0.0, ct_b)
+        return kept(ct_a, isnan(a), False), kept(ct_b, isnan(b), False)
 
     return vjp
 
@@ -460,9 +446,9 @@ def _clip_vjp(ct: Any, y: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, A
     """A bound that is met passes the gradient to x, as in PyTorch; `high` wins over `low`."""
     below, above = x < low, x > high
     return (
-        where(logical_or(below, above), 0.0, ct),
-        None if is_number(low) else where(logical_and(below, low <= high), ct, 0.0),
-        None if is_number(high) else where(logical_or(above, low > high), ct, 0.0),
+        kept(ct, logical_or(below, above), False),
+        None if is_number(low) else kept(ct, logical_and(below, low <= high)),
+        None if is_number(high) else kept(ct, logical_or(above, low > high)),
     )
 
 
@@ -480,7 +466,7 @@ clip_below = define(
     "np.maximum(x, bound)",
     operands="x bound",
     infer=ufunc("maximum"),
-    vjp=lambda ct, y, x, bound: (where(x < bound, 0.0, ct), where(x < bound, ct, 0.0)),
+    vjp=lambda ct, y, x, bound: (kept(ct, x < bound, False), kept(ct, x < bound)),
     traits=ELEMENTWISE,
     doc="The larger of x and a lower bound; a bound that is met passes the gradient to x.",
 )
@@ -489,7 +475,7 @@ clip_above = define(
     "np.minimum(x, bound)",
     operands="x bound",
     infer=ufunc("minimum"),
-    vjp=lambda ct, y, x, bound: (where(x > bound, 0.0, ct), where(x > bound, ct, 0.0)),
+    vjp=lambda ct, y, x, bound: (kept(ct, x > bound, False), kept(ct, x > bound)),
     traits=ELEMENTWISE,
     doc="The smaller of x and an upper bound; a bound that is met passes the gradient to x.",
 )
@@ -523,7 +509,7 @@ replace_nonfinite = define(
     "nan_to_num",
     "np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)",
     infer=same,
-    vjp=lambda ct, y, x, nan, posinf, neginf: (where(isfinite(x), ct, 0.0),),
+    vjp=lambda ct, y, x, nan, posinf, neginf: (kept(ct, isfinite(x)),),
     attributes={"nan": 0.0, "posinf": None, "neginf": None},
     traits=(Trait.ELEMENTWISE,),
 )

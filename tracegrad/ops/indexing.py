@@ -27,6 +27,7 @@ from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from tracegrad.ops.cotangents import Negated
 from tracegrad.ops.creation import (
     LITERAL,
     arange_in,
@@ -38,7 +39,7 @@ from tracegrad.ops.creation import (
 )
 from tracegrad.ops.elementwise import alias, astype
 from tracegrad.ops.elementwise import where as choose
-from tracegrad.ops.record import define
+from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape import (
     VIEW,
     expand_axes,
@@ -221,25 +222,27 @@ class Scattered:
         """The whole cotangent."""
         return scatter(self.ct, self.x, *self.arrays, **self.at)
 
-    def onto(self, total: Any) -> Any:
-        """Another cotangent of `x` with this one added."""
-        return add_at(total, self.ct, *self.arrays, **{**_ONCE, **self.at})
+    def onto(self, total: Any, negative: bool = False) -> Any:
+        """Another cotangent of `x` with this one added, or taken from it."""
+        combine = subtract_at if negative else add_at
+        return combine(total, self.ct, *self.arrays, **{**_ONCE, **self.at})
 
-    def into(self, total: Any) -> Any:
+    def into(self, total: Any, negative: bool = False) -> Any:
         """The same in the memory of the other, where it is an array."""
         if type(total) is not np.ndarray:
-            return self.onto(total)
+            return self.onto(total, negative)
         at = {**_ONCE, **self.at}
-        return _adding(at["repeats"])(total, self.ct, *self.arrays, **at)
+        return _adding(at["repeats"], negative)(total, self.ct, *self.arrays, **at)
 
 
 _ONCE: dict[str, Any] = {"counts": (), "repeats": False}
 
 
 @cache
-def _adding(repeats: bool) -> Callable[..., Any]:
-    """What adds at an index in place."""
-    return add_at.inplace_kernel({"index": Subscript(()), **_ONCE, "repeats": repeats})
+def _adding(repeats: bool, negative: bool) -> Callable[..., Any]:
+    """What adds or subtracts at an index in place."""
+    at = {"index": Subscript(()), **_ONCE, "repeats": repeats}
+    return (subtract_at if negative else add_at).inplace_kernel(at)
 
 
 def _read_vjp(ct: Any, y: Any, x: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
@@ -403,30 +406,52 @@ set_at = define(
 )
 
 
-def _add_text(attributes: Mapping[str, Any]) -> Spelling:
-    if attributes["repeats"]:
-        add = "np.add.at({}, index_tuple, value)"
-    else:
-        add = "{}[index] += value"
-    return spell(f"{_copied(attributes)}\n{add.format('out')}", add.format("x"))
-
-
 def _add_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
     return ct, getitem_at(ct, *arrays, **at), *([None] * len(arrays))
 
 
-add_at = define(
+def _subtract_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
+    return ct, Negated(getitem_at(ct, *arrays, **at)), *([None] * len(arrays))
+
+
+def _combining(name: str, function: str, symbol: str, jax: str, vjp: Any, doc: str) -> OpRecord:
+    """A record of what is done to some elements with others, for every time they are named."""
+
+    def text(attributes: Mapping[str, Any]) -> Spelling:
+        repeats = attributes["repeats"]
+        done = f"np.{function}.at({{}}, index_tuple, value)" if repeats else f"{{}}[index] {symbol}"
+        return spell(f"{_copied(attributes)}\n{done.format('out')}", done.format("x"))
+
+    return define(
+        name,
+        text,
+        jax=lambda attributes: spell(jax),
+        operands="x value *arrays",
+        infer=_updated_type,
+        vjp=vjp,
+        attributes={"index": ..., "counts": (), "repeats": False},
+        traits=(Trait.UPDATE,),
+        doc=doc,
+    )
+
+
+add_at = _combining(
     "index_add",
-    _add_text,
-    jax=lambda attributes: spell("x.at[index].add(value)"),
-    operands="x value *arrays",
-    infer=_updated_type,
-    vjp=_add_vjp,
-    attributes={"index": ..., "counts": (), "repeats": False},
-    traits=(Trait.UPDATE,),
-    doc="x with value added at x[index], once for each time that a place is named.",
+    "add",
+    "+= value",
+    "x.at[index].add(value)",
+    _add_vjp,
+    "x with value added at x[index], once for each time that a place is named.",
 )
-INDEXED = (getitem_basic, getitem_copy, element, gather, set_at, add_at)
+subtract_at = _combining(
+    "index_subtract",
+    "subtract",
+    "-= value",
+    "x.at[index].add(-value)",
+    _subtract_vjp,
+    "x with value subtracted at x[index], once for each time that a place is named.",
+)
+INDEXED = (getitem_basic, getitem_copy, element, gather, set_at, add_at, subtract_at)
 """The ops whose attribute `index` is applied to their first operand."""
 
 

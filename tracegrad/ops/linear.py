@@ -41,21 +41,39 @@ from tracegrad.ops.shape import (
 
 
 def _matmul_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """Vectors count as matrices of one row or column; the walker sums over batch axes."""
+    """Vectors count as matrices of one row or column; the walker sums over batch axes.
+
+    An operand without batch axes gets its sum over the other's from one product of all rows.
+    """
     na, nb = ndim_of(a), ndim_of(b)
     if na == 1 and nb == 1:
         return ct * b, ct * a
     if na == 1:
         outer = multiply(expand_dims(a, 1), expand_dims(ct, -2))
-        if nb == 2:
-            return matmul(b, ct), outer
-        return squeeze(matmul(b, expand_dims(ct, -1)), -1), outer
+        return (matmul(b, ct) if nb == 2 else _summed_over_batches(b, ct)), outer
     if nb == 1:
         outer = multiply(expand_dims(ct, -1), b)
-        if na == 2:
-            return outer, matmul(matrix_transpose(a), ct)
-        return outer, squeeze(matmul(matrix_transpose(a), expand_dims(ct, -1)), -1)
+        return outer, matmul(matrix_transpose(_as_rows(a)), ravel(ct))
+    if nb == 2 and na > 2:
+        rows = _as_rows(ct)
+        to_a = reshape_to(matmul(rows, matrix_transpose(b)), shape=shape_of(a))
+        return to_a, matmul(matrix_transpose(_as_rows(a)), rows)
+    if na == 2 and nb > 2:
+        return _summed_over_batches(ct, b), matmul(matrix_transpose(a), ct)
     return matmul(ct, matrix_transpose(b)), matmul(matrix_transpose(a), ct)
+
+
+def _as_rows(x: Any) -> Any:
+    """All vectors along the last axis as one matrix."""
+    *batch, columns = shape_of(x)
+    return x if len(batch) == 1 else reshape_to(x, shape=(sz.mul(batch), columns))
+
+
+def _summed_over_batches(x: Any, y: Any) -> Any:
+    """The sum over batches of x @ y.T, where y may be vectors."""
+    last = ndim_of(x) - 1
+    of_x, of_y = (*range(last - 1), last), (*range(last - 1), ndim_of(y) - 1)
+    return contract_axes(x, y, axes=(of_x, of_y))
 
 
 matmul = define(
@@ -213,11 +231,19 @@ def _tensordot_vjp(ct: Any, y: Any, a: Any, b: Any, axes: Any) -> tuple[Any, Any
     of_a, of_b = axes
     free_a, free_b = _free(ndim_of(a), of_a), _free(ndim_of(b), of_b)
     rows, columns = tuple(range(len(free_a))), tuple(range(len(free_a), len(free_a) + len(free_b)))
-    ct_a = contract_axes(ct, b, axes=(columns, free_b))
+    ct_a = _contracted(ct, b, columns, free_b)
     order_a = (*free_a, *(i for _, i in sorted(zip(of_b, of_a, strict=True))))
-    ct_b = contract_axes(a, ct, axes=(free_a, rows))
+    ct_b = _contracted(a, ct, free_a, rows)
     order_b = (*(j for _, j in sorted(zip(of_a, of_b, strict=True))), *free_b)
     return permute_dims(ct_a, _inverse(order_a)), permute_dims(ct_b, _inverse(order_b))
+
+
+def _contracted(a: Any, b: Any, of_a: tuple[int, ...], of_b: tuple[int, ...]) -> Any:
+    """The tensordot, or the products of every element of one with every one of the other."""
+    if of_a:
+        return contract_axes(a, b, axes=(of_a, of_b))
+    ndim = ndim_of(b)
+    return multiply(expand_dims(a, tuple(range(-ndim, 0))) if ndim else a, b)
 
 
 def _inverse(order: Sequence[int]) -> tuple[int, ...]:

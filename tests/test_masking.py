@@ -1,0 +1,50 @@
+"""Choices between a number and zero: by bits for many elements, with the bits of ``np.where``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks import assert_same_bits
+
+import tracegrad as tg
+from tracegrad.ops.masking import keep_where, zero_where
+
+SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shapes", [((6,), (6,)), ((6000,), (6000,)), ((5000, 1), (5000, 3))])
+def test_the_bits_are_those_of_where(dtype, shapes) -> None:
+    random = np.random.default_rng(0)
+    mask, x = random.random(shapes[0]) < 0.5, random.normal(size=shapes[1]).astype(dtype)
+    x.reshape(-1)[: len(SPECIAL)] = SPECIAL
+    assert_same_bits(keep_where(mask, x), np.where(mask, x, np.zeros((), dtype)))
+    assert_same_bits(zero_where(mask, x), np.where(mask, np.zeros((), dtype), x))
+    assert_same_bits(keep_where(mask.T, x.T), np.where(mask.T, x.T, np.zeros((), dtype)))
+    assert_same_bits(
+        zero_where(mask[::2], x[::2]), np.where(mask[::2], np.zeros((), dtype), x[::2])
+    )
+
+
+def choices(x, w):
+    h = np.maximum(x @ w, 0.0)
+    h = np.where(h > 0.5, h * h, np.sqrt(tg.relu(h - 0.2) + 1.0))
+    return np.sum(np.clip(h, 0.2, 3.0) * x[:, :1])
+
+
+@pytest.mark.parametrize("n", [0, 3, 5000])
+def test_masked_gradients_are_the_same_compiled_and_eagerly(n) -> None:
+    random = np.random.default_rng(1)
+    arrays = [random.normal(size=(n, 4)), random.normal(size=(4, 3))]
+    compiled = tg.grad(choices, argnums=(0, 1))(*arrays)
+    for _ in range(3):  # interpreted, compiled, recognised
+        tensors = [tg.tensor(a, requires_grad=True) for a in arrays]
+        choices(*tensors).backward()
+        for found, tensor in zip(compiled, tensors, strict=True):
+            assert_same_bits(found, tensor.grad.numpy())
+
+
+def test_a_mask_of_one_number_needs_no_bits() -> None:
+    source = tg.grad(lambda x, y: np.sum(np.maximum(x, y)) * 2.0)
+    text = str(source.source(np.float64(1.0), np.float64(2.0)))
+    assert "zero_inside" not in text
