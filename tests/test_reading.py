@@ -106,7 +106,7 @@ def targets(statement):
 
 def statements(text):
     """Those of the generated function that compute something."""
-    function = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)][-1]
+    function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef))
     return [node for node in ast.walk(function) if isinstance(node, ast.stmt) and targets(node)]
 
 
@@ -115,7 +115,7 @@ def every_statement(text):
 
     The one that goes over to the form for large arrays computes nothing of the user's.
     """
-    function = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)][-1]
+    function = next(n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef))
     function.body = [s for s in function.body if "_in_tiles(" not in ast.unparse(s)]
     return [node for node in ast.walk(function) if isinstance(node, ast.stmt)][1:]
 

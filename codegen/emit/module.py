@@ -43,10 +43,6 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None = Non
     needs = Needs(functions, target)
     for line in (*target.imports, *needs.imports):
         writer.line(line)
-    before = needs.functions_of(graph) if tiled or len(functions) == 1 else []
-    for text in before:
-        _apart(writer)
-        writer.block(text)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
     for function in functions:
@@ -55,9 +51,8 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None = Non
         emitter.function(tiled if function is graph else None)
         names = {**emitter.variable, **names}
     for text in needs.functions:
-        if text not in before:
-            _apart(writer)
-            writer.block(text)
+        _apart(writer)
+        writer.block(text)
     calls = {name: callable_.call for callable_, name in foreign.items()}
     head: Writer[Origin] = Writer()
     for line in header(graph, names):

@@ -23,20 +23,14 @@ class Needs:
             taken |= {*graph.frame.parameters, *graph.frame.captures}
         self.texts: dict[str, str] = {}
         self.called: dict[str, str] = {}
-        self.of: dict[str, list[str]] = {}  # the names that each graph needs
         for graph in graphs:
-            self.of[graph.name] = self._named_in(graph)
-            for name in self.of[graph.name]:
+            for name in self._named_in(graph):
                 self.called[name] = f"{name}_" if name in taken else name
 
     @property
     def imports(self) -> list[str]:
         """The imports."""
         return sorted(self._renamed(name) for name in self.called if not self._is_function(name))
-
-    def functions_of(self, graph: Graph) -> list[str]:
-        """The functions that one of the graphs calls."""
-        return [self._renamed(name) for name in self.of[graph.name] if self._is_function(name)]
 
     @property
     def functions(self) -> list[str]:

@@ -4,12 +4,50 @@
 #     x: float64 (n4, n1, n6, n7)
 #     labels: int64 (n4,)
 # Saves for the backward
-#     h: float64 (n4, n0, length(3 + -1*n2 + n6, None, None, 2), length(3 + -1*n3 + n7,
-#         None, None, 2))
+#     h: float64 (n4, n0, (n6 - n2 + 4) // 2, (n7 - n3 + 4) // 2)
 #     log_softmax: float64 (n4, n0)
 #     not_equal: bool (n4,)
 #     sum_: float64 ()
 import numpy as np
+
+
+def loss_value_and_grad(w, x, labels):
+    # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
+    h = correlate(x, w, padding=((1, 1), (1, 1)), stride=(2, 2))
+    np.maximum(h, 0, out=h)
+    # model.py  logits = h.mean(axis=(2, 3))
+    logits = h.sum(axis=(2, 3))
+    n = h.shape[2] * h.shape[3]
+    logits /= n
+    # model.py  return tg.nn.cross_entropy(logits, labels)
+    log_softmax = logits - logits.max(axis=1, keepdims=True)
+    log_softmax = log_softmax - np.log(np.exp(log_softmax).sum(axis=1, keepdims=True))
+    not_equal = labels != -100
+    t = np.where(not_equal, labels, 0)[:, None]
+    where = np.where(
+        not_equal, -np.take_along_axis(log_softmax, t, axis=1).squeeze(axis=1), 0.0
+    )
+    sum_ = not_equal.astype(np.float64).sum()
+    value = where.sum() / sum_
+
+    # backward
+    # model.py  return tg.nn.cross_entropy(logits, labels)
+    value_bar = np.zeros(logits.shape)
+    value_bar[np.arange(x.shape[0])[:, None], t] = np.where(
+        not_equal, -(1.0 / sum_), 0.0
+    )[:, None]
+    logits_bar = value_bar - np.exp(log_softmax) * value_bar.sum(axis=1, keepdims=True)
+    # model.py  logits = h.mean(axis=(2, 3))
+    logits_bar /= n
+    # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
+    w_bar = correlate_weight(
+        x,
+        zero_outside(h > 0, logits_bar[:, :, None, None]),
+        (w.shape[2], w.shape[3]),
+        padding=((1, 1), (1, 1)),
+        stride=(2, 2),
+    )
+    return value, w_bar
 
 
 def image_buffer(x, kernel, dtype, padding, stride, dilation):
@@ -102,42 +140,3 @@ def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, gr
         grid[:, images.shape[1] :] = 0.0
         out += left @ right
     return out.swapaxes(1, 2).reshape(channels, depth, *kernel)
-
-
-def loss_value_and_grad(w, x, labels):
-    # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
-    h = correlate(x, w, padding=((1, 1), (1, 1)), stride=(2, 2))
-    np.maximum(h, 0, out=h)
-    # model.py  logits = h.mean(axis=(2, 3))
-    logits = h.sum(axis=(2, 3))
-    n = h.shape[2] * h.shape[3]
-    logits /= n
-    # model.py  return tg.nn.cross_entropy(logits, labels)
-    log_softmax = logits - logits.max(axis=1, keepdims=True)
-    log_softmax = log_softmax - np.log(np.exp(log_softmax).sum(axis=1, keepdims=True))
-    not_equal = labels != -100
-    t = np.where(not_equal, labels, 0)[:, None]
-    where = np.where(
-        not_equal, -np.take_along_axis(log_softmax, t, axis=1).squeeze(axis=1), 0.0
-    )
-    sum_ = not_equal.astype(np.float64).sum()
-    value = where.sum() / sum_
-
-    # backward
-    # model.py  return tg.nn.cross_entropy(logits, labels)
-    value_bar = np.zeros(logits.shape)
-    value_bar[np.arange(x.shape[0])[:, None], t] = np.where(
-        not_equal, -(1.0 / sum_), 0.0
-    )[:, None]
-    logits_bar = value_bar - np.exp(log_softmax) * value_bar.sum(axis=1, keepdims=True)
-    # model.py  logits = h.mean(axis=(2, 3))
-    logits_bar /= n
-    # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
-    w_bar = correlate_weight(
-        x,
-        zero_outside(h > 0, logits_bar[:, :, None, None]),
-        (w.shape[2], w.shape[3]),
-        padding=((1, 1), (1, 1)),
-        stride=(2, 2),
-    )
-    return value, w_bar

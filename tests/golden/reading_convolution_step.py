@@ -4,29 +4,148 @@
 #     kernel: float64 (n0, n1, n2, n3)
 #     bias: float64 (n0,)
 #     image: float64 (n5, n1, n7, n8)
-#     target: float64 (n5, n0, length(2 + -1*n2 + n7, None, None, 2), length(2 + -1*n3 +
-#         n8, None, None, 2))
+#     target: float64 (n5, n0, (n7 - n2 + 3) // 2, (n8 - n3 + 3) // 2)
+# Saves for the backward
+#     features: float64 (n5, n0, n7 - n2 + 3, n8 - n3 + 3)
+#     pooled, residual: float64 (n5, n0, (n7 - n2 + 3) // 2, (n8 - n3 + 3) // 2)
 import numpy as np
 
 
-def first_of_largest(x, y):
-    """True at the first place along axis 0 where x is its maximum y (or nan)."""
-    places = (x == y) | (x != x)
-    taken = places[0].copy()
-    for i in range(1, len(places)):
-        places[i] &= ~taken
-        taken |= places[i]
-    return places
+def convolution_step_value_and_grad(kernel, bias, image, target):
+    # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
+    features = correlate(image, kernel, padding=((1, 1), (1, 1)))
+    features += bias[:, None, None]
+    np.maximum(features, 0, out=features)
+    # model.py  pooled = tg.nn.max_pool2d(features, 2)
+    pooled = max_of_windows(features, (2, 2), (2, 2), (1, 1))
+    # model.py  residual = pooled - target
+    residual = pooled - target
+    # model.py  return np.mean(residual**2)
+    n = target.size
+    value = (residual * residual).sum() / n
+
+    # backward
+    # model.py  return np.mean(residual**2)
+    residual_bar = np.float64(2.0) / n * residual
+    # model.py  pooled = tg.nn.max_pool2d(features, 2)
+    features_bar = to_largest(
+        residual_bar,
+        largest_at(features, pooled, (2, 2), (2, 2), (1, 1)),
+        (features.shape[2], features.shape[3]),
+        (2, 2),
+        (2, 2),
+        (1, 1),
+    )
+    # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
+    features_bar = zero_outside(features > 0, features_bar)
+    bias_bar = features_bar.sum(axis=(0, 2, 3))
+    kernel_bar = correlate_weight(
+        image,
+        features_bar,
+        (kernel.shape[2], kernel.shape[3]),
+        padding=((1, 1), (1, 1)),
+    )
+    return value, (kernel_bar, bias_bar)
 
 
-def add_windows(windows, lengths, stride, dilation):
-    """Windows (*kernel, ..., *places) added up where they were taken from."""
-    n = len(lengths)
-    out = np.zeros((*windows.shape[n:-n], *lengths), windows.dtype)
-    for offset in np.ndindex(windows.shape[:n]):
-        steps = zip(offset, windows.shape[-n:], stride, dilation)
-        places = [slice(k * d, k * d + count * s, s) for k, count, s, d in steps]
-        out[(..., *places)] += windows[offset]
+def image_buffer(x, kernel, dtype, padding, stride, dilation):
+    """Zeros for as many padded images of x as fit the cache with their windows.
+
+    Returns the part where images go, a view of the windows that start there, (channels,
+    *kernel, *starts), and the lengths of one result a start: stored, and of images.
+    """
+    none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
+    padding, stride, dilation = padding or none, stride or one, dilation or one
+    lengths = [m + a + b for m, (a, b) in zip(x.shape[2:], padding)]
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    places = [(m - k) // s + 1 for m, k, s in zip(lengths, spans, stride)]
+    area = np.prod(lengths, dtype=int)
+    size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
+    count = max(min(2**18 // max(size, 1), len(x)), 1)
+    buffer = np.zeros((x.shape[1], count, *lengths), dtype)
+    inner = (slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding))
+    by_channel, by_image, *steps = buffer.strides
+    offsets = [d * step for d, step in zip(dilation, steps)]
+    if stride == one:
+        beyond = sum((k - 1) * step for k, step in zip(spans, steps)) // dtype.itemsize
+        starts, apart, stored = (count * area - beyond,), steps[-1:], lengths
+    else:
+        starts, stored = (count, *places), places
+        apart = (by_image, *(s * step for s, step in zip(stride, steps)))
+    shape, strides = (x.shape[1], *kernel, *starts), (by_channel, *offsets, *apart)
+    windows = np.lib.stride_tricks.as_strided(buffer, shape, strides)
+    return buffer[(..., *inner)], windows, stored, places
+
+
+def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
+    """The products of each window of the padded x with each kernel of w, summed.
+
+    Padding of less than 0 takes away.
+    """
+    if padding and np.min(padding) < 0:
+        cut = zip(x.shape[2:], padding)
+        cut = (slice(max(-a, 0), m - max(-b, 0)) for m, (a, b) in cut)
+        x, padding = x[(..., *cut)], [(max(a, 0), max(b, 0)) for a, b in padding]
+    kernel, dtype, channels = w.shape[2:], np.result_type(x, w), len(w)
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], np.prod(w.shape[1:], dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
+    kernels = w.reshape(groups, channels // groups, size)
+    columns = np.empty(windows.shape, dtype)
+    factors = columns.reshape(groups, size, starts)
+    sums = np.empty((channels, count, *stored), dtype)
+    area = count * np.prod(stored, dtype=int)
+    results = sums.reshape(groups, channels // groups, area)[:, :, :starts]
+    sums = sums[(..., *map(slice, places))]
+    out = np.empty((len(x), channels, *places), dtype)
+    for i in range(0, len(x), count):
+        images = x[i : i + count].swapaxes(0, 1)
+        inner[:, : images.shape[1]] = images
+        columns[...] = windows
+        np.matmul(kernels, factors, out=results)
+        out[i : i + count] = sums[:, : images.shape[1]].swapaxes(0, 1)
+    return out
+
+
+def window_parts(x, kernel, stride, dilation):
+    """For each offset in the windows over the last axes: where their elements are."""
+    axes = list(zip(x.shape[-len(kernel) :], kernel, stride, dilation))
+    for offset in np.ndindex(kernel):
+        of_axes = ((i, m - d * (k - 1), s, d) for i, (m, k, s, d) in zip(offset, axes))
+        yield (..., *(slice(i * d, i * d + m, s) for i, m, s, d in of_axes))
+
+
+def max_of_windows(x, kernel, stride, dilation):
+    """The largest element of each window over the last axes."""
+    first, *others = window_parts(x, kernel, stride, dilation)
+    out = x[first].copy()
+    for part in others:
+        np.maximum(out, x[part], out=out)
+    return out
+
+
+def largest_at(x, y, kernel, stride, dilation):
+    """The number of the first element of each window that is its largest, y, or nan."""
+    out = np.zeros(y.shape, np.min_scalar_type(np.prod(kernel)))
+    before, defined = np.ones(y.shape, bool), not np.isnan(y).any()
+    for part in window_parts(x, kernel, stride, dilation):
+        before &= x[part] != y if defined else (x[part] != y) & (x[part] == x[part])
+        out += before
+    return out
+
+
+def to_largest(ct, at, lengths, kernel, stride, dilation):
+    """ct added to the element of each window whose number is `at`; 0 elsewhere."""
+    out = np.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)
+    bits = ct.view(f"u{ct.itemsize}")  # times True or False: exact, and no branches
+    apart = all(d * (k - 1) < s for k, s, d in zip(kernel, stride, dilation))
+    for i, part in enumerate(window_parts(out, kernel, stride, dilation)):
+        chosen = (bits * (at == i)).view(ct.dtype)
+        if apart:
+            out[part] = chosen
+        else:
+            out[part] += chosen
     return out
 
 
@@ -38,51 +157,25 @@ def zero_outside(mask, x):
     return (ones & x.view(ones.dtype)).view(x.dtype)
 
 
-def convolution_step_value_and_grad(kernel, bias, image, target):
-    # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
-    features_1 = np.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    features_1 = np.lib.stride_tricks.sliding_window_view(
-        features_1, kernel.shape[2:], axis=(2, 3)
-    )
-    features_1 = np.tensordot(kernel, features_1, ((1, 2, 3), (1, 4, 5))).transpose(
-        1, 0, 2, 3
-    )
-    features_1 = features_1 + bias[:, None, None]
-    features = np.maximum(features_1, 0)
-    # model.py  pooled = tg.nn.max_pool2d(features, 2)
-    pooled = np.lib.stride_tricks.sliding_window_view(features, (2, 2), axis=(2, 3))[
-        :, :, ::2, ::2
-    ]
-    pooled = np.ascontiguousarray(pooled.transpose(4, 5, 0, 1, 2, 3))
-    pooled = pooled.reshape(
-        (4, image.shape[0], kernel.shape[0], target.shape[2], target.shape[3])
-    )
-    pooled_2 = pooled.max(axis=0)
-    # model.py  residual = pooled - target
-    residual = pooled_2 - target
-    # model.py  return np.mean(residual**2)
-    n = target.size
-    value = (residual * residual).sum() / n
-
-    # backward
-    # model.py  return np.mean(residual**2)
-    residual_bar = np.float64(2.0) / n * residual
-    # model.py  pooled = tg.nn.max_pool2d(features, 2)
-    pooled_bar = np.where(first_of_largest(pooled, pooled_2), residual_bar[None], 0.0)
-    pooled_bar = pooled_bar.reshape(
-        (2, 2, image.shape[0], kernel.shape[0], target.shape[2], target.shape[3])
-    )
-    features_bar = add_windows(
-        pooled_bar, (features_1.shape[2], features_1.shape[3]), (2, 2), (1, 1)
-    )
-    # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
-    features_bar = zero_outside(features_1 > 0, features_bar)
-    bias_bar = features_bar.sum(axis=(0, 2, 3))
-    kernel_bar = np.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    kernel_bar = np.lib.stride_tricks.sliding_window_view(
-        kernel_bar, (kernel.shape[2], kernel.shape[3]), axis=(2, 3)
-    )
-    kernel_bar = np.tensordot(
-        kernel_bar, features_bar, ((0, 2, 3), (0, 2, 3))
-    ).transpose(3, 0, 1, 2)
-    return value, (kernel_bar, bias_bar)
+def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, groups=1):
+    """The transpose of `correlate` in w, whose kernels have these lengths."""
+    dtype, channels, depth = np.result_type(x, ct), ct.shape[1], x.shape[1] // groups
+    buffer = image_buffer(x, kernel, dtype, padding, stride, dilation)
+    inner, windows, stored, places = buffer
+    count, size = inner.shape[1], depth * np.prod(kernel, dtype=int)
+    starts = np.prod(windows.shape[1 + len(kernel) :], dtype=int)
+    columns = np.empty(windows.shape, dtype)
+    left = columns.reshape(groups, size, starts)
+    grid = np.zeros((channels, count, *stored), dtype)  # 0 for windows over an edge
+    area = count * np.prod(stored, dtype=int)
+    right = grid.reshape(groups, channels // groups, area)[:, :, :starts]
+    grid, right = grid[(..., *map(slice, places))], right.swapaxes(1, 2)
+    out = np.zeros((groups, size, channels // groups), dtype)
+    for i in range(0, len(x), count):
+        images = x[i : i + count].swapaxes(0, 1)
+        inner[:, : images.shape[1]] = images
+        columns[...] = windows
+        grid[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
+        grid[:, images.shape[1] :] = 0.0
+        out += left @ right
+    return out.swapaxes(1, 2).reshape(channels, depth, *kernel)
