@@ -74,6 +74,7 @@ class Trace:
         self.closed = False  # such a length was looked at
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
+        self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
         self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
@@ -305,11 +306,15 @@ class Trace:
         if index is not None and -len(dims) <= index < len(dims):
             self.look_at_length(value, index)
             return tuple(map(self.sizes.value, dims))
-        return tuple(self.sizes.fix(self.sizes.resolve(dim)) for dim in value.type.shape)
+        return tuple(self.look_at_length(value, axis) for axis in range(len(dims)))
 
     def look_at_length(self, value: Value, axis: int) -> int:
         """Python read one length."""
-        return self.sizes.fix(self.sizes.resolve(value.type.shape[axis]))
+        length = self.sizes.resolve(value.type.shape[axis])
+        if isinstance(length, Size):
+            origin = self.origin()
+            self.looked_at[str(length)] = f"{origin.file}:{origin.line}" if origin.line else ""
+        return self.sizes.fix(length)
 
     def count_true(self, mask: Value, array: Any) -> Dim:
         """The number of True in a mask: a length that only the data tell.
