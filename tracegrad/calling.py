@@ -291,8 +291,12 @@ class Calling:
         args: tuple[Any, ...] | None,
         left: Sequence[Left],
         histories: Sequence[Any] = (),
+        counts: bool = True,
     ) -> Version | Run | None:
-        """A version for this call; its run where that is none, None where there are too many."""
+        """A version for this call; its run where that is none, None where there are too many.
+
+        `counts` is False for a run that only looks: it is no reason to give the function up.
+        """
         every = self._every
         reason = why(arguments, target, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
@@ -309,7 +313,7 @@ class Calling:
             version = self._version(arguments, target, run, known, reason)
             self._keep(version, arguments, args)
             return version
-        if run.alone:
+        if run.alone and counts:
             self._strike(run)
         else:
             self._stores = run.stores or self._stores
@@ -658,7 +662,8 @@ class Calling:
             return found[0]
         if self._tracing.acquire(blocking=False):
             try:
-                made = self._make(arguments, target, args if not kwargs else None, left)
+                given = args if not kwargs else None
+                made = self._make(arguments, target, given, left, counts=False)
             finally:
                 self._tracing.release()
         else:

@@ -109,7 +109,7 @@ def _about(
         lines.append(f"    {_double_quoted(arguments, leaf)}: {shown_type(tree, value)}")
     for leaf in arguments.leaves:
         if not leaf.traced:
-            lines.append(f"    {_double_quoted(arguments, leaf)} = {leaf.value!r}")
+            lines.append(f"    {_double_quoted(arguments, leaf)}{_shown_value(leaf.value)}")
     facts = list(zip(captures, tree.captured, made, strict=True))
     outside = [f"    {name}: {shown_type(tree, value)}" for name, value, own in facts if not own]
     if outside:
@@ -126,6 +126,15 @@ def _about(
         lines.append("Returns besides, to be stored")
         lines += [f"    {text}" for text in stored]
     return "\n".join(lines)
+
+
+def _shown_value(value: Any) -> str:
+    """What an argument is that is no array; an object by its class, for its address may change."""
+    text = repr(value)
+    if re.search(r" at 0x[0-9a-f]+>", text):
+        text = getattr(value, "__name__", "")
+        return f" = {text}" if text else f": this {type(value).__name__}"
+    return f" = {text}"
 
 
 def title(function: Any, transform: Transform, arguments: Arguments, part: str = "all") -> str:
