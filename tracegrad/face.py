@@ -33,7 +33,10 @@ def empty_graph(
     else:
         parameters = arguments.parameters
         reads = tuple(_double_quoted(arguments, leaf) for leaf in traced)
-    captures = _capture_names(holders, tree.captured, environment, parameters)
+    stems = [
+        environment.called(h) or v.origin.name for h, v in zip(holders, tree.captured, strict=True)
+    ]
+    captures = tuple(_unique([*parameters, *map(str, stems)])[len(parameters) :])
     made = [not environment.reaches(holder) for holder in holders]
     name = _identifier(getattr(function, "__name__", "function"))
     suffix = {"compile": "", "grad": "_grad", "value_and_grad": "_value_and_grad"}
@@ -71,24 +74,6 @@ def _unique(names: Sequence[str]) -> list[str]:
 
 def _identifier(name: str) -> str:
     return name if name.isidentifier() else "function"
-
-
-def _capture_names(
-    holders: Sequence[Any],
-    values: Sequence[Value],
-    environment: Environment,
-    parameters: Sequence[str],
-) -> tuple[str, ...]:
-    """Captured arrays under the names by which the function's code knows them."""
-    stems = []
-    for holder, value in zip(holders, values, strict=True):
-        source = environment.sources(holder)
-        words = re.findall(r"\w+", source.text) if source is not None else []
-        if words and words[-1].isidentifier():
-            stems.append(words[-1])
-        else:  # the function made it: the variable that held it
-            stems.append(value.origin.name or "constant")
-    return tuple(_unique([*parameters, *stems])[len(parameters) :])
 
 
 def _about(

@@ -81,7 +81,9 @@ def run_traced(
     environment = Environment(function, objects)
     written_by_others = watch_writes(environment.reaches_id)
     random_before = random_state()
-    trace = Trace(code_of(function), target == "jax", tree, holders, environment.reaches)
+    trace = Trace(
+        code_of(function), target == "jax", tree, holders, environment.reaches, environment.called
+    )
     tensors = _tensors(trace, arguments, wanted, histories)
     values = iter(tensors)
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]

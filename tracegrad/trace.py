@@ -57,11 +57,12 @@ class Trace:
         tree: Tree | None = None,
         holders: Sequence[Any] = (),
         placed: Callable[[Any], bool] = lambda holder: True,
+        called: Callable[[Any], str | None] = lambda holder: None,
     ) -> None:
         """A new trace; it continues `tree`, whose captured arrays are `holders` now.
 
         ``placed(array)`` tells of an array whether it was there before the run; others were made
-        by the function itself.
+        by the function itself; ``called(array)`` is what the function's code calls it.
         """
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code
@@ -83,7 +84,7 @@ class Trace:
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
-        self.placed = placed
+        self.placed, self.called = placed, called
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
@@ -153,7 +154,7 @@ class Trace:
             found = self._made_again(holder)
         if found is None:
             array = getattr(holder, "_array", holder)
-            name = holding_variable(holder) or ("array" if self.placed(holder) else "constant")
+            name = self.called(holder) or holding_variable(holder) or "constant"
             held = replace(origin, name=name, final=True, point=None, section="")
             value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
