@@ -75,6 +75,31 @@ class Size:
 Dim: TypeAlias = "int | Size"
 
 
+def as_python(dim: Dim) -> str:
+    """A length for people who read Python: ``n1 + 2 - n0``, ``len(range(n0)[::2])``."""
+    if isinstance(dim, int):
+        return str(dim)
+    text = ""
+    for atoms, factor in sorted(dim.terms, key=lambda term: (term[1] < 0, not term[0])):
+        sign = (" - " if factor < 0 else " + ") if text else ("-" if factor < 0 else "")
+        text += sign + _term_text(tuple(map(_atom_text, atoms)), abs(factor))
+    return text
+
+
+def _atom_text(atom: Atom) -> str:
+    match atom:
+        case SliceLength(of, start, stop, step):
+            ends = ":".join("" if end is None else str(end) for end in (start, stop))
+            return f"len(range({as_python(of)})[{ends}{f':{step}' if step is not None else ''}])"
+        case Quotient(of, by):
+            a, b = (
+                as_python(d) if isinstance(d, int) or d.atom() else f"({as_python(d)})"
+                for d in (of, by)
+            )
+            return f"({a} // {b})"
+    return atom
+
+
 def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
     parts = [str(atom) for atom in atoms]
     if factor != 1 or not parts:

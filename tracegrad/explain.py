@@ -11,7 +11,7 @@ from codegen.drawing.words import Words
 from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
 from codegen.memory import bytes_text
-from codegen.sizes import Dim, Size, substitute, symbols
+from codegen.sizes import Dim, Size, as_python, substitute, symbols
 from tracegrad.environment import IMMUTABLE, Guard
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.version import Version
@@ -124,7 +124,7 @@ def _length_texts(version: Version) -> dict[str, str]:
 
 def _length(dim: Dim, texts: dict[str, str]) -> str:
     """A length in terms of the arguments."""
-    text = str(dim)
+    text = as_python(dim)
     if isinstance(dim, Size):
         for name in sorted(symbols(dim), key=len, reverse=True):
             text = text.replace(name, texts.get(name, name))

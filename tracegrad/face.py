@@ -8,6 +8,7 @@ from os.path import basename
 from typing import Any
 
 from codegen.ir import Frame, Graph, Value
+from codegen.sizes import as_python
 from codegen.types import kind
 from tracegrad.environment import Environment
 from tracegrad.paths import Tree
@@ -141,5 +142,5 @@ def title(function: Any, transform: Transform, arguments: Arguments, part: str =
 def shown_type(tree: Tree, value: Value) -> str:
     if value.type.weak:
         return f"a Python {kind(value.type.dtype)}"
-    shape = ", ".join(str(tree.sizes.resolve(dim)) for dim in value.type.shape)
+    shape = ", ".join(as_python(tree.sizes.resolve(dim)) for dim in value.type.shape)
     return f"{value.type.dtype} ({shape}{',' if len(value.type.shape) == 1 else ''})"

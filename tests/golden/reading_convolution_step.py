@@ -4,14 +4,14 @@
 #     kernel: float64 (n0, n1, n2, n3)
 #     bias: float64 (n0,)
 #     image: float64 (n5, n1, n7, n8)
-#     target: float64 (n5, n0, length(2 + -1*n2 + n7, None, None, 2), length(2 + -1*n3 +
-#         n8, None, None, 2))
+#     target: float64 (n5, n0, len(range(n7 + 2 - n2)[::2]), len(range(n8 + 2 -
+#         n3)[::2]))
 # Saves for the backward
-#     features_1: float64 (n5, n0, 3 + -1*n2 + n7, 3 + -1*n3 + n8)
-#     pooled: float64 (2, 2, n5, n0, length(2 + -1*n2 + n7, None, None, 2), length(2 +
-#         -1*n3 + n8, None, None, 2))
-#     pooled_2, residual: float64 (n5, n0, length(2 + -1*n2 + n7, None, None, 2),
-#         length(2 + -1*n3 + n8, None, None, 2))
+#     features_1: float64 (n5, n0, n7 + 3 - n2, n8 + 3 - n3)
+#     pooled: float64 (2, 2, n5, n0, len(range(n7 + 2 - n2)[::2]), len(range(n8 + 2 -
+#         n3)[::2]))
+#     pooled_2, residual: float64 (n5, n0, len(range(n7 + 2 - n2)[::2]), len(range(n8 +
+#         2 - n3)[::2]))
 import numpy as np
 
 
