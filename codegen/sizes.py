@@ -75,39 +75,31 @@ class Size:
 Dim: TypeAlias = "int | Size"
 
 
-def readable(dim: Dim) -> str:
-    """A length as one writes it by hand: ``n1 - n0 + 2``, ``(n1 + 1) // 2`` for every second."""
+def as_python(dim: Dim) -> str:
+    """A length for people who read Python: ``n1 + 2 - n0``, ``len(range(n0)[1:])``."""
     if isinstance(dim, int):
         return str(dim)
     text = ""
-    for atoms, factor in sorted(dim.terms, key=lambda term: (not term[0], term[1] < 0)):
-        alone = len(dim.terms) == len(atoms) == factor == 1
-        parts = [] if abs(factor) == 1 and atoms else [str(abs(factor))]
-        term = " * ".join(parts + [_readable_atom(atom, alone) for atom in atoms])
-        sign = "-" if factor < 0 else "+"
-        text = f"{text} {sign} {term}" if text else f"-{term}" if factor < 0 else term
+    for atoms, factor in sorted(dim.terms, key=lambda term: (term[1] < 0, not term[0])):
+        sign = (" - " if factor < 0 else " + ") if text else ("-" if factor < 0 else "")
+        text += sign + _term_text(tuple(map(_atom_text, atoms)), abs(factor))
     return text
 
 
-def _readable_atom(atom: Atom, alone: bool) -> str:
+def _atom_text(atom: Atom) -> str:
     match atom:
-        case str():
-            return atom
-        case Quotient(of, by):
-            text = f"{_inner(of)} // {_inner(by)}"
-        case SliceLength(of, None, None, int(step)) if step > 1:
-            text = f"{_inner(add(of, step - 1))} // {step}"
+        case SliceLength(of, None, None, int(step)) if step > 1:  # rounded up
+            return _atom_text(Quotient(add(of, step - 1), step))
         case SliceLength(of, start, stop, step):
-            parts = ["" if p is None else str(p) for p in (start, stop)]
-            parts += [] if step is None else [str(step)]
-            return f"length of [{':'.join(parts)}] in {readable(of)}"
-    return text if alone else f"({text})"
-
-
-def _inner(dim: Dim) -> str:
-    """A length as an operand of a division."""
-    text = readable(dim)
-    return f"({text})" if " " in text else text
+            ends = ":".join("" if end is None else str(end) for end in (start, stop))
+            return f"len(range({as_python(of)})[{ends}{f':{step}' if step is not None else ''}])"
+        case Quotient(of, by):
+            a, b = (
+                as_python(d) if isinstance(d, int) or d.atom() else f"({as_python(d)})"
+                for d in (of, by)
+            )
+            return f"({a} // {b})"
+    return atom
 
 
 def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:

@@ -383,7 +383,71 @@ def test_calls_that_run_eagerly_are_looked_at(checks: None) -> None:
     with pytest.warns(tg.errors.RecompileWarning):
         for _ in range(3):
             assert np.isfinite(counts(X)).all()
-            assert "counts gave nan or inf. This call ran eagerly" in str(blame(counts, -X))
+            error = blame(counts, -X)
+            assert (error.operation, error.section, error.index) == ("log", "forward", (0,))
+            assert error.line == counts.__wrapped__.__code__.co_firstlineno + 3
+
+
+FINE = np.array([1.0, 2.0, 3.0])
+
+
+def eager(kind: Any, f: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled function that has been given up."""
+    calls: list[int] = []
+
+    def counted(*args: Any) -> Any:
+        calls.append(len(calls))
+        return f(*args)
+
+    made = kind(counted)
+    with pytest.warns(tg.errors.RecompileWarning):
+        for _ in range(3):
+            made(FINE, 0.5, FINE)
+    return made
+
+
+def rooted(x: Any, m: Any, w: Any) -> Any:
+    h = x - m
+    root = np.sqrt(h)
+    kept = tg.zeros(3)
+    kept[0] = root[0]
+    return (root * w).sum() + kept.sum()
+
+
+def length(x: Any, m: Any, w: Any) -> Any:
+    d = x * w
+    size = np.sum(d**2)
+    return np.sqrt(size)
+
+
+def filled(x: Any, m: Any, w: Any) -> Any:
+    out = tg.zeros(3)
+    out[0] = x[0]
+    out[1] = np.log(x[1] - m)
+    return (out * w).sum()
+
+
+@pytest.mark.parametrize("kind", [tg.compile, tg.grad, tg.value_and_grad])
+@pytest.mark.parametrize("f", [rooted, filled])
+def test_a_function_that_stays_eager_names_its_statement(
+    checks: None, kind: Any, f: Callable[..., Any]
+) -> None:
+    made = eager(kind, f)
+    if kind is tg.grad and f is filled:
+        return  # the value is not returned, and its gradient is finite
+    error = blame(made, FINE, 2.5, FINE)
+    assert error.section == "forward"
+    variable, operation, line = {rooted: ("root", "sqrt", 2), filled: ("out", "log", 3)}[f]
+    assert (error.variable, error.operation) == (variable, operation)
+    assert (error.file, error.line) == ("test_blame.py", f.__code__.co_firstlineno + line)
+
+
+def test_a_backward_that_stays_eager_names_its_statement(checks: None) -> None:
+    made = eager(tg.grad, length)
+    error = blame(made, np.zeros(3), 0.5, FINE)
+    assert (error.variable, error.operation, error.section) == ("size_bar", "divide", "backward")
+    assert error.line == length.__code__.co_firstlineno + 3
+    assert np.isfinite(made(FINE, 0.5, FINE)).all()
 
 
 def test_calls_on_tensors_with_history_are_looked_at(checks: None) -> None:

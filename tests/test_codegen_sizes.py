@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from codegen import Size, SizeError, Sizes
+from codegen import sizes as sz
 from codegen.sizes import (
     Settled,
     add,
@@ -316,3 +317,21 @@ def test_settled_lengths_assume_nothing():
     assert sizes.fix(c) == 1
     assert settled.is_one(c) and settled.fix(c) == 1
     assert str(Settled(sizes, {"n4"}).new(2)) == "n5"
+
+
+def test_lengths_read_as_python():
+    """What is shown for people is Python that gives the number."""
+    a, b = sz.symbol("n0"), sz.symbol("n1")
+    shown = {
+        3: "3",
+        a: "n0",
+        sz.add(sz.add(sz.mul([a, -2]), b), 1): "n1 + 1 - 2*n0",
+        sz.slice_length(sz.add(a, 2), slice(None, None, 2)): "((n0 + 3) // 2)",
+        sz.slice_length(a, slice(1, -1)): "len(range(n0)[2:])",
+        sz.quotient(sz.mul([a, b]), 3): "((n0*n1) // 3)",
+        sz.add(sz.mul([3, a, b]), -1): "3*n0*n1 - 1",
+    }
+    for dim, text in shown.items():
+        assert sz.as_python(dim) == text
+        for values in ({"n0": 6, "n1": 12}, {"n0": 3, "n1": 9}):
+            assert eval(text, {}, values) == sz.substitute(dim, values)

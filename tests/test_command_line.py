@@ -36,6 +36,12 @@ def broken(x):
     return np.sum(x.nothing)
 
 
+class Model:
+    def apply(self, x):
+        return np.sum(x @ W)
+
+
+MODEL = Model()
 NUMBER = 3
 '''
 
@@ -85,6 +91,17 @@ def test_show_takes_parts_transforms_and_backends(run, model):
     assert "return value, (w_bar, x_bar)" in run(*show, "--argnums", "1,0")[1]
 
 
+def test_a_method_is_not_differentiated_by_its_object(run, model):
+    show = ("show", f"{model}:Model.apply", "--args", "Model(), np.ones((4, 3))")
+    assert "gradient in x of apply" in run(*show)[1]
+    bound = ("show", f"{model}:MODEL.apply", "--args", "np.ones((4, 3))")
+    assert "gradient in x of apply" in run(*bound)[1]
+
+
+def test_the_version(run):
+    assert run("--version") == (0, f"tracegrad {tg.__version__}\n", "")
+
+
 def test_show_on_jax(run, model):
     pytest.importorskip("jax")
     for name, args in (("plain", "np.ones((4, 3))"), ("loss", "W, np.ones((4, 3))")):
@@ -98,7 +115,10 @@ def test_show_on_jax(run, model):
         (["show", "none.py:f"], "there is no file none.py"),
         (["show", "{model}:los", "--args", "1.0"], "has no los; there are plain, loss, broken"),
         (["show", "{model}:NUMBER"], "is a int, not a function"),
-        (["show", "{model}:loss"], "missing a required argument: 'w'"),
+        (["show", "{model}:loss"], "missing a required argument: 'w'; pass --args"),
+        (["show", "{model}:loss", "--args", "W, W", "--argnums", "1"], "leave --argnums out"),
+        (["show", "{model}:plain", "--args", "W.T", "--html", "no/o.html"], "no folder no"),
+        (["show", "{model}:plain", "--args", "W.T", "--html", "o.svg"], "must end in .html"),
         (["show", "{model}:loss", "--args", "W, y"], "NameError: name 'y' is not defined"),
         (["show", "{model}:loss", "--args", "W, ("], "SyntaxError"),
         (["show", "{model}:loss", "--args", "W, np.ones((4, 2))"], "model.py:16"),

@@ -9,6 +9,7 @@ import ast
 import importlib.util
 import inspect
 import itertools
+import re
 import subprocess
 import sys
 from collections import OrderedDict, namedtuple
@@ -440,10 +441,12 @@ def test_what_no_file_can_hold_is_refused_by_name(tmp_path):
     model = Model()
 
     def stores(x):
-        model.mean = model.mean * 0.9 + x
-        return x * model.mean
+        model.last = x * 2.0
+        return x
 
-    assert "stores model.mean, and" in refusal(tg.compile(stores), path, x)
+    model.last = None
+    said = refusal(tg.compile(stores), path, x)
+    assert "stores model.last, which held None before: call the function once" in said
 
     def counts(x):
         model.calls += 1
@@ -465,6 +468,86 @@ def test_what_no_file_can_hold_is_refused_by_name(tmp_path):
     both = Held(x, x)
     assert "export it from the class" in refusal(both.total, path, x)
     assert "must end in .py" in refusal(tg.compile(lambda x: x), tmp_path / "f", x)
+
+
+# -- what a function stores -----------------------------------------------------------------------
+
+
+def random(*shape):
+    return np.random.default_rng(sum(shape)).normal(size=shape)
+
+
+class Running:
+    """An average that goes on from call to call, and what was seen last."""
+
+    def __init__(self, size=2):
+        self.mean, self.last = np.zeros(size), np.zeros((1, size))
+
+    @tg.value_and_grad(argnums=1)
+    def loss(self, w, x):
+        self.mean = 0.9 * self.mean + 0.1 * x.mean(axis=0)
+        self.last = x - self.mean
+        return (self.last * w).sum()
+
+    @tg.compile
+    def branch(self, x):
+        if x.sum() > 0.0:
+            self.mean = self.mean + x
+            return {"shown": self.mean, "up": True}
+        return {"shown": x, "up": False}
+
+
+@pytest.mark.parametrize("size", [2, 100])  # in the text of the file, and beside it
+def test_an_exported_function_keeps_what_it_stores(size, tmp_path):
+    running, path = Running(size), tmp_path / "f.py"
+    w, x = random(size), random(3, size)
+    for _ in range(2):
+        running.loss(w, x)
+    running.loss.export(path, w, x)
+    text = path.read_text()
+    assert "Keeps from call to call, in this file\n" in text
+    assert "        mean, which was self.mean\n" in text
+    assert path.with_suffix(".npz").exists() == (size > 64)
+    module = imported(path)
+    for x in (random(3, size), random(7, size), random(1, size)):  # as the function goes on
+        value, gradient = running.loss(w, x)
+        found, slope = module.loss(w, x)
+        assert found == value and slope.tobytes() == gradient.tobytes()
+        assert module.mean.tobytes() == np.asarray(running.mean).tobytes()
+        assert module.last.tobytes() == np.asarray(running.last).tobytes()
+
+
+def test_what_is_stored_on_one_path_alone(tmp_path):
+    running, path = Running(), tmp_path / "f.py"
+    up, down = np.array([1.0, 2.0]), np.array([-1.0, -2.0])
+    for x in (up, down, up, down):
+        running.branch(x)
+    running.branch.export(path, up)
+    module = imported(path)
+    for x in (down, up, up, down):
+        expected = running.branch(x)
+        found = module.branch(x)
+        assert found["up"] == expected["up"]
+        assert found["shown"].tobytes() == expected["shown"].tobytes()
+        assert module.mean.tobytes() == np.asarray(running.mean).tobytes()
+
+
+def test_an_edited_file_with_state_is_verified_and_left_as_it_was(tmp_path):
+    running, path = Running(), tmp_path / "f.py"
+    w, x = random(2), random(3, 2)
+    with pytest.raises(ExportError, match=r"stores self\.(mean|last), .* call the function once"):
+        running.loss.export(path, w, x)
+    running.loss(w, x)
+    running.loss.export(path, w, x)
+    before = np.array(running.mean)
+    loaded = tg.load(path, running.loss)
+    for _ in range(2):
+        assert loaded.verify(w, x)
+    assert np.array_equal(running.mean, before)
+    text = path.read_text()
+    path.write_text(re.sub(r"(w_bar = \w+)\.sum", r"\1.max", text))
+    assert path.read_text() != text
+    assert not tg.load(path, running.loss).verify(w, x)
 
 
 # -- JAX ----------------------------------------------------------------------------------------

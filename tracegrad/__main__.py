@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import inspect
 import math
 import os
 import platform
@@ -46,7 +47,8 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    top.add_argument("--version", action="store_true", help="print the version")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
     show = commands.add_parser(
         "show",
         help="print the source generated for a function and arguments",
@@ -67,7 +69,9 @@ def parser() -> argparse.ArgumentParser:
         help="of a plain function; default: value_and_grad",
     )
     show.add_argument(
-        "--argnums", type=_numbers, default=0, help="what to differentiate: 0 (default) or 0,2"
+        "--argnums",
+        type=_numbers,
+        help="what a plain function is differentiated by: 0 (default; 1 for a method) or 0,2",
     )
     show.add_argument("--html", metavar="OUT.html", help="write a report instead")
     cache = commands.add_parser(
@@ -89,6 +93,11 @@ def _numbers(text: str) -> int | tuple[int, ...]:
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code."""
     options = parser().parse_args(words)
+    if options.version:
+        print(f"tracegrad {sys.modules['tracegrad'].__version__}")
+        return 0
+    if options.command is None:
+        parser().error("a COMMAND is needed: show, cache or info; --help shows examples")
     try:
         match options.command:
             case "show":
@@ -146,13 +155,23 @@ def _callable(module: Any, name: str, file: str, options: argparse.Namespace) ->
         raise CommandError(f"{file}:{name} is a {type(found).__name__}, not a function")
     if not isinstance(found, Compiled):
         transform = TRANSFORMS[options.transform or "value_and_grad"]
-        more = {"argnums": options.argnums} if transform is not compile else {}
+        first = 1 if inspect.isfunction(found) and _is_method(found) else 0  # not by self
+        argnums = first if options.argnums is None else options.argnums
+        more = {"argnums": argnums} if transform is not compile else {}
         return transform(found, backend=options.backend, **more)
-    if options.transform:
-        raise CommandError(f"{name} is {found!r} already: leave --transform out")
+    for word in ("transform", "argnums"):
+        if getattr(options, word) is not None:
+            raise CommandError(f"{name} is {found!r} already: leave --{word} out")
     if options.backend and options.backend != (found._backend or options.backend):
         return Compiled(found._function, found._transform, options.backend, tuple(found._static))
     return found
+
+
+def _is_method(function: Any) -> bool:
+    """Whether a function was looked up on its class: its first argument is an object."""
+    names = list(inspect.signature(function).parameters)
+    inner = function.__qualname__.rpartition(".")[0]
+    return bool(names) and names[0] in ("self", "cls") and not inner.endswith("<locals>")
 
 
 def _of_file(value: Any, file: str) -> bool:
@@ -182,6 +201,11 @@ def _report(
     draw = getattr(f, "draw", None)
     if draw is None:
         raise CommandError("--html needs .draw, which this version of tracegrad does not have")
+    folder = Path(out).parent
+    if not folder.is_dir():
+        raise CommandError(f"--html {out}: there is no folder {folder}")
+    if Path(out).suffix != ".html":
+        raise CommandError(f"--html {out}: the name must end in .html")
     _said(call, path, lambda: draw(out, *args, **kwargs))
     print(out)
 
@@ -201,7 +225,8 @@ def _said(what: str, path: Path, run: Any) -> Any:
         kind = "" if isinstance(error, TracegradError) else f"{type(error).__name__}: "
         message = _message(error)
         known = place.strip(" ()").removeprefix("at ") in message
-        raise CommandError(f"{what}: {kind}{message}{'' if known else place}") from None
+        hint = '; pass --args "..."' if what.endswith("()") and "missing" in message else ""
+        raise CommandError(f"{what}: {kind}{message}{'' if known else place}{hint}") from None
 
 
 def _one_line(error: BaseException) -> str:

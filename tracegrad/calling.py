@@ -23,9 +23,10 @@ from tracegrad.blame import checking, is_finite, passed
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
-from tracegrad.errors import ArgumentError, RecompileWarning, TracegradError
+from tracegrad.errors import ArgumentError, FiniteError, RecompileWarning, TracegradError
 from tracegrad.explain import why
 from tracegrad.guards import MISS, entry, watched_entry
+from tracegrad.journal import journaled
 from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
@@ -88,7 +89,6 @@ def _warn(message: str) -> None:
 class Calling:
     """A function whose calls run generated source: the versions of it, and which of them runs."""
 
-    _hits: int
     _misses: int
     _traces: int
     _quick: tuple[Quick, ...]  # entries for Tensors with history
@@ -124,7 +124,7 @@ class Calling:
         self._runs = runs_of(code_of(function))
         self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
         self._generation = 0  # how often the versions have changed
-        self._entries: dict[str, tuple[Any, ...]] = {}  # of versions, the newest first
+        self._entries: dict[str, tuple[tuple[Any, Version], ...]] = {}  # the newest first
         self.clear_cache()
 
     # -- calling --------------------------------------------------------------------------------
@@ -132,13 +132,13 @@ class Calling:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and not STATE.aside:
             try:
-                for run in self._entries.get(self._target(), ()):
+                for run, version in self._entries.get(self._target(), ()):
                     result = run(args)
                     if result is not MISS:
-                        self._hits += 1
+                        version.hits += 1
                         return result
             except RAISED_BY_NUMPY:
-                if run.version.opaque:  # the user's own code raised it
+                if version.opaque:  # the user's own code raised it
                     raise  # else the function may catch it: see `_lookup`
         return self._call(args, kwargs)
 
@@ -151,12 +151,13 @@ class Calling:
             result = self._watched(args)
             if result is not MISS:
                 return result
-        if self._given_up and not (kwargs or self._static or self._transform.kind == "compile"):
+        plain = not (kwargs or self._static or self._transform.kind == "compile" or checking())
+        if self._given_up and plain:
             name = self.__name__
             result = derivative_of_arrays(self._function, args, self._transform, name)
             if result is not NotImplemented:
                 self._detach()
-                return passed(result, name)
+                return result
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves):
             return self._call_on_tensors(args, kwargs, leaves)
@@ -185,19 +186,19 @@ class Calling:
                     return self._missed(arguments, target, None if kwargs else args, left)
             finally:
                 self._tracing.release()
-        self._hits += 1
+        found[0].hits += 1
         return found[1]
 
     def _watched(self, args: tuple[Any, ...]) -> Any:
         """The result by an entry, checked for nan and inf or timed for a profile."""
         try:
-            for run in self._entries.get(self._target(), ()):
+            for run, version in self._entries.get(self._target(), ()):
                 result = watched_entry(run)(args)
                 if result is not MISS:
-                    self._hits += 1
+                    version.hits += 1
                     return result
         except RAISED_BY_NUMPY as error:
-            if run.version.opaque or isinstance(error, TracegradError):
+            if version.opaque or isinstance(error, TracegradError):
                 raise
         return MISS
 
@@ -290,8 +291,12 @@ class Calling:
         args: tuple[Any, ...] | None,
         left: Sequence[Left],
         histories: Sequence[Any] = (),
+        counts: bool = True,
     ) -> Version | Run | None:
-        """A version for this call; its run where that is none, None where there are too many."""
+        """A version for this call; its run where that is none, None where there are too many.
+
+        `counts` is False for a run that only looks: it is no reason to give the function up.
+        """
         every = self._every
         reason = why(arguments, target, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
@@ -308,7 +313,7 @@ class Calling:
             version = self._version(arguments, target, run, known, reason)
             self._keep(version, arguments, args)
             return version
-        if run.alone:
+        if run.alone and counts:
             self._strike(run)
         else:
             self._stores = run.stores or self._stores
@@ -336,6 +341,10 @@ class Calling:
             )
 
     @property
+    def _hits(self) -> int:
+        return sum(version.hits for version in self._every)
+
+    @property
     def _every(self) -> list[Version]:
         return [version for versions in tuple(self._versions.values()) for version in versions]
 
@@ -351,32 +360,50 @@ class Calling:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
         self._detach()
         settle(run)
+        result = map_tree(plain_leaf, self._of_tape(run, arguments))
+        if checking() and not is_finite(result):
+            self._blame(run, arguments)
+        return passed(result, self.__name__)
+
+    def _blame(self, run: Run, arguments: Arguments) -> None:
+        """Raises the error that names the statement, by a program of what the run did."""
+        try:
+            version = self._version(arguments, "numpy", run, None, "its result is not finite")
+            with given_back(sources_of(version.program.graph)):
+                version.outputs(arguments)
+        except FiniteError:
+            raise
+        except Exception:  # no program can be made: the caller says what is known
+            return
+
+    def _of_tape(self, run: Run, arguments: Arguments) -> Any:
         if self._transform.kind == "compile":
-            return passed(map_tree(plain_leaf, run.returned), self.__name__)
+            return run.returned
         wanted = {p % len(arguments.values) for p in self._transform.positions}
         traced = [leaf for leaf in arguments.leaves if leaf.traced]
         inputs = [
             t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
         ]
-        result = pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
-        return passed(map_tree(plain_leaf, result), self.__name__)
+        return pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
         replaced = version.replaces
         if replaced is not None:
             replaced.replaces = None  # of those before it nobody asks any more
+            version.hits = replaced.hits
         place = (arguments.key, version.target)
         made = None
         if args is not None:
             made = entry(version, arguments.values, len(args))
-            made.version = version
+            made.version = version  # for `watched_entry`
         with self._lock:
             others = [v for v in self._versions.get(place, []) if v is not replaced]
             self._versions[place] = [*others, version]
             entries = self._entries.get(version.target, ())
-            kept = [e for e in entries if e.version is not replaced]
-            self._entries[version.target] = tuple(kept if made is None else [made, *kept[:7]])
+            kept = [pair for pair in entries if pair[1] is not replaced]
+            added = [] if made is None else [(made, version)]
+            self._entries[version.target] = (*added, *kept[: 8 - len(added)])
             self._generation += 1
             self._strikes = 0
 
@@ -466,7 +493,7 @@ class Calling:
             for quick in self._quick:
                 result = quick(bare_args, leaves)
                 if result is not MISS:
-                    self._hits += 1
+                    quick.version.hits += 1
                     return result
         given = self._bind(args, kwargs)
         plain = self._bind(bare_args, bare_kwargs)
@@ -493,7 +520,7 @@ class Calling:
         try:
             found = self._lookup(arguments, "numpy", left, call)
             if found is not None:
-                self._hits += 1
+                found[0].hits += 1
                 return found[1]
             self._misses += 1
             if self._tracing.acquire(blocking=False):
@@ -531,7 +558,7 @@ class Calling:
             state = self._generation
             found = self._lookup(arguments, "jax", left)
             if found is not None:
-                self._hits += 1
+                found[0].hits += 1
                 return found[1]
             self._misses += 1
             plain = self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
@@ -561,7 +588,8 @@ class Calling:
         call = self._caller(arguments)
         with self._runs.entered():
             if self._transform.kind == "compile":
-                return call(arguments.values)
+                values = arguments.values
+                return journaled(call, arguments, self._transform, lambda call: call(values))
             return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
 
     def _eager(self, arguments: Arguments) -> Any:
@@ -569,15 +597,20 @@ class Calling:
         call = self._caller(arguments)
         try:
             with self._runs.entered():
-                if self._transform.kind == "compile":
-                    result = call([map_tree(boxed_leaf, value) for value in arguments.values])
-                else:
-                    result = derivative_on_tensors(
-                        call, arguments, self._transform, False, self.__name__
-                    )
+                result = journaled(
+                    call,
+                    arguments,
+                    self._transform,
+                    lambda call: self._on_tensors(call, arguments),
+                )
         finally:
             self._detach()
-        return passed(map_tree(plain_leaf, result), self.__name__)
+        return map_tree(plain_leaf, result)
+
+    def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
+        if self._transform.kind == "compile":
+            return call([map_tree(boxed_leaf, value) for value in arguments.values])
+        return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
 
     def _detach(self) -> None:
         """What the function keeps of a call is arrays, not the tape of that call."""
@@ -595,7 +628,7 @@ class Calling:
         self._versions: dict[Any, list[Version]] = {}
         self._entries = {}
         self._quick = ()
-        self._hits = self._misses = self._traces = 0
+        self._misses = self._traces = 0
         self._given_up = False
         self._strikes = 0
         self._stores = ()
@@ -629,7 +662,8 @@ class Calling:
             return found[0]
         if self._tracing.acquire(blocking=False):
             try:
-                made = self._make(arguments, target, args if not kwargs else None, left)
+                given = args if not kwargs else None
+                made = self._make(arguments, target, given, left, counts=False)
             finally:
                 self._tracing.release()
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from codegen.drawing.words import Words
 from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
 from codegen.memory import bytes_text
-from codegen.sizes import Dim, Size, readable, substitute, symbols
+from codegen.sizes import Dim, Size, as_python, substitute, symbols
 from tracegrad.environment import IMMUTABLE, Guard
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.version import Version
@@ -34,7 +34,7 @@ def why(arguments: Arguments, target: str, versions: Sequence[Version], said: st
         return f"the first call on {target}"
     same = [version for version in same_target if version.arguments.key == arguments.key]
     if not same:
-        return _other_arguments(same_target[-1].arguments, arguments)
+        return _other_arguments(_nearest(same_target, arguments), arguments)
     version = same[-1]
     change = version.environment.changed(version.read_again)
     if change is not None:
@@ -46,6 +46,17 @@ def why(arguments: Arguments, target: str, versions: Sequence[Version], said: st
         if not captured.fits(array):
             return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
     return _other_lengths(version, arguments) or "an array that Python reads has changed"
+
+
+def _nearest(versions: Sequence[Version], arguments: Arguments) -> Arguments:
+    """Of the arguments that versions stand for, those that differ least; of equal ones the last."""
+    now = {(leaf.parameter, leaf.path): leaf.kind for leaf in arguments.leaves}
+
+    def differences(version: Version) -> int:
+        before = {(leaf.parameter, leaf.path): leaf.kind for leaf in version.arguments.leaves}
+        return sum(before.get(place) != now.get(place) for place in {*before, *now})
+
+    return min(reversed(versions), key=differences).arguments
 
 
 def _other_arguments(before: Arguments, now: Arguments) -> str:
@@ -73,8 +84,10 @@ def _other_lengths(version: Version, arguments: Arguments) -> str:
     for a, b in version.guards:
         left, right = substitute(a, known), substitute(b, known)
         if left != right:
+            if isinstance(b, int):
+                return f"{_length(a, texts)} was {b}{_read_at(version, a)}, is {left}"
             shown = f"{_length(a, texts)} == {_length(b, texts)}"
-            return f"{shown} was assumed; now it is {left} and {right}"
+            return f"{shown} was assumed{_read_at(version, a)}; now it is {left} and {right}"
     return ""
 
 
@@ -111,7 +124,7 @@ def _length_texts(version: Version) -> dict[str, str]:
 
 def _length(dim: Dim, texts: dict[str, str]) -> str:
     """A length in terms of the arguments."""
-    text = readable(dim)
+    text = as_python(dim)
     if isinstance(dim, Size):
         for name in sorted(symbols(dim), key=len, reverse=True):
             text = text.replace(name, texts.get(name, name))
@@ -148,9 +161,10 @@ def _version_lines(number: int, version: Version) -> list[str]:
     size = version.program.source.text.count("\n")
     lines = [f"version {number} for {version.target}: {shown}"]
     lines.append(
-        f"  {_count(paths, 'path')}, {_count(size, 'line')}, last compiled in "
-        f"{version.seconds * 1e3:.1f} ms"
+        f"  {_count(version.hits, 'hit')}, {_count(paths, 'path')}, {_count(size, 'line')}, "
+        f"last compiled in {_milliseconds(sum(version.times.values()))}"
     )
+    lines.append(f"    {_stages(version.times)}")
     if version.growth.stopped:
         lines.append(f"  no path is added any more: {version.growth.stopped}")
     lines.append("  compiled because")
@@ -167,6 +181,19 @@ def _version_lines(number: int, version: Version) -> list[str]:
         if facts:
             lines += [f"  {title}", *(f"    {fact}" for fact in facts)]
     return lines
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms"
+
+
+def _stages(times: Mapping[str, float]) -> str:
+    """``trace 1.2 ms, differentiate 0.4 ms, ...``; what another version did before took none."""
+    parts = [
+        f"{stage} {_milliseconds(times[stage])}" if stage in times else f"{stage} shared"
+        for stage in ("trace", "differentiate", "optimize", "emit", "load")
+    ]
+    return ", ".join(parts)
 
 
 def _constants(version: Version) -> list[str]:
@@ -228,7 +255,16 @@ def _look(node: Node) -> str:
 
 def _lengths(version: Version) -> list[str]:
     texts = _length_texts(version)
-    return [f"{_length(a, texts)} == {_length(b, texts)}" for a, b in version.guards]
+    return [
+        f"{_length(a, texts)} == {_length(b, texts)}{_read_at(version, a)}"
+        for a, b in version.guards
+    ]
+
+
+def _read_at(version: Version, length: Dim) -> str:
+    """Where Python read a length, which fixed it."""
+    line = version.looked_at.get(str(length), "")
+    return f" ({line})" if line else ""
 
 
 def _state(version: Version) -> list[str]:

@@ -8,7 +8,7 @@ from os.path import basename
 from typing import Any
 
 from codegen.ir import Frame, Graph, Value
-from codegen.sizes import readable
+from codegen.sizes import as_python
 from codegen.types import kind
 from tracegrad.environment import Environment
 from tracegrad.paths import Tree
@@ -34,7 +34,10 @@ def empty_graph(
     else:
         parameters = arguments.parameters
         reads = tuple(_double_quoted(arguments, leaf) for leaf in traced)
-    captures = _capture_names(holders, tree.captured, environment, parameters)
+    stems = [
+        environment.called(h) or v.origin.name for h, v in zip(holders, tree.captured, strict=True)
+    ]
+    captures = tuple(_unique([*parameters, *map(str, stems)])[len(parameters) :])
     made = [not environment.reaches(holder) for holder in holders]
     name = _identifier(getattr(function, "__name__", "function"))
     suffix = {"compile": "", "grad": "_grad", "value_and_grad": "_value_and_grad"}
@@ -74,24 +77,6 @@ def _identifier(name: str) -> str:
     return name if name.isidentifier() else "function"
 
 
-def _capture_names(
-    holders: Sequence[Any],
-    values: Sequence[Value],
-    environment: Environment,
-    parameters: Sequence[str],
-) -> tuple[str, ...]:
-    """Captured arrays under the names by which the function's code knows them."""
-    stems = []
-    for holder, value in zip(holders, values, strict=True):
-        source = environment.sources(holder)
-        words = re.findall(r"\w+", source.text) if source is not None else []
-        if words and words[-1].isidentifier():
-            stems.append(words[-1])
-        else:  # the function made it: the variable that held it
-            stems.append(value.origin.name or "constant")
-    return tuple(_unique([*parameters, *stems])[len(parameters) :])
-
-
 def _about(
     function: Any,
     transform: Transform,
@@ -110,7 +95,7 @@ def _about(
         lines.append(f"    {_double_quoted(arguments, leaf)}: {shown_type(tree, value)}")
     for leaf in arguments.leaves:
         if not leaf.traced:
-            lines.append(f"    {_double_quoted(arguments, leaf)} = {leaf.value!r}")
+            lines.append(f"    {_double_quoted(arguments, leaf)}{_shown_value(leaf.value)}")
     facts = list(zip(captures, tree.captured, made, strict=True))
     outside = [f"    {name}: {shown_type(tree, value)}" for name, value, own in facts if not own]
     if outside:
@@ -127,6 +112,15 @@ def _about(
         lines.append("Returns besides, to be stored")
         lines += [f"    {text}" for text in stored]
     return "\n".join(lines)
+
+
+def _shown_value(value: Any) -> str:
+    """What an argument is that is no array; an object by its class, for its address may change."""
+    text = repr(value)
+    if re.search(r" at 0x[0-9a-f]+>", text):
+        text = getattr(value, "__name__", "")
+        return f" = {text}" if text else f": this {type(value).__name__}"
+    return f" = {text}"
 
 
 def title(function: Any, transform: Transform, arguments: Arguments, part: str = "all") -> str:
@@ -148,5 +142,5 @@ def title(function: Any, transform: Transform, arguments: Arguments, part: str =
 def shown_type(tree: Tree, value: Value) -> str:
     if value.type.weak:
         return f"a Python {kind(value.type.dtype)}"
-    shape = ", ".join(readable(tree.sizes.resolve(dim)) for dim in value.type.shape)
+    shape = ", ".join(as_python(tree.sizes.resolve(dim)) for dim in value.type.shape)
     return f"{value.type.dtype} ({shape}{',' if len(value.type.shape) == 1 else ''})"

@@ -85,11 +85,14 @@ class Exported:
             getattr(self._module, name).bit_generator.state = source.state
         checks = list(self._arrays(version.captured_arrays()))
         steps = self._steps(compiled, version, args, kwargs, tolerance, bool(instance))
+        stored = {name: getattr(self._module, name) for name in self._facts.get("stores", ())}
         try:
             found = map_tree(_numpy, self(*map_tree(_copied, args), **map_tree(_copied, kwargs)))
         except Exception as error:  # of an edited program: it is part of the report
             said = f"{type(error).__name__}: {error}"
             return Verification(self.__name__, (Check("the call", False, said),), steps)
+        finally:
+            vars(self._module).update(stored)  # to look is not to call
         limit = 1e-9 if tolerance is None else tolerance
         with given_back(sources):
             checks += against_function(compiled, version, arguments, found, limit)

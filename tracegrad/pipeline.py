@@ -8,8 +8,10 @@ Each verb is a function below or a module beside it; each arrow is one type that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,8 +41,20 @@ _PROGRAMS: dict[Hashable, Program] = {}
 _LIMIT = 4096
 
 
-def compile_graph(graph: Graph, target: str) -> Program:
-    """The program of a graph; graphs with the same key and labels share the optimizer's work."""
+@contextmanager
+def timed(times: dict[str, float], stage: str) -> Iterator[None]:
+    """Adds the seconds that a stage takes."""
+    began = perf_counter()
+    yield
+    times[stage] = times.get(stage, 0.0) + perf_counter() - began
+
+
+def compile_graph(graph: Graph, target: str, times: dict[str, float] | None = None) -> Program:
+    """The program of a graph; graphs with the same key and labels share the optimizer's work.
+
+    `times` gets the seconds that each stage took; a stage whose work was shared took none.
+    """
+    times = {} if times is None else times
     labels = _labels(graph)
     key = (
         graph.key,
@@ -53,14 +67,17 @@ def compile_graph(graph: Graph, target: str) -> Program:
     )
     optimized = _OPTIMIZED.get(key)
     if optimized is None:
-        optimized = _remember(_OPTIMIZED, key, optimize(graph))
+        with timed(times, "optimize"):
+            optimized = _remember(_OPTIMIZED, key, optimize(graph))
     else:
         optimized = with_numbers(optimized, graph.numbers)
     whole = (key, tuple(map(repr, graph.numbers)))
     program = _PROGRAMS.get(whole)
     if program is None:
-        source = codegen.emit(optimized, target)
-        program = _remember(_PROGRAMS, whole, Program(optimized, source, load(source)))
+        with timed(times, "emit"):
+            source = codegen.emit(optimized, target)
+        with timed(times, "load"):
+            program = _remember(_PROGRAMS, whole, Program(optimized, source, load(source)))
     return program
 
 

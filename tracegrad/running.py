@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -39,6 +40,7 @@ class Run:
     stores: tuple[Store, ...]  # arrays that it wrote to its state; they are taken back
     effect: str  # what else it did beside computing; "" for nothing
     alone: bool  # no other thread was in the way of finding out
+    seconds: float  # that it took, with the comparison of the state before and after
 
     @property
     def serves(self) -> bool:
@@ -69,6 +71,7 @@ def run_traced(
     function on all threads. `histories` are the traced arguments as they were given: the run's tape
     goes on from those that require grad.
     """
+    began = perf_counter()
     objects = [
         (arguments.text_of(leaf), leaf.value)
         for leaf in arguments.leaves
@@ -78,7 +81,9 @@ def run_traced(
     environment = Environment(function, objects)
     written_by_others = watch_writes(environment.reaches_id)
     random_before = random_state()
-    trace = Trace(code_of(function), target == "jax", tree, holders, environment.reaches)
+    trace = Trace(
+        code_of(function), target == "jax", tree, holders, environment.reaches, environment.called
+    )
     tensors = _tensors(trace, arguments, wanted, histories)
     values = iter(tensors)
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
@@ -118,7 +123,10 @@ def run_traced(
     touched = bool(stores or effect or trace.drawn_from)
     with held([source for source, _ in trace.drawn_from.values()]):
         single = trace.drew_alone() and not written_by_others() and (not touched or alone())
-        run = Run(trace, tree, tensors, returned, environment, computed, stores, effect, single)
+        seconds = perf_counter() - began
+        run = Run(
+            trace, tree, tensors, returned, environment, computed, stores, effect, single, seconds
+        )
         if run.serves:  # the program will write and draw
             run.undo()
     return run

@@ -57,11 +57,12 @@ class Trace:
         tree: Tree | None = None,
         holders: Sequence[Any] = (),
         placed: Callable[[Any], bool] = lambda holder: True,
+        called: Callable[[Any], str | None] = lambda holder: None,
     ) -> None:
         """A new trace; it continues `tree`, whose captured arrays are `holders` now.
 
         ``placed(array)`` tells of an array whether it was there before the run; others were made
-        by the function itself.
+        by the function itself; ``called(array)`` is what the function's code calls it.
         """
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code
@@ -74,6 +75,7 @@ class Trace:
         self.closed = False  # such a length was looked at
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
+        self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
         self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
@@ -82,7 +84,7 @@ class Trace:
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
-        self.placed = placed
+        self.placed, self.called = placed, called
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
@@ -152,7 +154,7 @@ class Trace:
             found = self._made_again(holder)
         if found is None:
             array = getattr(holder, "_array", holder)
-            name = holding_variable(holder) or ("array" if self.placed(holder) else "constant")
+            name = self.called(holder) or holding_variable(holder) or "constant"
             held = replace(origin, name=name, final=True, point=None, section="")
             value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
@@ -305,11 +307,15 @@ class Trace:
         if index is not None and -len(dims) <= index < len(dims):
             self.look_at_length(value, index)
             return tuple(map(self.sizes.value, dims))
-        return tuple(self.sizes.fix(self.sizes.resolve(dim)) for dim in value.type.shape)
+        return tuple(self.look_at_length(value, axis) for axis in range(len(dims)))
 
     def look_at_length(self, value: Value, axis: int) -> int:
         """Python read one length."""
-        return self.sizes.fix(self.sizes.resolve(value.type.shape[axis]))
+        length = self.sizes.resolve(value.type.shape[axis])
+        if isinstance(length, Size):
+            origin = self.origin()
+            self.looked_at[str(length)] = f"{origin.file}:{origin.line}" if origin.line else ""
+        return self.sizes.fix(length)
 
     def count_true(self, mask: Value, array: Any) -> Dim:
         """The number of True in a mask: a length that only the data tell.

@@ -7,7 +7,6 @@ which the program does not know is traced along the tree, and leaves a version w
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,7 +28,7 @@ from tracegrad.lines import ended
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
-from tracegrad.pipeline import Program, compile_graph, lengths
+from tracegrad.pipeline import Program, compile_graph, lengths, timed
 from tracegrad.returned import (
     Result,
     Transform,
@@ -62,10 +61,13 @@ class Version:
     target: str
     symbols: Mapping[str, tuple[int, int]]  # a free length: traced input and axis
     guards: tuple[tuple[Any, Any], ...]
-    seconds: float
+    times: Mapping[str, float]  # seconds that each stage took for the last path
     growth: Growth
     replaces: Version | None  # the one that it has grown from
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
+    hits: int = 0  # calls that it answered
+    looked_at: Mapping[str, str] = field(default_factory=dict)
+    """Where Python read a length that a guard fixes: its symbol, and the line."""
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
@@ -248,7 +250,7 @@ def make_version(
     Where the run continued the tree of `known`, what is new is grafted onto it, and the version
     that leaves takes its place. Where it departed from that tree it becomes a version of its own.
     """
-    began = time.perf_counter()
+    times = {"trace": run.seconds}
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     stored = tuple(run.trace.lift(store.value, Origin()) for store in run.stores)
@@ -260,8 +262,9 @@ def make_version(
     holders = [holder for holder, _ in run.trace.captured.values()]
     face = empty_graph(tree, function, transform, arguments, target, holders, run.environment)
     forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
-    joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
-    program = compile_graph(joint, target)
+    with timed(times, "differentiate"):
+        joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
+    program = compile_graph(joint, target, times)
     captured = tuple(
         Captured(
             name,
@@ -296,9 +299,10 @@ def make_version(
             *_guards(program.graph.sizes, tree.sizes),
             *(_bounds(forward) if target == "jax" else ()),
         ),
-        seconds=time.perf_counter() - began,
+        times=times,
         growth=known.growth if known is not None else Growth(),
         replaces=replaces,
+        looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
     )
 
 

@@ -10,7 +10,7 @@ from codegen.emit.target import literal
 from codegen.emit.writer import quote
 from codegen.ir import Call, Graph, Trait, Value
 from codegen.memory import bytes_of, length_of
-from codegen.sizes import Dim, Size
+from codegen.sizes import Dim, Size, as_python
 from codegen.spelling import ABSENT, Absent, Fragment, Spelling, Subscript
 from codegen.types import DTYPES, ArrayType, kind
 
@@ -83,7 +83,7 @@ class Words:
     def _attribute(self, value: object) -> Fragment:
         match value:
             case Size():
-                return Fragment(str(self.graph.sizes.resolve(value)))
+                return Fragment(as_python(self.graph.sizes.resolve(value)))
             case str() if value in DTYPES:
                 return Fragment(value if value == "bool" else f"{self.target.module}.{value}")
             case str():
@@ -101,7 +101,7 @@ class Words:
         """The dtype, and the lengths with their symbols."""
         if type.weak:
             return f"Python {kind(type.dtype)}"
-        shape = [str(self.graph.sizes.resolve(dim)) for dim in type.shape]
+        shape = [as_python(self.graph.sizes.resolve(dim)) for dim in type.shape]
         return f"{type.dtype} ({', '.join(shape)}{',' if len(shape) == 1 else ''})"
 
     def seen(self, type: ArrayType) -> str:

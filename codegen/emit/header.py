@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from codegen.ir import Call, Graph, Trait, Value, walk
 from codegen.memory import bytes_of, bytes_text
-from codegen.sizes import readable
+from codegen.sizes import as_python
 from codegen.types import ArrayType
 
 Names: TypeAlias = "Mapping[Value, str]"
@@ -65,7 +65,7 @@ def _saves(graph: Graph, names: Names) -> tuple[str, list[str]]:
 
 def type_text(graph: Graph, type: ArrayType) -> str:
     """A dtype and a shape, free lengths as symbols."""
-    shape = [readable(graph.sizes.resolve(dim)) for dim in type.shape]
+    shape = [as_python(graph.sizes.resolve(dim)) for dim in type.shape]
     return f"{type.dtype} ({', '.join(shape)}{',' if len(shape) == 1 else ''})"
 
 

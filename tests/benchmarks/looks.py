@@ -150,7 +150,7 @@ def measure_guards(rounds):
         for _ in range(3):
             step(*args)
         version = step._version_for(args, {})
-        (entry,) = step._entries["numpy"]
+        ((entry, _),) = step._entries["numpy"]
         scope = entry.__globals__
         guarded = FunctionType(entry.__code__, {**scope, "program": nothing})
         names = version.program.graph.frame.captures

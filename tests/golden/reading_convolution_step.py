@@ -4,10 +4,10 @@
 #     kernel: float64 (n0, n1, n2, n3)
 #     bias: float64 (n0,)
 #     image: float64 (n5, n1, n7, n8)
-#     target: float64 (n5, n0, (n7 - n2 + 3) // 2, (n8 - n3 + 3) // 2)
+#     target: float64 (n5, n0, ((n7 + 3 - n2) // 2), ((n8 + 3 - n3) // 2))
 # Saves for the backward
-#     features: float64 (n5, n0, n7 - n2 + 3, n8 - n3 + 3)
-#     pooled, residual: float64 (n5, n0, (n7 - n2 + 3) // 2, (n8 - n3 + 3) // 2)
+#     features: float64 (n5, n0, n7 + 3 - n2, n8 + 3 - n3)
+#     pooled, residual: float64 (n5, n0, ((n7 + 3 - n2) // 2), ((n8 + 3 - n3) // 2))
 import numpy as np
 
 

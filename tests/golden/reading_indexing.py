@@ -2,9 +2,9 @@
 # Valid for
 #     table: float64 (n0,)
 #     rows: int64 (n1,)
-#     weights: float64 (length of [1:] in n1,)
+#     weights: float64 (len(range(n1)[1:]),)
 # Saves for the backward
-#     gap: float64 (length of [1:] in n1,)
+#     gap: float64 (len(range(n1)[1:]),)
 import numpy as np
 
 

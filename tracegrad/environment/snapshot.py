@@ -472,6 +472,12 @@ class Environment:
         in_list = found[0].read == ITEM and type(found[0].holder) is list
         return found[0] if in_list or found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
 
+    def called(self, holder: Any) -> str | None:
+        """The name by which the function's code knows an array that stands in one place."""
+        source = self.sources(holder)
+        words = re.findall(r"\w+", source.text) if source is not None else []
+        return words[-1] if words and words[-1].isidentifier() else None
+
     def reaches(self, value: Any) -> bool:
         """Whether an object was there before the function ran, within its reach."""
         return id(value) in self._objects
