@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from codegen import Size, SizeError, Sizes
 from codegen.sizes import (
+    MANY,
     Settled,
     add,
     mul,
@@ -316,3 +317,30 @@ def test_settled_lengths_assume_nothing():
     assert sizes.fix(c) == 1
     assert settled.is_one(c) and settled.fix(c) == 1
     assert str(Settled(sizes, {"n4"}).new(2)) == "n5"
+
+
+# -- lengths that are not worth writing ---------------------------------------------------------
+
+
+def test_a_length_that_would_be_long_to_write_is_looked_at():
+    sizes = Sizes()
+    length = start = sizes.new(50)
+    for _ in range(3):
+        length = sizes.bounded(add(slice_length(length, slice(1, None)), length))
+        assert not isinstance(length, int) and sizes.guards == []
+    for _ in range(8):
+        length = sizes.bounded(add(slice_length(length, slice(1, None)), length))
+    assert length == 50 * 2**11 - (2**11 - 1)
+    assert sizes.guards == [(start, 50)]
+
+
+def test_of_many_equalities_of_composed_lengths_the_further_are_looks():
+    sizes = Sizes()
+    n = sizes.new(100)
+    for k in range(MANY):
+        one, other = (slice_length(n, slice(k + i, k + i + 3)) for i in (0, 1))
+        assert sizes.same(one, other) and sizes.resolve(n) == n
+    one, other = (slice_length(n, slice(50 + i, 53 + i)) for i in (0, 1))
+    assert sizes.same(one, other)
+    assert sizes.resolve(n) == 100
+    assert sizes.guards[-1] == (n, 100) and len(sizes.guards) == MANY + 1
