@@ -459,7 +459,7 @@ class Builder:
                 raise CodegenError(f"{op.name} needs the attribute {missing[0]!r}")
         types = op.infer(self.sizes, *(value.type for value in operands), **attributes)
         several = types if isinstance(types, tuple) else (types,)
-        results = tuple(Value(type, origin) for type in several)
+        results = tuple([Value(_bounded(self.sizes, type), origin) for type in several])
         ordered = tuple((name, attributes.get(name, d)) for name, d in op.attributes.items())
         self.append(Call(op, operands, ordered, results))
         return results
@@ -467,6 +467,12 @@ class Builder:
     def constant_of(self, value: Value) -> Constant | None:
         node = self.producer.get(value)
         return node if isinstance(node, Constant) else None
+
+
+def _bounded(sizes: Sizes, type: ArrayType) -> ArrayType:
+    """The type without lengths that are very long to write."""
+    shape = tuple([sizes.bounded(dim) for dim in type.shape])
+    return type if shape == type.shape else type.with_shape(shape)
 
 
 def dims_of(sizes: Sizes, type: ArrayType) -> tuple[Dim, ...]:

@@ -18,6 +18,11 @@ from typing import TypeAlias
 
 from codegen.errors import CodegenError
 
+MANY = 16
+"""So many equalities of composed lengths are compared with each other and by every call."""
+LONG = 64
+"""The weight of a length up to which it is worth writing."""
+
 
 class SizeError(CodegenError):
     """Two lengths that had to be equal are not, or cannot be shown to be."""
@@ -216,6 +221,23 @@ def symbols(dim: Dim) -> set[str]:
     return found
 
 
+def weight(dim: Dim) -> int:
+    """How many numbers and symbols stand in the length as it is written."""
+    if isinstance(dim, int):
+        return 1
+    total = 0
+    for atoms, _ in dim.terms:
+        for atom in atoms:
+            match atom:
+                case str():
+                    total += 1
+                case SliceLength(of):
+                    total += 1 + weight(of)
+                case Quotient(of, by):
+                    total += weight(of) + weight(by)
+    return total
+
+
 def substitute(dim: Dim, known: Mapping[str, Dim]) -> Dim:
     """The length with symbols replaced."""
     if isinstance(dim, int) or not (known and any(name in known for name in symbols(dim))):
@@ -335,6 +357,21 @@ class Sizes:
         self._assume(dim, value)
         return value
 
+    def bounded(self, dim: Dim) -> Dim:
+        """The length; one that would be very long to write is looked at, and is a number.
+
+        Else lengths of slices of joined slices, and so on in a loop, double with each turn.
+        """
+        if isinstance(dim, int) or dim.symbol() is not None or weight(dim) <= LONG:
+            return dim
+        return self._specialised(dim) if symbols(dim) <= self.seen.keys() else dim
+
+    def _specialised(self, *dims: Dim) -> Dim:
+        """Looks at all that the lengths depend on; the first is returned."""
+        for name in sorted(set().union(*map(symbols, dims)), key=_age):
+            self.fix(self.resolve(symbol(name)))
+        return self.resolve(dims[0])
+
     def same(self, a: Dim, b: Dim) -> bool:
         """True when the lengths are equal, assuming it (a guard) where only their values say so."""
         if a is b or a == b:
@@ -371,13 +408,17 @@ class Sizes:
         a, b = self.resolve(a), self.resolve(b)
         if a == b:
             return
-        self.guards.append((a, b))
         bare = [d.symbol() if isinstance(d, Size) else None for d in (a, b)]
         later_first = sorted(((bare[0], b), (bare[1], a)), key=lambda pair: -_age(pair[0]))
         for bare_name, other in later_first:
             if bare_name is not None and bare_name not in symbols(other):
+                self.guards.append((a, b))
                 self._learn(bare_name, other)
                 return
+        if len(self.unsolved) >= MANY:
+            self._specialised(a, b)
+            return
+        self.guards.append((a, b))
         self._keep(a, b)
 
     def _keep(self, a: Dim, b: Dim) -> None:
@@ -430,6 +471,9 @@ class Settled(Sizes):
 
     def fix(self, dim: Dim) -> int:
         return self.value(dim)
+
+    def bounded(self, dim: Dim) -> Dim:
+        return dim
 
     def same(self, a: Dim, b: Dim) -> bool:
         return a == b or self.equal(a, b)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from codegen import Size, SizeError, Sizes
 from codegen import sizes as sz
 from codegen.sizes import (
+    MANY,
     Settled,
     add,
     mul,
@@ -335,3 +336,28 @@ def test_lengths_read_as_python():
         assert sz.as_python(dim) == text
         for values in ({"n0": 6, "n1": 12}, {"n0": 3, "n1": 9}):
             assert eval(text, {}, values) == sz.substitute(dim, values)
+# -- lengths that are not worth writing ---------------------------------------------------------
+
+
+def test_a_length_that_would_be_long_to_write_is_looked_at():
+    sizes = Sizes()
+    length = start = sizes.new(50)
+    for _ in range(3):
+        length = sizes.bounded(add(slice_length(length, slice(1, None)), length))
+        assert not isinstance(length, int) and sizes.guards == []
+    for _ in range(8):
+        length = sizes.bounded(add(slice_length(length, slice(1, None)), length))
+    assert length == 50 * 2**11 - (2**11 - 1)
+    assert sizes.guards == [(start, 50)]
+
+
+def test_of_many_equalities_of_composed_lengths_the_further_are_looks():
+    sizes = Sizes()
+    n = sizes.new(100)
+    for k in range(MANY):
+        one, other = (slice_length(n, slice(k + i, k + i + 3)) for i in (0, 1))
+        assert sizes.same(one, other) and sizes.resolve(n) == n
+    one, other = (slice_length(n, slice(50 + i, 53 + i)) for i in (0, 1))
+    assert sizes.same(one, other)
+    assert sizes.resolve(n) == 100
+    assert sizes.guards[-1] == (n, 100) and len(sizes.guards) == MANY + 1

@@ -395,3 +395,32 @@ def _matrices(bar: Any, a: Any, b: Any) -> tuple[Any, Any, Any]:
     if a.ndim == 1:
         a, bar = a[None], np.asarray(bar)[..., None, :]
     return bar, a, b
+
+
+# -- lengths that loops compose -----------------------------------------------------------------
+
+
+def rolled(x):
+    for _ in range(20):
+        x = np.concatenate([x[1:], np.tanh(x[:1])])  # the text of its length doubles
+    return np.sum(x * x)
+
+
+def moving_windows(x):
+    total = 0.0
+    for k in range(40):
+        total = total + np.sum(x[k : k + 3] * x[k + 1 : k + 4])
+    return total
+
+
+@pytest.mark.parametrize("function", [rolled, moving_windows])
+def test_lengths_that_grow_with_every_turn_are_looked_at(function):
+    compiled = tg.value_and_grad(function)
+    for n in (50, 47, 50, 45):
+        x = ramp(n)
+        value, gradient = compiled(x)
+        assert_close(value, function(x), 1e-12)
+        along = ramp(n + 1)[1:]
+        assert_close(gradient @ along, slope(lambda h, x=x, v=along: function(x + h * v)), 1e-7)
+    assert compiled.cache_info().traces == 3
+    assert len(compiled.source(ramp(50))) < 40_000

@@ -63,14 +63,15 @@ def _double_quoted(arguments: Arguments, leaf: Leaf) -> str:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    taken: list[str] = []
+    taken: dict[str, None] = {}
+    counts: dict[str, int] = {}  # up to these numbers the names are taken
     for name in names:
-        unique, count = name, 1
+        unique = name
         while unique in taken:
-            count += 1
-            unique = f"{name}_{count}"
-        taken.append(unique)
-    return taken
+            counts[name] = counts.get(name, 1) + 1
+            unique = f"{name}_{counts[name]}"
+        taken[unique] = None
+    return list(taken)
 
 
 def _identifier(name: str) -> str:

@@ -26,6 +26,7 @@ class Lengths:
         self.sizes = sizes
         self.arrays = arrays
         self.item = item  # writes what stands in a tuple of lengths
+        self._products: dict[tuple[Dim, ...], Dim] = {}
 
     def shape(self, dims: tuple[Any, ...]) -> Shown:
         """A tuple of lengths: ``x.shape`` where an array has just these."""
@@ -49,9 +50,9 @@ class Lengths:
             return Fragment(repr(dim)), frozenset()
         for value, name in self.arrays():
             shape = dims_of(self.sizes, value.type)
-            if dim in shape and (len(shape) > 1 or sz.mul(shape) != dim):
+            if dim in shape and (len(shape) > 1 or self._elements(shape) != dim):
                 return Fragment(f"{name}.shape[{shape.index(dim)}]"), frozenset({name})
-            if sz.mul(shape) == dim:
+            if self._elements(shape) == dim:
                 return Fragment(f"{name}.size"), frozenset({name})
         reads: frozenset[str] = frozenset()
         text = ""
@@ -68,6 +69,13 @@ class Lengths:
             sign = " - " if factor < 0 else " + "
             text += f"{sign if text else sign.strip(' +')}{term.at(PRODUCT)}"
         return Fragment(text, SUM), reads
+
+    def _elements(self, shape: tuple[Dim, ...]) -> Dim:
+        """The number of elements of an array of this shape."""
+        found = self._products.get(shape)
+        if found is None:
+            found = self._products[shape] = sz.mul(shape)
+        return found
 
     def atom(self, atom: sz.Atom) -> Shown:
         """A symbol, the length of a slice or a quotient."""

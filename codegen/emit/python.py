@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -98,6 +99,7 @@ class Emitter:
         self.owner: dict[str, Value] = {}  # which value a variable holds now
         self.variable: dict[Value, str] = {}  # which one each value was given to
         self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
+        self.waiting: Counter[str] = Counter()  # how many of them read a variable
         self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
         self.wish = self._output_names()
@@ -303,16 +305,17 @@ class Emitter:
 
     def _arm(self, block: Block) -> None:
         """A block of its own, which leaves no trace in what is written after it."""
-        before = (self.shown, self.owner, self.pending, self.left, self.names)
+        before = (self.shown, self.owner, self.pending, self.waiting, self.left, self.names)
         checks, group, section = self.checks, self.group, self.section
         self.shown, self.owner = dict(self.shown), dict(self.owner)
-        self.pending, self.checks = dict(self.pending), list(checks)
+        self.pending, self.waiting = dict(self.pending), self.waiting.copy()
+        self.checks = list(checks)
         self.names = self.names.fork()
         self._enter(block)
         self.writer.depth += 1
         self._block(block)
         self.writer.depth -= 1
-        self.shown, self.owner, self.pending, self.left, self.names = before
+        self.shown, self.owner, self.pending, self.waiting, self.left, self.names = before
         self.checks, self.group, self.section = checks, group, section
 
     def _enter(self, block: Block) -> None:
@@ -332,6 +335,7 @@ class Emitter:
             short = len(shown.fragment.text) <= INLINE_WIDTH
             if value in self.python_numbers or (short and not self._is_overtaken(value, shown)):
                 self.pending[value] = self.shown[value] = shown
+                self.waiting.update(shown.reads)
                 return
             self._bind(call, [f"{{}} = {shown.fragment.text}"], shown.reads)
             return
@@ -450,7 +454,8 @@ class Emitter:
             mine = self.wish.get(becomes) or becomes.origin.name
             if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
                 return None  # a variable that changes its meaning reads badly
-        if any(name in p.reads for v, p in self.pending.items() if v not in call.operands):
+        nested = [self.pending[v] for v in {*call.operands} & self.pending.keys()]
+        if self.waiting[name] > sum(name in shown.reads for shown in nested):
             return None
         return name
 
@@ -496,7 +501,8 @@ class Emitter:
     def _read(self, value: Value, left: int) -> None:
         """The value has been read, and will be as often as is `left`."""
         self.left[value] = left
-        self.pending.pop(value, None)
+        if value in self.pending:
+            self.waiting.subtract(self.pending.pop(value).reads)
         if left <= 0:
             name = self.shown[value].fragment.text
             if self.owner.get(name) is value:
@@ -711,8 +717,7 @@ class Emitter:
 
     def _held(self, keep: frozenset[str]) -> Callable[[str], bool]:
         """Tells variables that stay although nobody reads their value: the text that does waits."""
-        waiting = self.pending.values()
-        return lambda name: name in keep or any(name in shown.reads for shown in waiting)
+        return lambda name: name in keep or self.waiting[name] > 0
 
     def _statement(self, lines: list[str], origin: Origin) -> None:
         group = (origin.section, origin.file, origin.line)

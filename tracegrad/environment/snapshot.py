@@ -100,6 +100,8 @@ class Environment:
         foreign: Iterable[CodeType] = (),
     ) -> None:
         self.guards: dict[tuple[int, str, Any], Guard] = {}
+        self._holding: dict[int, list[Guard]] | None = None  # guards by the id of what they hold
+        self._in_tuples: set[int] = set()  # ids of what is held by tuples
         self.kept: list[Any] = []  # what guards refer to by id stays alive
         self.names: set[str] = set()  # attribute names that code reads or writes
         self.stored: set[str] = set()
@@ -431,6 +433,7 @@ class Environment:
         """Forgets where these generators stood: the trace recorded what was drawn from them."""
         drawn = set(map(id, self.states_of(sources)))
         self.guards = {key: g for key, g in self.guards.items() if id(g) not in drawn}
+        self._holding = None
 
     def place_of(self, guard: Guard) -> tuple[int, str, Any]:
         """What tells the places of stores apart."""
@@ -460,14 +463,14 @@ class Environment:
 
     def sources(self, holder: Any) -> Guard | None:
         """Where an array is read from, when that is one place: calls read it there again."""
-        found = [guard for guard in self.guards.values() if guard.value is holder]
-        within = any(
-            item is holder
-            for value, _ in self._objects.values()
-            if isinstance(value, tuple)
-            for item in value
-        )
-        if len(found) != 1 or within:
+        if self._holding is None:
+            self._holding = {}
+            for guard in self.guards.values():
+                self._holding.setdefault(id(guard.value), []).append(guard)
+            tuples = (value for value, _ in self._objects.values() if isinstance(value, tuple))
+            self._in_tuples = {id(item) for value in tuples for item in value}
+        found = self._holding.get(id(holder), [])
+        if len(found) != 1 or id(holder) in self._in_tuples:
             return None
         in_list = found[0].read == ITEM and type(found[0].holder) is list
         return found[0] if in_list or found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
@@ -525,6 +528,7 @@ class Environment:
     def keep(self, kept: Environment) -> None:
         """Forgets every guard and effect that another snapshot has not."""
         self.guards = {key: guard for key, guard in self.guards.items() if key in kept.guards}
+        self._holding = None
         self.effects, self._codes = kept.effects, kept._codes
 
     def check(
