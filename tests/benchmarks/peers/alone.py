@@ -4,7 +4,9 @@
     python -m tests.benchmarks.peers.alone memory "chain 1e4 f64"
 
 `first`: seconds of tracegrad's first call of the case (trace, differentiate, optimize, emit, load,
-run), after a call of an unrelated small function, and the number of ops that were traced.
+run), after a call of an unrelated small function, of the best of three calls after it, and the
+number of ops that were traced.
+`bits`: whether compiled equals eager; run it with OMP_NUM_THREADS=1 for the bits of one thread.
 `memory`: peak bytes by contestant in NumPy: what stays between calls (buffers) and what one call
 adds to it at most, results included, arguments not.
 """
@@ -20,7 +22,9 @@ import tracemalloc
 import numpy as np
 
 import tracegrad as tg
+from tests.benchmarks.peers.check import same_bits
 from tests.benchmarks.peers.contestants import IN_NUMPY, MAKERS, Missing, transformed
+from tests.benchmarks.peers.measure import seconds
 from tests.benchmarks.peers.workload import Case, cases
 from tests.benchmarks.peers.workloads import WORKLOADS
 
@@ -33,9 +37,15 @@ def first(case: Case) -> dict[str, float]:
     start = time.perf_counter()
     function(*inputs)
     spent = time.perf_counter() - start
+    again = min(seconds(lambda: function(*inputs), 1) for _ in range(3))
     graph = function.graph(*inputs, stage="traced")
     ops = sum(type(node).__name__ == "Call" for node in graph.nodes)
-    return {"seconds": spent, "ops": ops, "lines": len(function.source(*inputs).splitlines())}
+    return {
+        "seconds": spent,
+        "again": again,
+        "ops": ops,
+        "lines": len(function.source(*inputs).splitlines()),
+    }
 
 
 def peak(case: Case, name: str) -> int:
@@ -73,4 +83,4 @@ def memory(case: Case) -> dict[str, int]:
 if __name__ == "__main__":
     what, wanted = sys.argv[1:]
     chosen = next(case for case in cases(WORKLOADS) if case.name == wanted)
-    print(json.dumps({"first": first, "memory": memory}[what](chosen)))
+    print(json.dumps({"first": first, "memory": memory, "bits": same_bits}[what](chosen)))

@@ -6,6 +6,7 @@ The record is a plain dict, so that it can be written as JSON and judged or draw
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -31,7 +32,7 @@ def run(case: Case, rounds: int, limit: float, without: tuple[str, ...] = ()) ->
         "elements": case.elements,
         "first": _alone("first", case),
         "bytes": _alone("memory", case),
-        "bits": _same_bits(case),
+        "bits": {"one thread": _same_bits_alone(case), "the threads asked for": _same_bits(case)},
         "errors": {},
         "first_calls": {},
         "missing": {name: "left out" for name in without},
@@ -72,11 +73,21 @@ def _same_bits(case: Case) -> bool | str:
     try:
         return same_bits(case)
     except Exception as error:  # eager failed: a finding to report, the times are still of use
-        return f"eager raised {type(error).__name__}: {error}"
+        return f"raised {type(error).__name__}: {error}"
 
 
-def _alone(what: str, case: Case) -> dict[str, Any]:
+def _same_bits_alone(case: Case) -> bool | str:
+    try:
+        return _alone("bits", case, threads=1)
+    except subprocess.CalledProcessError as error:
+        return f"raised {error.stderr.strip().splitlines()[-1]}"
+
+
+def _alone(what: str, case: Case, threads: int | None = None) -> Any:
+    """What `alone` tells of the case, with this process's threads or so many."""
     command = [sys.executable, "-m", "tests.benchmarks.peers.alone", what, case.name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    environment = dict(os.environ)
+    if threads is not None:
+        environment |= {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return json.loads(done.stdout)

@@ -23,7 +23,8 @@ def conditions(threads: int, rounds: int) -> str:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     libraries = ", ".join([python, *versions])
-    return f"{libraries}; {threads} threads on {cores} cores, up to {rounds} rounds"
+    load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    return f"{libraries}; {threads} threads on {cores} cores{load}, up to {rounds} rounds"
 
 
 def time_of(seconds: float) -> str:
