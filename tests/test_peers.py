@@ -177,3 +177,17 @@ def test_table_has_a_row_a_case():
 def test_names_of_cases_are_unique():
     every = [case.name for case in cases(WORKLOADS)]
     assert len(set(every)) == len(every)
+
+
+def test_plot_shows_every_case(tmp_path):
+    pytest.importorskip("matplotlib")
+    from tests.benchmarks.peers.plot import plot
+
+    shown = [record(tuned=0.5, torch=30.0), record("RNN T=10 f64", ours=2e-6, tuned=2.0)]
+    plot(shown, tmp_path / "plot.svg")
+    text = (tmp_path / "plot.svg").read_text()
+    for words in ("chain 1e4 f64", "RNN T=10 f64", "2 µs", "NumPy tuned by hand", "PyTorch"):
+        assert f"<!-- {words} -->" in text
+    assert "jax.jit" not in text
+    plot(shown, tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_text() == text
