@@ -120,6 +120,7 @@ def record(name="chain 1e4 f64", elements=10_000, ours=1.0, **others):
     workload, size, _ = name.split()
     return {
         "name": name,
+        "missing": {"jax.jit": "left out"},
         "workload": workload,
         "size": size,
         "dtype": "float64",
@@ -168,10 +169,11 @@ def test_limits():
 
 def test_table_has_a_row_a_case():
     shown = table([record(tuned=0.5, hand=12.0), record("chain 1e6 f64", ours=2e-6, tuned=2.0)])
-    head, _, first, second = shown.splitlines()
+    head, _, first, second, _, note = shown.splitlines()
     assert head.count("|") == first.count("|") == second.count("|")
     assert first.startswith("| chain 1e4 f64 | 1e+03 ms | 0.50 | 12 |")
     assert second.startswith("| chain 1e6 f64 | 2 us | 2.00 |  |")
+    assert note == "- without jax.jit: left out"
 
 
 def test_names_of_cases_are_unique():

@@ -13,8 +13,8 @@ import time
 from statistics import median
 from typing import Any
 
-from tests.benchmarks.peers.check import agree, reference, same_bits
-from tests.benchmarks.peers.contestants import MAKERS, Contestant, Missing
+from tests.benchmarks.peers.check import agree, bits, reference
+from tests.benchmarks.peers.contestants import MAKERS, PEERS, Contestant, Missing
 from tests.benchmarks.peers.measure import interleaved
 from tests.benchmarks.peers.workload import Case
 
@@ -30,9 +30,9 @@ def run(case: Case, rounds: int, limit: float, without: tuple[str, ...] = ()) ->
         "size": case.size,
         "dtype": case.dtype,
         "elements": case.elements,
-        "first": _alone("first", case),
+        "first": (first := _alone("first", case, threads=1)),
         "bytes": _alone("memory", case),
-        "bits": {"one thread": _same_bits_alone(case), "the threads asked for": _same_bits(case)},
+        "bits": {"one thread": first["bits"], "the threads asked for": bits(case)},
         "errors": {},
         "first_calls": {},
         "missing": {name: "left out" for name in without},
@@ -63,24 +63,15 @@ def _ready(case: Case, record: Record) -> dict[str, Contestant]:
         except Missing as reason:
             record["missing"][name] = str(reason)
             continue
+        except Exception as error:
+            if name not in PEERS:
+                raise
+            record["missing"][name] = f"{type(error).__name__}: {error}"[:500]
+            continue
         record["first_calls"][name] = time.perf_counter() - start
         record["errors"][name] = agree(case, name, contestant, expected)
         ready[name] = contestant
     return ready
-
-
-def _same_bits(case: Case) -> bool | str:
-    try:
-        return same_bits(case)
-    except Exception as error:  # eager failed: a finding to report, the times are still of use
-        return f"raised {type(error).__name__}: {error}"
-
-
-def _same_bits_alone(case: Case) -> bool | str:
-    try:
-        return _alone("bits", case, threads=1)
-    except subprocess.CalledProcessError as error:
-        return f"raised {error.stderr.strip().splitlines()[-1]}"
 
 
 def _alone(what: str, case: Case, threads: int | None = None) -> Any:

@@ -58,4 +58,13 @@ def table(records: list[Record]) -> str:
             f"{1e3 * record['first']['seconds']:.0f} ms",
         ]
         lines.append(f"| {' | '.join(row)} |")
+    missing: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        for name, reason in record["missing"].items():
+            missing.setdefault((name, reason), []).append(record["name"])
+    if missing:
+        lines.append("")
+    for (name, reason), cases in missing.items():
+        where = "" if len(cases) == len(records) else f" ({', '.join(cases)})"
+        lines.append(f"- without {name}{where}: {reason}")
     return "\n".join(lines)
