@@ -111,9 +111,13 @@ def _million(records: list[Record]) -> Iterator[Verdict]:
 
 
 def _first(records: list[Record]) -> Iterator[Verdict]:
+    """One size of each program: the first call also computes, in memory that is fresh."""
     rule = "first call: 50 ms up to 60 ops, 1 ms an op beyond"
-    for record in records:
-        # The call computes as well: that is not compiling.
+    smallest: dict[tuple[str, str, int], Record] = {}
+    for record in sorted(records, key=lambda r: r["elements"]):
+        program = record["workload"], record["dtype"], record["first"]["ops"]
+        smallest.setdefault(program, record)
+    for record in smallest.values():
         ops, spent = record["first"]["ops"], record["first"]["seconds"] - record["first"]["again"]
         spent *= 1e3
         limit = 50.0 if ops <= 60 else float(ops)
