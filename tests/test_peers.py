@@ -120,15 +120,16 @@ def record(name="chain 1e4 f64", elements=10_000, ours=1.0, **others):
     workload, size, _ = name.split()
     return {
         "name": name,
+        "missing": {"jax.jit": "left out"},
         "workload": workload,
         "size": size,
         "dtype": "float64",
         "elements": elements,
         "of_tracegrad": {"tracegrad": 1.0, **{k.replace("_", "."): v for k, v in others.items()}},
         "seconds": {"tracegrad": ours},
-        "first": {"seconds": ours + 0.02, "ops": 12},
+        "first": {"seconds": ours + 0.02, "again": ours, "ops": 12},
         "bytes": {"tracegrad": 100, "tuned": 100, "HIPS autograd": 400},
-        "bits": True,
+        "bits": {"one thread": True, "the threads asked for": True},
     }
 
 
@@ -151,26 +152,48 @@ def test_limits():
         "chain 1e6 f64: 1.05x tuned",
         "chain 1e6 f64: 1.43x torch.compile",
     ]
-    heavy = good | {"bytes": {"tracegrad": 121, "tuned": 100, "HIPS autograd": 240}, "bits": False}
+    heavy = good | {
+        "bytes": {"tracegrad": 121, "tuned": 100, "HIPS autograd": 240},
+        "bits": {"one thread": True, "the threads asked for": False},
+    }
     assert failing(heavy) == [
         "chain 1e4 f64: 1.21 of tuned's",
         "chain 1e4 f64: 0.50 of HIPS autograd's",
-        "chain 1e4 f64: they differ",
+        "chain 1e4 f64: the threads asked for: they differ",
     ]
-    slow = good | {"first": {"seconds": 1.06, "ops": 60}}
+    slow = good | {"first": {"seconds": 1.06, "again": 1.0, "ops": 60}}
     assert failing(slow) == ["chain 1e4 f64: 60 ms for 60 ops"]
-    assert failing(slow | {"first": {"seconds": 1.06, "ops": 70}}) == []
+    assert failing(slow | {"first": {"seconds": 1.06, "again": 1.0, "ops": 70}}) == []
+    large = record("chain 1e6 f64", 1_000_000, tuned=1.2) | {
+        "first": {"seconds": 9.0, "again": 1.0, "ops": 12}
+    }
+    assert failing(good, large) == []  # the program of the smaller size, where it was quick
     assert "FAIL  chain 1e4 f64: 60 ms for 60 ops, limit 50 ms" in report(verdicts([slow]))
 
 
 def test_table_has_a_row_a_case():
     shown = table([record(tuned=0.5, hand=12.0), record("chain 1e6 f64", ours=2e-6, tuned=2.0)])
-    head, _, first, second = shown.splitlines()
+    head, _, first, second, _, note = shown.splitlines()
     assert head.count("|") == first.count("|") == second.count("|")
     assert first.startswith("| chain 1e4 f64 | 1e+03 ms | 0.50 | 12 |")
     assert second.startswith("| chain 1e6 f64 | 2 us | 2.00 |  |")
+    assert note == "- without jax.jit: left out"
 
 
 def test_names_of_cases_are_unique():
     every = [case.name for case in cases(WORKLOADS)]
     assert len(set(every)) == len(every)
+
+
+def test_plot_shows_every_case(tmp_path):
+    pytest.importorskip("matplotlib")
+    from tests.benchmarks.peers.plot import plot
+
+    shown = [record(tuned=0.5, torch=30.0), record("RNN T=10 f64", ours=2e-6, tuned=2.0)]
+    plot(shown, tmp_path / "plot.svg")
+    text = (tmp_path / "plot.svg").read_text()
+    for words in ("chain 1e4 f64", "RNN T=10 f64", "2 µs", "NumPy tuned by hand", "PyTorch"):
+        assert f"<!-- {words} -->" in text
+    assert "jax.jit" not in text
+    plot(shown, tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_text() == text

@@ -57,6 +57,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     ]
     if not chosen:
         sys.exit(f"no case is called that; there are: {[c.name for c in cases(WORKLOADS)]}")
+    about = conditions(options.threads, options.rounds)
     records, failed = [], []
     for case in chosen:
         start = time.perf_counter()
@@ -70,7 +71,6 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
         ratios = [f"{n} {times(r)}" for n, r in record["of_tracegrad"].items() if n != "tracegrad"]
         shown = f"{case.name}: {time_of(record['seconds']['tracegrad'])}; {', '.join(ratios)}"
         print(f"{shown}  [{time.perf_counter() - start:.0f} s]", file=sys.stderr, flush=True)
-    about = conditions(options.threads, options.rounds)
     print(f"\n{about}\n\n{table(records)}\n")
     return {"conditions": about, "records": records, "failed": failed}
 

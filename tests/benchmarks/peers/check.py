@@ -49,3 +49,11 @@ def same_bits(case: Case) -> bool:
         if any(a.tobytes() != b.tobytes() for a, b in zip(compiled, plain.results())):
             return False
     return True
+
+
+def bits(case: Case) -> bool | str:
+    """`same_bits`, or how it failed: that is to be reported, the times are still of use."""
+    try:
+        return same_bits(case)
+    except Exception as error:
+        return f"raised {type(error).__name__}: {error}"

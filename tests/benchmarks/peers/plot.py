@@ -26,10 +26,11 @@ def _rows(records: list[Record]) -> list[float]:
     """The height of each record's row, workloads set apart."""
     heights, at, before = [], 0.0, None
     for record in records:
-        if before is not None and record["workload"] != before:
+        family = record["workload"].split()[0]
+        if before not in (None, family):
             at += GAP
         heights.append(at)
-        at, before = at + 1.0, record["workload"]
+        at, before = at + 1.0, family
     return heights
 
 
@@ -76,7 +77,9 @@ def plot(records: list[Record], path: Path) -> None:
     for side in axes.spines.values():
         side.set_visible(False)
     _times(axes, records, rows)
-    _words(figure, axes, [name for name in STYLE if any(name in r["seconds"] for r in records)])
+    _words(
+        figure, axes, [name for name in STYLE if any(name in r["of_tracegrad"] for r in records)]
+    )
     figure.savefig(path, bbox_inches="tight", pad_inches=0.15, metadata={"Date": None}, dpi=130)
     pyplot.close(figure)
 
@@ -95,7 +98,7 @@ def _times(axes, records: list[Record], rows: list[float]) -> None:
 
 
 def _words(figure, axes, names: list[str]) -> None:
-    """Title, what the two sides mean, and the legend."""
+    """The legend, and what the two sides mean."""
     from matplotlib.lines import Line2D
 
     handles = []

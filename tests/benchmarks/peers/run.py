@@ -6,14 +6,15 @@ The record is a plain dict, so that it can be written as JSON and judged or draw
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from statistics import median
 from typing import Any
 
-from tests.benchmarks.peers.check import agree, reference, same_bits
-from tests.benchmarks.peers.contestants import MAKERS, Contestant, Missing
+from tests.benchmarks.peers.check import agree, bits, reference
+from tests.benchmarks.peers.contestants import MAKERS, PEERS, Contestant, Missing
 from tests.benchmarks.peers.measure import interleaved
 from tests.benchmarks.peers.workload import Case
 
@@ -29,9 +30,9 @@ def run(case: Case, rounds: int, limit: float, without: tuple[str, ...] = ()) ->
         "size": case.size,
         "dtype": case.dtype,
         "elements": case.elements,
-        "first": _alone("first", case),
+        "first": (first := _alone("first", case, threads=1)),
         "bytes": _alone("memory", case),
-        "bits": _same_bits(case),
+        "bits": {"one thread": first["bits"], "the threads asked for": bits(case)},
         "errors": {},
         "first_calls": {},
         "missing": {name: "left out" for name in without},
@@ -62,21 +63,22 @@ def _ready(case: Case, record: Record) -> dict[str, Contestant]:
         except Missing as reason:
             record["missing"][name] = str(reason)
             continue
+        except Exception as error:
+            if name not in PEERS:
+                raise
+            record["missing"][name] = f"{type(error).__name__}: {error}"[:500]
+            continue
         record["first_calls"][name] = time.perf_counter() - start
         record["errors"][name] = agree(case, name, contestant, expected)
         ready[name] = contestant
     return ready
 
 
-def _same_bits(case: Case) -> bool | str:
-    try:
-        return same_bits(case)
-    except Exception as error:  # eager failed: a finding to report, the times are still of use
-        return f"eager raised {type(error).__name__}: {error}"
-
-
-def _alone(what: str, case: Case) -> dict[str, Any]:
+def _alone(what: str, case: Case, threads: int | None = None) -> Any:
+    """What `alone` tells of the case, with this process's threads or so many."""
     command = [sys.executable, "-m", "tests.benchmarks.peers.alone", what, case.name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    environment = dict(os.environ)
+    if threads is not None:
+        environment |= {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return json.loads(done.stdout)

@@ -23,7 +23,8 @@ def conditions(threads: int, rounds: int) -> str:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     libraries = ", ".join([python, *versions])
-    return f"{libraries}; {threads} threads on {cores} cores, up to {rounds} rounds"
+    load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    return f"{libraries}; {threads} threads on {cores} cores{load}, up to {rounds} rounds"
 
 
 def time_of(seconds: float) -> str:
@@ -57,4 +58,13 @@ def table(records: list[Record]) -> str:
             f"{1e3 * record['first']['seconds']:.0f} ms",
         ]
         lines.append(f"| {' | '.join(row)} |")
+    missing: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        for name, reason in record["missing"].items():
+            missing.setdefault((name, reason), []).append(record["name"])
+    if missing:
+        lines.append("")
+    for (name, reason), cases in missing.items():
+        where = "" if len(cases) == len(records) else f" ({', '.join(cases)})"
+        lines.append(f"- without {name}{where}: {reason}")
     return "\n".join(lines)

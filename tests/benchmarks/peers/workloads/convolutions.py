@@ -131,7 +131,11 @@ class _Layer:
         self.result = np.empty((out, n, half, half), dtype)
         grid = self.y.reshape(out, n, half, 2, half, 2)
         self.corners = [grid[:, :, :, i, :, j] for i in (0, 1) for j in (0, 1)]
-        self.y_bar_grid = self.y_bar.reshape(out, n, half, 2, half, 2)
+        self.wide = np.empty((out, n, half, half, 2), dtype)  # rows of twice the length
+        self.wide_rows = self.wide.reshape(out, n, half, 1, side)
+        self.y_bar_rows, self.positive_rows = (
+            grid.reshape(out, n, half, 2, side) for grid in (self.y_bar, self.positive)
+        )
         self.shifts, self.shifts_bar = (
             [whole[:, :, i : i + side, j : j + side] for i in range(3) for j in range(3)]
             for whole in (self.padded, self.padded_bar)
@@ -154,9 +158,10 @@ class _Layer:
     def backward(self, bar):
         """`bar` is the cotangent of the result, to be overwritten."""
         np.multiply(bar, 0.25, out=bar)
-        np.copyto(self.y_bar_grid, bar[:, :, :, None, :, None])
+        self.wide[..., 0] = bar
+        self.wide[..., 1] = bar
         np.greater(self.y, 0.0, out=self.positive)
-        np.multiply(self.y_bar, self.positive, out=self.y_bar)
+        np.multiply(self.wide_rows, self.positive_rows, out=self.y_bar_rows)
         np.matmul(self.y_bar, self.columns.T, out=self.w_bar)
         np.add.reduce(self.y_bar, axis=1, keepdims=True, out=self.b_bar)
 

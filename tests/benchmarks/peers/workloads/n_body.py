@@ -32,30 +32,28 @@ def by_hand(position, mass):
 
 def tuned(position, mass):
     n = len(mass)
-    apart = np.empty((3, n, n), position.dtype)
-    x, y, z = apart
-    square, pair, other = np.empty((3, n, n), position.dtype)
-    columns = position.T
-    bar, mass_bar = np.empty_like(position), np.empty_like(mass)
+    apart, product = np.empty((2, n, n, 3), position.dtype)
+    square, pair = np.empty((2, n, n), position.dtype)
+    bar, mass_bar = np.empty((n, 1, 3), position.dtype), np.empty_like(mass)
+    flat, flat_square, ones = product.reshape(-1, 3), square.reshape(-1), np.ones(3, mass.dtype)
+    rows, column = pair[:, None, :], mass[:, None]
+    softening = np.array(SOFTENING, mass.dtype)
+    bars = bar[:, 0], mass_bar
 
     def call():
-        np.subtract(columns[:, :, None], columns[:, None, :], out=apart)
-        np.multiply(x, x, out=square)
-        np.multiply(y, y, out=other)
-        np.add(square, other, out=square)
-        np.multiply(z, z, out=other)
-        np.add(square, other, out=square)
-        np.add(square, SOFTENING, out=square)
+        np.subtract(position[:, None, :], position, out=apart)
+        np.multiply(apart, apart, out=product)
+        np.matmul(flat, ones, out=flat_square)  # sums of three, sooner than a reduction's
+        np.add(square, softening, out=square)
         np.sqrt(square, out=pair)
         np.divide(mass, pair, out=pair)  # without the mass of the row
         np.add.reduce(pair, axis=1, out=mass_bar)
         value = -0.5 * mass_bar.dot(mass)
         np.divide(pair, square, out=pair)
-        np.multiply(apart, pair, out=apart)
-        np.add.reduce(apart, axis=2, out=bar.T)
-        np.multiply(bar, mass[:, None], out=bar)
+        np.matmul(rows, apart, out=bar)
+        np.multiply(bars[0], column, out=bars[0])
         np.negative(mass_bar, out=mass_bar)
-        return value, (bar, mass_bar)
+        return value, bars
 
     return call
 
