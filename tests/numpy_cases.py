@@ -191,7 +191,7 @@ np.polyfit(up, w, 2), np.polyfit(v, x.T, 1), np.polyfit(up, w, 1, w=p[0, 0] + up
 np.polyfit(up, w, 1, cov=True), np.polyfit(up, w, 1, cov="unscaled")
 np.polyfit(v, x.T, 1, cov=True)
 np.polyfit(j, j * j, 2), np.poly(u), np.poly(s), np.poly([1, 2, 3]), np.roots([1.0, 1.0, 1.0])
-np.roots([1, 0, 0, 4]), np.polydiv(v, u), np.polydiv(u, v)
+np.roots(w), np.roots(v) + 0j, np.roots([1, 0, 0, 4]), np.polydiv(v, u), np.polydiv(u, v)
 np.polydiv([1.0, 3.0, 2.0], [1.0, 1.0])
 np.trim_zeros(np.append(np.append([0.0, 0.0], v), 0.0)), np.trim_zeros(np.append(j, 0), "b")
 np.polymul(u, v), np.polyder(v), np.polyder(v, 2), np.polyint(v), np.polyint(u, 2, k=[1.0, 2.0])

@@ -369,6 +369,42 @@ def test_the_bessel_function_is_that_of_scipy():
     assert_close(x.grad, special.i1(OPERANDS["x"]), 1e-14)
 
 
+OF_NUMBERS = {
+    "abs": abs,
+    "square": lambda r: r**2,
+    "power": lambda r: r**3,
+    "inverse": lambda r: r**-1,
+    "root": lambda r: r**0.5,
+    "exponential": lambda r: 2**r,
+    "own power": lambda r: r**r,
+    "arithmetic": lambda r: (-r + 1) * 2 / 3 - r // 2 + r % 2,
+    "np.abs": np.abs,
+    "np.add": lambda r: np.add(r, 1),
+    "np.power": lambda r: np.power(r, 2),
+    "np.sin": np.sin,
+    "np.where": lambda r: np.where(r > 0, r, 1.0),
+    "np.maximum": lambda r: np.maximum(r, 0.5),
+    "np.sum": np.sum,
+}
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_python_numbers_stay_numbers_through_operators_alone(name, backend):
+    """Beside an array, what operators make of a number takes its dtype; functions make arrays."""
+    if backend == "jax":
+        pytest.importorskip("jax")
+    function = OF_NUMBERS[name]
+    for number in (0.75, 3):
+        f = tg.compile(lambda x, r: function(r) * x, backend=backend)
+        for dtype in ("float32", "float64", "int8"):
+            x = np.arange(1, 4).astype(dtype)
+            expected = function(number) * x
+            found = np.asarray(f(x, number))
+            assert found.dtype == expected.dtype, (number, dtype)
+            assert_close(found, expected, 1e-6 if dtype == "float32" else 1e-14)
+
+
 def test_numpys_names_of_arguments():
     """Through NumPy every argument has the name that it has there."""
     x = tg.tensor(OPERANDS["x"])

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from tracegrad import inspection, namespace, special
+from tracegrad.dispatch import is_number
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.inspection import API_VERSIONS
 from tracegrad.ops.arguments import SYNONYMS
 from tracegrad.ops.creation import dtype_name
-from tracegrad.ops.elementwise import astype
+from tracegrad.ops.elementwise import astype, strengthen
 from tracegrad.ops.indexing import getitem
 from tracegrad.tensor import Tensor
 
@@ -91,7 +92,10 @@ def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
         raise TracegradError(f"np.{name} of Tensors takes no {', '.join(given)}")
     if dtype is not None:
         operands = [astype(namespace.asarray(x), dtype=dtype_name(dtype)) for x in operands]
-    return _ufunc_called(name)(*operands, **given)
+    found = _ufunc_called(name)(*operands, **given)
+    if is_number(getattr(found, "_array", None)):  # an operator keeps Python's numbers, NumPy not
+        return strengthen(found)
+    return found
 
 
 def _ufunc_called(name: str) -> Callable[..., Any]:

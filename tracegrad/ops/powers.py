@@ -146,8 +146,11 @@ def raised(x: Any, exponent: Any) -> Any:
     number is inf or NaN, as that of an array is.
     """
     fixed = _is_constant(exponent)
+    array = getattr(x, "_array", x)
+    if fixed and type(array) is np.ndarray and array.dtype.kind in "fc":  # the usual case
+        return number_power(x, exponent=exponent)
     if not (is_weak(x) and is_weak(exponent)):
-        if fixed:
+        if fixed and dtype_of(x) != "bool":  # its square is of integers, x * x is not
             return number_power(x, exponent=exponent)
         return number_base_power(exponent, base=x) if _is_constant(x) else power(x, exponent)
     kinds = {kind(dtype_of(x)), kind(dtype_of(exponent))}
