@@ -29,6 +29,16 @@ def _row_dot(draw: Draw) -> Iterator[Sample]:
             yield Sample((draw(*a), draw(*b)), {})
 
 
+CLOSE["column_sum"] = lambda x, **_: x.sum(axis=-2)
+
+
+@samples_of("column_sum")
+def _column_sum(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind == "f":
+        for shape in ((3, 4), (2, 3, 5), (2, 0, 3), (2, 3, 0)):
+            yield Sample((draw(*shape),), {"size": shape[-2], "dtype": str(draw.dtype)})
+
+
 def _naive_standardize(x: Any, eps: float) -> Any:
     scale = 1.0 / np.sqrt(x.var(axis=-1, keepdims=True) + eps)
     return (x - x.mean(axis=-1, keepdims=True)) * scale, scale
