@@ -24,7 +24,7 @@ from tracegrad import config
 from tracegrad.ops.creation import full_of
 from tracegrad.ops.elementwise import copy, copy_number
 from tracegrad.paths import outcome_key
-from tracegrad.rules import RULES
+from tracegrad.rules import NUMPY_RULES, RULES
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def compile_graph(graph: Graph, target: str, times: dict[str, float] | None = No
     optimized = _OPTIMIZED.get(key)
     if optimized is None:
         with timed(times, "optimize"):
-            optimized = _remember(_OPTIMIZED, key, optimize(graph))
+            optimized = _remember(_OPTIMIZED, key, optimize(graph, target))
     else:
         optimized = with_numbers(optimized, graph.numbers)
     whole = (key, tuple(map(repr, graph.numbers)))
@@ -118,12 +118,15 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
     return replace(block, nodes=tuple(nodes))
 
 
-CLIENT = codegen.Client(RULES, copy, full_of, copy_number)
+CLIENTS = {
+    target: codegen.Client(rules, copy, full_of, copy_number)
+    for target, rules in (("numpy", NUMPY_RULES), ("jax", RULES))
+}
 
 
-def optimize(graph: Graph) -> Graph:
+def optimize(graph: Graph, target: str) -> Graph:
     """The pass pipeline with tracegrad's rules."""
-    return codegen.optimize(graph, CLIENT, check=config.check)
+    return codegen.optimize(graph, CLIENTS[target], check=config.check)
 
 
 def load(source: Source) -> Callable[..., Any]:

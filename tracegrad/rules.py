@@ -302,6 +302,23 @@ def triangle_of_a_factor(r: Rewriter, call: Call) -> Value | None:
     return r.emit(solving.triangular_solve, *call.operands, **attributes)
 
 
+@on(solving.triangular_solve)
+def inverses_in_common(r: Rewriter, call: Call) -> Value | None:
+    """solve_triangular(a, b) -> substituted(a, inverted_blocks(a), b): the second is shared.
+
+    Of an upper triangle the transpose is inverted, so that the two triangles of a factor share it.
+    """
+    (a, b), how = call.operands, dict(call.attributes)
+    lower, axes = how.pop("lower"), (*range(a.type.ndim - 2), a.type.ndim - 1, a.type.ndim - 2)
+
+    def transposed(x: Value) -> Value:
+        return r.emit(shape.transpose_axes, x, axes=None if a.type.ndim == 2 else axes)
+
+    inverses = r.emit(solving.blocks_of, a if lower else transposed(a), **how)
+    inverses = inverses if lower else transposed(inverses)
+    return r.emit(solving.substituted_of, a, inverses, b, lower=lower)
+
+
 @on(creation.full_of)
 def full_of_nothing(r: Rewriter, call: Call) -> Value | None:
     """full((), 0.0) -> 0.0."""
@@ -349,3 +366,4 @@ RULES: tuple[Rule, ...] = (
     triangle_of_a_factor,
     full_of_nothing,
 )
+NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common)

@@ -135,8 +135,49 @@ def _solve_triangular(draw: Draw) -> Iterator[Sample]:
         ((2,), (2, 3, 1), False, True),
     ):
         a = with_values(draw, batch, 3, 3) + _of(draw, 2 * np.eye(3))
-        how = {"lower": lower, "unit_diagonal": unit, "batch": bool(batch)}
-        yield Sample((a, draw(*b)), {**how, "dtype": draw.dtype.name})
+        yield Sample((a, draw(*b)), {"lower": lower, "unit_diagonal": unit})
+
+
+@samples_of("inverted_blocks")
+def _inverted_blocks(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind in "fc":
+        for batch, n, clean, unit in (
+            ((), 3, False, False),
+            ((2,), 3, False, True),
+            ((), 70, True, False),
+            ((), 0, False, False),
+        ):
+            a = _triangles(draw, batch, n)
+            yield Sample((np.tril(a) if clean else a,), {"clean": clean, "unit_diagonal": unit})
+
+
+@samples_of("substituted")
+def _substituted(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind in "fc":
+        for batch, n, b, lower in (
+            ((), 3, (3,), True),
+            ((2,), 3, (2, 3, 2), False),
+            ((), 70, (70, 2), True),
+            ((), 70, (70,), False),
+        ):
+            a = np.tril(_triangles(draw, batch, n))
+            inverses = _blocks(a)
+            if not lower:
+                a, inverses = a.mT, inverses.mT
+            yield Sample((a, inverses, draw(*b)), {"lower": lower})
+
+
+def _triangles(draw: Draw, batch: tuple[int, ...], n: int) -> np.ndarray:
+    return _of(draw, 0.1 * draw(*batch, n, n) + 3 * np.eye(n))
+
+
+def _blocks(a: np.ndarray, clean: bool = False, unit_diagonal: bool = False) -> np.ndarray:
+    """Blocks of 64 rows of lower triangles, inverted."""
+    a = np.tril(a, -1) + np.eye(a.shape[-1], dtype=a.dtype) if unit_diagonal else np.tril(a)
+    first, last = a[..., :64, :64], a[..., 64:, 64:]
+    out = np.zeros_like(a)
+    out[..., :64, :64], out[..., 64:, 64:] = np.linalg.inv(first), np.linalg.inv(last)
+    return out
 
 
 @samples_of("pinv")
@@ -186,6 +227,8 @@ def _triangle(
 REFERENCES["eig"] = lambda x: np.linalg.eig(x.astype(complex))
 REFERENCES["svdvals"] = np.linalg.svdvals
 CLOSE["solve_triangular"] = _triangle
+CLOSE["inverted_blocks"] = _blocks
+CLOSE["substituted"] = lambda a, inverses, b, lower: np.linalg.solve(a, b)
 REFERENCES["cofactors"] = lambda x, value: value
 REFERENCES["multi_dot"] = lambda *arrays: np.linalg.multi_dot(arrays)
 REFERENCES["lstsq"] = lambda a, b, rcond: np.linalg.lstsq(a, b, rcond=rcond)[0]

@@ -17,9 +17,10 @@ import numpy as np
 
 from codegen.sizes import Sizes
 from codegen.types import ArrayType
-from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.dispatch import apply_in, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, NotDifferentiableError
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.creation import tri_of
 from tracegrad.ops.elementwise import (
     absolute,
     imag,
@@ -67,9 +68,18 @@ def _cholesky_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
     """Half of ``inv(L)^H P inv(L)``, P Hermitian with the lower triangle of ``L^H g``."""
     upper = adjoint(y)
     inner = matmul(upper, conjugated(ct))
-    inner = hermitian_from(lower_triangle(inner, k=0), lower_triangle(inner, k=-1))
+    inner = _of_lower(inner)
     half = triangular(upper, inner, lower=False, clean=True)
     return (conjugated(0.5 * triangular(upper, adjoint(half), lower=False, clean=True)),)
+
+
+def _of_lower(x: Any) -> Any:
+    """The Hermitian matrix that has the lower triangle of x."""
+    if is_complex(x):
+        return hermitian_from(lower_triangle(x, k=0), lower_triangle(x, k=-1))
+    n = shape_of(x)[-1]
+    lower = apply_in(x, tri_of, {"rows": n, "columns": n, "k": 0, "dtype": "bool"})
+    return where(lower, x, matrix_transpose(x))
 
 
 def _square_type(name: str) -> Any:

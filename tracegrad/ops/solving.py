@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import ArrayType, ShapeError, broadcast, promote, shape_text
-from tracegrad.dispatch import HANDLERS, apply_in, ndim_of, shape_of, type_of
+from codegen.types import ArrayType, ShapeError, broadcast, shape_text
+from tracegrad.dispatch import HANDLERS, apply_in, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
@@ -32,6 +34,7 @@ from tracegrad.ops.shape import (
     sizes_of,
     squeeze,
 )
+from tracegrad.ops.windows import needs
 
 # -- inverse ------------------------------------------------------------------------------------
 
@@ -119,35 +122,63 @@ def solve(a: Any, b: Any) -> Any:
     return solve_of(as_array(a), as_array(b))
 
 
-BLOCK = 64
-"""Rows that are solved for together: what they cost beside the matrix products is little."""
+def inverted_blocks(a, clean=False, unit_diagonal=False):
+    """Lower triangles with the blocks of 64 rows on their diagonals inverted, 0 elsewhere.
+
+    `clean` says that the upper triangle is 0.
+    """
+    out = np.zeros_like(a)
+    for i in range(0, a.shape[-1], 64):
+        rows = (..., slice(i, i + 64), slice(i, i + 64))
+        block = a[rows] if clean else np.tril(a[rows])
+        if unit_diagonal:
+            block = np.tril(block, -1) + np.eye(block.shape[-1], dtype=a.dtype)
+        out[rows] = np.linalg.inv(block)
+    return out
+
+
+def substituted(a, inverses, b, lower=False):
+    """The solution of a @ x = b, of one triangle of a: 64 rows after the other.
+
+    `inverses` are those of the blocks of 64 rows on the diagonal of a.
+    """
+    n, columns = a.shape[-1], b[:, None] if b.ndim == 1 else b
+    out = np.empty(columns.shape, np.result_type(a, b))
+    for i in range(0, n, 64) if lower else reversed(range(0, n, 64)):
+        rows, known = slice(i, i + 64), slice(0, i) if lower else slice(i + 64, n)
+        left = columns[..., rows, :]
+        if known.start < known.stop:
+            left = left - a[..., rows, known] @ out[..., known, :]
+        out[..., rows, :] = inverses[..., rows, rows] @ left
+    return out[:, 0] if b.ndim == 1 else out
+
+
+def inverted_blocks_jax(a, clean=False, unit_diagonal=False):
+    """Lower triangles with the blocks of 64 rows on their diagonals inverted, 0 elsewhere."""
+    out = jnp.zeros_like(a)  # noqa: F821
+    for i in range(0, a.shape[-1], 64):
+        rows = (..., slice(i, i + 64), slice(i, i + 64))
+        block = jnp.tril(a[rows])  # noqa: F821
+        if unit_diagonal:
+            block = jnp.tril(block, -1) + jnp.eye(block.shape[-1], dtype=a.dtype)  # noqa: F821
+        out = out.at[rows].set(jnp.linalg.inv(block))  # noqa: F821
+    return out
+
+
+def _blocks_text(attributes: Mapping[str, Any], a: str) -> str:
+    given = [f", {name}=True" for name in ("clean", "unit_diagonal") if attributes[name]]
+    return f"inverted_blocks({a}{''.join(given)})"
 
 
 def _triangular_text(attributes: Mapping[str, Any]) -> Spelling:
-    """Substitution by blocks of rows: NumPy has none, and its `solve` factorizes what it gets."""
-    lower, dots = attributes["lower"], "..., " if attributes["batch"] else ""
-    half, last = ("np.tril" if lower else "np.triu"), ", :" if attributes["batch"] else ""
-    rows = f"i : i + {BLOCK}"
-    block = f"a[{dots}{rows}, {rows}]"
-    block = block if attributes["clean"] else f"{half}({block})"
-    if attributes["unit_diagonal"]:
-        length = f"len(a[i : i + {BLOCK}])" if not dots else f"a[{dots}{rows}, :].shape[-2]"
-        block = f"{block[:-1]}, {-1 if lower else 1}) + np.eye({length}, dtype=a.dtype)"
-    known = ":i" if lower else f"i + {BLOCK} :"
-    length = "len(a)" if not dots else "a.shape[-1]"
-    blocks = (
-        f"0, {length}, {BLOCK}" if lower else f"({length} - 1) // {BLOCK} * {BLOCK}, -1, -{BLOCK}"
-    )
-    left = f"b[{dots}{rows}{last}] - a[{dots}{rows}, {known}] @ out[{dots}{known}{last}]"
-    return spell(
-        "out = np.empty(b.shape, dtype=dtype)\n"
-        f"for i in range({blocks}):\n"
-        f"    out[{dots}{rows}{last}] = np.linalg.solve({block}, {left})"
-    )
+    """NumPy has no substitution, and its `solve` factorizes the triangle that it gets."""
+    lower = attributes["lower"]
+    blocks = _blocks_text(attributes, "a") if lower else _blocks_text(attributes, "a.mT") + ".mT"
+    return spell(f"substituted(a, {blocks}, b{', lower=True' if lower else ''})")
 
 
 def _triangular_vjp(
-    ct: Any, y: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool, clean: bool, **_: Any
+    ct: Any, y: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool, clean: bool
 ) -> tuple[Any, Any]:
     """As of `solve`; what is not read of `a` gets 0."""
     ct_b = triangular(matrix_transpose(a), ct, not lower, unit_diagonal, clean)
@@ -163,32 +194,42 @@ triangular_solve: OpRecord = define(
     operands="a b",
     infer=_solved_type("solve_triangular"),
     vjp=_triangular_vjp,
-    attributes={
-        "lower": False,
-        "unit_diagonal": False,
-        "clean": False,
-        "batch": False,
-        "dtype": "float64",
-    },
+    attributes={"lower": False, "unit_diagonal": False, "clean": False},
+    needs=needs((inverted_blocks, substituted)),
     domain="invertible",
     doc="x with a @ x = b, of a one triangle; b is a vector for one matrix, else has its batch. "
     "`clean` says that the other triangle of a is 0.",
+)
+blocks_of: OpRecord = define(
+    "inverted_blocks",
+    lambda attributes: spell(_blocks_text(attributes, "a")),
+    operands="a",
+    infer=lambda sizes, a, **_: ArrayType(a.dtype, a.shape),
+    attributes={"clean": False, "unit_diagonal": False},
+    needs=needs((inverted_blocks,), (inverted_blocks_jax,)),
+    differentiable=False,
+    domain="invertible",
+    doc="The blocks of 64 rows on the diagonals of lower triangles, inverted, and 0 elsewhere.",
+)
+substituted_of: OpRecord = define(
+    "substituted",
+    "substituted(a, inverses, b, lower=lower)",
+    jax="jax.scipy.linalg.solve_triangular(a, b, lower=lower)",
+    operands="a inverses b",
+    infer=lambda sizes, a, inverses, b, lower: _solved_type("substituted")(sizes, a, b),
+    attributes={"lower": False},
+    needs=needs((substituted,)),
+    differentiable=False,
+    domain="invertible",
+    doc="`solve_triangular` of NumPy programs, with the `inverted_blocks` that several share.",
 )
 
 
 def triangular(
     a: Any, b: Any, lower: bool, unit_diagonal: bool = False, clean: bool = False
 ) -> Any:
-    """The record, which is written in another way for batches and other dtypes."""
-    return triangular_solve(
-        a,
-        b,
-        lower=lower,
-        unit_diagonal=unit_diagonal,
-        clean=clean,
-        batch=ndim_of(a) > 2,
-        dtype=promote((type_of(a), type_of(b)))[0],
-    )
+    """The record, by position."""
+    return triangular_solve(a, b, lower=lower, unit_diagonal=unit_diagonal, clean=clean)
 
 
 TRANS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -206,7 +247,8 @@ def solve_triangular(
     unit_diagonal
         Whether the diagonal is taken for ones, whatever stands there.
 
-    In NumPy source it is a loop over blocks of rows; in JAX source JAX's own triangular solve.
+    In NumPy source it is products with the inverses of blocks of 64 rows, which all solutions with
+    one triangle have in common, derivatives included; in JAX source JAX's own triangular solve.
     """
     if trans not in TRANS:
         raise ArgumentError(f'solve_triangular: trans={trans!r} is none of 0, 1, 2, "N", "T", "C"')
