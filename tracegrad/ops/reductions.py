@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from codegen import sizes as sz
 from codegen.sizes import Dim
-from codegen.spelling import SpellingOf
+from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import dtype_of, ndim_of, same_shape, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
@@ -49,6 +51,7 @@ from tracegrad.ops.shape import (
     expand_axes,
     many_axes,
 )
+from tracegrad.ops.windows import needs
 
 AXES = {"axis": None, "keepdims": False}
 INFINITY = float("inf")
@@ -122,10 +125,51 @@ def _chosen(x: Any, where: Any, otherwise: Any) -> Any:
 
 # -- sums and means -----------------------------------------------------------------------------
 
+# Run here for its own kernel, read as text for programs, where `np` is known.
+
+
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
+def is_inner(axis: Any) -> bool:
+    """Whether `axis` is one axis behind the first (rows are added to each other as they are)."""
+    return isinstance(axis, int) and axis > 0
+
+
+def _sum_text(attributes: Mapping[str, Any]) -> Spelling:
+    """Along an axis that is not the first the lengths decide how to add, when the program runs."""
+    if is_inner(attributes["axis"]):
+        return spell("sum_along(x, axis=axis, keepdims=keepdims)")
+    return spell("x.sum(axis=axis, keepdims=keepdims)")
+
+
+def _mean_text(attributes: Mapping[str, Any]) -> Spelling:
+    """The bits of sum / n, which the optimizer makes of it."""
+    if is_inner(attributes["axis"]):
+        return spell("sum_along(x, axis=axis, keepdims=keepdims) / x.shape[axis]")
+    return spell("x.mean(axis=axis, keepdims=keepdims)")
+
+
 sum_over = reducer(
     "sum",
     reduction(sum_dtype),
     lambda ct, y, x, axis, keepdims: (spread(ct, x, axis, keepdims),),
+    text=_sum_text,
+    jax="x.sum(axis=axis, keepdims=keepdims)",
+    needs=needs((sum_along,)),
 )
 
 
@@ -133,7 +177,14 @@ def _mean_vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     return (spread(ct / count((length(x, axis),), ct), x, axis, keepdims),)
 
 
-mean_over = reducer("mean", reduction(mean_dtype), _mean_vjp)
+mean_over = reducer(
+    "mean",
+    reduction(mean_dtype),
+    _mean_vjp,
+    text=_mean_text,
+    jax="x.mean(axis=axis, keepdims=keepdims)",
+    needs=needs((sum_along,)),
+)
 
 
 @synonyms

@@ -1,0 +1,55 @@
+"""Sums along short axes: by products with ones where that is faster, the same bits everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks import assert_same_bits
+
+import tracegrad as tg
+from tracegrad.ops.reductions import sum_along
+
+SHAPES = [(40, 50, 3), (5, 400, 10), (3000, 1), (1, 3000), (2, 3, 400), (50, 5, 2, 4), (2000, 64)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool", "complex128"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_sums_are_those_of_numpy(shape, dtype) -> None:
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    tolerance = 1e-5 if dtype == "float32" else 1e-12
+    for array in (x, x[::-1], x.T, np.broadcast_to(x[:1], shape), x[:0]):
+        for axis in range(array.ndim):
+            for keepdims in (False, True):
+                found, expected = (
+                    function(array, axis=axis, keepdims=keepdims)
+                    for function in (sum_along, np.sum)
+                )
+                assert found.shape == expected.shape and found.dtype == expected.dtype
+                np.testing.assert_allclose(found, expected, rtol=tolerance, atol=100 * tolerance)
+
+
+def test_what_is_not_finite_stays_in_its_row() -> None:
+    x = np.ones((500, 6))
+    x[3, 2], x[5, 1], x[7, :2] = np.nan, np.inf, (np.inf, -np.inf)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(sum_along(x, 1), x.sum(axis=1))
+
+
+def energies(x, w):
+    apart = x[:, None, :] - w
+    mean = np.mean(apart**2, axis=-1) + np.mean(apart, axis=1, keepdims=True)[:, :, 0]
+    return np.sum(tg.softmax(mean, axis=1)[:, 0]) + np.sum(np.sum(apart**3, axis=1) * x)
+
+
+@pytest.mark.parametrize("n", [0, 1, 300])
+def test_compiled_and_eager_sums_have_the_same_bits(n) -> None:
+    random = np.random.default_rng(1)
+    arrays = [random.normal(size=(n, 3)), random.normal(size=(7, 3))]
+    value, gradients = tg.value_and_grad(energies, argnums=(0, 1))(*arrays)
+    for _ in range(3):  # interpreted, compiled, recognised
+        tensors = [tg.tensor(a, requires_grad=True) for a in arrays]
+        out = energies(*tensors)
+        out.backward()
+        assert_same_bits(value, out.numpy()[()])
+        for found, tensor in zip(gradients, tensors, strict=True):
+            assert_same_bits(found, tensor.grad.numpy())
