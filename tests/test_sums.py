@@ -7,7 +7,7 @@ import pytest
 from checks import assert_same_bits
 
 import tracegrad as tg
-from tracegrad.ops.reductions import sum_along
+from tracegrad.ops.reductions import mean_over, sum_along, sum_slices
 
 SHAPES = [(40, 50, 3), (5, 400, 10), (3000, 1), (1, 3000), (2, 3, 400), (50, 5, 2, 4), (2000, 64)]
 
@@ -28,6 +28,24 @@ def test_the_sums_are_those_of_numpy(shape, dtype) -> None:
                 np.testing.assert_allclose(found, expected, rtol=tolerance, atol=100 * tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "complex64"])
+@pytest.mark.parametrize("axis", [(3, 5), (5, 3), (1, 2), (0, 3), (4,), (3, 4, 5)], ids=str)
+def test_sums_over_several_short_axes(axis, dtype) -> None:
+    x = (10.0 * np.random.default_rng(4).normal(size=(4, 3, 7, 2, 7, 4))).astype(dtype)
+    coarse = np.dtype(dtype).itemsize < 4 or dtype == "complex64"
+    tolerance = 2e-2 if coarse else 1e-5 if dtype == "float32" else 1e-12
+    for array in (x, x[:, ::-1], x.T, x[:0], x[:, :, :1]):
+        for keepdims in (False, True):
+            for ours, theirs in ((sum_slices, np.sum), (mean_over, np.mean)):
+                if 0 in [array.shape[a] for a in axis]:
+                    continue
+                found = ours(array, axis=axis, keepdims=keepdims)
+                expected = theirs(array, axis=axis, keepdims=keepdims)
+                assert found.shape == expected.shape and found.dtype == expected.dtype
+                assert not np.shares_memory(found, array)
+                np.testing.assert_allclose(found, expected, rtol=tolerance, atol=100 * tolerance)
+
+
 def test_what_is_not_finite_stays_in_its_row() -> None:
     x = np.ones((500, 6))
     x[3, 2], x[5, 1], x[7, :2] = np.nan, np.inf, (np.inf, -np.inf)
@@ -38,7 +56,9 @@ def test_what_is_not_finite_stays_in_its_row() -> None:
 def energies(x, w):
     apart = x[:, None, :] - w
     mean = np.mean(apart**2, axis=-1) + np.mean(apart, axis=1, keepdims=True)[:, :, 0]
-    return np.sum(tg.softmax(mean, axis=1)[:, 0]) + np.sum(np.sum(apart**3, axis=1) * x)
+    pooled = np.mean(np.tanh(x).reshape(-1, 1, 3, 1)[:, :, :2] * w[:2, 0] ** 2, axis=(2, 3))
+    cubes = np.sum(np.sum(apart**3, axis=1) * x)
+    return np.sum(tg.softmax(mean, axis=1)[:, 0]) + cubes + np.sum(pooled**2)
 
 
 @pytest.mark.parametrize("n", [0, 1, 300])

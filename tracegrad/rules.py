@@ -46,7 +46,7 @@ def mean_to_sum(r: Rewriter, call: Call) -> Value | None:
     """mean(x) -> sum(x) / n: half the cost on small arrays, and what NumPy computes."""
     x = call.operands[0]
     if x.type.dtype not in ("float32", "float64"):
-        return None
+        return r.emit(reductions.plain_mean, x, **dict(call.attributes))
     axis, keepdims = call.attribute("axis"), call.attribute("keepdims")
     total = r.emit(reductions.sum_over, x, axis=axis, keepdims=keepdims)
     dims = dims_of(r.sizes, x.type)

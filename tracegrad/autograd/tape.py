@@ -196,7 +196,7 @@ def _staged(node: Node) -> tuple[list[Value], list[set[Value]], Builder]:
     contributions: list[set[Value]] = []
     for given in node.op.vjp(ct, staged[-1], *staged[:-1], **node.attributes):
         whole = given.alone() if isinstance(given, Scattered) else given
-        parts = (whole,)
+        parts: tuple[Any, ...] = (whole,)
         if isinstance(whole, Masked):
             parts = (whole.ct, whole.condition)
         elif isinstance(whole, Negated):

@@ -144,23 +144,49 @@ def sum_along(x, axis, keepdims=False):
     return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
 
 
+def sum_slices(x, axis, keepdims=False):
+    """x.sum(axis) over several axes; their slices are added where they are few."""
+    lengths = [x.shape[a] for a in axis]
+    few = lengths and min(lengths) >= 2 and max(lengths) <= 4
+    if x.size < 1024 or x.dtype.char not in "fd" or not few:
+        return x.sum(axis=axis, keepdims=keepdims)
+    shape = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
+    for removed, a in enumerate(sorted(axis)):
+        front = (slice(None),) * (a - removed)
+        total = x[(*front, 0)] + x[(*front, 1)]
+        for i in range(2, x.shape[a - removed]):
+            total += x[(*front, i)]
+        x = total
+    return x.reshape(shape) if keepdims else x
+
+
 def is_inner(axis: Any) -> bool:
-    """Whether `axis` is one axis behind the first (rows are added to each other as they are)."""
+    """Whether an axis stands behind the first (rows are added to each other as they are)."""
     return isinstance(axis, int) and axis > 0
 
 
+def are_inner(axis: Any) -> bool:
+    """The same for several axes."""
+    return isinstance(axis, tuple) and len(axis) > 1 and 0 not in axis
+
+
 def _sum_text(attributes: Mapping[str, Any]) -> Spelling:
-    """Along an axis that is not the first the lengths decide how to add, when the program runs."""
+    """Along axes that are not the first the lengths decide, when the program runs, how to add."""
     if is_inner(attributes["axis"]):
         return spell("sum_along(x, axis=axis, keepdims=keepdims)")
+    if are_inner(attributes["axis"]):
+        return spell("sum_slices(x, axis=axis, keepdims=keepdims)")
     return spell("x.sum(axis=axis, keepdims=keepdims)")
 
 
 def _mean_text(attributes: Mapping[str, Any]) -> Spelling:
-    """The bits of sum / n, which the optimizer makes of it."""
-    if is_inner(attributes["axis"]):
-        return spell("sum_along(x, axis=axis, keepdims=keepdims) / x.shape[axis]")
-    return spell("x.mean(axis=axis, keepdims=keepdims)")
+    """What the optimizer makes of it: the sum / n, but for dtypes in which NumPy sums wider."""
+    axis, numpy = attributes["axis"], "x.mean(axis=axis, keepdims=keepdims)"
+    if not is_inner(axis) and not are_inner(axis):
+        return spell(numpy)
+    n = " * ".join(f"x.shape[{a}]" for a in ([axis] if isinstance(axis, int) else axis))
+    total = _sum_text(attributes).text
+    return spell(f'out = {total} / ({n}) if x.dtype.char in "fd" else {numpy}')
 
 
 sum_over = reducer(
@@ -169,7 +195,7 @@ sum_over = reducer(
     lambda ct, y, x, axis, keepdims: (spread(ct, x, axis, keepdims),),
     text=_sum_text,
     jax="x.sum(axis=axis, keepdims=keepdims)",
-    needs=needs((sum_along,)),
+    needs=needs((sum_along, sum_slices)),
 )
 
 
@@ -183,7 +209,18 @@ mean_over = reducer(
     _mean_vjp,
     text=_mean_text,
     jax="x.mean(axis=axis, keepdims=keepdims)",
-    needs=needs((sum_along,)),
+    needs=needs((sum_along, sum_slices)),
+)
+
+
+plain_mean = OpRecord(
+    name="plain_mean",
+    operands=("x",),
+    infer=reduction(mean_dtype),
+    spelling={target: spell("x.mean(axis=axis, keepdims=keepdims)") for target in ("numpy", "jax")},
+    attributes=AXES,
+    vjp=_mean_vjp,
+    doc="NumPy's mean, of dtypes that it sums wider. Not in the table: programs alone have it.",
 )
 
 
