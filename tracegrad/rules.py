@@ -37,7 +37,7 @@ def mean_to_sum(r: Rewriter, call: Call) -> Value | None:
     """mean(x) -> sum(x) / n: half the cost on small arrays, and what NumPy computes."""
     x = call.operands[0]
     if x.type.dtype not in ("float32", "float64"):
-        return None
+        return r.emit(reductions.plain_mean, x, **dict(call.attributes))
     axis, keepdims = call.attribute("axis"), call.attribute("keepdims")
     total = r.emit(reductions.sum_over, x, axis=axis, keepdims=keepdims)
     dims = dims_of(r.sizes, x.type)
@@ -109,10 +109,13 @@ def negation_last(r: Rewriter, call: Call) -> Value | None:
     return None
 
 
-@on(elementwise.negative)
+@on(elementwise.subtract, indexing.scattered)
 def negated_multiple(r: Rewriter, call: Call) -> Value | None:
-    """-(2 * x) -> -2 * x."""
-    product = r.node(call.operands[0])
+    """-(2 * x) - y -> -2 * x - y, and what is written into zeros likewise: nothing absorbs it."""
+    negation = r.node(call.operands[0])
+    if negation is None or negation.op is not elementwise.negative:
+        return None
+    product = r.node(negation.operands[0])
     if product is None or product.op is not elementwise.multiply:
         return None
     for position in (0, 1):
@@ -120,7 +123,8 @@ def negated_multiple(r: Rewriter, call: Call) -> Value | None:
         number = r.number(factor)
         typed = factor.type.weak or factor.type.dtype == other.type.dtype
         if type(number) is float and number > 0 and typed and _is_float(other):
-            return r.emit(elementwise.multiply, r.make_number(-number, factor.type), other)
+            multiple = r.emit(elementwise.multiply, r.make_number(-number, factor.type), other)
+            return r.emit(call.op, multiple, *call.operands[1:], **dict(call.attributes))
     return None
 
 

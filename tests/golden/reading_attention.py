@@ -13,6 +13,22 @@
 import numpy as np
 
 
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
 def attention_value_and_grad(wq, wk, wv, x):
     # model.py  q = x @ wq
     q = x @ wq
@@ -26,7 +42,7 @@ def attention_value_and_grad(wq, wk, wv, x):
     # model.py  weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     # model.py  weights = weights / np.sum(weights, axis=-1, keepdims=True)
-    weights_1 = weights.sum(axis=1, keepdims=True)
+    weights_1 = sum_along(weights, axis=1, keepdims=True)
     weights_2 = weights / weights_1
     # model.py  mixed = weights @ v
     mixed = weights_2 @ v
@@ -39,10 +55,10 @@ def attention_value_and_grad(wq, wk, wv, x):
     v_bar = weights_2.T @ x
     # model.py  weights = weights / np.sum(weights, axis=-1, keepdims=True)
     weights_bar /= weights_1
-    weights_bar -= (weights_bar * weights_2).sum(axis=1, keepdims=True)
+    weights_bar -= sum_along(weights_bar * weights_2, axis=1, keepdims=True)
     # model.py  weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
     weights_bar *= weights
-    weights_bar_2 = weights_bar.sum(axis=1, keepdims=True)
+    weights_bar_2 = sum_along(weights_bar, axis=1, keepdims=True)
     scores_bar = np.zeros(scores.shape)
     np.put_along_axis(
         scores_bar, scores.argmax(axis=1, keepdims=True), -weights_bar_2, axis=1

@@ -11,15 +11,31 @@
 import numpy as np
 
 
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
 def layer_norm_value_and_grad(gain, bias, x, target):
     # model.py  center = np.mean(x, axis=-1, keepdims=True)
-    center = x.sum(axis=1, keepdims=True)
+    center = sum_along(x, axis=1, keepdims=True)
     n = gain.size
     center /= n
     # model.py  deviation = x - center
     deviation = x - center
     # model.py  variance = np.mean(deviation**2, axis=-1, keepdims=True)
-    variance = (deviation * deviation).sum(axis=1, keepdims=True)
+    variance = sum_along(deviation * deviation, axis=1, keepdims=True)
     variance /= n
     # model.py  normed = deviation / np.sqrt(variance + 1e-5)
     normed_1 = np.sqrt(variance + 1e-05)
@@ -40,12 +56,12 @@ def layer_norm_value_and_grad(gain, bias, x, target):
     gain_bar = (y_bar * normed).sum(axis=0)
     # model.py  normed = deviation / np.sqrt(variance + 1e-5)
     deviation_bar = normed_bar / normed_1
-    normed_bar = (deviation_bar * normed).sum(axis=1, keepdims=True)
+    normed_bar = sum_along(deviation_bar * normed, axis=1, keepdims=True)
     normed_bar *= 0.5
     # model.py  variance = np.mean(deviation**2, axis=-1, keepdims=True)
-    deviation_bar = deviation_bar + -2.0 * (normed_bar / normed_1 / n) * deviation
+    deviation_bar = deviation_bar - normed_bar / normed_1 / n * 2.0 * deviation
     # model.py  deviation = x - center
-    deviation_bar_2 = deviation_bar.sum(axis=1, keepdims=True)
+    deviation_bar_2 = sum_along(deviation_bar, axis=1, keepdims=True)
     # model.py  center = np.mean(x, axis=-1, keepdims=True)
     x_bar = deviation_bar - deviation_bar_2 / n
     return value, (gain_bar, bias_bar, x_bar)

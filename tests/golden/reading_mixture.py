@@ -13,6 +13,22 @@
 import numpy as np
 
 
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
 def mixture_value_and_grad(log_weights, means, log_scales, x):
     # model.py  z = (x[:, None] - means) / np.exp(log_scales)
     z_1 = np.exp(log_scales)
@@ -28,7 +44,7 @@ def mixture_value_and_grad(log_weights, means, log_scales, x):
     per_point_1 = log_density + log_mix
     per_point = per_point_1.max(axis=1, keepdims=True)
     per_point = np.where(np.isfinite(per_point), per_point, 0.0)
-    per_point = np.log(np.exp(per_point_1 - per_point).sum(axis=1)) + np.squeeze(
+    per_point = np.log(sum_along(np.exp(per_point_1 - per_point), axis=1)) + np.squeeze(
         per_point, axis=1
     )
     # model.py  return -np.mean(per_point)

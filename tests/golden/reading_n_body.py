@@ -10,18 +10,34 @@
 import numpy as np
 
 
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
 def n_body_value_and_grad(position, velocity, mass):
     # model.py  offset = position[:, None, :] - position[None, :, :]
     offset = position[:, None] - position[None]
     # model.py  distance = np.sqrt(np.sum(offset**2, axis=-1) + 0.01)
-    distance = (offset * offset).sum(axis=2)
+    distance = sum_along(offset * offset, axis=2)
     distance += 0.01
     np.sqrt(distance, out=distance)
     # model.py  potential = -0.5 * np.sum(mass[:, None] * mass[None, :] / dista...
     potential_1 = mass[:, None] * mass[None] / distance
     potential = -0.5 * potential_1.sum()
     # model.py  kinetic = 0.5 * np.sum(mass * np.sum(velocity**2, axis=-1))
-    kinetic_1 = (velocity * velocity).sum(axis=1)
+    kinetic_1 = sum_along(velocity * velocity, axis=1)
     kinetic_1 *= mass
     kinetic = 0.5 * kinetic_1.sum()
     # model.py  return kinetic + potential
@@ -34,5 +50,5 @@ def n_body_value_and_grad(position, velocity, mass):
     distance_bar = (-(0.5 * (-0.5 / distance * potential_1) / distance))[:, :, None]
     offset_bar = distance_bar * 2.0 * offset
     # model.py  offset = position[:, None, :] - position[None, :, :]
-    position_bar = offset_bar.sum(axis=1) - offset_bar.sum(axis=0)
+    position_bar = sum_along(offset_bar, axis=1) - offset_bar.sum(axis=0)
     return value, (position_bar, velocity_bar)

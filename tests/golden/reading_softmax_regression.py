@@ -11,6 +11,22 @@
 import numpy as np
 
 
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
 def softmax_regression_value_and_grad(w, b, x, targets):
     # model.py  logits = x @ w + b
     logits = x @ w
@@ -18,18 +34,20 @@ def softmax_regression_value_and_grad(w, b, x, targets):
     # model.py  log_norm = tg.special.logsumexp(logits, axis=1, keepdims=True)
     log_norm = logits.max(axis=1, keepdims=True)
     log_norm = np.where(np.isfinite(log_norm), log_norm, 0.0)
-    log_norm = np.log(np.exp(logits - log_norm).sum(axis=1, keepdims=True)) + log_norm
+    log_norm = (
+        np.log(sum_along(np.exp(logits - log_norm), axis=1, keepdims=True)) + log_norm
+    )
     # model.py  log_p = logits - log_norm
     log_p = logits - log_norm
     # model.py  return -np.mean(np.sum(targets * log_p, axis=1))
     n = x.shape[0]
-    value = -((targets * log_p).sum(axis=1).sum() / n)
+    value = -(sum_along(targets * log_p, axis=1).sum() / n)
 
     # backward
     # model.py  return -np.mean(np.sum(targets * log_p, axis=1))
     log_p_bar = np.float64(-1.0) / n * targets
     # model.py  log_norm = tg.special.logsumexp(logits, axis=1, keepdims=True)
-    logits_bar = log_p_bar.sum(axis=1, keepdims=True) * np.exp(
+    logits_bar = sum_along(log_p_bar, axis=1, keepdims=True) * np.exp(
         logits - np.where(log_norm == -np.inf, 0.0, log_norm)
     )
     np.subtract(log_p_bar, logits_bar, out=logits_bar)

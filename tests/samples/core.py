@@ -292,7 +292,7 @@ def _index_set(draw: Draw) -> Iterator[Sample]:
         yield Sample((x, draw(), *arrays), attributes)
 
 
-@samples_of("index_add")
+@samples_of("index_add", "index_subtract")
 def _index_add(draw: Draw) -> Iterator[Sample]:
     if draw.dtype.kind == "b":
         return
@@ -329,9 +329,16 @@ def _increased(x: Any, value: Any, *arrays: Any, index: Subscript, **_: Any) -> 
     return out
 
 
+def _decreased(x: Any, value: Any, *arrays: Any, index: Subscript, **_: Any) -> Any:
+    out = x.copy()
+    np.subtract.at(out, index.resolve(arrays), value)
+    return out
+
+
 REFERENCES["index_set"] = _written
 REFERENCES["scatter"] = _added
 REFERENCES["index_add"] = _increased
+REFERENCES["index_subtract"] = _decreased
 
 
 @samples_of("take_along_axis")

@@ -48,6 +48,7 @@ from tracegrad.ops.shape import (
     ravel,
     reshape_to,
 )
+from tracegrad.ops.windows import needs
 from tracegrad.state import STATE
 
 
@@ -303,7 +304,33 @@ def _is_element(x: Any, index: Subscript) -> bool:
     return len(numbers) == len(index.items) == ndim_of(x)
 
 
+# Run here for its own kernel, read as text for programs, where `np` is known.
+
+
+def added_at(index, ct, shape, dtype="float64"):
+    """Zeros with ct added at arrays of ints, in order: np.add.at, in the flat array if many."""
+    out = np.zeros(shape, dtype=dtype)
+    index = index if isinstance(index, tuple) else (index,)
+    if index[0].size < 512:
+        np.add.at(out, index, ct)
+        return out
+    shape, axes = out.shape, len(index)
+    places = np.ravel_multi_index(index, shape[:axes], mode="wrap")
+    if axes == len(shape):
+        np.add.at(out.reshape(-1), places, ct)
+        return out
+    columns = out[(0,) * axes].size
+    ct = np.broadcast_to(ct, places.shape + shape[axes:])
+    places = places[..., None] * columns + np.arange(columns)
+    out = np.bincount(places.ravel(), ct.ravel(), minlength=out.size)
+    return out.reshape(shape).astype(dtype, copy=False)
+
+
 def _scatter_text(attributes: Mapping[str, Any]) -> Spelling:
+    by_ints = all(isinstance(item, Slot) for item in attributes["index"].items)
+    real = attributes["dtype"] in ("float32", "float64")
+    if attributes["repeats"] and by_ints and real and not attributes["counts"]:
+        return spell("added_at(index_tuple, ct, shape, dtype=dtype)")
     put = "np.add.at(out, index_tuple, ct)" if attributes["repeats"] else "out[index] = ct"
     return spell(f"out = np.zeros(shape, dtype=dtype)\n{put}")
 
@@ -334,6 +361,7 @@ scattered = define(
         "dtype": "float64",
     },
     traits=(Trait.C_ORDER,),
+    needs=needs((added_at,)),
     doc="Zeros of `shape` with `ct` at the index, added up where a place is named twice.",
 )
 

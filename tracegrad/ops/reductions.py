@@ -14,7 +14,7 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Dim
-from codegen.spelling import SpellingOf
+from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
@@ -51,6 +51,7 @@ from tracegrad.ops.shape import (
     expand_axes,
     many_axes,
 )
+from tracegrad.ops.windows import needs
 
 AXES = {"axis": None, "keepdims": False}
 INFINITY = float("inf")
@@ -124,11 +125,78 @@ def _chosen(x: Any, where: Any, otherwise: Any) -> Any:
 
 # -- sums and means -----------------------------------------------------------------------------
 
+# Run here for its own kernel, read as text for programs, where `np` is known.
+
+
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
+def sum_slices(x, axis, keepdims=False):
+    """x.sum(axis) over several axes; their slices are added where they are few."""
+    lengths = [x.shape[a] for a in axis]
+    few = lengths and min(lengths) >= 2 and max(lengths) <= 4
+    if x.size < 1024 or x.dtype.char not in "fd" or not few:
+        return x.sum(axis=axis, keepdims=keepdims)
+    shape = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
+    for removed, a in enumerate(sorted(axis)):
+        front = (slice(None),) * (a - removed)
+        total = x[(*front, 0)] + x[(*front, 1)]
+        for i in range(2, x.shape[a - removed]):
+            total += x[(*front, i)]
+        x = total
+    return x.reshape(shape) if keepdims else x
+
+
+def is_inner(axis: Any) -> bool:
+    """Whether an axis stands behind the first (rows are added to each other as they are)."""
+    return isinstance(axis, int) and axis > 0
+
+
+def are_inner(axis: Any) -> bool:
+    """The same for several axes."""
+    return isinstance(axis, tuple) and len(axis) > 1 and 0 not in axis
+
+
+def _sum_text(attributes: Mapping[str, Any]) -> Spelling:
+    """Along axes that are not the first the lengths decide, when the program runs, how to add."""
+    if is_inner(attributes["axis"]):
+        return spell("sum_along(x, axis=axis, keepdims=keepdims)")
+    if are_inner(attributes["axis"]):
+        return spell("sum_slices(x, axis=axis, keepdims=keepdims)")
+    return spell("x.sum(axis=axis, keepdims=keepdims)")
+
+
+def _mean_text(attributes: Mapping[str, Any]) -> Spelling:
+    """What the optimizer makes of it: the sum / n, but for dtypes in which NumPy sums wider."""
+    axis, numpy = attributes["axis"], "x.mean(axis=axis, keepdims=keepdims)"
+    if not is_inner(axis) and not are_inner(axis):
+        return spell(numpy)
+    n = " * ".join(f"x.shape[{a}]" for a in ([axis] if isinstance(axis, int) else axis))
+    total = _sum_text(attributes).text
+    return spell(f'out = {total} / ({n}) if x.dtype.char in "fd" else {numpy}')
+
+
 sum_over = reducer(
     "sum",
     reduction(sum_dtype),
     lambda ct, y, x, axis, keepdims: (spread(ct, x, axis, keepdims),),
     traits=(Trait.TOTAL,),
+    text=_sum_text,
+    jax="x.sum(axis=axis, keepdims=keepdims)",
+    needs=needs((sum_along, sum_slices)),
 )
 
 
@@ -136,7 +204,25 @@ def _mean_vjp(ct: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     return (spread(ct / count((length(x, axis),), ct), x, axis, keepdims),)
 
 
-mean_over = reducer("mean", reduction(mean_dtype), _mean_vjp)
+mean_over = reducer(
+    "mean",
+    reduction(mean_dtype),
+    _mean_vjp,
+    text=_mean_text,
+    jax="x.mean(axis=axis, keepdims=keepdims)",
+    needs=needs((sum_along, sum_slices)),
+)
+
+
+plain_mean = OpRecord(
+    name="plain_mean",
+    operands=("x",),
+    infer=reduction(mean_dtype),
+    spelling={target: spell("x.mean(axis=axis, keepdims=keepdims)") for target in ("numpy", "jax")},
+    attributes=AXES,
+    vjp=_mean_vjp,
+    doc="NumPy's mean, of dtypes that it sums wider. Not in the table: programs alone have it.",
+)
 
 
 @synonyms

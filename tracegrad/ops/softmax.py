@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from codegen.spelling import Spelling, spell
@@ -17,8 +18,10 @@ from tracegrad.ops.reductions import (
     INFINITY,
     _reduce,
     _where,
+    is_inner,
     reducer,
     restore,
+    sum_along,
     sum_over,
 )
 from tracegrad.ops.rows import dot_kept
@@ -30,11 +33,15 @@ from tracegrad.ops.rules import (
 from tracegrad.ops.shape import (
     canonical_axis,
 )
+from tracegrad.ops.windows import needs
 
 
-def _logsumexp_text(attributes: Mapping[str, Any]) -> Spelling:
+def _logsumexp_text(attributes: Mapping[str, Any], numpy: bool = True) -> Spelling:
     """The largest element (0 for an infinite one) is subtracted first, so nothing overflows."""
-    last = "out = np.log(np.exp(x - out).sum(axis=axis, keepdims=keepdims)) + out"
+    total = "np.exp(x - out).sum(axis=axis, keepdims=keepdims)"
+    if numpy and is_inner(attributes["axis"]):
+        total = "sum_along(np.exp(x - out), axis=axis, keepdims=keepdims)"
+    last = f"out = np.log({total}) + out"
     keep = ", keepdims=True"
     if attributes["axis"] is None and not attributes["keepdims"]:
         keep = ""
@@ -57,6 +64,8 @@ logsumexp_over = reducer(
     reduction(mean_dtype),
     _logsumexp_vjp,
     text=_logsumexp_text,
+    jax=partial(_logsumexp_text, numpy=False),
+    needs=needs((sum_along,)),
     domain="nonempty",
 )
 
@@ -73,14 +82,17 @@ def _softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
 
 softmax_over = define(
     "softmax",
-    "out = x - x.max(axis=axis, keepdims=True)\n"
-    "np.exp(out, out=out)\n"
-    "out /= out.sum(axis=axis, keepdims=True)",
+    "out = x - x.max(axis=axis, keepdims=True)
+"
+    "np.exp(out, out=out)
+"
+    "out /= sum_along(out, axis=axis, keepdims=True)",
     jax="out = jnp.exp(x - x.max(axis=axis, keepdims=True))\n"
     "out /= out.sum(axis=axis, keepdims=True)",
     infer=lambda sizes, x, axis: ufunc("exp")(sizes, x),
     vjp=_softmax_vjp,
     attributes={"axis": ...},
+    needs=needs((sum_along,)),
     domain="nonempty",
 )
 
@@ -92,10 +104,13 @@ def _log_softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
 log_softmax_over = define(
     "log_softmax",
     "out = x - x.max(axis=axis, keepdims=True)\n"
-    "out = out - np.log(np.exp(out).sum(axis=axis, keepdims=True))",
+    "out = out - np.log(sum_along(np.exp(out), axis=axis, keepdims=True))",
+    jax="out = x - x.max(axis=axis, keepdims=True)\n"
+    "out = out - jnp.log(jnp.exp(out).sum(axis=axis, keepdims=True))",
     infer=lambda sizes, x, axis: ufunc("exp")(sizes, x),
     vjp=_log_softmax_vjp,
     attributes={"axis": ...},
+    needs=needs((sum_along,)),
     domain="nonempty",
 )
 
