@@ -4,7 +4,7 @@
 #     x: float64 (n4, n1, n6, n7)
 #     labels: int64 (n4,)
 # Saves for the backward
-#     h: float64 (n4, n0, (n6 - n2 + 4) // 2, (n7 - n3 + 4) // 2)
+#     h: float64 (n4, n0, ((n6 + 4 - n2) // 2), ((n7 + 4 - n3) // 2))
 #     log_softmax: float64 (n4, n0)
 #     not_equal: bool (n4,)
 #     sum_: float64 ()
@@ -16,12 +16,14 @@ def loss_value_and_grad(w, x, labels):
     h = correlate(x, w, padding=((1, 1), (1, 1)), stride=(2, 2))
     np.maximum(h, 0, out=h)
     # model.py  logits = h.mean(axis=(2, 3))
-    logits = h.sum(axis=(2, 3))
+    logits = sum_slices(h, axis=(2, 3))
     n = h.shape[2] * h.shape[3]
     logits /= n
     # model.py  return tg.nn.cross_entropy(logits, labels)
     log_softmax = logits - logits.max(axis=1, keepdims=True)
-    log_softmax = log_softmax - np.log(np.exp(log_softmax).sum(axis=1, keepdims=True))
+    log_softmax = log_softmax - np.log(
+        sum_along(np.exp(log_softmax), axis=1, keepdims=True)
+    )
     not_equal = labels != -100
     t = np.where(not_equal, labels, 0)[:, None]
     where = np.where(
@@ -36,7 +38,8 @@ def loss_value_and_grad(w, x, labels):
     value_bar[np.arange(x.shape[0])[:, None], t] = np.where(
         not_equal, -(1.0 / sum_), 0.0
     )[:, None]
-    logits_bar = value_bar - np.exp(log_softmax) * value_bar.sum(axis=1, keepdims=True)
+    value_bar_2 = np.exp(log_softmax) * sum_along(value_bar, axis=1, keepdims=True)
+    logits_bar = value_bar - value_bar_2
     # model.py  logits = h.mean(axis=(2, 3))
     logits_bar /= n
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
@@ -58,25 +61,31 @@ def image_buffer(x, kernel, dtype, padding, stride, dilation):
     """
     none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
     padding, stride, dilation = padding or none, stride or one, dilation or one
-    lengths = [m + a + b for m, (a, b) in zip(x.shape[2:], padding)]
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
-    places = [(m - k) // s + 1 for m, k, s in zip(lengths, spans, stride)]
-    area = np.prod(lengths, dtype=int)
+    places, stored, steps = [], [], [1]
+    for m, (a, b), k, s in zip(x.shape[2:], padding, spans, stride):
+        places.append((m + a + b - k) // s + 1)
+        stored.append(m + max(a, b, a + b - k + 1))  # a margin serves on both sides
+    for m in reversed(stored):
+        steps.insert(0, m * steps[0])
+    area, *steps = steps
     size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
     count = max(min(2**18 // max(size, 1), len(x)), 1)
-    buffer = np.zeros((x.shape[1], count, *lengths), dtype)
-    inner = (slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding))
-    by_channel, by_image, *steps = buffer.strides
-    offsets = [d * step for d, step in zip(dilation, steps)]
+    first = sum(a * step for (a, _), step in zip(padding, steps))
+    buffer = np.zeros((x.shape[1], first + count * area), dtype)
+    images = buffer[:, first:].reshape(x.shape[1], count, *stored)
+    inner = images[(..., *map(slice, x.shape[2:]))]
+    unit, offsets = dtype.itemsize, [d * step for d, step in zip(dilation, steps)]
     if stride == one:
-        beyond = sum((k - 1) * step for k, step in zip(spans, steps)) // dtype.itemsize
-        starts, apart, stored = (count * area - beyond,), steps[-1:], lengths
+        last = sum((m - 1) * step for m, step in zip(places, steps))
+        starts, apart = ((count - 1) * area + last + 1,), (1,)
     else:
         starts, stored = (count, *places), places
-        apart = (by_image, *(s * step for s, step in zip(stride, steps)))
-    shape, strides = (x.shape[1], *kernel, *starts), (by_channel, *offsets, *apart)
+        apart = (area, *(s * step for s, step in zip(stride, steps)))
+    shape = (x.shape[1], *kernel, *starts)
+    strides = (buffer.strides[0], *(unit * step for step in (*offsets, *apart)))
     windows = np.lib.stride_tricks.as_strided(buffer, shape, strides)
-    return buffer[(..., *inner)], windows, stored, places
+    return inner, windows, stored, places
 
 
 def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
@@ -108,6 +117,38 @@ def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
         np.matmul(kernels, factors, out=results)
         out[i : i + count] = sums[:, : images.shape[1]].swapaxes(0, 1)
     return out
+
+
+def sum_slices(x, axis, keepdims=False):
+    """x.sum(axis) over several axes; their slices are added where they are few."""
+    lengths = [x.shape[a] for a in axis]
+    few = lengths and min(lengths) >= 2 and max(lengths) <= 4
+    if x.size < 1024 or x.dtype.char not in "fd" or not few:
+        return x.sum(axis=axis, keepdims=keepdims)
+    shape = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
+    for removed, a in enumerate(sorted(axis)):
+        front = (slice(None),) * (a - removed)
+        total = x[(*front, 0)] + x[(*front, 1)]
+        for i in range(2, x.shape[a - removed]):
+            total += x[(*front, i)]
+        x = total
+    return x.reshape(shape) if keepdims else x
+
+
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
 
 
 def zero_outside(mask, x):

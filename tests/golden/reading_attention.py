@@ -13,22 +13,6 @@
 import numpy as np
 
 
-def sum_along(x, axis, keepdims=False):
-    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
-    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
-        return x.sum(axis=axis, keepdims=keepdims)
-    n, inner = x.shape[axis], 1
-    for length in x.shape[axis + 1 :]:
-        inner *= length
-    if (n if inner == 1 else inner) > 64:
-        return x.sum(axis=axis, keepdims=keepdims)
-    if inner == 1:
-        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
-    else:
-        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
-    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
-
-
 def attention_value_and_grad(wq, wk, wv, x):
     # model.py  q = x @ wq
     q = x @ wq
@@ -75,3 +59,19 @@ def attention_value_and_grad(wq, wk, wv, x):
     # model.py  q = x @ wq
     wq_bar = x.T @ q_bar
     return value, (wq_bar, wk_bar, wv_bar)
+
+
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])

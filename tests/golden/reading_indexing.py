@@ -8,25 +8,6 @@
 import numpy as np
 
 
-def added_at(index, ct, shape, dtype="float64"):
-    """Zeros with ct added at arrays of ints, in order: np.add.at, in the flat array if many."""
-    out = np.zeros(shape, dtype=dtype)
-    index = index if isinstance(index, tuple) else (index,)
-    if index[0].size < 512:
-        np.add.at(out, index, ct)
-        return out
-    shape, axes = out.shape, len(index)
-    places = np.ravel_multi_index(index, shape[:axes], mode="wrap")
-    if axes == len(shape):
-        np.add.at(out.reshape(-1), places, ct)
-        return out
-    columns = out[(0,) * axes].size
-    ct = np.broadcast_to(ct, places.shape + shape[axes:])
-    places = places[..., None] * columns + np.arange(columns)
-    out = np.bincount(places.ravel(), ct.ravel(), minlength=out.size)
-    return out.reshape(shape).astype(dtype, copy=False)
-
-
 def indexing_value_and_grad(table, rows, weights):
     # model.py  chosen = table[rows]
     chosen = table[rows]
@@ -50,3 +31,22 @@ def indexing_value_and_grad(table, rows, weights):
     # model.py  chosen = table[rows]
     table_bar = added_at(rows, chosen_bar, table.size)
     return value, (table_bar,)
+
+
+def added_at(index, ct, shape, dtype="float64"):
+    """Zeros with ct added at arrays of ints, in order: np.add.at, in the flat array if many."""
+    out = np.zeros(shape, dtype=dtype)
+    index = index if isinstance(index, tuple) else (index,)
+    if index[0].size < 512:
+        np.add.at(out, index, ct)
+        return out
+    shape, axes = out.shape, len(index)
+    places = np.ravel_multi_index(index, shape[:axes], mode="wrap")
+    if axes == len(shape):
+        np.add.at(out.reshape(-1), places, ct)
+        return out
+    columns = out[(0,) * axes].size
+    ct = np.broadcast_to(ct, places.shape + shape[axes:])
+    places = places[..., None] * columns + np.arange(columns)
+    out = np.bincount(places.ravel(), ct.ravel(), minlength=out.size)
+    return out.reshape(shape).astype(dtype, copy=False)

@@ -11,22 +11,6 @@
 import numpy as np
 
 
-def sum_along(x, axis, keepdims=False):
-    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
-    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
-        return x.sum(axis=axis, keepdims=keepdims)
-    n, inner = x.shape[axis], 1
-    for length in x.shape[axis + 1 :]:
-        inner *= length
-    if (n if inner == 1 else inner) > 64:
-        return x.sum(axis=axis, keepdims=keepdims)
-    if inner == 1:
-        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
-    else:
-        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
-    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
-
-
 def layer_norm_value_and_grad(gain, bias, x, target):
     # model.py  center = np.mean(x, axis=-1, keepdims=True)
     center = sum_along(x, axis=1, keepdims=True)
@@ -65,3 +49,19 @@ def layer_norm_value_and_grad(gain, bias, x, target):
     # model.py  center = np.mean(x, axis=-1, keepdims=True)
     x_bar = deviation_bar - deviation_bar_2 / n
     return value, (gain_bar, bias_bar, x_bar)
+
+
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])

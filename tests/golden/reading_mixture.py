@@ -13,22 +13,6 @@
 import numpy as np
 
 
-def sum_along(x, axis, keepdims=False):
-    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
-    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
-        return x.sum(axis=axis, keepdims=keepdims)
-    n, inner = x.shape[axis], 1
-    for length in x.shape[axis + 1 :]:
-        inner *= length
-    if (n if inner == 1 else inner) > 64:
-        return x.sum(axis=axis, keepdims=keepdims)
-    if inner == 1:
-        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
-    else:
-        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
-    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
-
-
 def mixture_value_and_grad(log_weights, means, log_scales, x):
     # model.py  z = (x[:, None] - means) / np.exp(log_scales)
     z_1 = np.exp(log_scales)
@@ -74,3 +58,19 @@ def mixture_value_and_grad(log_weights, means, log_scales, x):
     means_bar = -z_bar
     log_scales_bar = -(log_mix_bar + z_bar_2)
     return value, (log_weights_bar, means_bar, log_scales_bar)
+
+
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])

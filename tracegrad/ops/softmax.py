@@ -82,10 +82,8 @@ def _softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
 
 softmax_over = define(
     "softmax",
-    "out = x - x.max(axis=axis, keepdims=True)
-"
-    "np.exp(out, out=out)
-"
+    "out = x - x.max(axis=axis, keepdims=True)\n"
+    "np.exp(out, out=out)\n"
     "out /= sum_along(out, axis=axis, keepdims=True)",
     jax="out = jnp.exp(x - x.max(axis=axis, keepdims=True))\n"
     "out /= out.sum(axis=axis, keepdims=True)",
