@@ -27,6 +27,7 @@ import toy
 
 from codegen import TARGETS, ArrayType, CodegenError, Graph, Op, emit, load, optimize, spell
 from codegen.emit.lengths import _slice_text
+from codegen.emit.writer import Names
 from codegen.ir import Builder, Frame, Origin, Value
 from codegen.sizes import Sizes
 from codegen.spelling import Fragment
@@ -579,3 +580,27 @@ def test_the_length_of_a_slice_as_text():
         text = _slice_text(Fragment("n"), start, stop, step)
         for n in range(6):
             assert eval(text, {"n": n}) == len(range(n)[start:stop:step]), text
+
+
+# -- names --------------------------------------------------------------------------------------
+
+
+def test_names_at_rest_are_given_again_the_least_first():
+    names = Names({"x_3"})
+    assert [names.wish("x") for _ in range(4)] == ["x", "x_2", "x_4", "x_5"]
+    names.rest("x_4")
+    names.rest("x_2")
+    assert names.wish("x", lambda name: name == "x_2") == "x_4"
+    inner = names.fork()
+    assert [inner.wish("x"), inner.wish("x")] == ["x_2", "x_6"]
+    assert [names.wish("x"), names.wish("x")] == ["x_2", "x_6"]
+    assert [names.wish("x", numbered=True) for _ in range(2)] == ["x_1", "x_7"]
+
+
+def test_a_number_at_the_end_of_a_name_is_one_that_was_given():
+    names = Names(())
+    assert [names.wish("x_2"), names.wish("x"), names.wish("x")] == ["x_2", "x", "x_3"]
+    names.rest("x_2")
+    names.rest("x")
+    names.wake("x")
+    assert [names.wish("x"), names.wish("x_2")] == ["x_2", "x_2_2"]
