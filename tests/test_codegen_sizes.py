@@ -336,6 +336,8 @@ def test_lengths_read_as_python():
         assert sz.as_python(dim) == text
         for values in ({"n0": 6, "n1": 12}, {"n0": 3, "n1": 9}):
             assert eval(text, {}, values) == sz.substitute(dim, values)
+
+
 # -- lengths that are not worth writing ---------------------------------------------------------
 
 

@@ -15,10 +15,10 @@ import codegen
 import tracegrad as tg
 from codegen.emit.target import LARGE
 from codegen.load import load
-from codegen.passes.fuse import TILE
+from codegen.passes.fuse import SPLIT, TILE
 from tracegrad.pipeline import names_in
 
-SEVERAL = 2 * LARGE + 12_345  # elements: four tiles and more, none of a round length
+SEVERAL = 2 * SPLIT + 12_345  # elements: eight tiles and more, none of a round length
 
 
 def normal(*shape: int, dtype: str = "float64", seed: int = 0) -> np.ndarray:
@@ -32,6 +32,13 @@ def both_forms(f: Any, *args: Any) -> tuple[Any, Any]:
     never = source.text.replace(f">= {LARGE}", ">= 1e99")
     names = names_in(codegen.Source("", "", "numpy", source.names))
     return load(never, source.name, names), load(source.text, source.name, names)
+
+
+def forced(text: str) -> str:
+    """The text with arrays of any size taken for large ones, in tiles of 128."""
+    return (
+        text.replace(f">= {LARGE}", ">= 0").replace(f"< {SPLIT}", "< 0").replace(str(TILE), "128")
+    )
 
 
 def chain(x: Any) -> Any:
@@ -95,7 +102,9 @@ def test_tiles_have_the_bits_of_the_whole_and_of_eager(
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the mean of no elements
-@pytest.mark.parametrize("size", [0, 1, LARGE - 1, LARGE, LARGE + 1, 3 * TILE, 3 * TILE + 1])
+@pytest.mark.parametrize(
+    "size", [0, 1, LARGE - 1, LARGE, SPLIT - 1, SPLIT, SPLIT + 1, 5 * TILE + 1]
+)
 def test_one_program_takes_every_size(size: int) -> None:
     f = tg.value_and_grad(chain)
     f(normal(7))
@@ -136,7 +145,7 @@ def test_every_program_of_the_corpus_has_the_same_bits_tile_by_tile() -> None:
                 continue
             found += 1
             small = load(source.text, source.name, names_in(source))(*given)
-            text = source.text.replace(f">= {LARGE}", ">= 0").replace(str(TILE), "128")
+            text = forced(source.text)
             assert_same_bits(load(text, source.name, names_in(source))(*given), small)
     assert found > 10
 

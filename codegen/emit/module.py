@@ -26,7 +26,7 @@ def write(graph: Graph, target: Target) -> Source:
     source = _write([graph], target, tiled)
     if tiled is None:
         return source
-    large = Large(tiled.graph.name, tiled.sizes, lambda: _write(tiled.functions, target))
+    large = Large(tiled.graph.name, tiled.sizes, lambda: _write(tiled.functions, target, tiled))
     return replace(source, large=large)
 
 
@@ -36,9 +36,10 @@ def write_whole(graph: Graph, target: Target) -> Source:
     return _write([graph, *(tiled.functions if tiled else ())], target, tiled)
 
 
-def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None = None) -> Source:
-    """The text of some functions; the first goes over to `tiled` where arrays are large."""
+def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> Source:
+    """The text of some functions; that of the whole program goes over to `tiled`, if there is."""
     graph = functions[0]
+    parts = tiled.functions if tiled else ()
     writer: Writer[Origin] = Writer()
     needs = Needs(functions, target)
     for line in (*target.imports, *needs.imports):
@@ -47,8 +48,9 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None = Non
     names: dict[Value, str] = {}
     for function in functions:
         _apart(writer)
-        emitter = Emitter(function, target, writer, needs.called, foreign)
-        emitter.function(tiled if function is graph else None)
+        dense = function in parts[1:]
+        emitter = Emitter(function, target, writer, needs.called, foreign, dense)
+        emitter.function(None if function in parts else tiled)
         names = {**emitter.variable, **names}
     for text in needs.functions:
         _apart(writer)

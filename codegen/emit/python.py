@@ -71,7 +71,10 @@ class Emitter:
         writer: Writer[Origin],
         called: dict[str, str],
         foreign: dict[Foreign, str],
+        dense: bool = False,
     ) -> None:
+        """With `dense` every array is a statement of its own, and takes over what dies by it."""
+        self.dense = dense
         self.graph = graph
         self.target = target
         self.writer = writer
@@ -143,7 +146,7 @@ class Emitter:
                 ordered = f"all(a.flags.c_contiguous for a in {_tuple_text(names)})"
             test = f"{f'({test})' if len(sizes) > 1 else test} and {ordered}"
         captures = [f"{name}={name}" for name in frame.captures]
-        self.writer.comment("Large arrays: tile by tile, on all cores.")
+        self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
         self.writer.line(f"if {test}:")
         given = ", ".join([*frame.parameters, *captures])
         self.writer.line(f"    return {tiled.graph.name}({given})")
@@ -365,6 +368,8 @@ class Emitter:
         value = call.results[0]
         if spelling.expression is None or Trait.EFFECT in call.op.traits:
             return False
+        if self.dense and value.type.shape:
+            return False
         if Trait.EXTENT in call.op.traits:
             self.python_numbers.add(value)
         if self._is_face_of_an_input(call, spelling):
@@ -452,7 +457,8 @@ class Emitter:
         if filled is None or filled is not self.filled.get(result, result):
             becomes = self.filled.get(result, result)
             mine = self.wish.get(becomes) or becomes.origin.name
-            if mine != operand.origin.name or (mine is None and name.split("_")[0] != "t"):
+            another = mine != operand.origin.name
+            if not self.dense and (another or (mine is None and name.split("_")[0] != "t")):
                 return None  # a variable that changes its meaning reads badly
         nested = [self.pending[v] for v in {*call.operands} & self.pending.keys()]
         if self.waiting[name] > sum(name in shown.reads for shown in nested):

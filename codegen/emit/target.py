@@ -13,8 +13,8 @@ from codegen.sizes import Dim, substitute
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
 from codegen.types import ArrayType, kind
 
-LARGE = 1 << 17
-"""Elements from which on regions run in tiles: below, threads cost more than they save."""
+LARGE = 1 << 13
+"""Elements from which on memory costs more than calls: regions run in their form for that."""
 
 
 @dataclass(frozen=True)

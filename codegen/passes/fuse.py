@@ -47,15 +47,18 @@ from codegen.ir import (
     walk,
 )
 from codegen.passes.lifetime import in_c_order, lifetime
-from codegen.sizes import Dim, Size, Sizes, symbols
+from codegen.sizes import Dim, Size, Sizes, SliceLength, symbols
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact, kind
 
 WORTH = 8
 """Elementwise calls that make a region worth while: fewer are bound by memory in either form."""
 
-TILE = 1 << 16
+TILE = 1 << 15
 """Elements of a tile at most: some ten arrays of so many fit the cache of a core."""
+
+SPLIT = 1 << 17
+"""Elements from which on tiles, and threads, save more than they cost."""
 
 Shape = tuple[Dim, ...]
 
@@ -79,12 +82,14 @@ HELPERS = {
 def in_tiles(body, arrays):
     """`body` on parts of arrays of one shape that fit the cache, on all cores.
 
-    Elements have the bits that `body` would give them on the whole, and so have sums: the parts are
-    the halves, down to {TILE:,} elements, that NumPy's pairwise sum adds.
+    Elements have the bits that `body` gives them on the whole, and so have sums: the parts are the
+    halves, down to {TILE:,} elements, that NumPy's pairwise sum adds.
     """
     shape = next(np.shape(a) for a in arrays if np.ndim(a))
-    flat = [a.reshape(-1) if np.ndim(a) else a for a in arrays]
     size = math.prod(shape)
+    if size < {SPLIT}:
+        return body(*arrays)
+    flat = [a.reshape(-1) if np.ndim(a) else a for a in arrays]
     tiles = list(halves(0, size))
 
     def run(tile):
@@ -162,8 +167,8 @@ IN_TILES = Op(
 class Tiled:
     """A program for large arrays: the graph whose regions are calls, and when it applies.
 
-    It stands for the whole program where one of the `sizes` (numbers of elements) is large and the
-    inputs `ordered` are in C order.
+    It stands for the whole program where one of the `sizes` is large (numbers of elements; where a
+    slice is worked on, those of what is sliced) and the inputs `ordered` are in C order.
     """
 
     graph: Graph
@@ -186,7 +191,7 @@ def fuse(graph: Graph) -> Tiled | None:
     shapes = {body.name: shape for body, shape in plan.bodies}
     frame = graph.frame
     whole = graph.with_block(block).replace(name=f"{graph.name}_in_tiles")
-    totals = tuple(dict.fromkeys(sz.mul(shape) for shape in shapes.values()))
+    totals = tuple(dict.fromkeys(sz.mul(map(_unsliced, shape)) for shape in shapes.values()))
     ordered = tuple(
         value
         for value in graph.inputs
@@ -196,6 +201,12 @@ def fuse(graph: Graph) -> Tiled | None:
     )
     bodies = tuple(body for body, _ in plan.bodies)
     return Tiled(lifetime(whole.replace(frame=frame)), bodies, totals, ordered)
+
+
+def _unsliced(dim: Dim) -> Dim:
+    """The length of what a slice is taken of: as good a measure, and quicker to tell."""
+    atom = dim.atom() if isinstance(dim, Size) else None
+    return _unsliced(atom.of) if isinstance(atom, SliceLength) else dim
 
 
 class _Plan:
@@ -313,7 +324,7 @@ class _Plan:
         frame = Frame(names, names)
         body = Graph(name, operands, tuple(nodes), results, frame, self.graph.sizes)
         first = next(node for node in region if Trait.ELEMENTWISE in node.op.traits)
-        body = lifetime(body)
+        body = lifetime(body, ordered=[v for v in operands if v.type.shape])
         self.bodies.append((body, dims_of(self.graph.sizes, first.results[0].type)))
         return Call(IN_TILES, operands, (("body", body),), results)
 

@@ -17,16 +17,19 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from codegen.ir import Block, Branch, Call, Graph, Node, Trait, Value, dims_of, kept_by
 from codegen.passes.client import NO_CLIENT, Client
 
 
-def lifetime(graph: Graph, client: Client = NO_CLIENT) -> Graph:
-    """Marks the operand that each elementwise call or update may overwrite."""
-    return graph.with_block(_marked(graph, graph.block, set(), ()))
+def lifetime(graph: Graph, client: Client = NO_CLIENT, ordered: Iterable[Value] = ()) -> Graph:
+    """Marks the operand that each elementwise call or update may overwrite.
+
+    `ordered` are inputs that are known to be in C order.
+    """
+    return graph.with_block(_marked(graph, graph.block, set(ordered), ()))
 
 
 def _marked(graph: Graph, block: Block, ordered: set[Value], kept: tuple[Value, ...]) -> Block:

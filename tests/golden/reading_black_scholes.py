@@ -14,8 +14,8 @@ from scipy import special
 
 
 def black_scholes_value_and_grad(spot, strike, rate, volatility, maturity):
-    # Large arrays: tile by tile, on all cores.
-    if spot.size >= 131072:
+    # Large arrays: in place, and tile by tile on all cores.
+    if spot.size >= 8192:
         return black_scholes_value_and_grad_in_tiles(
             spot, strike, rate, volatility, maturity
         )

@@ -11,8 +11,8 @@ import numpy as np
 
 
 def logistic_regression_value_and_grad(w, b, x, labels):
-    # Large arrays: tile by tile, on all cores.
-    if x.shape[0] >= 131072:
+    # Large arrays: in place, and tile by tile on all cores.
+    if x.shape[0] >= 8192:
         return logistic_regression_value_and_grad_in_tiles(w, b, x, labels)
     # model.py  margin = x @ w + b
     margin = x @ w

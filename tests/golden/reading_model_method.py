@@ -15,8 +15,8 @@ def model_method_value_and_grad(model, x, y):
     weight = model.weight
     bias = model.bias
     scale = model.scale
-    # Large arrays: tile by tile, on all cores.
-    if y.size >= 131072 and y.flags.c_contiguous:
+    # Large arrays: in place, and tile by tile on all cores.
+    if y.size >= 8192 and y.flags.c_contiguous:
         return model_method_value_and_grad_in_tiles(model, x, y)
     # model.py  inner = x @ self.weight + self.bias
     inner = x @ weight

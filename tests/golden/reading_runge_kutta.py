@@ -10,8 +10,8 @@ import numpy as np
 
 
 def runge_kutta_value_and_grad(angle, speed, damping):
-    # Large arrays: tile by tile, on all cores.
-    if angle.size >= 131072:
+    # Large arrays: in place, and tile by tile on all cores.
+    if angle.size >= 8192:
         return runge_kutta_value_and_grad_in_tiles(angle, speed, damping)
     # model.py  return speed, -np.sin(angle) - damping * speed
     a1 = -np.sin(angle) - damping * speed

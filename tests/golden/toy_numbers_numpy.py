@@ -2,8 +2,8 @@ import numpy as np
 
 
 def f(x, h, s, k):
-    # Large arrays: tile by tile, on all cores.
-    if x.size >= 131072:
+    # Large arrays: in place, and tile by tile on all cores.
+    if x.size >= 8192:
         return f_in_tiles(x, h, s, k)
     a = x * -2.5
     b = np.where(x, np.inf, -np.inf)

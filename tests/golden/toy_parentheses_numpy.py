@@ -2,8 +2,8 @@ import numpy as np
 
 
 def f(x, y, z):
-    # Large arrays: tile by tile, on all cores.
-    if x.size >= 131072:
+    # Large arrays: in place, and tile by tile on all cores.
+    if x.size >= 8192:
         return f_in_tiles(x, y, z)
     a = ((-((y - (x - -((x + y) * z))) ** -3)) ** 3).sum(axis=0, keepdims=True)
     b_1 = z / a
