@@ -157,7 +157,7 @@ def _callable(module: Any, name: str, file: str, options: argparse.Namespace) ->
         transform = TRANSFORMS[options.transform or "value_and_grad"]
         first = 1 if inspect.isfunction(found) and _is_method(found) else 0  # not by self
         argnums = first if options.argnums is None else options.argnums
-        more = {"argnums": argnums} if transform is not compile else {}
+        more: dict[str, Any] = {"argnums": argnums} if transform is not compile else {}
         return transform(found, backend=options.backend, **more)
     for word in ("transform", "argnums"):
         if getattr(options, word) is not None:
