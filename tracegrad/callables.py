@@ -31,7 +31,7 @@ class Compiled(Calling):
         return self if instance is None or not self._binds else Bound(self, instance)
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
-        """The generated source for these arguments, formatted by black.
+        """The generated source for these arguments (by default the latest), formatted by black.
 
         part
             ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
@@ -39,7 +39,7 @@ class Compiled(Calling):
         """
         import black
 
-        version = self._version_for(args, kwargs)
+        version = self._asked_for(args, kwargs)
         text = self._part(version, part)
         return black.format_str(text, mode=black.Mode())
 
@@ -59,7 +59,7 @@ class Compiled(Calling):
 
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """The graph for these arguments: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
-        version = self._version_for(args, kwargs)
+        version = self._asked_for(args, kwargs)
         match stage:
             case "traced":
                 return version.traced
@@ -76,7 +76,7 @@ class Compiled(Calling):
         with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
         stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
         """
-        return write(path, self._callee(), self._version_for(args, kwargs))
+        return write(path, self._callee(), self._asked_for(args, kwargs))
 
     def verify(self, *args: Any, **kwargs: Any) -> Verification:
         """Whether the program agrees with the function run eagerly and with finite differences.
