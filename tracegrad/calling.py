@@ -544,7 +544,10 @@ class Calling:
                     return call(made)
                 if made is not None:
                     settle(made)
-                    return map_tree(untraced, made.returned)
+                    result = map_tree(untraced, made.returned)
+                    if checking() and not is_finite(result):
+                        self._blame(made, arguments)
+                    return passed(result, self.__name__)
         except (NotRecorded, np.linalg.LinAlgError):
             pass
         return self._inline(given)
