@@ -292,6 +292,15 @@ def test_without_arguments_the_latest_version_is_shown(tmp_path):
     assert made.export(tmp_path / "f.py").exists()
     assert "float64" in tg.compile(lambda x=1.0: np.ones(2) * x).source()  # it needs none
 
+    class Scaled:
+        @tg.compile
+        def by(self, x):
+            return x * 2.0
+
+    scaled = Scaled()
+    scaled.by(UP)
+    assert scaled.by.source() == scaled.by.source(UP)
+
 
 # -- bounds ---------------------------------------------------------------------------------------
 

@@ -139,16 +139,21 @@ class Bound:
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """As `Compiled.source`."""
-        return self._compiled.source(self._instance, *args, part=part, **kwargs)
+        return self._compiled.source(*self._given(args, kwargs), part=part, **kwargs)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments with the object before them; none where they are left out but needed."""
+        left_out = not args and not kwargs and self._compiled._needed > 1
+        return () if left_out else (self._instance, *args)
 
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """As `Compiled.graph`."""
-        return self._compiled.graph(self._instance, *args, stage=stage, **kwargs)
+        return self._compiled.graph(*self._given(args, kwargs), stage=stage, **kwargs)
 
     def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """As `Compiled.export`; the object itself is no argument of the exported function."""
         compiled = self._compiled
-        version = compiled._version_for((self._instance, *args), kwargs)
+        version = compiled._asked_for(self._given(args, kwargs), kwargs)
         return write(path, compiled._callee(bound=True), version)
 
     def verify(self, *args: Any, **kwargs: Any) -> Verification:

@@ -651,12 +651,16 @@ class Calling:
 
     def _asked_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         """The version for these arguments; where they are left out but needed, the latest."""
-        kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        parameters = self._signature.parameters.values()
-        needed = any(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
-        if needed and not args and not kwargs:
+        if self._needed and not args and not kwargs:
             return self._latest(args, kwargs)
         return self._version_for(args, kwargs)
+
+    @property
+    def _needed(self) -> int:
+        """How many arguments a call must give."""
+        kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        parameters = self._signature.parameters.values()
+        return sum(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         args, kwargs = map_tree(array_leaf, (args, kwargs))
