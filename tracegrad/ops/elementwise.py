@@ -342,7 +342,7 @@ hypot = binary("hypot", _hypot_vjp, traits=(Trait.COMMUTATIVE,))
 
 def _sinc_text(attributes: Mapping[str, Any]) -> Spelling:
     """The derivatives g1, g2, ... of sinc by x g_k = -(k g_k-1 + pi^2 (x g_k-2 + (k-2) g_k-3))."""
-    order = attributes.get("order", 0)
+    order = attributes["order"]
     if order == 0:
         return spell("np.sinc(x)")
 
