@@ -552,3 +552,16 @@ def test_a_return_has_the_line_of_the_users_return_or_none(function, args, numbe
         assert not origin.line
     else:
         assert texts[origin.line - first].strip().endswith(f"# {number}")
+
+
+def test_a_header_stays_short():
+    def deep(x):
+        for _ in range(50):
+            x = np.tanh(x)
+        return np.sum(x)
+
+    made = tg.grad(deep)
+    made(np.ones(3))
+    head = made.source().partition("import numpy")[0]
+    assert "and 30 more: float64 (n0,)" in head.replace("\n#        ", "")
+    assert head.count("\n") < 12
