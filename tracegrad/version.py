@@ -126,9 +126,8 @@ class Version:
 
     def _guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
         calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
-        left = self.checked or any(
-            call.op in INDEXED for call in calls
-        )  # an index may be too large
+        indexes = any(call.op in INDEXED for call in calls)  # one may be too large
+        left = self.checked or indexes
         return giving_back(run, sources_of(self.program.graph)) if left else run
 
     def holds(self, leaves: Sequence[Any]) -> bool:
