@@ -226,12 +226,12 @@ class Written:
         "np.mean({0}) * {1}",
         "np.maximum({0}, {1})",
         "np.concatenate([{0}[1:], {1}[:1]])",
-        "helper({0}, {1})",
+        "damped({0}, {1})",
     )
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.lines = ["import numpy as np", "", "def helper(left, right):"]
+        self.lines = ["import numpy as np", "", "def damped(left, right):"]
         self.put("np.exp(-left * right)", [])
         self.lines += [f"    return v{len(self.lines)}", "", "def f(a, b, c, matrix):"]
         self.names = ["a", "b", "c"]
@@ -287,7 +287,7 @@ def test_the_line_is_the_one_that_the_variable_is_named_after(seed, tmp_path, mo
             elif origin.line == definition:  # no line reads it, or two gradients are one array
                 assert re.match(r"np\.(zeros|array)\(", ast.unparse(statement.value)), shown
             elif not named & {"left", "right"}:  # the line reads the variable, or makes it
-                called = [n for n in named if n[0] == "v" and "helper" in line_of(n)]
+                called = [n for n in named if n[0] == "v" and "damped" in line_of(n)]
                 assert name in named or (name == "v4" and called), shown
 
 
