@@ -432,6 +432,26 @@ def test_the_page_shows_what_is_written(tmp_path, monkeypatch):
     sys.modules.pop("model")
 
 
+def test_the_report_of_versions_is_the_one_shown(tmp_path, monkeypatch):
+    page = PAGE.read_text(encoding="utf-8")
+    (tmp_path / "model.py").write_text(re.findall(r"```python\n.*?\n(.*?)```", page, re.S)[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "model", raising=False)
+    model = importlib.import_module("model")
+    calls = [(0.1, 0.0)] * 3 + [(0.2, 0.0)] * 30 + [(0.2, 3.0)] * 3
+    for model.RATE, more in calls:
+        model.loss(model.w, model.b, model.x, model.y + more)
+
+    def untimed(text):
+        return re.sub(r"\d+\.\d ms|shared", "...", text)
+
+    inside = PAGE.with_name("looking_inside.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n(loss: 2 versions.*?)    \.\.\.\n```", inside, re.S)[1]
+    report = untimed(model.loss.explain())
+    assert all(untimed(part) in report for part in shown.split("\n...\n"))
+    sys.modules.pop("model")
+
+
 def test_the_pages_that_it_links_to_exist():
     linked = re.findall(r"\]\(([a-z_]+\.md)", PAGE.read_text(encoding="utf-8"))
     assert linked and all((PAGE.parent / page).is_file() for page in linked)
