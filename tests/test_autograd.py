@@ -1034,9 +1034,12 @@ def test_an_anomaly_names_the_line_and_the_variable() -> None:
     with np.errstate(invalid="ignore"), detect_anomaly():
         root = np.sqrt(x)  # the line
         total = (root * 2).sum()
-        with pytest.raises(RuntimeError) as caught:
+        with pytest.raises(tg.errors.GradientError) as caught:
             total.backward()
-    text = str(caught.value)
+    text, error = str(caught.value), caught.value
+    assert (error.variable, error.file) == ("root", "test_autograd.py")
+    assert error.text == "root = np.sqrt(x)"
+    assert f"test_autograd.py:{error.line}  {error.text}" in text
     assert "Function 'SqrtBackward0' returned nan values in its 0th output" in text
     assert "root = np.sqrt(x)" in text and "(variable root)" in text
     assert re.search(r"test_autograd\.py:\d+", text)

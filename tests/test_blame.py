@@ -442,6 +442,22 @@ def test_a_function_that_stays_eager_names_its_statement(
     assert (error.file, error.line) == ("test_blame.py", f.__code__.co_firstlineno + line)
 
 
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_tensors_with_history_in_a_function_that_stays_eager(checks: None) -> None:
+    calls: list[int] = []
+
+    @tg.compile
+    def counted(x: Any) -> Any:
+        calls.append(len(calls))
+        root = np.sqrt(x)
+        return root.sum()
+
+    for _ in range(4):
+        error = blame(counted, tg.tensor(-FINE, requires_grad=True))
+        assert (error.variable, error.operation) == ("root", "sqrt")
+    assert len(calls) == 4
+
+
 def test_a_backward_that_stays_eager_names_its_statement(checks: None) -> None:
     made = eager(tg.grad, length)
     error = blame(made, np.zeros(3), 0.5, FINE)

@@ -166,3 +166,9 @@ def test_descending_order_is_stable():
     ties = tg.tensor([1, 2, 1, 2])
     assert tg.argsort(ties, descending=True).tolist() == [1, 3, 0, 2]
     assert tg.argsort(ties).tolist() == [0, 2, 1, 3]
+
+
+def test_sinc_in_place():
+    x = tg.tensor([0.25, 2.0])
+    expected = np.sinc(x.numpy())
+    assert x.sinc_() is x and np.array_equal(x.numpy(), expected)

@@ -12,6 +12,7 @@ import pytest
 from checks import assert_same_bits
 
 import tracegrad as tg
+from tracegrad import pipeline
 from tracegrad.errors import NonScalarError, RecompileWarning
 
 UP, DOWN = np.array([1.0, 2.0, 3.0]), np.array([-1.0, 2.0, 3.0])
@@ -247,6 +248,58 @@ def test_the_report_names_state_and_lengths():
     line = f.__code__.co_firstlineno + 1
     assert f"scale was 2.0, is 3.0 (test_paths.py:{line})" in text
     assert re.search(r"x\.shape\[0\] was 3 \(test_paths\.py:\d+\), is 2", text)
+
+
+def test_the_report_counts_calls_by_version_and_times_by_stage():
+    pipeline._PROGRAMS.clear(), pipeline._OPTIMIZED.clear()  # of other tests
+    made = tg.value_and_grad(two_ways)
+    for x in (UP, DOWN, UP, UP, np.ones((3, 1)), DOWN, UP):
+        made(x)
+    made(x=UP)  # by the general way
+    first, second = made.explain().split("\nversion ")[1:]
+    assert "\n  5 hits, 2 paths, " in first and "\n  0 hits, 1 path, " in second
+    assert made.cache_info().hits == 5
+    made(np.ones((4, 1)))
+    assert "\n  1 hit, 1 path, " in made.explain() and made.cache_info().hits == 6
+    stage = r"\d+\.\d ms"
+    stages = rf"trace {stage}, differentiate {stage}, optimize {stage}, emit {stage}, load {stage}"
+    assert re.search(stages, first)
+    again = tg.value_and_grad(two_ways)
+    again(UP)
+    again(DOWN)
+    assert "optimize shared, emit shared, load shared" in again.explain()
+    made.clear_cache()
+    assert made.cache_info() == (0, 0, 0, 0)
+
+
+def test_of_several_versions_the_nearest_gives_the_reason():
+    made = tg.compile(lambda x, y, z: x + y + z)
+    single = UP.astype("f4")
+    for arrays in ((UP, UP, UP), (single, single, single), (UP, UP, single)):
+        made(*arrays)
+    assert "    z was float64 with 1 axis, is float32 with 1 axis" in made.explain()
+
+
+def test_without_arguments_the_latest_version_is_shown(tmp_path):
+    made = tg.value_and_grad(two_ways)
+    with pytest.raises(tg.errors.ArgumentError, match="not compiled yet: pass its arguments"):
+        made.source()
+    made(UP)
+    made(UP.astype("f4"))
+    assert "x: float32 (n0,)" in made.source() and str(made.graph()) == str(
+        made.graph(UP.astype("f4"))
+    )
+    assert made.export(tmp_path / "f.py").exists()
+    assert "float64" in tg.compile(lambda x=1.0: np.ones(2) * x).source()  # it needs none
+
+    class Scaled:
+        @tg.compile
+        def by(self, x):
+            return x * 2.0
+
+    scaled = Scaled()
+    scaled.by(UP)
+    assert scaled.by.source() == scaled.by.source(UP)
 
 
 # -- bounds ---------------------------------------------------------------------------------------

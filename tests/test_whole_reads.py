@@ -224,3 +224,22 @@ def test_what_a_program_raises_has_the_users_line_and_a_hook_is_called_once():
         with pytest.raises(ValueError, match="of the user's"):
             hooked(A)
         assert len(calls) == count
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_a_program_that_raises_draws_nothing():
+    def drawing(generator):
+        def f(x):
+            try:
+                noise = generator.normal(size=2)
+                return x[3] * noise
+            except IndexError:
+                return x * generator.normal()
+
+        return f
+
+    compiled, eager = (drawing(tg.random.Generator(0)) for _ in range(2))
+    compiled = tg.compile(compiled)
+    for n in (5, 2, 5, 2, 6):
+        x = np.arange(1.0, n + 1.0)
+        assert np.array_equal(compiled(x), on_tensors(eager, x))

@@ -130,6 +130,9 @@ def _show(options: argparse.Namespace) -> None:
     module = _said(f"{file} cannot be imported", path, lambda: module_of(path))
     f = _callable(module, name, file, options)
     args, kwargs = _arguments(options.args, vars(module))
+    needed = f._compiled._needed - 1 if isinstance(f, Bound) else f._needed
+    if needed and not (args or kwargs):
+        raise CommandError(f'{name} needs {needed} argument{"s" * (needed > 1)}: pass --args "..."')
     call = f"{name}({options.args})"
     if options.html:
         _report(f, options.html, call, path, args, kwargs)
@@ -225,8 +228,7 @@ def _said(what: str, path: Path, run: Any) -> Any:
         kind = "" if isinstance(error, TracegradError) else f"{type(error).__name__}: "
         message = _message(error)
         known = place.strip(" ()").removeprefix("at ") in message
-        hint = '; pass --args "..."' if what.endswith("()") and "missing" in message else ""
-        raise CommandError(f"{what}: {kind}{message}{'' if known else place}{hint}") from None
+        raise CommandError(f"{what}: {kind}{message}{'' if known else place}") from None
 
 
 def _one_line(error: BaseException) -> str:

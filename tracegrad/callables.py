@@ -31,7 +31,7 @@ class Compiled(Calling):
         return self if instance is None or not self._binds else Bound(self, instance)
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
-        """The generated source for these arguments, formatted by black.
+        """The generated source for these arguments (by default the latest), formatted by black.
 
         part
             ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
@@ -40,11 +40,13 @@ class Compiled(Calling):
         import black
 
         args, kwargs = map_tree(array_leaf, (args, kwargs))
-        version = self._version_for(args, kwargs)
-        if part == "all":
+        version = self._asked_for(args, kwargs)
+        if part != "all":
+            text = self._part(version, part)
+        elif args or kwargs or not self._needed:
             text = version.source_for(self._bind(args, kwargs)).text
         else:
-            text = self._part(version, part)
+            text = version.program.source.text
         return black.format_str(text, mode=black.Mode())
 
     def _part(self, version: Version, part: str) -> str:
@@ -61,7 +63,7 @@ class Compiled(Calling):
 
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """The graph for these arguments: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
-        version = self._version_for(args, kwargs)
+        version = self._asked_for(args, kwargs)
         match stage:
             case "traced":
                 return version.traced
@@ -78,7 +80,7 @@ class Compiled(Calling):
         with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
         stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
         """
-        return write(path, self._callee(), self._version_for(args, kwargs))
+        return write(path, self._callee(), self._asked_for(args, kwargs))
 
     def verify(self, *args: Any, **kwargs: Any) -> Verification:
         """Whether the program agrees with the function run eagerly and with finite differences.
@@ -141,16 +143,21 @@ class Bound:
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """As `Compiled.source`."""
-        return self._compiled.source(self._instance, *args, part=part, **kwargs)
+        return self._compiled.source(*self._given(args, kwargs), part=part, **kwargs)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments with the object before them; none where they are left out but needed."""
+        left_out = not args and not kwargs and self._compiled._needed > 1
+        return () if left_out else (self._instance, *args)
 
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
         """As `Compiled.graph`."""
-        return self._compiled.graph(self._instance, *args, stage=stage, **kwargs)
+        return self._compiled.graph(*self._given(args, kwargs), stage=stage, **kwargs)
 
     def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """As `Compiled.export`; the object itself is no argument of the exported function."""
         compiled = self._compiled
-        version = compiled._version_for((self._instance, *args), kwargs)
+        version = compiled._asked_for(self._given(args, kwargs), kwargs)
         return write(path, compiled._callee(bound=True), version)
 
     def verify(self, *args: Any, **kwargs: Any) -> Verification:

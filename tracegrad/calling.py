@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from inspect import Parameter
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -543,7 +544,10 @@ class Calling:
                     return call(made)
                 if made is not None:
                     settle(made)
-                    return map_tree(untraced, made.returned)
+                    result = map_tree(untraced, made.returned)
+                    if checking() and not is_finite(result):
+                        self._blame(made, arguments)
+                    return passed(result, self.__name__)
         except (NotRecorded, np.linalg.LinAlgError):
             pass
         return self._inline(given)
@@ -644,6 +648,19 @@ class Calling:
         if not every:
             raise ArgumentError(f"{self.__name__} was not compiled yet: pass its arguments too")
         return every[-1]
+
+    def _asked_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; where they are left out but needed, the latest."""
+        if self._needed and not args and not kwargs:
+            return self._latest(args, kwargs)
+        return self._version_for(args, kwargs)
+
+    @property
+    def _needed(self) -> int:
+        """How many arguments a call must give."""
+        kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        parameters = self._signature.parameters.values()
+        return sum(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         args, kwargs = map_tree(array_leaf, (args, kwargs))

@@ -124,7 +124,8 @@ def sources_of(graph: Graph) -> tuple[np.random.BitGenerator, ...]:
 
 @contextmanager
 def given_back(
-    sources: Sequence[np.random.BitGenerator], on: type[BaseException] | None = None
+    sources: Sequence[np.random.BitGenerator],
+    on: type[BaseException] | tuple[type[BaseException], ...] | None = None,
 ) -> Iterator[None]:
     """Leaves generators as they were: always, or when an exception of class `on` leaves."""
     before = [source.state for source in sources]
@@ -132,7 +133,7 @@ def given_back(
     try:
         yield
     except BaseException as error:
-        counts = counts and not isinstance(error, on)  # type: ignore[arg-type]
+        counts = counts and not isinstance(error, on or ())
         raise
     finally:
         if not counts:
@@ -141,13 +142,13 @@ def given_back(
 
 
 def giving_back(run: Callable[..., Any], sources: Sequence[Any]) -> Callable[..., Any]:
-    """A program that leaves generators as they were when a look ends its run."""
+    """A program that leaves generators as they were when a look, or NumPy, ends its run."""
     if not sources:
         return run
 
     @wraps(run)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        with given_back(sources, on=LookupError):
+        with given_back(sources, on=(LookupError, ValueError)):  # the function runs again
             return run(*args, **kwargs)
 
     return guarded

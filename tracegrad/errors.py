@@ -52,7 +52,16 @@ class NotDifferentiableError(TracegradError, TypeError):
 
 
 class GradientError(TracegradError, RuntimeError):
-    """A backward that cannot run: no graph, a second time, a value changed since."""
+    """A backward that cannot run: no graph, a second time, a value changed since.
+
+    Of a nan that `tg.autograd.detect_anomaly` found, `variable`, `file`, `line` and `text` are
+    those of the forward.
+    """
+
+    variable: str | None = None
+    file: str = ""
+    line: int = 0
+    text: str = ""
 
 
 class FiniteError(TracegradError, FloatingPointError):

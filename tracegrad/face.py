@@ -34,10 +34,8 @@ def empty_graph(
     else:
         parameters = arguments.parameters
         reads = tuple(_double_quoted(arguments, leaf) for leaf in traced)
-    stems = [
-        environment.called(h) or v.origin.name for h, v in zip(holders, tree.captured, strict=True)
-    ]
-    captures = tuple(_unique([*parameters, *map(str, stems)])[len(parameters) :])
+    stems = [value.origin.name or "constant" for value in tree.captured]
+    captures = tuple(_unique([*parameters, *stems])[len(parameters) :])
     made = [not environment.reaches(holder) for holder in holders]
     name = _identifier(getattr(function, "__name__", "function"))
     suffix = {"compile": "", "grad": "_grad", "value_and_grad": "_value_and_grad"}

@@ -15,6 +15,7 @@ from codegen.memory import bytes_of, bytes_text
 from codegen.sizes import as_python
 from codegen.types import ArrayType
 
+MOST = 20  # variables of one type that are named
 Names: TypeAlias = "Mapping[Value, str]"
 Fact: TypeAlias = "Callable[[Graph, Names], tuple[str, Sequence[str]]]"
 
@@ -57,10 +58,17 @@ def _saves(graph: Graph, names: Names) -> tuple[str, list[str]]:
         groups.setdefault(type_text(graph, value.type), []).append(name)
         size = bytes_of(graph.sizes, value.type, {})
         total = None if size is None or total is None else total + size
-    lines = [f"{', '.join(dict.fromkeys(found))}: {type_}" for type_, found in groups.items()]
+    lines = [f"{_listed(found)}: {type_}" for type_, found in groups.items()]
     sections = dict.fromkeys(saved(graph).values())
     title = f"Saves for the {' and the '.join(sections)}"
     return f"{title}, {bytes_text(total)}" if total else title, lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names with commas; of very many the first."""
+    unique = list(dict.fromkeys(names))
+    more = len(unique) - MOST
+    return ", ".join(unique) if more <= 1 else f"{', '.join(unique[:MOST])} and {more} more"
 
 
 def type_text(graph: Graph, type: ArrayType) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from operator import attrgetter
+from os.path import basename
 from typing import Any
 
 import numpy as np
@@ -334,9 +335,13 @@ def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
         plain = getattr(value, "ct", value)
         array = getattr(plain, "_array", plain)
         if parent is not None and array is not None and np.isnan(np.sum(array)):
-            raise GradientError(
+            failed = GradientError(
                 f"Function '{node.name()}' returned nan values in its {index}th output{at}"
             )
+            if where is not None:
+                failed.variable, failed.text = where.name, where.text
+                failed.file, failed.line = basename(where.file), where.line
+            raise failed
     return given
 
 

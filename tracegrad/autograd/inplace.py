@@ -502,6 +502,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "relu_": (activations.relu, "`relu`"),
     "rsqrt_": (lambda x: 1.0 / ew.sqrt(x), "``1 / sqrt(x)``"),
     "sigmoid_": (activations.sigmoid, "`sigmoid`"),
+    "sinc_": (ew.sinc, "`sinc`"),
 }
 
 
