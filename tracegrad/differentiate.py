@@ -27,8 +27,7 @@ from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import Masked, Undefined, add, astype, real, where
 from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
-from tracegrad.ops.rows import sum_columns
-from tracegrad.ops.shape import expand_dims, reshape_to
+from tracegrad.ops.shape import reshape_to
 from tracegrad.staging import Stage, Staged
 
 Key = Hashable
@@ -300,10 +299,7 @@ def unbroadcast(ct: Any, operand: Any) -> Any:
     )
     if stretched:
         axis: Any = stretched[0] if len(stretched) == 1 else stretched
-        if len(wide) > 2 and axis == len(wide) - 2 and dtype_of(ct) in ("float32", "float64"):
-            ct = expand_dims(sum_columns(ct), axis)  # of differences of all pairs of points
-        else:
-            ct = sum_over(ct, axis=axis, keepdims=True)
+        ct = sum_over(ct, axis=axis, keepdims=True)
     if extra:
         axes = tuple(range(extra))
         every = len(axes) == len(wide)

@@ -20,14 +20,11 @@ from tracegrad.ops import (
     determinants,
     elementwise,
     indexing,
-    masking,
     reductions,
     shape,
     solving,
 )
 from tracegrad.ops.rules import axes_of
-
-MASKED_DTYPES = ("float16", "float32", "float64")
 
 
 def on(*ops: Op) -> Callable[[Rule], Rule]:
@@ -227,24 +224,6 @@ def ones_on_a_diagonal(r: Rewriter, call: Call) -> Value | None:
     return r.emit(creation.eye_of, **{**dict(mask.attributes), "dtype": type_.dtype})
 
 
-@on(elementwise.where)
-def masked_cotangent(r: Rewriter, call: Call) -> Value | None:
-    """where(mask, x, 0.0) -> masked(x, mask), of matrices and larger arrays in a derivative.
-
-    There it is fast whatever the mask; on vectors `np.where` itself is the better text.
-    """
-    mask, x, other = call.operands
-    type_ = call.results[0].type
-    if repr(r.number(other)) != "0.0" or type_.ndim < 2 or type_.dtype not in MASKED_DTYPES:
-        return None
-    made = r.node(x)
-    if call.results[0].origin.section != "backward" or x.type.dtype != type_.dtype or x.type.weak:
-        return None
-    if (made is not None and Trait.SPLAT in made.op.traits) or not x.type.ndim:
-        return None
-    return r.emit(masking.masked_by, mask, x)
-
-
 @on(elementwise.alias, elementwise.stop_gradient)
 def same_value(r: Rewriter, call: Call) -> Value | None:
     """Marks for the differentiator are nothing to a program."""
@@ -332,7 +311,6 @@ RULES: tuple[Rule, ...] = (
     same_dtype,
     number_times_one,
     ones_on_a_diagonal,
-    masked_cotangent,
     same_value,
     computed_value,
     triangle_of_a_factor,

@@ -17,25 +17,31 @@ def image_buffer(x, kernel, dtype, padding, stride, dilation):
     """
     none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
     padding, stride, dilation = padding or none, stride or one, dilation or one
-    lengths = [m + a + b for m, (a, b) in zip(x.shape[2:], padding)]
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
-    places = [(m - k) // s + 1 for m, k, s in zip(lengths, spans, stride)]
-    area = np.prod(lengths, dtype=int)
+    places, stored, steps = [], [], [1]
+    for m, (a, b), k, s in zip(x.shape[2:], padding, spans, stride):
+        places.append((m + a + b - k) // s + 1)
+        stored.append(m + max(a, b, a + b - k + 1))  # a margin serves on both sides
+    for m in reversed(stored):
+        steps.insert(0, m * steps[0])
+    area, *steps = steps
     size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
     count = max(min(2**18 // max(size, 1), len(x)), 1)
-    buffer = np.zeros((x.shape[1], count, *lengths), dtype)
-    inner = (slice(a, a + m) for m, (a, _) in zip(x.shape[2:], padding))
-    by_channel, by_image, *steps = buffer.strides
-    offsets = [d * step for d, step in zip(dilation, steps)]
+    first = sum(a * step for (a, _), step in zip(padding, steps))
+    buffer = np.zeros((x.shape[1], first + count * area), dtype)
+    images = buffer[:, first:].reshape(x.shape[1], count, *stored)
+    inner = images[(..., *map(slice, x.shape[2:]))]
+    unit, offsets = dtype.itemsize, [d * step for d, step in zip(dilation, steps)]
     if stride == one:
-        beyond = sum((k - 1) * step for k, step in zip(spans, steps)) // dtype.itemsize
-        starts, apart, stored = (count * area - beyond,), steps[-1:], lengths
+        last = sum((m - 1) * step for m, step in zip(places, steps))
+        starts, apart = ((count - 1) * area + last + 1,), (1,)
     else:
         starts, stored = (count, *places), places
-        apart = (by_image, *(s * step for s, step in zip(stride, steps)))
-    shape, strides = (x.shape[1], *kernel, *starts), (by_channel, *offsets, *apart)
+        apart = (area, *(s * step for s, step in zip(stride, steps)))
+    shape = (x.shape[1], *kernel, *starts)
+    strides = (buffer.strides[0], *(unit * step for step in (*offsets, *apart)))
     windows = np.lib.stride_tricks.as_strided(buffer, shape, strides)
-    return buffer[(..., *inner)], windows, stored, places
+    return inner, windows, stored, places
 
 
 def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
@@ -110,11 +116,6 @@ def to_largest(ct, at, lengths, kernel, stride, dilation):
     return out
 
 
-def masked(x, mask):
-    """x where the mask is True, else 0.0; in integers, so that nothing waits for the mask."""
-    return (x.view(f"u{x.itemsize}") * mask).view(x.dtype)
-
-
 def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, groups=1):
     """The transpose of `correlate` in w, whose kernels have these lengths."""
     dtype, channels, depth = np.result_type(x, ct), ct.shape[1], x.shape[1] // groups
@@ -165,7 +166,7 @@ def convolution_step_value_and_grad(kernel, bias, image, target):
         (1, 1),
     )
     # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
-    features_bar = masked(features_bar, features > 0)
+    features_bar = np.where(features > 0, features_bar, 0.0)
     bias_bar = (
         features_bar.sum(axis=(2, 3), keepdims=True).sum(axis=0).squeeze(axis=(1, 2))
     )

@@ -31,5 +31,5 @@ def n_body_value_and_grad(position, velocity, mass):
     distance_bar = (-(0.5 * (-0.5 / distance * potential_1) / distance))[:, :, None]
     offset_bar = distance_bar * 2.0 * offset
     # model.py  offset = position[:, None, :] - position[None, :, :]
-    position_bar = (-offset_bar).sum(axis=0) + np.ones(position.shape[0]) @ offset_bar
+    position_bar = (-offset_bar).sum(axis=0) + offset_bar.sum(axis=1)
     return value, (position_bar, velocity_bar)

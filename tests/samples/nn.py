@@ -16,9 +16,6 @@ CLOSE["logistic_loss"] = lambda x, target: (
 )
 
 
-REFERENCES["masked"] = lambda mask, x: np.where(mask, x, x.dtype.type(0))
-
-
 CLOSE["row_dot"] = lambda a, b: (a * b).sum(axis=-1)
 
 
@@ -27,16 +24,6 @@ def _row_dot(draw: Draw) -> Iterator[Sample]:
     if draw.dtype.kind == "f":
         for a, b in (((4,), (4,)), ((3, 5), (3, 5)), ((2, 1, 3), (4, 3)), ((2, 0), (2, 0))):
             yield Sample((draw(*a), draw(*b)), {})
-
-
-CLOSE["column_sum"] = lambda x, **_: x.sum(axis=-2)
-
-
-@samples_of("column_sum")
-def _column_sum(draw: Draw) -> Iterator[Sample]:
-    if draw.dtype.kind == "f":
-        for shape in ((3, 4), (2, 3, 5), (2, 0, 3), (2, 3, 0)):
-            yield Sample((draw(*shape),), {"size": shape[-2], "dtype": str(draw.dtype)})
 
 
 def _naive_standardize(x: Any, eps: float) -> Any:
@@ -54,24 +41,6 @@ def _standardize(draw: Draw) -> Iterator[Sample]:
             yield Sample((draw(*shape),), {"eps": 0.01})
 
 
-@samples_of("masked")
-def _masked(draw: Draw) -> Iterator[Sample]:
-    if draw.dtype.kind == "f":
-        for shape, of_mask in (((4,), (4,)), ((3, 5), (3, 5)), ((2, 3), (3,)), ((2, 0), (2, 1))):
-            yield Sample((draw(*of_mask) > 0, draw(*shape)), {})
-        x = np.array([np.inf, np.nan, -0.0, 1.0], draw.dtype)
-        yield Sample((np.array([False, False, True, True]), x), {})
-
-
-WINDOWS: tuple[dict[str, Any], ...] = (
-    {"span": (2,), "stride": (1,), "dilation": (1,)},
-    {"span": (3,), "stride": (2,), "dilation": (2,)},
-    {"span": (2, 3), "stride": (1, 2), "dilation": (1, 1)},
-    {"span": (3, 2), "stride": (2, 1), "dilation": (2, 1)},
-)
-"""Windows over axes of lengths 5 and 6."""
-
-
 def _naive_windows(x: Any, span: Any, stride: Any, dilation: Any, ndim: int) -> Any:
     """Element by element."""
     n = len(span)
@@ -83,38 +52,6 @@ def _naive_windows(x: Any, span: Any, stride: Any, dilation: Any, ndim: int) -> 
             at = tuple(i * d + j * s for i, d, j, s in zip(k, dilation, p, stride))
             out[(*k, ..., *p)] = x[(..., *at)]
     return out
-
-
-def _naive_sum(x: Any, lengths: Any, span: Any, stride: Any, dilation: Any) -> Any:
-    n = len(span)
-    out = np.zeros((*x.shape[n:-n], *lengths), x.dtype)
-    for k in np.ndindex(*x.shape[:n]):
-        for p in np.ndindex(*x.shape[-n:]):
-            at = tuple(i * d + j * s for i, d, j, s in zip(k, dilation, p, stride))
-            out[(..., *at)] += x[(*k, ..., *p)]
-    return out
-
-
-REFERENCES["windows"] = _naive_windows
-CLOSE["overlap_add"] = _naive_sum
-
-
-@samples_of("windows")
-def _windows(draw: Draw) -> Iterator[Sample]:
-    for how in WINDOWS:
-        for lead in ((), (2,), (0,)):
-            x = draw(*lead, *(5, 6)[: len(how["span"])])
-            yield Sample((x,), {**how, "ndim": x.ndim})
-
-
-@samples_of("overlap_add")
-def _overlap_add(draw: Draw) -> Iterator[Sample]:
-    for how in WINDOWS if draw.dtype.kind != "b" else ():
-        for lead in ((), (2,), (0,)):
-            lengths = (5, 6)[: len(how["span"])]
-            x = np.zeros((*lead, *lengths))
-            shape = _naive_windows(x, **how, ndim=x.ndim).shape
-            yield Sample((draw(*shape),), {**how, "lengths": lengths})
 
 
 POOLS: tuple[dict[str, Any], ...] = (

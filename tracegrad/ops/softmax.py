@@ -73,11 +73,7 @@ def _softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
 
 softmax_over = define(
     "softmax",
-    "out = x - x.max(axis=axis, keepdims=True)\n"
-    "np.exp(out, out=out)\n"
-    "out /= out.sum(axis=axis, keepdims=True)",
-    jax="out = jnp.exp(x - x.max(axis=axis, keepdims=True))\n"
-    "out /= out.sum(axis=axis, keepdims=True)",
+    "out = np.exp(x - x.max(axis=axis, keepdims=True))\nout /= out.sum(axis=axis, keepdims=True)",
     infer=lambda sizes, x, axis: ufunc("exp")(sizes, x),
     vjp=_softmax_vjp,
     attributes={"axis": ...},
