@@ -41,6 +41,15 @@ def _standardize(draw: Draw) -> Iterator[Sample]:
             yield Sample((draw(*shape),), {"eps": 0.01})
 
 
+WINDOWS: tuple[dict[str, Any], ...] = (
+    {"span": (2,), "stride": (1,), "dilation": (1,)},
+    {"span": (3,), "stride": (2,), "dilation": (2,)},
+    {"span": (2, 3), "stride": (1, 2), "dilation": (1, 1)},
+    {"span": (3, 2), "stride": (2, 1), "dilation": (2, 1)},
+)
+"""Windows over axes of lengths 5 and 6."""
+
+
 def _naive_windows(x: Any, span: Any, stride: Any, dilation: Any, ndim: int) -> Any:
     """Element by element."""
     n = len(span)
@@ -52,6 +61,38 @@ def _naive_windows(x: Any, span: Any, stride: Any, dilation: Any, ndim: int) -> 
             at = tuple(i * d + j * s for i, d, j, s in zip(k, dilation, p, stride))
             out[(*k, ..., *p)] = x[(..., *at)]
     return out
+
+
+def _naive_sum(x: Any, lengths: Any, span: Any, stride: Any, dilation: Any) -> Any:
+    n = len(span)
+    out = np.zeros((*x.shape[n:-n], *lengths), x.dtype)
+    for k in np.ndindex(*x.shape[:n]):
+        for p in np.ndindex(*x.shape[-n:]):
+            at = tuple(i * d + j * s for i, d, j, s in zip(k, dilation, p, stride))
+            out[(..., *at)] += x[(*k, ..., *p)]
+    return out
+
+
+REFERENCES["windows"] = _naive_windows
+CLOSE["overlap_add"] = _naive_sum
+
+
+@samples_of("windows")
+def _windows(draw: Draw) -> Iterator[Sample]:
+    for how in WINDOWS:
+        for lead in ((), (2,), (0,)):
+            x = draw(*lead, *(5, 6)[: len(how["span"])])
+            yield Sample((x,), {**how, "ndim": x.ndim})
+
+
+@samples_of("overlap_add")
+def _overlap_add(draw: Draw) -> Iterator[Sample]:
+    for how in WINDOWS if draw.dtype.kind != "b" else ():
+        for lead in ((), (2,), (0,)):
+            lengths = (5, 6)[: len(how["span"])]
+            x = np.zeros((*lead, *lengths))
+            shape = _naive_windows(x, **how, ndim=x.ndim).shape
+            yield Sample((draw(*shape),), {**how, "lengths": lengths})
 
 
 POOLS: tuple[dict[str, Any], ...] = (
