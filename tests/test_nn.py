@@ -560,6 +560,22 @@ def test_a_missing_batch_axis():
     assert_close(nn.max_pool2d(x, 2), nn.max_pool2d(picture, 2)[0], 0.0)
 
 
+def test_a_batch_whose_windows_do_not_fit_the_cache():
+    """Seven images, two at a time and the last alone, are convolved as each by itself."""
+    x, w, weights = normal(7, 4, 18, 19), normal(5, 4, 3, 3), normal(7, 5, 18, 19)
+    f = tg.value_and_grad(
+        lambda x, w, weights: (nn.conv2d(x, w, padding=1) * weights).sum(), argnums=(0, 1)
+    )
+    value, (to_x, to_w) = f(x, w, weights)
+    alone = [f(x[i : i + 1], w, weights[i : i + 1]) for i in range(7)]
+    assert value == pytest.approx(sum(one for one, _ in alone), rel=1e-12)
+    assert_close(to_x, np.concatenate([one for _, (one, _) in alone]), 1e-12)
+    assert_close(to_w, sum(one for _, (_, one) in alone), 1e-10)
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    assert_close(nn.conv2d(x, w, padding=1), np.einsum("nchwij,ocij->nohw", windows, w), 1e-12)
+
+
 def test_one_program_serves_every_batch_and_image():
     f = tg.value_and_grad(lambda w, x: nn.max_pool2d(nn.conv2d(x, w, padding=1), 2).sum())
     for batch, height, width in ((2, 6, 8), (1, 4, 4), (0, 6, 6), (5, 9, 7)):

@@ -19,7 +19,6 @@ from tracegrad.ops import (
     determinants,
     elementwise,
     indexing,
-    masking,
     reductions,
     shape,
     solving,

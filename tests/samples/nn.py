@@ -16,9 +16,6 @@ CLOSE["logistic_loss"] = lambda x, target: (
 )
 
 
-REFERENCES["masked"] = lambda mask, x: np.where(mask, x, x.dtype.type(0))
-
-
 CLOSE["row_dot"] = lambda a, b: (a * b).sum(axis=-1)
 
 
@@ -42,15 +39,6 @@ def _standardize(draw: Draw) -> Iterator[Sample]:
     if draw.dtype.kind == "f":
         for shape in ((5,), (3, 4), (2, 3, 6), (0, 3)):
             yield Sample((draw(*shape),), {"eps": 0.01})
-
-
-@samples_of("masked")
-def _masked(draw: Draw) -> Iterator[Sample]:
-    if draw.dtype.kind == "f":
-        for shape, of_mask in (((4,), (4,)), ((3, 5), (3, 5)), ((2, 3), (3,)), ((2, 0), (2, 1))):
-            yield Sample((draw(*of_mask) > 0, draw(*shape)), {})
-        x = np.array([np.inf, np.nan, -0.0, 1.0], draw.dtype)
-        yield Sample((np.array([False, False, True, True]), x), {})
 
 
 WINDOWS: tuple[dict[str, Any], ...] = (
@@ -217,6 +205,7 @@ def _geometry(draw: Draw) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
     for lengths, kernel, stride, padding, dilation, groups in (
         ((5,), (3,), (1,), ((1, 1),), (1,), 1),
         ((6,), (2,), (2,), ((0, 1),), (3,), 2),
+        ((3,), (2,), (1,), ((2, 3),), (1,), 1),
         ((4, 5), (3, 2), (1, 1), ((0, 0), (0, 0)), (1, 1), 1),
         ((5, 4), (2, 2), (2, 1), ((1, 0), (2, 1)), (1, 2), 2),
         ((3, 2, 4), (2, 1, 3), (1, 1, 2), ((0, 0), (1, 1), (1, 1)), (1, 1, 1), 1),
