@@ -198,6 +198,7 @@ np.pad(x, 1, mode="reflect"), np.pad(x, 2, mode="wrap"), np.pad(x, 1, mode="symm
 np.real_if_close(c), np.real_if_close(c.real + 1e-20j), np.real_if_close(x)
 np.piecewise(x, [x < 0, x > 1], [lambda z: z**2, 3.0, lambda z: -z]), np.piecewise(x, [b], [np.sin])
 np.polyval([1.0, 2.0, 3.0], x), np.polyval(u, a), np.polyadd(v, u), np.polysub(u, v)
+np.polyfit(up, w, 1, full=True)[1], np.polyfit(up, w, 1, full=True)[3:]
 np.polyfit(up, w, 2), np.polyfit(v, x.T, 1), np.polyfit(up, w, 1, w=p[0, 0] + up * up)
 np.polyfit(up, w, 1, cov=True), np.polyfit(up, w, 1, cov="unscaled")
 np.polyfit(v, x.T, 1, cov=True)

@@ -381,6 +381,12 @@ def test_through_numpy_alone(name):
     assert float(np.sum(gradient * direction)) == pytest.approx(along, rel=1e-7), name
 
 
+def test_places_of_reduceat_are_checked():
+    for places in ([0, 5], [-1]):
+        with pytest.raises(IndexError, match="no places on 5 elements"):
+            np.add.reduceat(tg.tensor(OPERANDS["v"]), places)
+
+
 def test_items():
     array, x = OPERANDS["x"], tg.tensor(OPERANDS["x"])
     for index in ((3,), (-1,), (1, 2), ((1, 2),)):

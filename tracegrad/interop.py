@@ -130,6 +130,8 @@ def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) 
     function, x = getattr(namespace, REDUCE[name]), namespace.asarray(x, dtype=dtype)
     axis = one_axis(axis, x.ndim)
     starts = [int(place) for place in places]
+    if any(not 0 <= start < x.shape[axis] for start in starts):
+        raise IndexError(f"np.{name}.reduceat: {starts} are no places on {x.shape[axis]} elements")
     before = (slice(None),) * axis
     found = []
     for start, stop in zip(starts, [*starts[1:], x.shape[axis]], strict=True):
