@@ -23,6 +23,7 @@ from tracegrad.ops.arguments import SYNONYMS
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype, strengthen
 from tracegrad.ops.indexing import getitem
+from tracegrad.ops.shape import one_axis
 from tracegrad.tensor import Tensor
 
 # -- ufuncs -------------------------------------------------------------------------------------
@@ -75,6 +76,8 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
         case "outer" if not given and len(operands) == 2:
             a, b = operands
             return _ufunc_called(name)(getitem(a, (..., *[None] * np.ndim(b))), b)
+        case "reduceat" if name in REDUCE:
+            return _segments(name, operands, **given)
         case "at":
             written = "x = tg.index_add(x, index, value)" if name == "add" else "x[index] = ..."
             raise TracegradError(f"np.{name}.at writes into its argument: write {written}")
@@ -119,6 +122,22 @@ def _along_axis(
     x, *rest = operands
     names = ("axis", "dtype")
     return _call(f"np.{name}.{method}", function, (x,), {**given, **dict(zip(names, rest))})
+
+
+def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) -> Any:
+    """``ufunc.reduceat``: of what lies between each place and the next, which are looked at."""
+    x, places = operands
+    function, x = getattr(namespace, REDUCE[name]), namespace.asarray(x, dtype=dtype)
+    axis = one_axis(axis, x.ndim)
+    starts = [int(place) for place in places]
+    if any(not 0 <= start < x.shape[axis] for start in starts):
+        raise IndexError(f"np.{name}.reduceat: {starts} are no places on {x.shape[axis]} elements")
+    before = (slice(None),) * axis
+    found = []
+    for start, stop in zip(starts, [*starts[1:], x.shape[axis]], strict=True):
+        end = stop if stop > start else start + 1
+        found.append(function(getitem(x, (*before, slice(start, end))), axis))
+    return namespace.stack(found, axis)
 
 
 # -- functions ----------------------------------------------------------------------------------
@@ -182,7 +201,7 @@ def _renamed(func: Any, function: Any, kwargs: dict[str, Any]) -> dict[str, Any]
 
 def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
     """tracegrad's function for NumPy's, by the module where it stands."""
-    if not module:
+    if not module or module == "lib.stride_tricks":
         found = LOOKS.get(name) or getattr(namespace, name, None)
         return getattr(special, name, None) if found is None and name == "i0" else found
     scope = sys.modules.get(f"tracegrad.{module}")

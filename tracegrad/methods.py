@@ -213,6 +213,8 @@ def _size(x: Tensor) -> Count:
 
 def _view(x: Tensor, *lengths: Any) -> Any:
     """The Tensor in another shape (PyTorch's ``view``; NumPy's, of a dtype, has no derivative)."""
+    if not lengths:
+        return ew.alias(x)
     if len(lengths) == 1 and isinstance(lengths[0], type | str | np.dtype):
         raise ArgumentError(
             f"view({lengths[0]!r}): the bits of another dtype have no gradient: write "

@@ -61,6 +61,7 @@ from tracegrad.ops.shape import *
 from tracegrad.ops.softmax import *
 from tracegrad.ops.sorting import *
 from tracegrad.ops.statistics import *
+from tracegrad.ops.windows import *
 
 abs = absolute
 acos = arccos

@@ -19,6 +19,7 @@ from tracegrad.ops import (
     determinants,
     elementwise,
     indexing,
+    masking,
     reductions,
     shape,
     solving,

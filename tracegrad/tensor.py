@@ -207,9 +207,13 @@ class Tensor:
             raise DTypeError(f"only integer Tensors can be used as an index, not {self.dtype}")
         return int(self._look("int"))
 
-    def item(self) -> Any:
-        """The only element as a Python number."""
-        return self._look("item")
+    def item(self, *index: Any) -> Any:
+        """The only element, or the one at an index (an int counts row after row), as a number."""
+        if not index:
+            return self._look("item")
+        x: Any = self
+        key = index[0] if len(index) == 1 else index
+        return (x.flat[key] if isinstance(key, int) else x[key])._look("item")
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""

@@ -1,6 +1,7 @@
 """Arrays enter, how many of their elements are equal, or in which bin, leaves.
 
-Counts are whole numbers, so no gradient flows to what is counted; it flows to weights.
+Counts are whole numbers, so no gradient flows to what is counted; it flows to weights, and from
+the edges of bins to the extremes between which they lie.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.creation import beside, zeros_in
+from tracegrad.ops.creation import arange_in, beside, zeros_in
 from tracegrad.ops.elementwise import alias, astype, logical_and, where
 from tracegrad.ops.indexing import getitem, index_add
 from tracegrad.ops.record import define
+from tracegrad.ops.reductions import INFINITY, amax, amin
 from tracegrad.ops.reductions import max as max_of
 from tracegrad.ops.reductions import sum as sum_of
 from tracegrad.ops.rules import sum_dtype
@@ -69,12 +71,28 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 # -- bins ---------------------------------------------------------------------------------------
 
+
+def _edges_vjp(ct: Any, y: Any, x: Any, bins: int, range: Any) -> tuple[Any]:
+    """The edges lie evenly between the extremes, which ties share."""
+    if range is not None:
+        return (None,)
+    part = astype(arange_in(ct, bins + 1), dtype=dtype_of(ct)) / bins
+    least, most = amin(x, initial=INFINITY), amax(x, initial=-INFINITY)  # there may be nothing
+    return (_at(x, least, sum_of(ct * (1 - part))) + _at(x, most, sum_of(ct * part)),)
+
+
+def _at(x: Any, extreme: Any, ct: Any) -> Any:
+    """Zeros, with a cotangent shared by the elements that are the extreme."""
+    chosen = x == extreme
+    return where(chosen, ct / astype(sum_of(chosen), dtype=dtype_of(ct)), 0.0)
+
+
 edges_of = define(
     "histogram_bin_edges",
     "np.histogram_bin_edges(x, bins=bins, range=range)",
     infer=lambda sizes, x, bins, range: ArrayType(_edge_dtype(x), (bins + 1,)),
+    vjp=_edges_vjp,
     attributes={"bins": 10, "range": None},
-    differentiable=False,
     domain="ordered",
 )
 in_bins = define(
@@ -125,7 +143,7 @@ def histogram(
         Counts over their sum and the widths of the bins: the integral is 1.
     weights
         For each element what it counts. Counts are whole numbers: gradients flow to the weights
-        alone, and with `density` to edges that are given.
+        alone, and from the edges (and so with `density`) to given edges or to the extremes of `x`.
     """
     x = ravel(as_array(x))
     edges = _edges(x, bins, range)

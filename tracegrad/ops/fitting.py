@@ -9,6 +9,8 @@ from __future__ import annotations
 from operator import index as as_int
 from typing import Any
 
+import numpy as np
+
 from tracegrad.dispatch import dtype_of, ndim_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
@@ -122,6 +124,8 @@ def polyfit(
         target = y * (weights if ndim_of(y) == 1 else expand_axes(weights, axis=1))
     scale = sqrt(sum_of(powers * powers, 0))
     powers = powers / scale
+    if rcond is None and full:
+        rcond = length_of(x, 0) * float(np.finfo(dtype_of(x)).eps)
     found, residuals, rank, singular = lstsq(powers, target, rcond)
     scaled = found / (scale if ndim_of(y) == 1 else expand_axes(scale, axis=1))
     if full:

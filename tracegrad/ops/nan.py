@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from codegen.types import is_inexact
 from tracegrad.dispatch import dtype_of
 from tracegrad.ops.activations import as_inexact
@@ -109,13 +111,24 @@ def _numbers(x: Any, axis: Any, keepdims: bool) -> Any:
 
 @synonyms
 def nanmean(
-    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
 ) -> Any:
-    """The mean over `axis` of what is not NaN."""
+    """The mean over `axis` of what is not NaN, and where `where` is true."""
     refuse_out("nanmean", out)
-    x = as_array(x)
+    x = _hidden(as_array(x), where)
     total = nansum(x, axis, dtype, keepdims=keepdims)
     return _over_numbers(total, _numbers(x, axis, keepdims))
+
+
+def _hidden(x: Any, where: Any) -> Any:
+    """`x` with NaN where an element is not chosen."""
+    return x if where is None else _where(as_array(where), as_inexact(x), np.nan)
 
 
 def _over_numbers(total: Any, number: Any) -> Any:
@@ -132,12 +145,16 @@ def nanvar(
     ddof: float | None = None,
     keepdims: bool = False,
     *,
+    where: Any = None,
+    mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     """The variance over `axis` of what is not NaN; arguments as for `var`."""
     refuse_out("nanvar", out)
     x = as_inexact(x) if dtype is None else astype(as_array(x), dtype=dtype_name(dtype))
-    deviation = _without_nan(x - nanmean(x, axis, keepdims=True), 0)
+    x = _hidden(x, where)
+    around = nanmean(x, axis, keepdims=True) if mean is None else as_array(mean)
+    deviation = _without_nan(x - around, 0)
     squares = real(deviation * conj(deviation)) if is_complex(x) else deviation * deviation
     freedom = _numbers(x, axis, keepdims) - _degrees(ddof, correction, None)
     return _over_numbers(sum(squares, axis, keepdims=keepdims), freedom)
@@ -152,11 +169,14 @@ def nanstd(
     ddof: float | None = None,
     keepdims: bool = False,
     *,
+    where: Any = None,
+    mean: Any = None,
     correction: float | None = None,
 ) -> Any:
     """The standard deviation over `axis` of what is not NaN; derivative 0 where it is 0."""
     refuse_out("nanstd", out)
-    variance = nanvar(x, axis, dtype, None, ddof, keepdims, correction=correction)
+    how = {"where": where, "mean": mean, "correction": correction}
+    variance = nanvar(x, axis, dtype, None, ddof, keepdims, **how)
     flat = variance == 0
     return _where(flat, 0.0, sqrt(_where(flat, 1.0, variance)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import index as as_int
 from typing import Any
 
@@ -11,19 +11,31 @@ import numpy as np
 from codegen import sizes as sz
 from codegen.sizes import Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import ArrayType
+from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import apply_in, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
-from tracegrad.ops.creation import arange_in, bare, ones_of_shape
-from tracegrad.ops.elementwise import alias, astype, where
-from tracegrad.ops.indexing import scatter_into
+from tracegrad.ops.creation import arange_in, bare, linspace, ones_of_shape
+from tracegrad.ops.elementwise import alias, astype, rint, where
+from tracegrad.ops.indexing import getitem, scatter_into
+from tracegrad.ops.joining import concatenate, repeat
+from tracegrad.ops.quantiles import median
 from tracegrad.ops.record import define
+from tracegrad.ops.reductions import amax, amin, mean
+from tracegrad.ops.selecting import take
 from tracegrad.ops.shape import (
     VIEW,
     brackets,
+    flip,
+    length_of,
     one_axis,
 )
 
+OF_LINES: dict[str, Callable[..., Any]] = {
+    "mean": mean,
+    "median": median,
+    "maximum": amax,
+    "minimum": amin,
+}
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
@@ -113,7 +125,16 @@ def _pairs(width: Any, ndim: int, name: str) -> tuple[tuple[Any, Any], ...]:
     return tuple((a, b) for a, b in pairs)
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+def pad(
+    x: Any,
+    pad_width: Any,
+    mode: str = "constant",
+    constant_values: Any = 0,
+    *,
+    end_values: Any = 0,
+    stat_length: Any = None,
+    reflect_type: str = "even",
+) -> Any:
     """`x` with margins.
 
     Parameters
@@ -122,19 +143,32 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
         How much, as ``np.pad`` takes it: a number, ``(before, after)``, or such a pair for each
         axis.
     mode
-        What stands in the margins: "constant", "edge", "reflect", "symmetric" or "wrap".
-    constant_values
-        For "constant": a number (or Tensor without axes), or ``(before, after)`` numbers, also
-        for each axis.
+        What stands in the margins: "constant", "edge", "reflect", "symmetric" or "wrap"; "mean",
+        "median", "maximum" or "minimum" of each line; or a "linear_ramp" to the end.
+    constant_values, end_values
+        For "constant" and "linear_ramp": a number (or Tensor without axes), or ``(before, after)``
+        numbers, also for each axis.
+    stat_length
+        How many elements, from either end, the mean and its like are of: a number or such pairs.
+    reflect_type
+        ``"odd"``: what is reflected is subtracted from twice the edge.
     """
     ndim = ndim_of(x)
     widths = tuple((as_int(a), as_int(b)) for a, b in _pairs(pad_width, ndim, "pad_width"))
     if any(n < 0 for pair in widths for n in pair):
         raise ShapeError(f"pad: margins cannot be negative: {pad_width}")
-    if mode not in MODES:
-        raise ArgumentError(f"pad: mode={mode!r} is not one of {', '.join(map(repr, MODES))}")
+    if mode not in (*MODES, *OF_LINES, "linear_ramp"):
+        known = ", ".join(map(repr, (*MODES, *OF_LINES, "linear_ramp")))
+        raise ArgumentError(f"pad: mode={mode!r} is not one of {known}")
     if not any(n for pair in widths for n in pair):
         return alias(x)
+    if mode in OF_LINES:
+        lengths = _pairs(stat_length, ndim, "stat_length")
+        return _pad_lines(x, widths, lengths, OF_LINES[mode])
+    if mode == "linear_ramp":
+        return _pad_ramps(x, widths, _pairs(end_values, ndim, "end_values"))
+    if reflect_type == "odd" and mode in ("reflect", "symmetric"):
+        return _pad_odd(x, widths, mode)
     if mode != "constant":
         return pad_with(x, pad_width=widths, mode=mode, value=0)
     if is_number(constant_values):
@@ -144,6 +178,63 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     inside = apply_in(x, ones_of_shape, {"shape": bare(shape_of(x)), "dtype": "bool"})
     inside, middle = (pad_with(a, pad_width=widths, mode=mode, value=0) for a in (inside, x))
     return where(inside, middle, astype(constant_values, dtype=dtype_of(x)))
+
+
+def _sides(x: Any, axis: int, before: Any, after: Any) -> Any:
+    """`x` with what stands before and after it along an axis (None for nothing)."""
+    return concatenate([part for part in (before, x, after) if part is not None], axis)
+
+
+def _line(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    return getitem(x, (*[slice(None)] * axis, slice(start, stop)))
+
+
+def _pad_lines(x: Any, widths: Any, lengths: Any, of_line: Callable[..., Any]) -> Any:
+    """Margins of a number of each line, or of so many elements at either end of it."""
+    whole = dtype_of(x)
+    for axis, (pair, counts) in enumerate(zip(widths, lengths, strict=True)):
+        ends = (slice(None, counts[0]), slice(-counts[1] if counts[1] else None, None))
+        margins = []
+        for width, part in zip(pair, ends, strict=True):
+            found = of_line(getitem(x, (*[slice(None)] * axis, part)), axis, keepdims=True)
+            found = found if is_inexact(whole) else astype(rint(found), dtype=whole)
+            margins.append(repeat(found, width, axis) if width else None)
+        x = _sides(x, axis, *margins)
+    return x
+
+
+def _pad_ramps(x: Any, widths: Any, ends: Any) -> Any:
+    """Margins that rise or fall evenly from an end value to the edge, which is not repeated."""
+    whole = dtype_of(x)
+    for axis, (pair, numbers) in enumerate(zip(widths, ends, strict=True)):
+        margins = []
+        for i, (width, end) in enumerate(zip(pair, numbers, strict=True)):
+            edge = take(x, -1 if i else 0, axis)
+            ramp = linspace(end, edge, width, endpoint=False, axis=axis)
+            ramp = flip(ramp, axis) if i else ramp
+            margins.append(astype(ramp, dtype=whole) if width else None)
+        x = _sides(x, axis, *margins)
+    return x
+
+
+def _pad_odd(x: Any, widths: Any, mode: str) -> Any:
+    """Margins of twice the edge less what is reflected in it."""
+    for axis, (before, after) in enumerate(widths):
+        least = 1 if mode == "reflect" else 0  # whether the edge is reflected itself
+        most = length_of(x, axis) - least
+        if max(before, after) > most:
+            raise ShapeError(
+                f'pad: reflect_type="odd" reflects at most {most} of {length_of(x, axis)} elements'
+            )
+        first, last = _line(x, axis, None, 1), _line(x, axis, -1, None)
+        start, end = _line(x, axis, least, least + before), flip(x, axis)
+        x = _sides(
+            x,
+            axis,
+            2 * first - flip(start, axis) if before else None,
+            2 * last - _line(end, axis, least, least + after) if after else None,
+        )
+    return x
 
 
 def _pad_each(x: Any, widths: Any, values: Any) -> Any:

@@ -31,6 +31,8 @@ from tracegrad.ops.elementwise import (
     logical_and,
     logical_or,
     not_equal,
+    real,
+    sqrt,
     where,
 )
 from tracegrad.ops.record import TABLE, OpRecord, define
@@ -254,9 +256,15 @@ def mean(
     refuse_out("mean", out)
     if where is None:
         return _reduce(mean_over, x, axis, keepdims, dtype)
+    x = as_array(x)
     total = sum(x, axis, dtype, keepdims=keepdims, where=where)
-    chosen = broadcast_beside(where, shape_of(x), x)
-    return total / sum(chosen, axis, keepdims=keepdims)
+    number = _number_chosen(x, axis, keepdims, where)
+    return total / _counted_in(number, dtype_of(total))
+
+
+def _number_chosen(x: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    """How many elements over `axis` are chosen."""
+    return sum(broadcast_beside(as_array(where), shape_of(x), x), axis, keepdims=keepdims)
 
 
 @synonyms
@@ -347,15 +355,21 @@ def var(
     ddof: float | None = None,
     keepdims: bool = False,
     *,
+    where: Any = None,
+    mean: Any = None,
     correction: float | None = None,
     unbiased: bool | None = None,
 ) -> Any:
     """The variance over `axis`: squared deviations from the mean, over n - `correction`.
 
     The correction is 0 as in NumPy and the array API (PyTorch's default is 1); it may be given as
-    `ddof`, as `correction`, or as ``unbiased=True`` for 1.
+    `ddof`, as `correction`, or as ``unbiased=True`` for 1. `where` chooses elements; a `mean` that
+    is known already, with its axes kept, is taken as it is.
     """
     refuse_out("var", out)
+    if where is not None or mean is not None:
+        degrees = _degrees(ddof, correction, unbiased)
+        return _chosen_spread(x, axis, dtype, keepdims, degrees, where, mean)
     return _spread_of(var_over, x, axis, dtype, keepdims, _degrees(ddof, correction, unbiased))
 
 
@@ -368,12 +382,35 @@ def std(
     ddof: float | None = None,
     keepdims: bool = False,
     *,
+    where: Any = None,
+    mean: Any = None,
     correction: float | None = None,
     unbiased: bool | None = None,
 ) -> Any:
     """The standard deviation over `axis`; arguments as for `var`, derivative 0 where it is 0."""
     refuse_out("std", out)
+    if where is not None or mean is not None:
+        degrees = _degrees(ddof, correction, unbiased)
+        found = _chosen_spread(x, axis, dtype, keepdims, degrees, where, mean)
+        flat = found == 0
+        return _where(flat, 0.0, sqrt(_where(flat, 1.0, found)))
     return _spread_of(std_over, x, axis, dtype, keepdims, _degrees(ddof, correction, unbiased))
+
+
+def _chosen_spread(
+    x: Any, axis: Any, dtype: Any, keepdims: bool, ddof: float, where: Any, known: Any
+) -> Any:
+    """The variance of the elements that `where` chooses, around a mean that may be known."""
+    x = as_array(x)
+    if dtype is not None or not is_inexact(dtype_of(x)):
+        x = astype(x, dtype="float64" if dtype is None else dtype_name(dtype))
+    deviation = x - (mean(x, axis, keepdims=True, where=where) if known is None else known)
+    squares = real(deviation * conj(deviation)) if is_complex(x) else deviation * deviation
+    total = sum(squares, axis, keepdims=keepdims, where=where)
+    if where is None:
+        return total / _freedom(x, canonical_axis(axis, ndim_of(x)), ddof, total)
+    number = _number_chosen(x, axis, keepdims, where)
+    return total / (_counted_in(number, dtype_of(total)) - ddof)
 
 
 # -- extremes -----------------------------------------------------------------------------------

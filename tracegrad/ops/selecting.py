@@ -14,7 +14,7 @@ from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
-from tracegrad.ops.arguments import as_array, synonyms
+from tracegrad.ops.arguments import as_array, holds_tensors, synonyms
 from tracegrad.ops.creation import (
     arange_in,
     arange_of,
@@ -150,7 +150,11 @@ def compress(condition: Any, x: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
-    return getitem(x, (*[slice(None)] * axis, not_equal(as_array(condition), 0)))
+    if isinstance(condition, list | tuple) and not holds_tensors(condition):
+        chosen: Any = np.flatnonzero(condition)  # may be shorter than the axis
+    else:
+        chosen = not_equal(as_array(condition), 0)
+    return getitem(x, (*[slice(None)] * axis, chosen))
 
 
 def extract(condition: Any, x: Any) -> Any:

@@ -187,20 +187,23 @@ reshape_to: OpRecord = define(
 def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any = None) -> Any:
     """`x` in another shape with as many elements; one length may be -1.
 
-    The shape is a tuple, or lengths one by one. With ``copy=True`` the result has memory of its
+    The shape is a tuple, or lengths one by one. With ``order="F"`` the elements are taken, and put,
+    column after column. With ``copy=True`` the result has memory of its
     own; otherwise it shares that of `x` where it can, and ``copy=False`` raises where it cannot.
     """
     if copy:
         x = copy_of(x)
     wanted = shape_tuple((shape, *lengths) if lengths else shape)
-    if order not in ("C", "A"):
-        raise ShapeError(
-            f"reshape: elements are taken in C order, not {order!r}: write x.T.reshape(...).T"
-        )
+    if order not in ("C", "A", "F"):
+        raise ArgumentError(f'reshape: order={order!r}: must be "C" (or "A") or "F"')
     if any(isinstance(d, int) and d < 0 for d in wanted):
         wanted = _completed(shape_of(x), wanted)
     if copy is False:
         _refuse_copy(x, wanted)
+    if order == "F" and (ndim_of(x) > 1 or len(wanted) > 1):
+        turned = transpose(x) if ndim_of(x) > 1 else x
+        found = reshape_to(turned, shape=wanted[::-1])
+        return transpose(found) if len(wanted) > 1 else found
     return reshape_to(x, shape=wanted)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,11 @@ from codegen import sizes as sz
 from codegen.sizes import Dim, SizeError, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, shape_text
-from tracegrad.dispatch import shape_of
+from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.errors import ArgumentError
+from tracegrad.ops.arguments import as_array
 from tracegrad.ops.record import define
+from tracegrad.ops.shape import moveaxis, one_axis
 
 
 def add_windows(windows, lengths, stride, dilation):
@@ -187,3 +191,38 @@ overlap_add = define(
     needs=needs((add_windows,), (add_windows_jax,)),
     doc="The transpose of `windows`: each element added where it was taken from.",
 )
+
+
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    """The windows that slide over axes of `x`, their elements on new axes behind.
+
+    Unlike NumPy's it is a copy, through which gradients flow: what comes from one element adds up.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> tg.sliding_window_view(tg.arange(4.0), 3)
+    tensor([[0., 1., 2.],
+            [1., 2., 3.]])
+    """
+    x = as_array(x)
+    ndim = ndim_of(x)
+    lengths = tuple(window_shape) if isinstance(window_shape, tuple | list) else (window_shape,)
+    named = range(ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(one_axis(a, ndim) for a in named)
+    if len(axes) != len(lengths):
+        raise ArgumentError(f"sliding_window_view: {len(lengths)} lengths for {len(axes)} axes")
+    n = len(axes)
+    last = tuple(range(ndim - n, ndim))
+    found = windows(
+        moveaxis(x, axes, last),
+        span=tuple(map(as_int, lengths)),
+        stride=(1,) * n,
+        dilation=(1,) * n,
+        ndim=ndim,
+    )
+    found = moveaxis(found, tuple(range(n)), tuple(range(ndim, ndim + n)))
+    return moveaxis(found, last, axes)
+
+
+__all__ = ["sliding_window_view"]
