@@ -129,7 +129,7 @@ def pullback(
             if type(new) is Undefined:
                 raise NotDifferentiableError(new.message)
             old = found.get(key)
-            if type(new) is Scattered:
+            if isinstance(new, Scattered):
                 found[key] = _scatter_onto(old, new, operand, key in made, negative)
                 made.add(key)
                 continue

@@ -417,7 +417,8 @@ class _Emitter:
             and reader.reuse is not None
             and reader.operands[reader.reuse] is value
         )
-        if takes_over and Trait.ELEMENTWISE not in call.op.traits:
+        filled = isinstance(reader, Call) and Trait.UPDATE in reader.op.traits
+        if takes_over and (filled or Trait.ELEMENTWISE not in call.op.traits):
             return False
         return self._overwrites(call) is None
 

@@ -24,6 +24,16 @@ def sum_along(x, axis, keepdims=False):
     return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
 
 
+def increase_along(x, indices, ct, axis):
+    """Adds ct in place at indices along an axis, which name no place twice."""
+    index = [
+        np.arange(n).reshape((n,) + (1,) * (x.ndim - a - 1))
+        for a, n in enumerate(x.shape)
+    ]
+    index[axis] = indices
+    x[tuple(index)] += ct
+
+
 def attention_value_and_grad(wq, wk, wv, x):
     # model.py  q = x @ wq
     q = x @ wq
@@ -54,15 +64,11 @@ def attention_value_and_grad(wq, wk, wv, x):
     # model.py  weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
     weights_bar *= weights
     weights_bar_2 = sum_along(weights_bar, axis=1, keepdims=True)
-    scores_bar = np.zeros(scores.shape)
-    np.put_along_axis(
-        scores_bar, scores.argmax(axis=1, keepdims=True), -weights_bar_2, axis=1
-    )
-    scores_bar = weights_bar + scores_bar
+    increase_along(weights_bar, scores.argmax(axis=1, keepdims=True), -weights_bar_2, 1)
     # model.py  scores = q @ k.T / math.sqrt(4.0)
-    scores_bar /= 2.0
-    q_bar = scores_bar @ k
-    k_bar = (q.T @ scores_bar).T
+    weights_bar /= 2.0
+    q_bar = weights_bar @ k
+    k_bar = (q.T @ weights_bar).T
     # model.py  v = x @ wv
     wv_bar = x.T @ v_bar
     # model.py  k = x @ wk

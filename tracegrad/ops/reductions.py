@@ -42,7 +42,7 @@ from tracegrad.ops.rules import (
     reduction,
     sum_dtype,
 )
-from tracegrad.ops.selecting import put_back
+from tracegrad.ops.selecting import PutBack
 from tracegrad.ops.shape import (
     broadcast_arrays,
     broadcast_beside,
@@ -393,7 +393,7 @@ def _first_or_shared(name: str) -> Callable[..., tuple[Any]]:
         if not first:
             return _extreme_vjp(ct, y, x, axis, keepdims)
         at = TABLE[name](x, axis=axis, keepdims=True)
-        return (put_back(restore(ct, axis, keepdims, ndim_of(x)), x, at, axis),)
+        return (PutBack(restore(ct, axis, keepdims, ndim_of(x)), x, (at,), {"axis": axis}),)
 
     return vjp
 
