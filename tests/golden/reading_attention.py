@@ -26,10 +26,9 @@ def sum_along(x, axis, keepdims=False):
 
 def increase_along(x, indices, ct, axis):
     """Adds ct in place at indices along an axis, which name no place twice."""
-    index = [
-        np.arange(n).reshape((n,) + (1,) * (x.ndim - a - 1))
-        for a, n in enumerate(x.shape)
-    ]
+    index = []
+    for a, n in enumerate(x.shape):
+        index.append(np.arange(n).reshape((n,) + (1,) * (x.ndim - a - 1)))
     index[axis] = indices
     x[tuple(index)] += ct
 

@@ -137,7 +137,9 @@ def put_back(ct: Any, like: Any, indices: Any, axis: int) -> Any:
 
 def increase_along(x, indices, ct, axis):
     """Adds ct in place at indices along an axis, which name no place twice."""
-    index = [np.arange(n).reshape((n,) + (1,) * (x.ndim - a - 1)) for a, n in enumerate(x.shape)]
+    index = []
+    for a, n in enumerate(x.shape):
+        index.append(np.arange(n).reshape((n,) + (1,) * (x.ndim - a - 1)))
     index[axis] = indices
     x[tuple(index)] += ct
 
