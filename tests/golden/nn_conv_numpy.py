@@ -6,6 +6,46 @@
 import numpy as np
 
 
+def sum_along(x, axis, keepdims=False):
+    """x.sum(axis); a product with ones where NumPy would add up only few numbers at a time."""
+    if x.size < 1024 or x.dtype.char not in "fd" or not x.flags.c_contiguous:
+        return x.sum(axis=axis, keepdims=keepdims)
+    n, inner = x.shape[axis], 1
+    for length in x.shape[axis + 1 :]:
+        inner *= length
+    if (n if inner == 1 else inner) > 64:
+        return x.sum(axis=axis, keepdims=keepdims)
+    if inner == 1:
+        out = x.reshape(-1, n) @ np.ones(n, x.dtype)
+    else:
+        out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
+    return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
+def sum_slices(x, axis, keepdims=False):
+    """x.sum(axis) over several axes; their slices are added where they are few."""
+    lengths = [x.shape[a] for a in axis]
+    few = lengths and min(lengths) >= 2 and max(lengths) <= 4
+    if x.size < 1024 or x.dtype.char not in "fd" or not few:
+        return x.sum(axis=axis, keepdims=keepdims)
+    shape = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
+    for removed, a in enumerate(sorted(axis)):
+        front = (slice(None),) * (a - removed)
+        total = x[(*front, 0)] + x[(*front, 1)]
+        for i in range(2, x.shape[a - removed]):
+            total += x[(*front, i)]
+        x = total
+    return x.reshape(shape) if keepdims else x
+
+
+def zero_outside(mask, x):
+    """``np.where(mask, x, 0.0)`` for many elements: their bits, and all ones or all zeros."""
+    if np.size(mask) < 4096:
+        return np.where(mask, x, 0.0)
+    ones = np.negative(mask.view("i1"), dtype=f"i{x.itemsize}")
+    return (ones & x.view(ones.dtype)).view(x.dtype)
+
+
 def loss_value_and_grad(w, x, labels):
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
     h_1 = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
@@ -15,12 +55,14 @@ def loss_value_and_grad(w, x, labels):
     h_1 = np.tensordot(w, h_1, ((1, 2, 3), (1, 4, 5))).transpose(1, 0, 2, 3)
     h = np.maximum(h_1, 0)
     # model.py  logits = h.mean(axis=(2, 3))
-    logits = h.sum(axis=(2, 3))
+    logits = sum_slices(h, axis=(2, 3))
     n = h_1.shape[2] * h_1.shape[3]
     logits /= n
     # model.py  return tg.nn.cross_entropy(logits, labels)
     log_softmax = logits - logits.max(axis=1, keepdims=True)
-    log_softmax = log_softmax - np.log(np.exp(log_softmax).sum(axis=1, keepdims=True))
+    log_softmax = log_softmax - np.log(
+        sum_along(np.exp(log_softmax), axis=1, keepdims=True)
+    )
     not_equal = labels != -100
     t = np.where(not_equal, labels, 0)[:, None]
     where = np.where(
@@ -35,7 +77,8 @@ def loss_value_and_grad(w, x, labels):
     value_bar[np.arange(x.shape[0])[:, None], t] = np.where(
         not_equal, -(1.0 / sum_), 0.0
     )[:, None]
-    logits_bar = value_bar - np.exp(log_softmax) * value_bar.sum(axis=1, keepdims=True)
+    value_bar_2 = np.exp(log_softmax) * sum_along(value_bar, axis=1, keepdims=True)
+    logits_bar = value_bar - value_bar_2
     # model.py  logits = h.mean(axis=(2, 3))
     logits_bar /= n
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
@@ -45,7 +88,7 @@ def loss_value_and_grad(w, x, labels):
     )[:, :, ::2, ::2]
     w_bar = np.tensordot(
         w_bar,
-        np.where(h_1 > 0, logits_bar[:, :, None, None], 0.0),
+        zero_outside(h_1 > 0, logits_bar[:, :, None, None]),
         ((0, 2, 3), (0, 2, 3)),
     ).transpose(3, 0, 1, 2)
     return value, w_bar

@@ -62,8 +62,10 @@ def attention_value_and_grad(wq, wk, wv, x):
     weights_bar -= sum_along(weights_bar * weights_2, axis=1, keepdims=True)
     # model.py  weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
     weights_bar *= weights
-    weights_bar_2 = sum_along(weights_bar, axis=1, keepdims=True)
-    increase_along(weights_bar, scores.argmax(axis=1, keepdims=True), -weights_bar_2, 1)
+    minus_weights_bar = sum_along(weights_bar, axis=1, keepdims=True)
+    increase_along(
+        weights_bar, scores.argmax(axis=1, keepdims=True), -minus_weights_bar, 1
+    )
     # model.py  scores = q @ k.T / math.sqrt(4.0)
     weights_bar /= 2.0
     q_bar = weights_bar @ k
