@@ -218,7 +218,8 @@ X = np.linspace(1.0, 2.0, 4)
     [
         ((X, 1.5, X), "sqrt gave nan at [0] in h (test_blame.py:$root+2  return np.sqrt(d)), "
          "forward; d ranges from -0.5 to 0.5 and is -0.5 there"),
-        ((X, 1.0, X), "divide gave inf at [0] in d_bar (test_blame.py:$root+2  return np.sqrt(d)), "
+        ((X, 1.0, X), "divide gave inf at [0] in minus_d_bar (test_blame.py:$root+2  "
+         "return np.sqrt(d)), "
          "backward"),
         ((X, 0.5, 1e4 * X), "exp gave inf at [0] in z (test_blame.py:$model+2  z = np.exp(h)), "
          "forward; h ranges from 7071.07 to 24494.9 and is 7071.07 there"),

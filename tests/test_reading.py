@@ -125,7 +125,7 @@ def is_users(target, known):
         target = target.value
     whole = ast.unparse(target)
     stem = re.sub(r"_\d+$", "", whole)
-    bare = stem.removesuffix("_bar")
+    bare = stem.removesuffix("_bar").removeprefix("minus_")
     return bool({whole, stem, bare, bare.rstrip("_"), re.sub(r"_\d+$", "", bare)} & known)
 
 
@@ -150,6 +150,7 @@ def test_over_all_functions_the_share_is_higher():
 def test_a_name_of_nobodys_would_be_noticed():
     known = users_names("mlp")
     assert is_users(ast.Name("hidden_bar_2"), known)
+    assert is_users(ast.Name("minus_hidden_bar"), known)
     assert not is_users(ast.Name("t"), known) and not is_users(ast.Name("sum_"), known)
 
 
@@ -359,8 +360,8 @@ def test_renaming_a_variable_renames_it_and_changes_nothing_else(
     text = TEXT.replace(user, re.sub(rf"\b{old}\b", new, user))
     name = "helper_twice" if name == "scaled" else name
     before = source(name)
-    assert re.search(rf"\b{old}(_bar)?(_\d+)?\b", before)
-    expected = re.sub(rf"\b{old}((?:_bar)?(?:_\d+)?)\b", rf"{new}\1", before)
+    assert re.search(rf"\b(minus_)?{old}(_bar)?(_\d+)?\b", before)
+    expected = re.sub(rf"\b(minus_)?{old}((?:_bar)?(?:_\d+)?)\b", rf"\1{new}\2", before)
     assert uncut(shown(moved(tmp_path, text, monkeypatch), name)) == uncut(expected)
 
 

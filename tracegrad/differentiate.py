@@ -88,9 +88,10 @@ def pullback(
 
     `values_of` gives the result of a step (a tuple of several) and its operands. `seeds` are
     cotangents of results. `enter` is told of every step before its rule runs. `done` is given every
-    finished cotangent and returns it or what replaces it; of `watched` keys it gets the exact one,
-    with the masks of `where` applied. `around` runs the rules: ``around(step, cts, compute)``
-    returns ``compute()`` or what replaces it (profilers, checks, hooks of nodes).
+    finished cotangent and returns it or what replaces it (a `Negated` one it is only shown); of
+    `watched` keys it gets the exact one, with the masks of `where` applied. `around` runs the
+    rules: ``around(step, cts, compute)`` returns ``compute()`` or what replaces it (profilers,
+    checks, hooks of nodes).
     """
     asked = list(dict.fromkeys(wanted))
     active, flowing = _active(steps, asked)
@@ -130,7 +131,7 @@ def pullback(
             if type(new) is Undefined:
                 raise NotDifferentiableError(new.message)
             old = found.get(key)
-            if type(new) is Scattered:
+            if isinstance(new, Scattered):
                 found[key] = _scatter_onto(old, new, operand, key in made, negative)
                 made.add(key)
                 continue
@@ -185,7 +186,9 @@ def _show(
         ct = _settled(found[key]) if key in watched else found[key]
         if type(ct) is not _Pending:
             found[key] = done(key, ct)
-        elif not ct.negative:
+        elif ct.negative:
+            done(key, Negated(ct.value))
+        else:
             found[key] = replace(ct, value=done(key, ct.value))
     return shown
 
@@ -392,7 +395,9 @@ def differentiate(
         stage.origin = Origin(name, False, *place, "backward")
 
     def done(key: Any, value: Any) -> Any:
-        origin = key.origin
+        origin, minus = key.origin, ""
+        if type(value) is Negated:
+            value, minus = value.ct, "minus_"
         for mark in hooks.get(key, ()):
             value = _call_hook(stage, mark, value)
         made = builder.producer.get(value.value)
@@ -401,7 +406,7 @@ def differentiate(
         known = names.get(value.value)
         better = known is None or (final and not known.final)  # of a variable, not on the way to it
         if origin.name and ours and isinstance(made, Call) and better:
-            name = f"{origin.name}_bar"
+            name = f"{minus}{origin.name}_bar"
             names[value.value] = value.value.origin.named(name, final)
             for part in _summands(builder, made, names):  # on the way to this cotangent
                 names[part] = part.origin.named(name)

@@ -40,12 +40,12 @@ def black_scholes_value_and_grad(spot, strike, rate, volatility, maturity):
 
     # backward
     # model.py  call = spot * tg.special.ndtr(d1) - discounted * tg.special.ndt...
-    call_bar = discounted * (0.3989422804014327 * np.exp(-0.5 * (d2 * d2)))
+    minus_d2_bar = discounted * (0.3989422804014327 * np.exp(-0.5 * (d2 * d2)))
     # model.py  d2 = d1 - deviation
-    d1_bar = spot * (0.3989422804014327 * np.exp(-0.5 * (d1 * d1))) - call_bar
+    d1_bar = spot * (0.3989422804014327 * np.exp(-0.5 * (d1 * d1))) - minus_d2_bar
     # model.py  d1 = (np.log(spot / strike) + (rate + 0.5 * volatility**2) * ma...
     d1_bar /= deviation
-    deviation_bar = call_bar.sum() - (d1_bar * d1).sum()
+    deviation_bar = minus_d2_bar.sum() - (d1_bar * d1).sum()
     d1_bar_2 = d1_bar.sum() * maturity
     rate_bar = (call_2 * strike).sum() * discounted_1 * maturity + d1_bar_2
     d1_bar /= d1_1

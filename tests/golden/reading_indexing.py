@@ -23,11 +23,13 @@ def indexing_value_and_grad(table, rows, weights):
     # backward
     # model.py  return np.sum(weights * gap**2)
     gap_bar = weights * 2.0 * gap
+    # model.py  gap = rest - first
+    minus_first_bar = gap_bar.sum()
     # model.py  rest = chosen[1:]
     chosen_bar = np.zeros(rows.size)
     chosen_bar[1:] = gap_bar
     # model.py  first = chosen[0]
-    chosen_bar[0] -= gap_bar.sum()
+    chosen_bar[0] -= minus_first_bar
     # model.py  chosen = table[rows]
     table_bar = added_at(rows, chosen_bar, table.size)
     return value, (table_bar,)

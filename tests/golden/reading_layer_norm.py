@@ -40,14 +40,14 @@ def layer_norm_value_and_grad(gain, bias, x, target):
     gain_bar = (y_bar * normed).sum(axis=0)
     # model.py  normed = deviation / np.sqrt(variance + 1e-5)
     deviation_bar = normed_bar / normed_1
-    normed_bar = sum_along(deviation_bar * normed, axis=1, keepdims=True)
-    normed_bar *= 0.5
+    minus_normed_bar = sum_along(deviation_bar * normed, axis=1, keepdims=True)
+    minus_variance_bar = 0.5 * minus_normed_bar / normed_1
     # model.py  variance = np.mean(deviation**2, axis=-1, keepdims=True)
-    deviation_bar = deviation_bar - normed_bar / normed_1 / n * 2.0 * deviation
+    deviation_bar = deviation_bar - minus_variance_bar / n * 2.0 * deviation
     # model.py  deviation = x - center
-    deviation_bar_2 = sum_along(deviation_bar, axis=1, keepdims=True)
+    minus_center_bar = sum_along(deviation_bar, axis=1, keepdims=True)
     # model.py  center = np.mean(x, axis=-1, keepdims=True)
-    x_bar = deviation_bar - deviation_bar_2 / n
+    x_bar = deviation_bar - minus_center_bar / n
     return value, (gain_bar, bias_bar, x_bar)
 
 

@@ -38,8 +38,7 @@ def logistic_regression_value_and_grad(w, b, x, labels):
     p_bar = value_bar * labels / p - value_bar * likelihood_1 / likelihood_2
     # model.py  p = 1.0 / (1.0 + np.exp(-margin))
     p_bar /= p_2
-    p_bar *= p
-    margin_bar = p_bar * p_1
+    margin_bar = p_bar * p * p_1
     # model.py  margin = x @ w + b
     b_bar = margin_bar.sum()
     w_bar = 0.02 * w + x.T @ margin_bar

@@ -30,9 +30,10 @@ def n_body_value_and_grad(position, velocity, mass):
     # backward
     # model.py  kinetic = 0.5 * np.sum(mass * np.sum(velocity**2, axis=-1))
     velocity_bar = (0.5 * mass)[:, None] * 2.0 * velocity
+    # model.py  potential = -0.5 * np.sum(mass[:, None] * mass[None, :] / dista...
+    minus_distance_bar = -0.5 / distance * potential_1
     # model.py  distance = np.sqrt(np.sum(offset**2, axis=-1) + 0.01)
-    distance_bar = (-(0.5 * (-0.5 / distance * potential_1) / distance))[:, :, None]
-    offset_bar = distance_bar * 2.0 * offset
+    offset_bar = (-(0.5 * minus_distance_bar / distance))[:, :, None] * 2.0 * offset
     # model.py  offset = position[:, None, :] - position[None, :, :]
     position_bar = sum_along(offset_bar, axis=1) - offset_bar.sum(axis=0)
     return value, (position_bar, velocity_bar)

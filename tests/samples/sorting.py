@@ -66,6 +66,27 @@ def _placed(ct, indices, axis, shape, dtype):
 REFERENCES["place_along_axis"] = _placed
 
 
+@samples_of("increase_along")
+def _increase_along(draw: Draw) -> Iterator[Sample]:
+    if draw.dtype.kind == "b":
+        return
+    for sample in _place_along_axis(draw):
+        ct, places = sample.operands
+        shape = sample.attributes["shape"]
+        axis = {"axis": sample.attributes["axis"]}
+        yield Sample((draw(*np.atleast_1d(shape)), ct, places), axis)
+
+
+def _increased(x, ct, indices, axis):
+    added = np.take_along_axis(x, indices, axis) + ct
+    out = x.copy()
+    np.put_along_axis(out, indices, added, axis)
+    return out
+
+
+REFERENCES["increase_along"] = _increased
+
+
 @samples_of("max", "min")
 def _extremes(draw: Draw) -> Iterator[Sample]:
     for shape in ((4, 3), (3,), (), (2, 1, 3)):

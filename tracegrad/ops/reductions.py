@@ -45,7 +45,7 @@ from tracegrad.ops.rules import (
     reduction,
     sum_dtype,
 )
-from tracegrad.ops.selecting import put_back
+from tracegrad.ops.selecting import PutBack
 from tracegrad.ops.shape import (
     broadcast_beside,
     broadcast_to_shape,
@@ -431,7 +431,7 @@ def _first_or_shared(name: str) -> Callable[..., tuple[Any]]:
         if not first:
             return _extreme_vjp(ct, y, x, axis, keepdims)
         at = TABLE[name](x, axis=axis, keepdims=True)
-        return (put_back(restore(ct, axis, keepdims, ndim_of(x)), x, at, axis),)
+        return (PutBack(restore(ct, axis, keepdims, ndim_of(x)), x, (at,), {"axis": axis}),)
 
     return vjp
 

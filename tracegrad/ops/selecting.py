@@ -9,7 +9,7 @@ import numpy as np
 
 from codegen.ir import Trait
 from codegen.sizes import Sizes
-from codegen.spelling import Slot, Subscript
+from codegen.spelling import Slot, Spelling, Subscript
 from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
@@ -26,6 +26,7 @@ from tracegrad.ops.creation import (
 )
 from tracegrad.ops.elementwise import maximum, minimum, not_equal, remainder
 from tracegrad.ops.indexing import (
+    Scattered,
     getitem,
     scatter,
 )
@@ -37,6 +38,7 @@ from tracegrad.ops.shape import (
     ravel,
     sizes_of,
 )
+from tracegrad.ops.windows import needs
 
 # -- along an axis ------------------------------------------------------------------------------
 
@@ -128,6 +130,62 @@ def put_back(ct: Any, like: Any, indices: Any, axis: int) -> Any:
     """`place_along` for a cotangent of what was taken from `like` at different indices."""
     shape = bare(shape_of(like))
     return place_along(ct, indices, axis=axis, shape=shape, dtype=dtype_of(ct))
+
+
+# Run here for its own kernel, read as text for programs, where `np` is known.
+
+
+def increase_along(x, indices, ct, axis):
+    """Adds ct in place at indices along an axis, which name no place twice."""
+    index = []
+    for a, n in enumerate(x.shape):
+        index.append(np.arange(n).reshape((n,) + (1,) * (x.ndim - a - 1)))
+    index[axis] = indices
+    x[tuple(index)] += ct
+
+
+increased_along: Any = define(
+    "increase_along",
+    Spelling(
+        "out = x.copy()\nincrease_along(out, indices, ct, axis)",
+        "increase_along(x, indices, ct, axis)",
+    ),
+    jax="jnp.put_along_axis(x, indices, jnp.take_along_axis(x, indices, axis=axis) + ct,"
+    " axis=axis, inplace=False)",
+    operands="x ct indices",
+    infer=lambda sizes, x, ct, indices, axis: x,
+    vjp=lambda g, y, x, ct, indices, axis: (g, take_along(g, indices, axis=axis), None),
+    attributes={"axis": ...},
+    traits=(Trait.UPDATE,),
+    needs=needs((increase_along,)),
+    doc="x with `ct` added at indices along an axis, which name no place twice.",
+)
+
+
+class PutBack(Scattered):
+    """A cotangent of `x` that is zero but at different indices along an axis."""
+
+    __slots__ = ()
+
+    def with_value(self, ct: Any) -> PutBack:
+        """The same places with other values."""
+        return PutBack(ct, self.x, self.arrays, self.at)
+
+    def alone(self) -> Any:
+        """The whole cotangent."""
+        return put_back(self.ct, self.x, *self.arrays, **self.at)
+
+    def onto(self, total: Any, negative: bool = False) -> Any:
+        """Another cotangent of `x` with this one added, or taken from it."""
+        ct = -self.ct if negative else self.ct
+        return increased_along(total, ct, *self.arrays, **self.at)
+
+    def into(self, total: Any, negative: bool = False) -> Any:
+        """The same in the memory of the other, where it is an array."""
+        if type(total) is not np.ndarray:
+            return self.onto(total, negative)
+        increase = increased_along.inplace_kernel(self.at)
+        return increase(total, -self.ct if negative else self.ct, *self.arrays, **self.at)
 
 
 @synonyms

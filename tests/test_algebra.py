@@ -1,0 +1,104 @@
+"""A function enters, the backward that one would write by hand leaves: what algebra has to find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+
+
+def array(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=shape)
+
+
+def slices(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def pairs(x):
+    apart = x[:, None] - x[None]
+    return np.sum(np.tanh(apart))
+
+
+def shifted(x):
+    return np.sum(np.exp(x - x.max(axis=1, keepdims=True)))
+
+
+def shared(w, x):
+    return np.sum((x @ w) ** 2)
+
+
+def batches(a, x):
+    return np.sum(np.einsum("kij,nkj->nki", a, x) ** 2)
+
+
+def rows(table, places):
+    return np.sum(table[places] ** 2)
+
+
+def clipped(x):
+    return np.sum(tg.relu(x) ** 2)
+
+
+CASES: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
+    (
+        slices,
+        (array(5),),
+        """
+        value_bar = 200.0 * value_2
+        x_bar = np.zeros(x.size)
+        x_bar[:-1] = -2.0 * value_3 - value_bar * 2.0 * value_1
+        x_bar[1:] += value_bar
+        """,
+    ),
+    (
+        pairs,
+        (array(3, 2),),
+        """
+        apart_bar = 1.0 - value_1 * value_1
+        x_bar = sum_along(apart_bar, axis=1) - apart_bar.sum(axis=0)
+        """,
+    ),
+    (
+        shifted,
+        (array(3, 2),),
+        """
+        minus_value_bar = sum_along(x_bar, axis=1, keepdims=True)
+        increase_along(x_bar, x.argmax(axis=1, keepdims=True), -minus_value_bar, 1)
+        """,
+    ),
+    (
+        shared,
+        (array(4, 5), array(2, 3, 4)),
+        """
+        w_bar = x.reshape((x.shape[0] * x.shape[1], w.shape[0])).T @ (
+            2.0 * value_1
+        ).reshape((x.shape[0] * x.shape[1], w.shape[1]))
+        """,
+    ),
+    (
+        batches,
+        (array(2, 3, 4), array(5, 2, 4)),
+        """
+        a_bar = (value_1.mT @ (2.0 * value_2).transpose((1, 0, 2))).mT
+        """,
+    ),
+    (
+        rows,
+        (array(4, 2), np.array([1, 1, 3])),
+        "table_bar = added_at(places, 2.0 * value_1, table.shape)",
+    ),
+    (clipped, (array(4),), "x_bar = zero_outside(x > 0, 2.0 * value_1)"),
+]
+
+
+@pytest.mark.parametrize(("f", "args", "expected"), CASES, ids=lambda c: getattr(c, "__name__", ""))
+def test_the_backward_is_what_one_would_write(f, args, expected) -> None:
+    text = str(tg.grad(f).source(*args))
+    backward = text.split("# backward\n")[1].split("    return")[0]
+    lines = [line.strip() for line in backward.splitlines() if not line.strip().startswith("#")]
+    assert lines == [line.strip() for line in expected.strip().splitlines()]
