@@ -41,13 +41,11 @@ def attention_value_and_grad(wq, wk, wv, x):
     weights_bar /= weights_1
     weights_bar -= sum_along(weights_bar * weights_2, axis=1, keepdims=True)
     # model.py  weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
-    weights_bar *= weights
-    weights_bar_2 = sum_along(weights_bar, axis=1, keepdims=True)
-    scores_bar = np.zeros(scores.shape)
-    np.put_along_axis(
-        scores_bar, scores.argmax(axis=1, keepdims=True), -weights_bar_2, axis=1
+    scores_bar = weights_bar * weights
+    minus_weights_bar = sum_along(scores_bar, axis=1, keepdims=True)
+    increase_along(
+        scores_bar, scores.argmax(axis=1, keepdims=True), -minus_weights_bar, 1
     )
-    scores_bar = weights_bar + scores_bar
     # model.py  scores = q @ k.T / math.sqrt(4.0)
     scores_bar /= 2.0
     q_bar = scores_bar @ k
@@ -75,3 +73,12 @@ def sum_along(x, axis, keepdims=False):
     else:
         out = np.ones(n, x.dtype) @ x.reshape(-1, n, inner)
     return out.reshape(x.shape[:axis] + (1,) * keepdims + x.shape[axis + 1 :])
+
+
+def increase_along(x, indices, ct, axis):
+    """Adds ct in place at indices along an axis, which name no place twice."""
+    index = []
+    for a, n in enumerate(x.shape):
+        index.append(np.arange(n).reshape((n,) + (1,) * (x.ndim - a - 1)))
+    index[axis] = indices
+    x[tuple(index)] += ct

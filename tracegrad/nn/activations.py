@@ -15,7 +15,7 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import exp, expm1, tanh, where
 from tracegrad.ops.record import define
 from tracegrad.ops.rules import ufunc
-from tracegrad.ops.windows import needs
+from tracegrad.ops.texts import needs
 
 DENSITY = 0.3989422804014327  # of the normal distribution at 0: 1 / sqrt(2 pi)
 TANH_SCALE = 0.7978845608028654  # sqrt(2 / pi)

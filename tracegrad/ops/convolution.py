@@ -27,7 +27,8 @@ from tracegrad.ops.correlating import (
     turned,
 )
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.windows import count_of, kernel_of, needs
+from tracegrad.ops.texts import needs
+from tracegrad.ops.windows import count_of, kernel_of
 
 
 def conv_input_jax(ct, w, lengths, stride, padding, dilation, groups):

@@ -48,7 +48,7 @@ from tracegrad.ops.shape import (
     ravel,
     reshape_to,
 )
-from tracegrad.ops.windows import needs
+from tracegrad.ops.texts import needs
 from tracegrad.state import STATE
 
 

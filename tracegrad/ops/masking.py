@@ -17,7 +17,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType, broadcast, promote, weak
 from tracegrad.ops.cotangents import Masked
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.windows import needs
+from tracegrad.ops.texts import needs
 
 # Run here for its own kernel, read as text for programs, where `np` is known.
 

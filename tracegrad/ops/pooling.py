@@ -20,7 +20,8 @@ from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType, shape_text
 from tracegrad.dispatch import shape_of
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.windows import count_of, needs, span_of
+from tracegrad.ops.texts import needs
+from tracegrad.ops.windows import count_of, span_of
 
 
 def window_parts(x, kernel, stride, dilation):

@@ -53,7 +53,7 @@ from tracegrad.ops.shape import (
     expand_axes,
     many_axes,
 )
-from tracegrad.ops.windows import needs
+from tracegrad.ops.texts import needs
 
 AXES = {"axis": None, "keepdims": False}
 INFINITY = float("inf")

@@ -20,7 +20,7 @@ from tracegrad.ops.linear import matmul
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.shape import expand_dims
-from tracegrad.ops.windows import needs
+from tracegrad.ops.texts import needs
 
 
 def _row_dot_type(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:

@@ -38,7 +38,7 @@ from tracegrad.ops.shape import (
     ravel,
     sizes_of,
 )
-from tracegrad.ops.windows import needs
+from tracegrad.ops.texts import needs
 
 # -- along an axis ------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from tracegrad.ops.rules import (
 from tracegrad.ops.shape import (
     canonical_axis,
 )
-from tracegrad.ops.windows import needs
+from tracegrad.ops.texts import needs
 
 
 def _logsumexp_text(attributes: Mapping[str, Any], numpy: bool = True) -> Spelling:

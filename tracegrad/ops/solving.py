@@ -34,7 +34,7 @@ from tracegrad.ops.shape import (
     sizes_of,
     squeeze,
 )
-from tracegrad.ops.windows import needs
+from tracegrad.ops.texts import needs
 
 # -- inverse ------------------------------------------------------------------------------------
 

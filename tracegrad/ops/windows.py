@@ -8,9 +8,7 @@ q * stride + j * dilation]``, so that what is done with a window is one operatio
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Mapping
 from operator import index as as_int
 from typing import Any
 
@@ -25,6 +23,7 @@ from tracegrad.errors import ArgumentError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.record import define
 from tracegrad.ops.shape import moveaxis, one_axis
+from tracegrad.ops.texts import needs
 
 
 def add_windows(windows, lengths, stride, dilation):
@@ -61,37 +60,6 @@ def take_windows_jax(x, span, stride, dilation):
         x = jnp.take(x, offsets[:, None] + starts, axis=axis)  # noqa: F821
         x = jnp.moveaxis(x, axis, i)  # noqa: F821
     return x
-
-
-class Texts(Mapping[str, str]):
-    """The texts of functions by their names in programs, read from their files when asked for."""
-
-    def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
-        self.functions = {f.__name__.removesuffix("_jax"): f for f in functions}
-
-    def __getitem__(self, name: str) -> str:
-        return text_of(self.functions[name], name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.functions)
-
-    def __len__(self) -> int:
-        return len(self.functions)
-
-
-@cache
-def text_of(function: Callable[..., Any], name: str) -> str:
-    """The text of a function, under this name."""
-    text = inspect.getsource(function).replace("  # noqa: F821", "")
-    return text.replace(f"def {function.__name__}(", f"def {name}(", 1)
-
-
-def needs(numpy: tuple[Any, ...] = (), jax: tuple[Any, ...] = ()) -> dict[str, Texts]:
-    """The attribute `needs` of a record whose spellings call these functions.
-
-    Each target has functions of its own; those for JAX have names that end in ``_jax``.
-    """
-    return {"numpy": Texts(numpy), "jax": Texts(jax)}
 
 
 # -- lengths ------------------------------------------------------------------------------------
