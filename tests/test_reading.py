@@ -293,6 +293,7 @@ def test_the_line_is_the_one_that_the_variable_is_named_after(seed, tmp_path, mo
                 assert re.match(r"np\.(zeros|array)\(", ast.unparse(statement.value)), shown
             elif not named & {"left", "right"}:  # the line reads the variable, or makes it
                 called = [n for n in named if n[0] == "v" and "damped" in line_of(n)]
+                name = name.removeprefix("minus_")
                 assert name in named or (name == "v4" and called), shown
 
 
@@ -570,7 +571,8 @@ def test_a_return_has_the_line_of_the_users_return_or_none(function, args, numbe
     made = tg.compile(function)
     made(*args)
     source = made._latest((), {}).program.source
-    (at,) = [i for i, line in enumerate(source.text.splitlines()) if "    return " in line]
+    returns = (i for i, line in enumerate(source.text.splitlines()) if "    return " in line)
+    at = next(returns)  # those of functions that the program calls stand below it
     texts, first = inspect.getsourcelines(function)
     origin = source.origins[at]
     if number is None:
