@@ -169,6 +169,7 @@ def test_the_text_for_large_arrays() -> None:
     assert "return chain_value_and_grad_in_tiles(x)" in small
     assert "def in_tiles(" not in small
     large = f.source(normal(SEVERAL))
+    assert "chain_value_and_grad_tile: 32 operations, arrays of shape (n0,)" in large
     assert "tile by tile" in large and "def chain_value_and_grad_tile(x, value_bar):" in large
     assert f.cache_info().traces == 1
 

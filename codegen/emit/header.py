@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from codegen.ir import Call, Graph, Trait, Value, walk
 from codegen.memory import bytes_of, bytes_text
+from codegen.passes.fuse import SPLIT
 from codegen.sizes import as_python
 from codegen.types import ArrayType
 
@@ -77,4 +78,17 @@ def type_text(graph: Graph, type: ArrayType) -> str:
     return f"{type.dtype} ({', '.join(shape)}{',' if len(shape) == 1 else ''})"
 
 
-FACTS: tuple[Fact, ...] = (_saves,)
+def _fused(graph: Graph, names: Names) -> tuple[str, list[str]]:
+    """The regions that run in functions of their own, with what each works on."""
+    lines = []
+    for node in walk(graph.nodes):
+        for _, body in node.attributes if isinstance(node, Call) else ():
+            if isinstance(body, Graph):
+                calls = [n for n in body.nodes if isinstance(n, Call)]
+                whole = next(v.type for n in calls for v in n.results if v.type.shape)
+                shape = type_text(graph, whole).partition(" ")[2]
+                lines.append(f"{body.name}: {len(calls)} operations, arrays of shape {shape}")
+    return f"Fused, in place and from {SPLIT:,} elements on in tiles on all cores", lines
+
+
+FACTS: tuple[Fact, ...] = (_saves, _fused)

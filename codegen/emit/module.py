@@ -6,6 +6,7 @@ tile (`codegen.passes.fuse`).
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +27,7 @@ def write(graph: Graph, target: Target) -> Source:
     source = _write([graph], target, tiled)
     if tiled is None:
         return source
-    large = Large(tiled.graph.name, tiled.sizes, lambda: _write(tiled.functions, target, tiled))
+    large = Large(tiled.name, tiled.sizes, lambda: _write(tiled.functions, target, tiled))
     return replace(source, large=large)
 
 
@@ -39,18 +40,17 @@ def write_whole(graph: Graph, target: Target) -> Source:
 def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> Source:
     """The text of some functions; that of the whole program goes over to `tiled`, if there is."""
     graph = functions[0]
-    parts = tiled.functions if tiled else ()
     writer: Writer[Origin] = Writer()
     needs = Needs(functions, target)
-    for line in (*target.imports, *needs.imports):
+    for line in sorted((*target.imports, *needs.imports), key=_import_order):
         writer.line(line)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
     for function in functions:
         _apart(writer)
-        dense = function in parts[1:]
+        dense = tiled is not None and function.name not in (tiled.plain.name, tiled.name)
         emitter = Emitter(function, target, writer, needs.called, foreign, dense)
-        emitter.function(None if function in parts else tiled)
+        emitter.function(tiled if tiled and function is tiled.plain else None)
         names = {**emitter.variable, **names}
     for text in needs.functions:
         _apart(writer)
@@ -64,6 +64,12 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     (above, marks), (below, more) = head.written(), writer.written()
     text = above + below if head.lines else below
     return Source(text, graph.name, target.name, calls, (*marks, *more) if head.lines else more)
+
+
+def _import_order(line: str) -> tuple[bool, bool]:
+    """Python's own modules first, whole ones before names of them."""
+    module = line.split()[1].partition(".")[0]
+    return module not in sys.stdlib_module_names, line.startswith("from ")
 
 
 def _apart(writer: Writer[Origin]) -> None:

@@ -149,7 +149,7 @@ class Emitter:
         self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
         self.writer.line(f"if {test}:")
         given = ", ".join([*frame.parameters, *captures])
-        self.writer.line(f"    return {tiled.graph.name}({given})")
+        self.writer.line(f"    return {tiled.name}({given})")
 
     def _block(self, block: Block) -> None:
         for node in block.nodes:

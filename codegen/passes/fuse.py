@@ -29,7 +29,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
 from codegen import sizes as sz
 from codegen.ir import (
@@ -163,44 +163,74 @@ IN_TILES = Op(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tiled:
-    """A program for large arrays: the graph whose regions are calls, and when it applies.
+    """A program's form for large arrays, and when it applies.
 
     It stands for the whole program where one of the `sizes` is large (numbers of elements; where a
     slice is worked on, those of what is sliced) and the inputs `ordered` are in C order.
     """
 
-    graph: Graph
-    bodies: tuple[Graph, ...]
+    plain: Graph
+    regions: Mapping[Block, Sequence[Sequence[Call]]]
     sizes: tuple[Dim, ...]
     ordered: tuple[Value, ...]
 
     @property
+    def name(self) -> str:
+        """What its function is called."""
+        return f"{self.plain.name}_in_tiles"
+
+    @cached_property
     def functions(self) -> tuple[Graph, ...]:
-        """The graph and the bodies of its regions."""
-        return (self.graph, *self.bodies)
+        """The graph whose regions are calls, and the bodies of these."""
+        bodies: list[Graph] = []
+        block = self._written(self.plain.block, bodies)
+        return (lifetime(self.plain.with_block(block).replace(name=self.name)), *bodies)
+
+    def _written(self, block: Block, bodies: list[Graph]) -> Block:
+        """The block with its regions as calls of bodies, which are added."""
+        graph, regions = self.plain, self.regions[block]
+        place: dict[Node, int] = {n: i for i, region in enumerate(regions) for n in region}
+        readers: dict[Value, set[int | None]] = {value: {None} for value in block.outputs}
+        for node in block.nodes:
+            for value in graph.reads(node):
+                readers.setdefault(value, set()).add(place.get(node))
+        nodes: list[Node] = []
+        for item in _scheduled(graph, block.nodes, place):
+            if isinstance(item, int):
+                made = (node.results[0] for node in regions[item])
+                results = tuple(value for value in made if readers.get(value, set()) - {item})
+                number = f"_{len(bodies) + 1}" if bodies else ""
+                bodies.append(_body(graph, f"{graph.name}_tile{number}", regions[item], results))
+                attributes = (("body", bodies[-1]),)
+                nodes.append(Call(IN_TILES, bodies[-1].inputs, attributes, results))
+            elif isinstance(item, Branch):
+                inner = tuple(self._written(b, bodies) for b in item.blocks)
+                nodes.append(replace(item, blocks=inner))
+            elif isinstance(item, Call) and item.reuse is not None:
+                nodes.append(replace(item, reuse=None))
+            else:
+                nodes.append(item)
+        return replace(block, nodes=tuple(nodes))
 
 
 def fuse(graph: Graph) -> Tiled | None:
     """The form of an optimized graph for large arrays, None where no region is worth it."""
-    plan = _Plan(graph)
-    block = plan.block(graph.block)
-    if not plan.bodies:
+    finder = _Finder(graph)
+    finder.block(graph.block)
+    shapes = finder.shapes
+    if not shapes:
         return None
-    shapes = {body.name: shape for body, shape in plan.bodies}
-    frame = graph.frame
-    whole = graph.with_block(block).replace(name=f"{graph.name}_in_tiles")
-    totals = tuple(dict.fromkeys(sz.mul(map(_unsliced, shape)) for shape in shapes.values()))
+    sizes = tuple(dict.fromkeys(sz.mul(map(_unsliced, shape)) for shape in shapes))
     ordered = tuple(
         value
         for value in graph.inputs
         if value.type.ndim > 1
         and value in graph.users
-        and dims_of(graph.sizes, value.type) in shapes.values()
+        and dims_of(graph.sizes, value.type) in shapes
     )
-    bodies = tuple(body for body, _ in plan.bodies)
-    return Tiled(lifetime(whole.replace(frame=frame)), bodies, totals, ordered)
+    return Tiled(graph, finder.regions, sizes, ordered)
 
 
 def _unsliced(dim: Dim) -> Dim:
@@ -209,8 +239,8 @@ def _unsliced(dim: Dim) -> Dim:
     return _unsliced(atom.of) if isinstance(atom, SliceLength) else dim
 
 
-class _Plan:
-    """Finds the regions of a graph and writes them as graphs of their own."""
+class _Finder:
+    """Finds the regions of the blocks of a graph that are worth it, and their shapes."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -220,57 +250,40 @@ class _Plan:
             for dim in dims_of(graph.sizes, value.type)
             for name in symbols(dim)
         }
-        self.bodies: list[tuple[Graph, Shape]] = []
+        self.regions: dict[Block, list[list[Call]]] = {}
+        self.shapes: dict[Shape, None] = {}
+        self.told: dict[Shape, bool] = {}  # whether the inputs tell a shape
         self.ordered: set[Value] = set(graph.inputs)  # in C order, as the program tests
         for node in walk(graph.nodes):
             if isinstance(node, Call) and in_c_order(graph, node, self.ordered):
                 self.ordered.update(node.results)
 
-    def block(self, block: Block) -> Block:
-        """The block with its regions as calls."""
-        regions = self._regions(block)
-        place = {node: i for i, region in enumerate(regions) for node in region}
-        read_outside = set(block.outputs)
-        for node in block.nodes:
-            if node not in place:
-                read_outside.update(self.graph.reads(node))
-        nodes: list[Node] = []
-        for item in _scheduled(self.graph, block.nodes, place):
-            if isinstance(item, int):
-                others = [n for i, r in enumerate(regions) if i != item for n in r]
-                read = read_outside | {v for n in others for v in n.operands}
-                nodes.append(self._call(regions[item], read))
-            elif isinstance(item, Branch):
-                inner = tuple(map(self.block, item.blocks))
-                nodes.append(replace(item, blocks=inner))
-            elif isinstance(item, Call) and item.reuse is not None:
-                nodes.append(replace(item, reuse=None))
-            else:
-                nodes.append(item)
-        return replace(block, nodes=tuple(nodes))
-
-    # -- regions --------------------------------------------------------------------------------
-
-    def _regions(self, block: Block) -> list[list[Call]]:
-        """The regions of a block that are worth it."""
+    def block(self, block: Block) -> None:
+        """Notes the regions of a block and of those in it."""
         level: dict[Value, int] = {}  # the first generation that may read a value from outside
         member: dict[Value, tuple[Shape, int]] = {}  # the elementwise ones: shape, generation
         regions: dict[tuple[Shape, int], list[Call]] = {}
         for node in block.nodes:
             shape = self._shape(node, member)
-            needs = [level.get(v, 0) for v in self.graph.reads(node)]
             if shape is None or not isinstance(node, Call):
-                level.update((result, max(needs, default=0)) for result in node.results)
+                needs = max((level.get(v, 0) for v in self.graph.reads(node)), default=0)
+                level.update((result, needs) for result in node.results)
                 continue
-            inner = [member[v][1] for v in node.operands if member.get(v, ((), 0))[0] == shape]
-            outer = [level.get(v, 0) for v in node.operands if member.get(v, ((), 0))[0] != shape]
-            generation = max([*inner, *outer], default=0)
+            generation = 0
+            for value in node.operands:
+                of, its = member.get(value, ((), 0))
+                generation = max(generation, its if of == shape else level.get(value, 0))
             regions.setdefault((shape, generation), []).append(node)
             result = node.results[0]
             level[result] = generation + 1
             if Trait.ELEMENTWISE in node.op.traits:
                 member[result] = (shape, generation)
-        return [region for region in regions.values() if _is_worth_it(region)]
+        worth = {key: region for key, region in regions.items() if _is_worth_it(region)}
+        self.regions[block] = list(worth.values())
+        self.shapes.update((shape, None) for shape, _ in worth)
+        last = block.nodes[-1] if block.nodes else None
+        for inner in last.blocks if isinstance(last, Branch) else ():
+            self.block(inner)
 
     def _shape(self, node: Node, member: Mapping[Value, tuple[Shape, int]]) -> Shape | None:
         """The shape of the region that a node may belong to."""
@@ -287,7 +300,9 @@ class _Plan:
         if any(isinstance(value, Size | tuple) for _, value in node.attributes):
             return None
         shape = dims_of(sizes, result.type)
-        if not {name for dim in shape for name in symbols(dim)} <= self.known:
+        if shape not in self.told:
+            self.told[shape] = {name for dim in shape for name in symbols(dim)} <= self.known
+        if not self.told[shape]:
             return None
         for operand in node.operands:
             if not operand.type.shape:
@@ -298,35 +313,25 @@ class _Plan:
                 return None
         return shape
 
-    # -- bodies ---------------------------------------------------------------------------------
 
-    def _call(self, region: Sequence[Call], read: set[Value]) -> Call:
-        """The call that stands for a region; `read` is what is read outside of it."""
-        made = {node.results[0] for node in region}
-        nodes: list[Node] = []
-        given: dict[Value, None] = {}
-        for node in region:
-            for operand in node.operands:
-                constant = self.graph.constant(operand)
-                if operand in made or operand in given:
-                    continue
-                if constant is None:
-                    given[operand] = None
-                elif constant not in nodes:
-                    nodes.append(constant)
-            nodes.append(replace(node, reuse=None))
-        results = tuple(node.results[0] for node in region if node.results[0] in read)
-        place = {value: i for i, value in enumerate(self.graph.inputs)}
-        operands = tuple(sorted(given, key=lambda value: place.get(value, len(place))))
-        names = _names(operands)
-        number = f"_{len(self.bodies) + 1}" if self.bodies else ""
-        name = f"{self.graph.name}_tile{number}"
-        frame = Frame(names, names)
-        body = Graph(name, operands, tuple(nodes), results, frame, self.graph.sizes)
-        first = next(node for node in region if Trait.ELEMENTWISE in node.op.traits)
-        body = lifetime(body, ordered=[v for v in operands if v.type.shape])
-        self.bodies.append((body, dims_of(self.graph.sizes, first.results[0].type)))
-        return Call(IN_TILES, operands, (("body", body),), results)
+def _body(graph: Graph, name: str, region: Sequence[Call], results: tuple[Value, ...]) -> Graph:
+    """A region as a graph of its own; `results` are read outside of it."""
+    made = {node.results[0] for node in region}
+    nodes: dict[Node, None] = {}
+    given: dict[Value, None] = {}
+    for node in region:
+        for operand in node.operands:
+            constant = graph.constant(operand)
+            if constant is not None:
+                nodes[constant] = None
+            elif operand not in made:
+                given[operand] = None
+        nodes[replace(node, reuse=None)] = None
+    place = {value: i for i, value in enumerate(graph.inputs)}
+    operands = tuple(sorted(given, key=lambda value: place.get(value, len(place))))
+    names = _names(operands)
+    body = Graph(name, operands, tuple(nodes), results, Frame(names, names), graph.sizes)
+    return lifetime(body, ordered=[value for value in operands if value.type.shape])
 
 
 def _is_worth_it(region: Sequence[Call]) -> bool:
@@ -358,7 +363,7 @@ def _names(values: Sequence[Value]) -> tuple[str, ...]:
 
 
 def _scheduled(
-    graph: Graph, nodes: Sequence[Node], place: Mapping[Any, int]
+    graph: Graph, nodes: Sequence[Node], place: Mapping[Node, int]
 ) -> Iterator[Node | int]:
     """The nodes, and the numbers of regions, in an order that works: the old one where it does.
 
