@@ -3,6 +3,11 @@
 #     w: float64 (n0, n1, n2, n3)
 #     x: float64 (n4, n1, n6, n7)
 #     labels: int64 (n4,)
+# Saves for the backward
+#     h_1: float64 (n4, n0, len(range(n6 + 3 - n2)[::2]), len(range(n7 + 3 - n3)[::2]))
+#     log_softmax: float64 (n4, n0)
+#     not_equal: bool (n4,)
+#     sum_: float64 ()
 import numpy as np
 
 
