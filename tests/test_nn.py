@@ -576,6 +576,17 @@ def test_a_batch_whose_windows_do_not_fit_the_cache():
     assert_close(nn.conv2d(x, w, padding=1), np.einsum("nchwij,ocij->nohw", windows, w), 1e-12)
 
 
+def test_functions_in_source_leave_the_users_names_alone():
+    def image_buffer(correlate, w):
+        return (nn.conv2d(correlate, w, padding=1) ** 2).sum()
+
+    compiled = tg.compile(image_buffer)
+    assert compiled(picture, kernels) == image_buffer(picture, kernels)
+    text = compiled.source(picture, kernels)
+    assert "def image_buffer(correlate, w):" in text
+    assert "= image_buffer_(x, kernel" in text and "correlate_(correlate, w" in text
+
+
 def test_one_program_serves_every_batch_and_image():
     f = tg.value_and_grad(lambda w, x: nn.max_pool2d(nn.conv2d(x, w, padding=1), 2).sum())
     for batch, height, width in ((2, 6, 8), (1, 4, 4), (0, 6, 6), (5, 9, 7)):
