@@ -77,8 +77,7 @@ def _conv_input_text(attributes: Mapping[str, Any]) -> Spelling:
     how = _how_text(attributes)
     if any(step != 1 for step in attributes["stride"]):
         return spell(f"correlate_input(ct, w, lengths{how})")
-    longer = ", lengths=lengths" if any(d != 1 for d in attributes["dilation"]) else ""
-    return spell(f"correlate_back(ct, w{how}{longer})")
+    return spell(f"correlate_back(ct, w{how})")
 
 
 def _how_text(attributes: Mapping[str, Any]) -> str:

@@ -125,19 +125,15 @@ def correlate_input(ct, w, lengths, padding=None, stride=None, dilation=None, gr
     return out[(..., *inner)]
 
 
-def correlate_back(ct, w, padding=None, dilation=None, groups=1, lengths=None):
+def correlate_back(ct, w, padding=None, dilation=None, groups=1):
     """The transpose of `correlate` in x where windows start everywhere.
 
     It is a convolution with kernels turned around, over a margin as wide as they reach.
     """
-    n = w.ndim - 2
-    padding, margins = padding or ((0, 0),) * n, []
-    for i, (d, (a, b)) in enumerate(zip(dilation or (1,) * n, padding)):
-        before = after = d * (w.shape[2 + i] - 1)
-        if lengths:  # of the padded x, which may go on behind the last window
-            after = lengths[i] - ct.shape[2 + i]
-        margins.append((before - a, after - b))
     channels, depth, *kernel = w.shape
+    none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
+    reach = [d * (k - 1) for d, k in zip(dilation or one, kernel)]
+    margins = [(k - a, k - b) for k, (a, b) in zip(reach, padding or none)]
     parts = w.reshape(groups, channels // groups, depth, *kernel).swapaxes(1, 2)
     parts = parts.reshape(groups * depth, channels // groups, *kernel)
     parts = np.flip(parts, tuple(range(2, w.ndim)))
