@@ -25,6 +25,7 @@ from codegen.spelling import (
     UNARY,
     Fragment,
     index_text,
+    reached,
 )
 
 
@@ -267,6 +268,18 @@ def test_loops_among_statements():
         "    a += i_2",
     ]
     assert spell("x + y").counters == ()
+
+
+def test_texts_that_are_reached_stand_behind_what_they_call():
+    texts = {
+        "outer": "def outer(x):\n    return inner(x) + leaf(x)\n",
+        "other": "def other(x):\n    return x\n",
+        "inner": "def inner(x):\n    return leaf(x) if x else inner(x - 1)\n",
+        "leaf": "def leaf(x):\n    return x\n",
+    }
+    assert reached(texts, {"outer", "x"}) == ["leaf", "inner", "outer"]
+    assert reached(texts, {"other"}) == ["other"]
+    assert reached(texts, {"x"}) == []
 
 
 def test_statements_are_filled_line_by_line():

@@ -576,6 +576,37 @@ def test_a_batch_whose_windows_do_not_fit_the_cache():
     assert_close(nn.conv2d(x, w, padding=1), np.einsum("nchwij,ocij->nohw", windows, w), 1e-12)
 
 
+@pytest.mark.parametrize(
+    "stride, padding, dilation, more", [(1, 1, 2, 1), (1, 0, 3, 2), (2, 1, 4, 3)]
+)
+def test_rows_beyond_the_last_window_of_a_transposed_convolution(stride, padding, dilation, more):
+    """They are those that a longer image would have had, less what its padding took away."""
+    x, w = normal(2, 3, 4, 5), normal(3, 2, 2, 2)
+
+    def f(x, w):
+        return nn.conv_transpose2d(x, w, None, stride, padding, more, 1, dilation)
+
+    whole = nn.conv_transpose2d(x, w, None, stride, 0, 0, 1, dilation)
+    whole = np.pad(whole, ((0, 0), (0, 0), (0, more), (0, more)))
+    inner = slice(padding, -padding or None)
+    assert_close(f(x, w), whole[:, :, inner, inner], 1e-12)
+    direction = normal(*x.shape), normal(*w.shape)
+    to_x, to_w = tg.grad(lambda x, w: (f(x, w) ** 2).sum(), argnums=(0, 1))(x, w)
+    expected = slope(lambda h: float((f(x + h * direction[0], w + h * direction[1]) ** 2).sum()))
+    assert dot((to_x, to_w), direction) == pytest.approx(expected, rel=1e-6)
+
+
+def test_functions_in_source_leave_the_users_names_alone():
+    def image_buffer(correlate, w):
+        return (nn.conv2d(correlate, w, padding=1) ** 2).sum()
+
+    compiled = tg.compile(image_buffer)
+    assert compiled(picture, kernels) == image_buffer(picture, kernels)
+    text = compiled.source(picture, kernels)
+    assert "def image_buffer(correlate, w):" in text
+    assert "= image_buffer_(x, kernel" in text and "correlate_(correlate, w" in text
+
+
 def test_one_program_serves_every_batch_and_image():
     f = tg.value_and_grad(lambda w, x: nn.max_pool2d(nn.conv2d(x, w, padding=1), 2).sum())
     for batch, height, width in ((2, 6, 8), (1, 4, 4), (0, 6, 6), (5, 9, 7)):

@@ -15,6 +15,7 @@ from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.convolution import conv, conv_input
 from tracegrad.ops.elementwise import astype
+from tracegrad.ops.padding import pad_with
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.shape import expand_axes, length_of, sizes_of, squeeze_axes
 from tracegrad.ops.windows import span_of
@@ -132,11 +133,19 @@ def conv_transpose2d(
     for e, s, d in zip(extra, how["stride"], how["dilation"], strict=True):
         if not 0 <= e < max(s, d):
             raise ArgumentError(f"{name}: output_padding={e} must be less than stride or dilation")
+    beyond = [max(e - s + 1, 0) for e, s in zip(extra, how["stride"], strict=True)]  # no window
     lengths = tuple(
-        sz.add(sz.mul([s, sz.add(count, -1)]), span, e)
-        for count, s, span, e in zip(shape_of(x)[2:], how["stride"], how["span"], extra)
+        sz.add(sz.mul([s, sz.add(count, -1)]), span, e - zeros)
+        for count, s, span, e, zeros in zip(
+            shape_of(x)[2:], how["stride"], how["span"], extra, beyond, strict=True
+        )
     )
+    sides = how["padding"]
+    how["padding"] = tuple((a, max(b - more, 0)) for (a, b), more in zip(sides, beyond))
     y = _checked(name, conv_input, x, w, lengths=lengths, **how)
+    width = [(0, max(more - b, 0)) for (_, b), more in zip(sides, beyond, strict=True)]
+    if any(after for _, after in width):
+        y = pad_with(y, pad_width=((0, 0), (0, 0), *width), mode="constant", value=0.0)
     y = y if bias is None else y + expand_axes(bias, axis=tuple(range(1, n + 1)))
     return y if batched else squeeze_axes(y, axis=0)
 

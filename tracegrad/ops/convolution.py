@@ -21,10 +21,10 @@ from codegen.types import ArrayType, ShapeError, promote, shape_text
 from tracegrad.dispatch import shape_of
 from tracegrad.ops.correlating import (
     correlate,
+    correlate_back,
     correlate_input,
     correlate_weight,
     image_buffer,
-    turned,
 )
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.texts import needs
@@ -74,33 +74,18 @@ def _conv_weight_text(attributes: Mapping[str, Any]) -> Spelling:
 
 
 def _conv_input_text(attributes: Mapping[str, Any]) -> Spelling:
-    """Where windows start at every element, the transpose is a convolution itself.
-
-    Its kernels are turned around, and the margin is what a window reaches beyond the image.
-    """
-    spans = zip(attributes["span"], attributes["dilation"], attributes["padding"], strict=True)
+    """Where windows start at every element, the transpose is a convolution itself."""
+    how = _how_text(attributes)
     if any(step != 1 for step in attributes["stride"]):
-        return spell(f"correlate_input(ct, w, lengths{_how_text(attributes)})")
-    margins = []
-    for i, (span, d, (a, b)) in enumerate(spans):
-        reach, more = f"w.shape[{i + 2}]", -1
-        if d != 1:  # here the image may go on behind the last window
-            reach, more = "", span - 1
-        before, after = (f"{reach}{more - k:+}".lstrip("+") for k in (a, b))
-        margins.append((before, after if d == 1 else f"lengths[{i}] - ct.shape[{i + 2}] - {b}"))
-    shown = ", ".join(f"({before}, {after})" for before, after in margins)
-    comma = "," if len(margins) == 1 else ""
-    turned = f"turned(w, {attributes['groups']})" if attributes["groups"] > 1 else "turned(w)"
-    return spell(
-        f"correlate(ct, {turned}, ({shown}{comma}){_how_text({**attributes, 'padding': None})})"
-    )
+        return spell(f"correlate_input(ct, w, lengths{how})")
+    return spell(f"correlate_back(ct, w{how})")
 
 
 def _how_text(attributes: Mapping[str, Any]) -> str:
     """The arguments that say how windows lie, without those that have their defaults."""
     n = len(attributes["stride"])
     plain = {"padding": ((0, 0),) * n, "stride": (1,) * n, "dilation": (1,) * n, "groups": 1}
-    given = [name for name, default in plain.items() if attributes[name] not in (None, default)]
+    given = [name for name, default in plain.items() if attributes[name] != default]
     return "".join(f", {name}={attributes[name]}" for name in given)
 
 
@@ -217,7 +202,7 @@ conv_input: OpRecord = define(
     infer=_input_type,
     vjp=_conv_input_vjp,
     attributes={"lengths": ..., **HOW},
-    needs=needs((image_buffer, correlate, correlate_input, turned), (conv_input_jax,)),
+    needs=needs((image_buffer, correlate, correlate_back, correlate_input), (conv_input_jax,)),
     doc="The transpose of `conv` in its input, which has these lengths when it is padded.",
 )
 conv_weight: OpRecord = define(

@@ -125,9 +125,16 @@ def correlate_input(ct, w, lengths, padding=None, stride=None, dilation=None, gr
     return out[(..., *inner)]
 
 
-def turned(w, groups=1):
-    """Kernels turned around, from the channels of results to those of images."""
+def correlate_back(ct, w, padding=None, dilation=None, groups=1):
+    """The transpose of `correlate` in x where windows start everywhere.
+
+    It is a convolution with kernels turned around, over a margin as wide as they reach.
+    """
     channels, depth, *kernel = w.shape
+    none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
+    reach = [d * (k - 1) for d, k in zip(dilation or one, kernel)]
+    margins = [(k - a, k - b) for k, (a, b) in zip(reach, padding or none)]
     parts = w.reshape(groups, channels // groups, depth, *kernel).swapaxes(1, 2)
     parts = parts.reshape(groups * depth, channels // groups, *kernel)
-    return np.flip(parts, tuple(range(2, w.ndim)))
+    parts = np.flip(parts, tuple(range(2, w.ndim)))
+    return correlate(ct, parts, margins, None, dilation, groups)

@@ -10,6 +10,7 @@ largest elements and back, are linear and each other's transpose, so derivatives
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from codegen.ir import Trait
 from codegen.sizes import Dim, Sizes
+from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, shape_text
 from tracegrad.dispatch import shape_of
 from tracegrad.ops.record import OpRecord, define
@@ -26,13 +28,14 @@ from tracegrad.ops.windows import count_of, span_of
 
 def window_parts(x, kernel, stride, dilation):
     """For each offset in the windows over the last axes: where their elements are."""
+    stride, dilation = stride or kernel, dilation or (1,) * len(kernel)
     axes = list(zip(x.shape[-len(kernel) :], kernel, stride, dilation))
     for offset in np.ndindex(kernel):
         of_axes = ((i, m - d * (k - 1), s, d) for i, (m, k, s, d) in zip(offset, axes))
         yield (..., *(slice(i * d, i * d + m, s) for i, m, s, d in of_axes))
 
 
-def max_of_windows(x, kernel, stride, dilation):
+def max_of_windows(x, kernel, stride=None, dilation=None):
     """The largest element of each window over the last axes."""
     first, *others = window_parts(x, kernel, stride, dilation)
     out = x[first].copy()
@@ -41,7 +44,7 @@ def max_of_windows(x, kernel, stride, dilation):
     return out
 
 
-def largest_at(x, y, kernel, stride, dilation):
+def largest_at(x, y, kernel, stride=None, dilation=None):
     """The number of the first element of each window that is its largest, y, or nan."""
     out = np.zeros(y.shape, np.min_scalar_type(np.prod(kernel)))
     before, defined = np.ones(y.shape, bool), not np.isnan(y).any()
@@ -51,11 +54,11 @@ def largest_at(x, y, kernel, stride, dilation):
     return out
 
 
-def to_largest(ct, at, lengths, kernel, stride, dilation):
+def to_largest(ct, at, lengths, kernel, stride=None, dilation=None):
     """ct added to the element of each window whose number is `at`; 0 elsewhere."""
     out = np.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)
     bits = ct.view(f"u{ct.itemsize}")  # times True or False: exact, and no branches
-    apart = all(d * (k - 1) < s for k, s, d in zip(kernel, stride, dilation))
+    apart = stride is None  # windows that touch and do not overlap
     for i, part in enumerate(window_parts(out, kernel, stride, dilation)):
         chosen = (bits * (at == i)).view(ct.dtype)
         if apart:
@@ -65,7 +68,7 @@ def to_largest(ct, at, lengths, kernel, stride, dilation):
     return out
 
 
-def of_largest(x, at, kernel, stride, dilation):
+def of_largest(x, at, kernel, stride=None, dilation=None):
     """The element of each window of x whose number is `at`."""
     out, bits = np.zeros(at.shape, x.dtype), x.view(f"u{x.itemsize}")
     for i, part in enumerate(window_parts(x, kernel, stride, dilation)):
@@ -73,7 +76,7 @@ def of_largest(x, at, kernel, stride, dilation):
     return out
 
 
-def sum_of_windows(x, kernel, stride, dilation):
+def sum_of_windows(x, kernel, stride=None, dilation=None):
     """The sum of each window over the last axes."""
     first, *others = window_parts(x, kernel, stride, dilation)
     out = x[first].copy()
@@ -82,7 +85,7 @@ def sum_of_windows(x, kernel, stride, dilation):
     return out
 
 
-def to_windows(ct, lengths, kernel, stride, dilation):
+def to_windows(ct, lengths, kernel, stride=None, dilation=None):
     """ct added to each element of its window, of an array whose last axes have these lengths."""
     out = np.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)
     for part in window_parts(out, kernel, stride, dilation):
@@ -97,13 +100,14 @@ def window_parts_jax(x, kernel, stride, dilation):
     """For each offset in the windows over the last axes: where their elements are."""
     from itertools import product
 
+    stride, dilation = stride or kernel, dilation or (1,) * len(kernel)
     axes = list(zip(x.shape[-len(kernel) :], kernel, stride, dilation))
     for offset in product(*map(range, kernel)):
         of_axes = ((i, m - d * (k - 1), s, d) for i, (m, k, s, d) in zip(offset, axes))
         yield (..., *(slice(i * d, i * d + m, s) for i, m, s, d in of_axes))
 
 
-def max_of_windows_jax(x, kernel, stride, dilation):
+def max_of_windows_jax(x, kernel, stride=None, dilation=None):
     """The largest element of each window over the last axes."""
     first, *others = window_parts(x, kernel, stride, dilation)
     out = x[first]
@@ -112,7 +116,7 @@ def max_of_windows_jax(x, kernel, stride, dilation):
     return out
 
 
-def largest_at_jax(x, y, kernel, stride, dilation):
+def largest_at_jax(x, y, kernel, stride=None, dilation=None):
     """The number of the first element of each window that is its largest, y, or nan."""
     out, before, n = jnp.zeros(y.shape, int), jnp.ones(y.shape, bool), 1  # noqa: F821
     for part in window_parts(x, kernel, stride, dilation):
@@ -123,7 +127,7 @@ def largest_at_jax(x, y, kernel, stride, dilation):
     return out
 
 
-def to_largest_jax(ct, at, lengths, kernel, stride, dilation):
+def to_largest_jax(ct, at, lengths, kernel, stride=None, dilation=None):
     """ct added to the element of each window whose number is `at`; 0 elsewhere."""
     out = jnp.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)  # noqa: F821
     for i, part in enumerate(window_parts(out, kernel, stride, dilation)):
@@ -131,7 +135,7 @@ def to_largest_jax(ct, at, lengths, kernel, stride, dilation):
     return out
 
 
-def of_largest_jax(x, at, kernel, stride, dilation):
+def of_largest_jax(x, at, kernel, stride=None, dilation=None):
     """The element of each window of x whose number is `at`."""
     out = jnp.zeros(at.shape, x.dtype)  # noqa: F821
     for i, part in enumerate(window_parts(x, kernel, stride, dilation)):
@@ -139,7 +143,7 @@ def of_largest_jax(x, at, kernel, stride, dilation):
     return out
 
 
-def sum_of_windows_jax(x, kernel, stride, dilation):
+def sum_of_windows_jax(x, kernel, stride=None, dilation=None):
     """The sum of each window over the last axes."""
     first, *others = window_parts(x, kernel, stride, dilation)
     out = x[first]
@@ -148,7 +152,7 @@ def sum_of_windows_jax(x, kernel, stride, dilation):
     return out
 
 
-def to_windows_jax(ct, lengths, kernel, stride, dilation):
+def to_windows_jax(ct, lengths, kernel, stride=None, dilation=None):
     """ct added to each element of its window, of an array whose last axes have these lengths."""
     out = jnp.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)  # noqa: F821
     for part in window_parts(out, kernel, stride, dilation):
@@ -159,6 +163,19 @@ def to_windows_jax(ct, lengths, kernel, stride, dilation):
 # -- the ops ------------------------------------------------------------------------------------
 
 HOW: dict[str, Any] = {"kernel": ..., "stride": ..., "dilation": ...}
+
+
+def _text(call: str) -> SpellingOf:
+    """A call with the windows; those that touch each other need no more than their kernel."""
+
+    def text(attributes: Mapping[str, Any]) -> Spelling:
+        apart = attributes["stride"] == attributes["kernel"]
+        given = "" if apart else ", stride=stride"
+        if any(d != 1 for d in attributes["dilation"]):
+            given = ", stride=stride, dilation=dilation"
+        return spell(f"{call}, kernel{given})")
+
+    return text
 
 
 def _pooled_type(sizes: Sizes, x: ArrayType, kernel: Any, stride: Any, dilation: Any) -> ArrayType:
@@ -190,7 +207,7 @@ def _of_largest_vjp(ct: Any, y: Any, x: Any, at: Any, **how: Any) -> Any:
 
 max_over_windows = define(
     "max_of_windows",
-    "max_of_windows(x, kernel, stride, dilation)",
+    _text("max_of_windows(x"),
     infer=_pooled_type,
     vjp=_max_vjp,
     attributes=HOW,
@@ -201,7 +218,7 @@ max_over_windows = define(
 )
 number_of_largest = define(
     "largest_at",
-    "largest_at(x, y, kernel, stride, dilation)",
+    _text("largest_at(x, y"),
     operands="x y",
     infer=_number_type,
     differentiable=False,
@@ -213,7 +230,7 @@ number_of_largest = define(
 )
 to_largest_of: OpRecord = define(
     "to_largest",
-    "to_largest(ct, at, lengths, kernel, stride, dilation)",
+    _text("to_largest(ct, at, lengths"),
     operands="ct at",
     infer=lambda sizes, ct, at, lengths, kernel, stride, dilation: ArrayType(
         ct.dtype, (*ct.shape[: -len(kernel)], *lengths)
@@ -227,7 +244,7 @@ to_largest_of: OpRecord = define(
 )
 of_largest_of: OpRecord = define(
     "of_largest",
-    "of_largest(x, at, kernel, stride, dilation)",
+    _text("of_largest(x, at"),
     operands="x at",
     infer=lambda sizes, x, at, **how: ArrayType(x.dtype, at.shape),
     vjp=_of_largest_vjp,
@@ -246,7 +263,7 @@ def _sum_vjp(ct: Any, y: Any, x: Any, kernel: Any, **how: Any) -> tuple[Any]:
 
 sum_over_windows: OpRecord = define(
     "sum_of_windows",
-    "sum_of_windows(x, kernel, stride, dilation)",
+    _text("sum_of_windows(x"),
     infer=_pooled_type,
     vjp=_sum_vjp,
     attributes=HOW,
@@ -256,7 +273,7 @@ sum_over_windows: OpRecord = define(
 )
 to_windows_of: OpRecord = define(
     "to_windows",
-    "to_windows(ct, lengths, kernel, stride, dilation)",
+    _text("to_windows(ct, lengths"),
     operands="ct",
     infer=lambda sizes, ct, lengths, kernel, stride, dilation: ArrayType(
         ct.dtype, (*ct.shape[: -len(kernel)], *lengths)
