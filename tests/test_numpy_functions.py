@@ -452,6 +452,53 @@ def test_python_numbers_stay_numbers_through_operators_alone(name, backend):
             assert_close(found, expected, 1e-6 if dtype == "float32" else 1e-14)
 
 
+WITH_LISTS_BESIDE = {
+    "sum": lambda x: x + [1, 2, 3],
+    "list first": lambda x: [1.0, 2.0, 3.0] - x,
+    "tuple": lambda x: x * (1.5, 2.0, 3.0),
+    "tuple first": lambda x: (1, 2, 3) * x,
+    "column": lambda x: x / [[1.0], [2.0], [4.0]],
+    "matrix product": lambda x: x @ [1.0, 0.0, 2.0],
+    "matrix product, list first": lambda x: [1.0, 0.0, 2.0] @ x,
+    "power": lambda x: (x * x) ** [1, 2, 3],
+    "base": lambda x: [1.0, 2.0, 3.0] ** x,
+    "floor": lambda x: x // [1, 2, 3] + x % [1, 2, 3],
+    "comparison": lambda x: x < [0.0, 0.1, 0.2],
+    "equality": lambda x: x == [1.0, 2.0, 3.0],
+    "inequality": lambda x: x != [1.0, 2.0, 3.0],
+}
+
+
+@pytest.mark.parametrize("name", WITH_LISTS_BESIDE)
+def test_lists_beside_operators_are_arrays(name):
+    """As for arrays: values, compiled, and the gradient along a direction."""
+    function = WITH_LISTS_BESIDE[name]
+    for dtype in ("float64", "float32"):
+        x = OPERANDS["s"].astype(dtype)
+        expected = function(x)
+        agree(function(tg.tensor(x)), expected, name)
+        agree(tg.compile(lambda x: function(x))(x), expected, name)
+    if expected.dtype.kind == "f":
+        x = OPERANDS["s"]
+        (weights,), (direction,) = direction_like([function(x)], 3), direction_like([x], 4)
+        gradient = tg.grad(lambda x: np.sum(weights * function(x)))(x)
+        along = slope(lambda h: float(np.sum(weights * function(x + h * direction))))
+        assert float(np.sum(gradient * direction)) == pytest.approx(along, rel=1e-6, abs=1e-8)
+
+
+def test_lists_of_tensors_beside_operators_have_gradients():
+    gradient = tg.grad(lambda v: tg.sum(v * [v[1], 2.0, v[0]]))
+    assert gradient(np.array([1.0, 2.0, 3.0])).tolist() == [5.0, 3.0, 1.0]
+
+
+def test_what_is_no_array_is_refused_beside_operators():
+    x = tg.tensor(OPERANDS["u"])
+    for other in ("a", None, {}, [], ["a"], [1, [2, 3]]):
+        with pytest.raises(TypeError):
+            x + other
+        assert (x == other) is False
+
+
 def test_numpys_names_of_arguments():
     """Through NumPy every argument has the name that it has there."""
     x = tg.tensor(OPERANDS["x"])

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from codegen.types import DTYPES
 from tracegrad.autograd.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
-from tracegrad.dispatch import apply
+from tracegrad.dispatch import apply, dtype_of
+from tracegrad.ops.creation import beside
+from tracegrad.staging import Staged
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, explained
 
@@ -35,9 +38,8 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         elif kind in NUMBERS:
             b, nb = other, None
         else:
-            return (
-                NotImplemented if not isinstance(other, OTHERS) else apply(op, (self, other), EMPTY)
-            )
+            other = operand(other, self)
+            return other if other is NotImplemented else apply(op, (self, other), EMPTY)
         if STATE.special:
             return apply(op, (self, other), EMPTY)
         a = self._array
@@ -68,9 +70,8 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def reflected_method(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind not in NUMBERS:
-            return (
-                NotImplemented if not isinstance(other, OTHERS) else apply(op, (other, self), EMPTY)
-            )
+            other = operand(other, self)
+            return other if other is NotImplemented else apply(op, (other, self), EMPTY)
         if STATE.special:
             return apply(op, (other, self), EMPTY)
         a = self._array
@@ -168,4 +169,17 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
     return method
 
 
-OTHERS = (Tensor, np.ndarray, np.generic, bool, int, float, complex)
+OTHERS = (Tensor, Staged, np.ndarray, np.generic, bool, int, float, complex)
+
+
+def operand(other: Any, like: Any) -> Any:
+    """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none."""
+    if isinstance(other, OTHERS):
+        return other
+    if not isinstance(other, list | tuple) or not other:
+        return NotImplemented
+    try:
+        array = beside(other, like)
+    except (ValueError, TypeError):  # lists of different lengths
+        return NotImplemented
+    return array if dtype_of(array) in DTYPES else NotImplemented

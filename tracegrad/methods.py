@@ -64,23 +64,20 @@ UNARY: dict[str, Callable[..., Any]] = {
 }
 GENERAL: dict[str, Callable[..., Any]] = {"abs": ew.magnitude}
 """Operators that choose an op where operands may be Python numbers, as in graphs."""
-OPERANDS = (Tensor, Staged, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
-        return function(self, other)
+        other = eager.operand(other, self)
+        return other if other is NotImplemented else function(self, other)
 
     return method
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
-        if not isinstance(other, OPERANDS):
-            return NotImplemented
-        return function(other, self)
+        other = eager.operand(other, self)
+        return other if other is NotImplemented else function(other, self)
 
     return method
 

@@ -33,6 +33,7 @@ from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.bytecode import operation, owner
 from tracegrad.devices import DeviceArray, DeviceError
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.eager import operand
 from tracegrad.errors import DTypeError, GradientError, ShapeError
 from tracegrad.ops import activations
 from tracegrad.ops import elementwise as ew
@@ -479,7 +480,8 @@ def _method(name: str, function: Callable[..., Any], doc: str) -> Callable[..., 
 
 def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, methods.OPERANDS):
+        other = operand(other, self)
+        if other is NotImplemented:
             return NotImplemented
         if STATE.trace is not None and not self._is_traced:  # the name is bound, outer values stay
             return function(self, other)
