@@ -26,7 +26,7 @@ from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, s
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.cotangents import Masked, Negated, Undefined
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import add, astype, kept, real, where
+from tracegrad.ops.elementwise import add, astype, kept, real, subtract, where
 from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.shape import expand_axes, reshape_to
@@ -446,12 +446,16 @@ def differentiate(
 
 
 def _summands(builder: Builder, total: Call, known: Container[Value]) -> list[Value]:
-    """What a sum adds up, and the sums in it, as far as the backward makes them for this alone."""
+    """What a sum adds up, and the sums in it, as far as the backward makes them for this alone.
+
+    Of a difference what is not subtracted.
+    """
     found: dict[Value, None] = {}
     calls = [total]
     while calls:
         call = calls.pop()
-        for value in call.operands if call.op is add else ():
+        summed = {add: 2, subtract: 1}.get(call.op, 0)
+        for value in call.operands[:summed]:
             made = builder.producer.get(value)
             ours = value.origin.section == "backward" and value not in known
             if ours and isinstance(made, Call) and value not in found:

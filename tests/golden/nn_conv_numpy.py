@@ -34,12 +34,12 @@ def loss_value_and_grad(w, x, labels):
 
     # backward
     # model.py  return tg.nn.cross_entropy(logits, labels)
-    value_bar = np.zeros(logits.shape)
-    value_bar[np.arange(x.shape[0])[:, None], t] = np.where(
+    logits_bar = np.zeros(logits.shape)
+    logits_bar[np.arange(x.shape[0])[:, None], t] = np.where(
         not_equal, -(1.0 / sum_), 0.0
     )[:, None]
-    value_bar_2 = np.exp(log_softmax) * sum_along(value_bar, axis=1, keepdims=True)
-    logits_bar = value_bar - value_bar_2
+    value_bar = np.exp(log_softmax) * sum_along(logits_bar, axis=1, keepdims=True)
+    logits_bar -= value_bar
     # model.py  logits = h.mean(axis=(2, 3))
     logits_bar /= n
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))

@@ -47,29 +47,33 @@ def runge_kutta_value_and_grad(angle, speed, damping):
     a3_bar = a4_bar * 2.0
     # model.py  angle = angle + h / 6.0 * (v1 + 2.0 * v2 + 2.0 * v3 + v4)
     angle_bar_2 = angle_bar * 0.016666666666666666
-    angle_bar_3 = angle_bar_2 * 2.0
+    speed_bar_2 = angle_bar_2 * 2.0
+    speed_bar += angle_bar_2
     # model.py  return speed, -np.sin(angle) - damping * speed
-    speed_bar_2 = angle_bar_2 - a4_bar * damping
+    speed_bar_3 = angle_bar_2 - a4_bar * damping
     minus_angle_bar = a4_bar * np.cos(angle_3)
     # model.py  v4, a4 = swing(angle + h * v3, speed + h * a3, damping)
-    a3_bar_2 = a3_bar + speed_bar_2 * 0.1
+    speed_bar += speed_bar_3
+    a3_bar_2 = a3_bar + speed_bar_3 * 0.1
     angle_bar -= minus_angle_bar
     # model.py  return speed, -np.sin(angle) - damping * speed
-    speed_bar_3 = angle_bar_3 - minus_angle_bar * 0.1 - a3_bar_2 * damping
+    speed_bar_3 = speed_bar_2 - minus_angle_bar * 0.1 - a3_bar_2 * damping
     minus_angle_bar = a3_bar_2 * np.cos(angle_2)
     # model.py  v3, a3 = swing(angle + 0.5 * h * v2, speed + 0.5 * h * a2, damp...
+    speed_bar += speed_bar_3
     a2_bar = a3_bar + speed_bar_3 * 0.05
     angle_bar -= minus_angle_bar
-    angle_bar_3 -= minus_angle_bar * 0.05
+    speed_bar_2 -= minus_angle_bar * 0.05
     # model.py  return speed, -np.sin(angle) - damping * speed
-    speed_bar_4 = angle_bar_3 - a2_bar * damping
+    speed_bar_2 -= a2_bar * damping
     minus_angle_bar = a2_bar * np.cos(angle_1)
     # model.py  v2, a2 = swing(angle + 0.5 * h * v1, speed + 0.5 * h * a1, damp...
-    speed_bar = speed_bar + angle_bar_2 + speed_bar_2 + speed_bar_3 + speed_bar_4
-    a1_bar = a4_bar + speed_bar_4 * 0.05
+    speed_bar += speed_bar_2
+    a1_bar = a4_bar + speed_bar_2 * 0.05
     angle_bar -= minus_angle_bar
+    speed_bar -= minus_angle_bar * 0.05
     # model.py  return speed, -np.sin(angle) - damping * speed
-    speed_bar = speed_bar - minus_angle_bar * 0.05 - a1_bar * damping
+    speed_bar -= a1_bar * damping
     a1_bar *= np.cos(angle)
     angle_bar -= a1_bar
     return value, (angle_bar, speed_bar)

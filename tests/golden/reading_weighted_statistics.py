@@ -24,12 +24,12 @@ def weighted_statistics_value_and_grad(weights, x):
 
     # backward
     # model.py  return mean / np.sqrt(variance)
-    value_bar = 1.0 / value_1
-    minus_variance_bar = 0.5 * (value_bar * value) / value_1
+    mean_bar = 1.0 / value_1
+    minus_variance_bar = 0.5 * (mean_bar * value) / value_1
     # model.py  variance = np.sum(weights * (x - mean) ** 2) / total
     minus_variance_bar = minus_variance_bar / total
     variance_bar = minus_variance_bar * weights * 2.0 * variance_1
-    mean_bar = value_bar - (-variance_bar).sum()
+    mean_bar = mean_bar - (-variance_bar).sum()
     # model.py  mean = np.sum(weights * x) / total
     mean_bar = mean_bar / total
     total_bar = minus_variance_bar * variance - mean_bar * mean
