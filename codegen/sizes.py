@@ -84,6 +84,8 @@ def as_python(dim: Dim) -> str:
     """A length for people who read Python: ``n1 + 2 - n0``, ``len(range(n0)[1:])``."""
     if isinstance(dim, int):
         return str(dim)
+    if atom := dim.atom():
+        return _bare_text(atom)
     text = ""
     for atoms, factor in sorted(dim.terms, key=lambda term: (term[1] < 0, not term[0])):
         sign = (" - " if factor < 0 else " + ") if text else ("-" if factor < 0 else "")
@@ -92,18 +94,24 @@ def as_python(dim: Dim) -> str:
 
 
 def _atom_text(atom: Atom) -> str:
+    """An atom as an operand."""
+    text = _bare_text(atom)
+    return f"({text})" if " // " in text and not text.startswith("len(") else text
+
+
+def _bare_text(atom: Atom) -> str:
     match atom:
         case SliceLength(of, None, None, int(step)) if step > 1:  # rounded up
-            return _atom_text(Quotient(add(of, step - 1), step))
+            return _bare_text(Quotient(add(of, step - 1), step))
         case SliceLength(of, start, stop, step):
             ends = ":".join("" if end is None else str(end) for end in (start, stop))
             return f"len(range({as_python(of)})[{ends}{f':{step}' if step is not None else ''}])"
         case Quotient(of, by):
             a, b = (
-                as_python(d) if isinstance(d, int) or d.atom() else f"({as_python(d)})"
+                f"({as_python(d)})" if " " in as_python(d) or "*" in as_python(d) else as_python(d)
                 for d in (of, by)
             )
-            return f"({a} // {b})"
+            return f"{a} // {b}"
     return atom
 
 

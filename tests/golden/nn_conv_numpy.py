@@ -4,7 +4,7 @@
 #     x: float64 (n4, n1, n6, n7)
 #     labels: int64 (n4,)
 # Saves for the backward
-#     h: float64 (n4, n0, ((n6 + 4 - n2) // 2), ((n7 + 4 - n3) // 2))
+#     h: float64 (n4, n0, (n6 + 4 - n2) // 2, (n7 + 4 - n3) // 2)
 #     log_softmax: float64 (n4, n0)
 #     not_equal: bool (n4,)
 #     sum_: float64 ()

@@ -4,10 +4,10 @@
 #     kernel: float64 (n0, n1, n2, n3)
 #     bias: float64 (n0,)
 #     image: float64 (n5, n1, n7, n8)
-#     target: float64 (n5, n0, ((n7 + 3 - n2) // 2), ((n8 + 3 - n3) // 2))
+#     target: float64 (n5, n0, (n7 + 3 - n2) // 2, (n8 + 3 - n3) // 2)
 # Saves for the backward
 #     features: float64 (n5, n0, n7 + 3 - n2, n8 + 3 - n3)
-#     pooled, residual: float64 (n5, n0, ((n7 + 3 - n2) // 2), ((n8 + 3 - n3) // 2))
+#     pooled, residual: float64 (n5, n0, (n7 + 3 - n2) // 2, (n8 + 3 - n3) // 2)
 import numpy as np
 
 
@@ -17,7 +17,7 @@ def convolution_step_value_and_grad(kernel, bias, image, target):
     features += bias[:, None, None]
     np.maximum(features, 0, out=features)
     # model.py  pooled = tg.nn.max_pool2d(features, 2)
-    pooled = max_of_windows(features, (2, 2), (2, 2), (1, 1))
+    pooled = max_of_windows(features, (2, 2))
     # model.py  residual = pooled - target
     residual = pooled - target
     # model.py  return np.mean(residual**2)
@@ -30,11 +30,9 @@ def convolution_step_value_and_grad(kernel, bias, image, target):
     # model.py  pooled = tg.nn.max_pool2d(features, 2)
     features_bar = to_largest(
         residual_bar,
-        largest_at(features, pooled, (2, 2), (2, 2), (1, 1)),
+        largest_at(features, pooled, (2, 2)),
         (features.shape[2], features.shape[3]),
         (2, 2),
-        (2, 2),
-        (1, 1),
     )
     # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
     features_bar = zero_outside(features > 0, features_bar)
@@ -116,13 +114,14 @@ def correlate(x, w, padding=None, stride=None, dilation=None, groups=1):
 
 def window_parts(x, kernel, stride, dilation):
     """For each offset in the windows over the last axes: where their elements are."""
+    stride, dilation = stride or kernel, dilation or (1,) * len(kernel)
     axes = list(zip(x.shape[-len(kernel) :], kernel, stride, dilation))
     for offset in np.ndindex(kernel):
         of_axes = ((i, m - d * (k - 1), s, d) for i, (m, k, s, d) in zip(offset, axes))
         yield (..., *(slice(i * d, i * d + m, s) for i, m, s, d in of_axes))
 
 
-def max_of_windows(x, kernel, stride, dilation):
+def max_of_windows(x, kernel, stride=None, dilation=None):
     """The largest element of each window over the last axes."""
     first, *others = window_parts(x, kernel, stride, dilation)
     out = x[first].copy()
@@ -131,7 +130,7 @@ def max_of_windows(x, kernel, stride, dilation):
     return out
 
 
-def largest_at(x, y, kernel, stride, dilation):
+def largest_at(x, y, kernel, stride=None, dilation=None):
     """The number of the first element of each window that is its largest, y, or nan."""
     out = np.zeros(y.shape, np.min_scalar_type(np.prod(kernel)))
     before, defined = np.ones(y.shape, bool), not np.isnan(y).any()
@@ -141,11 +140,11 @@ def largest_at(x, y, kernel, stride, dilation):
     return out
 
 
-def to_largest(ct, at, lengths, kernel, stride, dilation):
+def to_largest(ct, at, lengths, kernel, stride=None, dilation=None):
     """ct added to the element of each window whose number is `at`; 0 elsewhere."""
     out = np.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)
     bits = ct.view(f"u{ct.itemsize}")  # times True or False: exact, and no branches
-    apart = all(d * (k - 1) < s for k, s, d in zip(kernel, stride, dilation))
+    apart = stride is None  # windows that touch and do not overlap
     for i, part in enumerate(window_parts(out, kernel, stride, dilation)):
         chosen = (bits * (at == i)).view(ct.dtype)
         if apart:
