@@ -146,7 +146,9 @@ def cores():
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdigit():
         return int(wanted)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 ''',
     "math": "import math",
     "os": "import os",
