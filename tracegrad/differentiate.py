@@ -33,7 +33,9 @@ from tracegrad.ops.shape import expand_axes, reshape_to
 from tracegrad.staging import Stage, Staged, on_line_of
 
 Key = Hashable
-Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
+Masks = tuple[tuple[Any, bool], ...]
+"""Conditions with what of a cotangent is kept: where they are true, or where they are not."""
+Around = Callable[["Step", Any, Masks, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
 
 
 class Step:
@@ -59,7 +61,7 @@ class _Pending:
     """A cotangent of which the sign, then masks, ``(condition, keep)``, are still to be applied."""
 
     value: Any
-    masks: tuple[tuple[Any, bool], ...]
+    masks: Masks
     negative: bool = False
 
 
@@ -83,6 +85,7 @@ def pullback(
     done: Callable[[Key, Any], Any] | None = None,
     watched: Container[Key] = (),
     around: Around | None = None,
+    exact: Callable[[Step], bool] = lambda step: False,
 ) -> dict[Key, Any]:
     """Cotangents of the `wanted` keys that depend on them; the others are absent.
 
@@ -90,8 +93,9 @@ def pullback(
     cotangents of results. `enter` is told of every step before its rule runs. `done` is given every
     finished cotangent and returns it or what replaces it (a `Negated` one it is only shown); of
     `watched` keys it gets the exact one, with the masks of `where` applied. `around` runs the
-    rules: ``around(step, cts, compute)`` returns ``compute()`` or what replaces it (profilers,
-    checks, hooks of nodes).
+    rules: ``around(step, cts, masks, compute)`` returns ``compute()`` or what replaces it
+    (profilers, checks, hooks of nodes); `masks` are still to be applied to what it gives. Of steps
+    that are `exact` none are: their cotangents have zeros already.
     """
     asked = list(dict.fromkeys(wanted))
     active, flowing = _active(steps, asked)
@@ -109,14 +113,14 @@ def pullback(
         if done is not None:
             finished.update(_show(step.results, found, done, watched))
         result, operands = values_of(step)
-        masks: tuple[tuple[Any, bool], ...] = ()
+        masks: Masks = ()
         negative = False
         if len(step.results) > 1:
             ct: Any = _several(step, found, result)
         else:
             ct = found[step.results[0]]
             if type(ct) is _Pending:
-                if around is None and _passes(op, ct):
+                if _passes(op, ct) and not exact(step):
                     ct, masks, negative = ct.value, ct.masks, ct.negative
                 else:
                     ct = _settled(ct)
@@ -124,7 +128,7 @@ def pullback(
             given = op.vjp(ct, result, *operands, **step.attributes)
         else:
             rule = partial(op.vjp, ct, result, *operands, **step.attributes)
-            given = around(step, ct, rule)
+            given = around(step, ct, masks, rule)
         for key, operand, new in zip(step.operands, operands, given, strict=True):
             if new is None or key not in active:
                 continue
@@ -206,7 +210,7 @@ def _passes(op: Any, ct: _Pending) -> bool:
     return Trait.ELEMENTWISE in op.traits or (Trait.VIEW in op.traits and not ct.masks)
 
 
-def _pending(new: Any, masks: tuple[tuple[Any, bool], ...], negative: bool) -> _Pending:
+def _pending(new: Any, masks: Masks, negative: bool) -> _Pending:
     """A contribution with what was carried past its rule, and its own mask last."""
     match new:
         case Masked():

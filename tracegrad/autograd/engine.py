@@ -22,11 +22,11 @@ from tracegrad.autograd.hooks import hook_name
 from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape
 from tracegrad.autograd.writes import damaged
 from tracegrad.devices import move
-from tracegrad.differentiate import Step, pullback
+from tracegrad.differentiate import Masks, Step, pullback
 from tracegrad.dispatch import is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
 from tracegrad.ops.cotangents import Masked, Negated
-from tracegrad.ops.elementwise import conj
+from tracegrad.ops.elementwise import conj, kept
 from tracegrad.ops.indexing import Scattered
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
@@ -257,7 +257,12 @@ class Watchers:
         arguments: dict[str, Any] = {"done": partial(self.done, as_arrays), "watched": self.extras}
         if self.node_hooks or STATE.anomaly or STATE.observer:
             arguments["around"] = partial(self.around, as_arrays)
+            arguments["exact"] = self.hooked
         return arguments
+
+    def hooked(self, step: Step) -> bool:
+        """Whether hooks see what goes into a step and what comes out."""
+        return node_behind(step.results[0]) in self.node_hooks
 
     def done(self, as_arrays: bool, key: Any, value: Any) -> Any:
         """Shows a finished cotangent to its Tensor's hooks."""
@@ -282,10 +287,12 @@ class Watchers:
         shown = conjugate(shown)
         return shown._array if as_arrays else shown
 
-    def around(self, as_arrays: bool, step: Step, ct: Any, compute: Any) -> tuple[Any, ...]:
+    def around(
+        self, as_arrays: bool, step: Step, ct: Any, masks: Masks, compute: Any
+    ) -> tuple[Any, ...]:
         """Runs a rule for profilers and anomaly detection, then shows it to the node's hooks."""
         node = node_behind(step.results[0])
-        run = partial(_explained, node, compute) if STATE.anomaly else compute
+        run = partial(_explained, node, masks, compute) if STATE.anomaly else compute
         given = run() if STATE.observer is None else STATE.observer(node, run, (), {})
         hooks = self.node_hooks.get(node)
         if not hooks:
@@ -311,7 +318,7 @@ def _plainly(given: Any) -> Any:
     """What a rule gave for an operand, as an array."""
     match given:
         case Masked():
-            return given.ct
+            return kept(given.ct, given.condition, given.keep)
         case Negated():
             return -given.ct
         case Scattered():
@@ -319,8 +326,11 @@ def _plainly(given: Any) -> Any:
     return given
 
 
-def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
-    """The contributions of a rule; what goes wrong in it names the user's forward line."""
+def _explained(node: Node, masks: Masks, compute: Any) -> tuple[Any, ...]:
+    """The contributions of a rule; what goes wrong in it names the user's forward line.
+
+    Where `masks` will take away what is not a number, nothing is wrong.
+    """
     where = (node.more or {}).get("where")
     at = ""
     if where is not None and where.line:
@@ -332,9 +342,15 @@ def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
         error.add_note(f"in {node.name()}{at}")
         raise
     for index, (value, parent) in enumerate(zip(given, node.parents, strict=True)):
-        plain = getattr(value, "ct", value)
-        array = getattr(plain, "_array", plain)
-        if parent is not None and array is not None and np.isnan(np.sum(array)):
+        if parent is None or value is None:
+            continue
+        array = _array_of(getattr(value, "ct", value))
+        if np.isnan(np.sum(array)):
+            own = ((value.condition, value.keep),) if type(value) is Masked else ()
+            for condition, keep in (*masks, *own):
+                branches = (array, 0.0) if keep else (0.0, array)
+                array = np.where(_array_of(condition), *branches)
+        if np.isnan(np.sum(array)):
             failed = GradientError(
                 f"Function '{node.name()}' returned nan values in its {index}th output{at}"
             )
@@ -343,6 +359,10 @@ def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
                 failed.file, failed.line = basename(where.file), where.line
             raise failed
     return given
+
+
+def _array_of(x: Any) -> Any:
+    return getattr(x, "_array", x)
 
 
 def _recorded_pullback(
