@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.emit.lengths import Lengths, anchors
+from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
 from codegen.emit.target import LARGE, Target, condition, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
+    NOWHERE,
     Block,
     Branch,
     Call,
@@ -75,6 +77,9 @@ class Emitter:
     ) -> None:
         """With `dense` every array is a statement of its own, and takes over what dies by it."""
         self.dense = dense
+        self.dying: list[Value] = []  # arrays that the next statement reads last
+        self.dead: list[Value] = []
+        self.standing = NOWHERE
         self.graph = graph
         self.target = target
         self.writer = writer
@@ -143,7 +148,7 @@ class Emitter:
             names = [self.shown[value].fragment.at(ATOM) for value in tiled.ordered]
             ordered = f"{names[0]}.flags.c_contiguous"
             if len(names) > 1:
-                ordered = f"all(a.flags.c_contiguous for a in {_tuple_text(names)})"
+                ordered = f"all(a.flags.c_contiguous for a in {tuple_text(names)})"
             test = f"{f'({test})' if len(sizes) > 1 else test} and {ordered}"
         captures = [f"{name}={name}" for name in frame.captures]
         self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
@@ -212,14 +217,14 @@ class Emitter:
             texts.append(fragment.text)
         template = block.returns
         if template is None:
-            shown = ", ".join(texts) if len(texts) > 1 else _tuple_text(texts)
+            shown = ", ".join(texts) if len(texts) > 1 else tuple_text(texts)
         else:
             shown = re.sub(r"\{(\d+)\}", lambda m: texts[int(m[1])], template)
         if not self.target.checks_returned or not self.looked:
             return shown
-        outputs = _tuple_text(texts) if template is None else f"({shown})"
+        outputs = tuple_text(texts) if template is None else f"({shown})"
         if not self.branched:
-            return f"{outputs}, {_tuple_text(self.checks)}"
+            return f"{outputs}, {tuple_text(self.checks)}"
         held = " & ".join(self.checks) or f"{self.target.module}.bool_(True)"
         return f"{outputs}, ({held},)"
 
@@ -469,7 +474,7 @@ class Emitter:
         uses = self._spelling(call).uses
         return sum(
             uses.get(name, 0) if not name.startswith("*") else 1
-            for name, value in zip(_operand_names(call), call.operands, strict=True)
+            for name, value in zip(operand_names(call), call.operands, strict=True)
             if value is operand
         )
 
@@ -482,7 +487,7 @@ class Emitter:
         elif (symbol := spelling.operator(call.op.operands)) is not None:
             commutes = Trait.COMMUTATIVE in call.op.traits
             holes, _ = self._holes(call, spelling)
-            texts = [holes[n] for n in _operand_names(call)]
+            texts = [holes[n] for n in operand_names(call)]
             if position == 0 or commutes:
                 other = texts[1 - position]
                 assert isinstance(other, Fragment)
@@ -513,6 +518,8 @@ class Emitter:
             name = self.shown[value].fragment.text
             if self.owner.get(name) is value:
                 self.names.rest(name)
+                if self.dense and value.type.shape and value in self.graph.producer:
+                    self.dying.append(value)
 
     def _expression(self, call: Call, spelling: Spelling) -> _Shown:
         if Trait.EXTENT in call.op.traits:
@@ -532,7 +539,7 @@ class Emitter:
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
         casts = self.target.casts(call, self._printed_types(call, strong))
-        for i, (name, value) in enumerate(zip(_operand_names(call), call.operands, strict=True)):
+        for i, (name, value) in enumerate(zip(operand_names(call), call.operands, strict=True)):
             shown = self.shown[value]
             count = 1 if name.startswith("*") else spelling.uses.get(name, 0)
             self._read(value, self.left.get(value, 0) - count)
@@ -649,13 +656,13 @@ class Emitter:
         keep = reads if len(lines) > 1 else frozenset()
         spelled = self._spelling(call)
         names: list[str] = []
-        stems = call.op.results or tuple(_stem(call, result) for result in call.results)
+        stems = call.op.results or tuple(stem_of(call, result) for result in call.results)
         for result, stem in zip(call.results, stems, strict=True):
             names.append(self._name(result, call.op, stem, spelled, keep.union(names)))
         for result, name in zip(call.results, names, strict=True):
             if result in self.anchors:
                 self.names.reserved.add(name)
-        self._statement([_fill(line, names) for line in lines], _origin(call))
+        self._statement([filled_in(line, names) for line in lines], origin_of(call))
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
             self._own(result, name, shares)
@@ -726,6 +733,8 @@ class Emitter:
         return lambda name: name in keep or self.waiting[name] > 0
 
     def _statement(self, lines: list[str], origin: Origin) -> None:
+        if self.dead:
+            self._delete_dead()
         group = (origin.section, origin.file, origin.line)
         if origin.section != self.section:
             self.section = origin.section
@@ -739,6 +748,25 @@ class Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line, origin)
+        self.dead, self.dying = [*self.dead, *self.dying], []
+        self.standing = origin
+
+    def _delete_dead(self) -> None:
+        """Frees the arrays that no statement reads any more and none has taken over."""
+        waiting: list[Value] = []
+        names: list[str] = []
+        for value in self.dead:
+            name = self.shown[value].fragment.text
+            if self.owner.get(name) is not value:
+                continue
+            if self.waiting[name]:
+                waiting.append(value)
+            else:
+                names.append(name)
+                del self.owner[name]
+        if names:
+            self.writer.line(f"del {', '.join(names)}", self.standing)
+        self.dead = waiting
 
 
 def _goes_on(block: Block) -> bool:
@@ -750,51 +778,3 @@ def _order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
     """Paths that end come first, and of equal ones that of the true outcome."""
     outcome, block = arm
     return _goes_on(block), not outcome
-
-
-def _body(call: Call) -> Graph | None:
-    """The function of its own that a call runs."""
-    return next((value for _, value in call.attributes if isinstance(value, Graph)), None)
-
-
-def _stem(call: Call, result: Value) -> str:
-    """What a result is called that has no other name: after what makes it."""
-    body = _body(call)
-    made = body.producer[result] if body else call
-    assert isinstance(made, Call)
-    return made.op.name
-
-
-def _origin(call: Call) -> Origin:
-    """Where a statement comes from; of a function of its own, all the lines in it."""
-    body = _body(call)
-    if body is None:
-        return call.results[0].origin
-    origins = [r.origin for node in body.nodes for r in node.results if r.origin.line]
-    if not origins:
-        return Origin()
-    file = origins[0].file
-    lines = sorted({origin.line for origin in origins if origin.file == file})
-    upto = f"to line {lines[-1]}, " if len(lines) > 1 else ""
-    parts = dict.fromkeys(origin.section or "forward" for origin in origins)
-    return Origin(file=file, line=lines[0], text=f"{upto}{' and '.join(parts)}, tile by tile")
-
-
-def _fill(line: str, names: list[str]) -> str:
-    """A statement with the names of what it makes."""
-    if len(names) == 1:
-        return line.replace("{}", names[0])
-    for name in names:
-        line = line.replace("{}", name, 1)
-    return line
-
-
-def _tuple_text(texts: list[str]) -> str:
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-
-
-def _operand_names(call: Call) -> list[str]:
-    names = list(call.op.operands)
-    if names and names[-1].startswith("*"):
-        names[-1:] = [names[-1]] * (len(call.operands) - len(names) + 1)
-    return names

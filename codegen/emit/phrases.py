@@ -1,0 +1,55 @@
+"""A call enters; the words that its statement is made of leave: names, tuples, where it comes from."""
+
+from __future__ import annotations
+
+from codegen.ir import Call, Graph, Origin, Value
+
+
+def body_of(call: Call) -> Graph | None:
+    """The function of its own that a call runs."""
+    return next((value for _, value in call.attributes if isinstance(value, Graph)), None)
+
+
+def stem_of(call: Call, result: Value) -> str:
+    """What a result is called that has no other name: after what makes it."""
+    body = body_of(call)
+    made = body.producer[result] if body else call
+    assert isinstance(made, Call)
+    return made.op.name
+
+
+def origin_of(call: Call) -> Origin:
+    """Where a statement comes from; of a function of its own, all the lines in it."""
+    body = body_of(call)
+    if body is None:
+        return call.results[0].origin
+    origins = [r.origin for node in body.nodes for r in node.results if r.origin.line]
+    if not origins:
+        return Origin()
+    file = origins[0].file
+    lines = sorted({origin.line for origin in origins if origin.file == file})
+    upto = f"to line {lines[-1]}, " if len(lines) > 1 else ""
+    parts = dict.fromkeys(origin.section or "forward" for origin in origins)
+    return Origin(file=file, line=lines[0], text=f"{upto}{' and '.join(parts)}, tile by tile")
+
+
+def filled_in(line: str, names: list[str]) -> str:
+    """A statement with the names of what it makes."""
+    if len(names) == 1:
+        return line.replace("{}", names[0])
+    for name in names:
+        line = line.replace("{}", name, 1)
+    return line
+
+
+def tuple_text(texts: list[str]) -> str:
+    """A tuple of these."""
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+
+def operand_names(call: Call) -> list[str]:
+    """The name in the spelling of each operand; of those that a star takes, the star's."""
+    names = list(call.op.operands)
+    if names and names[-1].startswith("*"):
+        names[-1:] = [names[-1]] * (len(call.operands) - len(names) + 1)
+    return names
