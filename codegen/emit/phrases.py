@@ -1,4 +1,4 @@
-"""A call enters; the words that its statement is made of leave: names, tuples, where it comes from."""
+"""A call enters; the words of its statement leave: names, tuples, where it comes from."""
 
 from __future__ import annotations
 
