@@ -1102,3 +1102,51 @@ def test_a_generator_with_a_seed_is_the_same_on_every_call():
         assert_same_bits(made(np.ones(3)), np.random.default_rng(3).normal(size=3))
     assert made.cache_info() == (2, 1, 1, 1)
     assert "default_rng() seeds anew" in traced(anew).effect()
+
+
+# -- floating-point errors ----------------------------------------------------------------------
+
+
+def raises_and_catches(x):
+    try:
+        with np.errstate(divide="raise", invalid="raise"):
+            return np.log(x).sum()
+    except FloatingPointError:
+        return (x * x).sum()
+
+
+def sets_what_numpy_does(x):
+    np.seterr(under="warn" if np.geterr()["under"] == "ignore" else "ignore")
+    return np.exp(x).sum()
+
+
+@pytest.mark.parametrize("first", [X, -X])
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+def test_errors_raised_inside_a_function_are_its_own(transform, first):
+    f = transform(raises_and_catches)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        for x in (first, X, -X, 0.0 * X, X):
+            value = f(x) if transform is tg.compile else f(x)[0]
+            assert_same_bits(value, raises_and_catches(x))
+
+
+def test_setting_what_numpy_does_about_errors_is_an_effect():
+    f = tg.compile(sets_what_numpy_does)
+    with np.errstate(), pytest.warns(tg.errors.RecompileWarning, match="floating-point errors"):
+        modes = [(f(X), np.geterr()["under"])[1] for _ in range(4)]
+    assert modes == ["warn", "ignore"] * 2
+
+
+def test_errors_that_the_caller_wants_raised_spare_what_the_function_ignores():
+    def f(x):
+        with np.errstate(all="ignore"):
+            return np.where(x > 0, np.log(x), 0.0).sum()
+
+    compiled = tg.compile(f)
+    expected = [f(X), f(-X)]
+    with np.errstate(all="raise"):
+        for _ in range(2):
+            assert_same_bits([compiled(X), compiled(-X)], expected)
+        with pytest.raises(FloatingPointError, match="log"):
+            tg.compile(lambda x: np.log(x).sum())(-X)

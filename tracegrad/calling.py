@@ -53,8 +53,9 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version, make_version, traced_run
 
-RAISED_BY_NUMPY = (ValueError, IndexError)
-"""What a program raises where lengths do not fit or a matrix is singular (a LinAlgError is one)."""
+RAISED_BY_NUMPY = (ValueError, IndexError, FloatingPointError)
+"""What a program raises where lengths do not fit, a matrix is singular (a LinAlgError is one), or
+``np.errstate`` of the caller says so."""
 
 
 class CacheInfo(NamedTuple):
