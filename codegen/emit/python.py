@@ -425,13 +425,8 @@ class Emitter:
             self._bind(call, [f"{targets} = {shown.fragment.text}"], shown.reads)
             return
         holes, reads = self._holes(call, spelling)
-        counters = {name: self.names.wish(name) for name in spelling.counters}
-        holes |= {name: Fragment(own) for name, own in counters.items()}
         lines = spelling.render_statements({**holes, "out": Fragment("{}")})
         self._bind(call, lines, reads)
-        for name in counters.values():
-            self.names.used.discard(name)
-            self.names.rest(name)
 
     def _overwrites(self, call: Call) -> str | None:
         """The variable whose memory this call takes over, if it may and reads well."""
