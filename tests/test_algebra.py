@@ -127,5 +127,5 @@ def test_what_is_known_without_a_loop_has_none() -> None:
         (logistic, (array(4), array(4)), "z_bar = np.exp(np.minimum(z, 0.0)) / (1.0 + np.exp("),
     ]:
         assert line in str(tg.grad(f).source(*args))
-        assert_close(tg.grad(f)(*args), tg.grad(f, backend="jax")(*args))
+        assert_close(tg.grad(f)(*args), tg.grad(f, backend="jax")(*args), 1e-12)
     assert "copy" not in str(tg.compile(two_arrays).source(array(4)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.emit.lengths import Lengths, anchors
-from codegen.emit.target import LARGE, Target, condition, literal, negated
+from codegen.emit.target import Target, condition, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
     Block,
@@ -34,7 +34,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.passes.fold import exact
-from codegen.passes.fuse import Tiled
+from codegen.passes.fuse import LARGE, Tiled
 from codegen.sizes import Size
 from codegen.spelling import (
     ABSENT,
@@ -131,25 +131,30 @@ class Emitter:
             self._input(value, read)
         if tiled:
             self._go_over(tiled)
-        self._block(graph.block)
+        if not (tiled and tiled.always):
+            self._block(graph.block)
         writer.depth -= 1
 
     def _go_over(self, tiled: Tiled) -> None:
         """Calls the form for large arrays where they are."""
-        frame = self.graph.frame
-        sizes = [self.lengths.size(size)[0].at(COMPARE + 1) for size in tiled.sizes]
-        test = " or ".join(f"{size} >= {LARGE}" for size in sizes)
-        if tiled.ordered:
-            names = [self.shown[value].fragment.at(ATOM) for value in tiled.ordered]
-            ordered = f"{names[0]}.flags.c_contiguous"
-            if len(names) > 1:
-                ordered = f"all(a.flags.c_contiguous for a in {_tuple_text(names)})"
-            test = f"{f'({test})' if len(sizes) > 1 else test} and {ordered}"
-        captures = [f"{name}={name}" for name in frame.captures]
+        captures = [f"{name}={name}" for name in self.graph.frame.captures]
+        given = ", ".join([*self.graph.frame.parameters, *captures])
         self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
-        self.writer.line(f"if {test}:")
-        given = ", ".join([*frame.parameters, *captures])
-        self.writer.line(f"    return {tiled.name}({given})")
+        if tests := self._tests_of(tiled):
+            self.writer.line(f"if {' and '.join(tests)}:")
+        self.writer.line(f"{'    ' * bool(tests)}return {tiled.name}({given})")
+
+    def _tests_of(self, tiled: Tiled) -> list[str]:
+        """What says that an input is large, and that inputs are in C order."""
+        tests = []
+        if not any(isinstance(size, int) for size in tiled.sizes):
+            sizes = [self.lengths.size(size)[0].at(COMPARE + 1) for size in tiled.sizes]
+            large = " or ".join(f"{size} >= {LARGE}" for size in sizes)
+            tests.append(f"({large})" if len(sizes) > 1 and tiled.ordered else large)
+        names = [self.shown[value].fragment.at(ATOM) for value in tiled.ordered]
+        if len(names) > 1:
+            tests.append(f"all(a.flags.c_contiguous for a in {_tuple_text(names)})")
+        return tests + [f"{name}.flags.c_contiguous" for name in names if len(names) == 1]
 
     def _block(self, block: Block) -> None:
         for node in block.nodes:
