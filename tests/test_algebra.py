@@ -113,6 +113,10 @@ def logistic(z, t):
     return np.sum(np.logaddexp(0, z) - t * z)
 
 
+def nearest(x):
+    return x.min(axis=1).mean()
+
+
 def two_arrays(x):
     """Each is written to, so each is a new one."""
     y, z = np.zeros_like(x), np.zeros_like(x)
@@ -124,6 +128,11 @@ def two_arrays(x):
 def test_what_is_known_without_a_loop_has_none() -> None:
     for f, args, line in [
         (offset, (np.array(1.5), array(4)), "m_bar = x.size"),
+        (
+            nearest,
+            (array(4, 3),),
+            "x_bar, x.argmin(axis=1, keepdims=True), np.float64(1.0) / x.shape[0], axis=1",
+        ),
         (logistic, (array(4), array(4)), "z_bar = np.exp(np.minimum(z, 0.0)) / (1.0 + np.exp("),
     ]:
         assert line in str(tg.grad(f).source(*args))

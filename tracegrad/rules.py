@@ -23,6 +23,7 @@ from tracegrad.ops import (
     indexing,
     masking,
     reductions,
+    selecting,
     shape,
     solving,
 )
@@ -380,6 +381,15 @@ def splat_written(r: Rewriter, call: Call) -> Value | None:
     return r.emit(call.op, *operands, **dict(call.attributes))
 
 
+@on(selecting.place_along)
+def splat_placed(r: Rewriter, call: Call) -> Value | None:
+    """put_along_axis(x, indices, broadcast_to(a, shape)) -> put_along_axis(x, indices, a)."""
+    splat, indices = r.node(call.operands[0]), call.operands[1]
+    if splat is None or Trait.SPLAT not in splat.op.traits or splat.operands[0].type.shape:
+        return None
+    return r.emit(call.op, splat.operands[0], indices, **dict(call.attributes))
+
+
 RULES: tuple[Rule, ...] = (
     splat_written,
     mean_to_sum,
@@ -405,4 +415,4 @@ RULES: tuple[Rule, ...] = (
     triangle_of_a_factor,
     full_of_nothing,
 )
-NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common)
+NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common, splat_placed)
