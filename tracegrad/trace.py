@@ -271,8 +271,8 @@ class Trace:
         now = np.geterr()
         if now == self.errors:
             return
-        for category, mode in now.items():
-            if mode in ("raise", "call", "log") and mode != self.errors[category]:
+        for (category, mode), before in zip(now.items(), self.errors.values(), strict=True):
+            if mode in ("raise", "call", "log") and mode != before:
                 self.read(f'np.errstate({category}="{mode}")')
 
     def _check_type(self, op: Any, array: Any, type: ArrayType) -> None:
