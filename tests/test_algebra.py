@@ -117,6 +117,10 @@ def nearest(x):
     return x.min(axis=1).mean()
 
 
+def sizes_of_sizes(x):
+    return np.abs(np.abs(np.floor(np.floor(x))))
+
+
 def two_arrays(x):
     """Each is written to, so each is a new one."""
     y, z = np.zeros_like(x), np.zeros_like(x)
@@ -137,4 +141,5 @@ def test_what_is_known_without_a_loop_has_none() -> None:
     ]:
         assert line in str(tg.grad(f).source(*args))
         assert_close(tg.grad(f)(*args), tg.grad(f, backend="jax")(*args), 1e-12)
+    assert "    value = np.abs(np.floor(x))" in str(tg.compile(sizes_of_sizes).source(array(4)))
     assert "copy" not in str(tg.compile(two_arrays).source(array(4)))

@@ -1145,8 +1145,32 @@ def test_errors_that_the_caller_wants_raised_spare_what_the_function_ignores():
 
     compiled = tg.compile(f)
     expected = [f(X), f(-X)]
+    with warnings.catch_warnings(action="error"):
+        for _ in range(2):
+            assert_same_bits([compiled(X), compiled(-X)], expected)
     with np.errstate(all="raise"):
         for _ in range(2):
             assert_same_bits([compiled(X), compiled(-X)], expected)
         with pytest.raises(FloatingPointError, match="log"):
             tg.compile(lambda x: np.log(x).sum())(-X)
+
+
+@pytest.mark.parametrize("settings", [np.errstate(all="raise"), warnings.catch_warnings()])
+def test_a_program_that_such_an_error_ends_gives_its_draws_back(settings):
+    def drawing(generator):
+        def f(x):
+            noise = generator.normal(size=3)
+            try:
+                return np.log(x) + noise
+            except (FloatingPointError, RuntimeWarning):
+                return x - noise
+
+        return f
+
+    compiled, eager = (drawing(tg.random.Generator(0)) for _ in range(2))
+    compiled = tg.compile(compiled)
+    with settings:
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        for x in (X, X, -X, X, -X, X):
+            assert_same_bits(compiled(x), eager(tg.tensor(x)).numpy())

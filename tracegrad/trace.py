@@ -257,7 +257,7 @@ class Trace:
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:
             result = op.kernel(concrete)(*arrays, **concrete)
-        except (np.linalg.LinAlgError, FloatingPointError):
+        except (np.linalg.LinAlgError, FloatingPointError, RuntimeWarning):
             self.raised = f"an exception in {op.name}"
             raise
         self._watch_errors()
