@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import codegen
+from codegen.emit.formatting import formatted
 from codegen.emit.module import in_groups
 from codegen.emit.writer import Names
 from codegen.ir import Branch, Check, walk
@@ -92,11 +93,9 @@ def write(path: str | os.PathLike[str], callee: Callee, version: Version) -> Pat
 
 def export(callee: Callee, version: Version, place: Path) -> Exported:
     """The file of a version, which is to stand at `place`."""
-    import black  # slow to import
-
     _refuse(callee, version)
     file = _File(callee, version, place)
-    return Exported(black.format_str(file.text(), mode=black.Mode()), file.large)
+    return Exported(formatted(file.text()), file.large)
 
 
 def _refuse(callee: Callee, version: Version) -> None:
