@@ -156,6 +156,10 @@ class Spelling:
         plain = all(isinstance(arg, ast.Name) for arg in tree.args)
         return name if plain and name.startswith("np.") else None
 
+    def overwrites(self, operands: Sequence[str]) -> bool:
+        """Whether there is a form that writes over an operand."""
+        return bool(self.operator(operands) or self.call or self.inplace)
+
     def render(self, holes: Holes) -> Fragment:
         """The expression with its holes filled."""
         if self.expression is None:

@@ -68,8 +68,12 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
         shifted,
         (array(3, 2),),
         """
-        minus_value_bar = sum_along(x_bar, axis=1, keepdims=True)
-        increase_along(x_bar, x.argmax(axis=1, keepdims=True), -minus_value_bar, 1)
+        increase_along(
+            x_bar,
+            x.argmax(axis=1, keepdims=True),
+            -sum_along(x_bar, axis=1, keepdims=True),
+            1,
+        )
         """,
     ),
     (

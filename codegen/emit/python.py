@@ -402,6 +402,7 @@ class Emitter:
             self.target.inplace
             and reader.reuse is not None
             and reader.operands[reader.reuse] is value
+            and self._spelling(reader).overwrites(reader.op.operands)
         )
         fills = takes_over and Trait.UPDATE in reader.op.traits  # it needs a variable to write to
         if takes_over and (fills or Trait.ELEMENTWISE not in call.op.traits):
@@ -437,9 +438,7 @@ class Emitter:
         """The variable whose memory this call takes over, if it may and reads well."""
         if not self.target.inplace or call.reuse is None:
             return None
-        spelling = self._spelling(call)
-        infix = spelling.operator(call.op.operands)
-        if infix is None and spelling.call is None and spelling.inplace is None:
+        if not self._spelling(call).overwrites(call.op.operands):
             return None
         operand = call.operands[call.reuse]
         shown = self.shown.get(operand)
