@@ -97,7 +97,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
         (array(4, 2), np.array([1, 1, 3])),
         "table_bar = added_at(places, 2.0 * value_1, table.shape)",
     ),
-    (clipped, (array(4),), "x_bar = zero_outside(x > 0, 2.0 * value_1)"),
+    (clipped, (array(4),), "x_bar = zero_outside(value_1 > 0, 2.0 * value_1)"),
 ]
 
 

@@ -1407,3 +1407,22 @@ def test_compiled_backwards_read_large_arrays_where_they_are_kept(lengths) -> No
         x = tg.tensor(at, requires_grad=True)
         np.sum(np.sqrt(x * x + 1.0)).backward()
         np.testing.assert_allclose(array(x.grad), at / np.sqrt(at * at + 1.0), rtol=1e-14)
+
+
+def test_hooks_of_nodes_see_zeros_where_a_branch_was_not_taken():
+    """And what they do not replace keeps the mask: 0 * inf is nothing's gradient."""
+
+    def roots(hook):
+        x = tg.tensor(np.array([1.0, 0.0, -2.0]), requires_grad=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            root = tg.sqrt(x)
+            root.grad_fn.register_hook(hook)
+            tg.sum(tg.where(x > 0, root * tg.exp(x), x * 2.0)).backward()
+        return x.grad.tolist()
+
+    seen = []
+    e = float(np.exp(1.0))
+    assert roots(lambda given, ct: seen.append((given, ct))) == [0.5 * e + e, 2.0, 2.0]
+    ((given,), (ct,)) = seen[0]
+    assert given.tolist() == [0.5 * e, 0.0, 0.0] and ct.tolist() == [e, 0.0, 0.0]
+    assert roots(lambda given, ct: (tg.ones(3),)) == [1.0 + e, 3.0, 3.0]

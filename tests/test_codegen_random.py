@@ -390,7 +390,7 @@ def in_tiles(graph):
         verify_tiles(graph)
         text = emit(graph, "numpy", whole=True).text
     text = text.replace(f">= {LARGE}", ">= 0").replace(f"< {fuse.SPLIT}", "< 0")
-    return text.replace(str(fuse.TILE), "128")
+    return text.replace(f"most = {fuse.TILE}", "most = 2048")
 
 
 def verify_tiles(graph):

@@ -412,3 +412,21 @@ def test_graphviz_takes_the_dot_file(model, tmp_path):
     file = both_paths(model.kinked).draw(tmp_path / "a.dot", *arguments())
     subprocess.run(["dot", "-Tsvg", file, "-o", tmp_path / "a.svg"], check=True)
     ElementTree.parse(tmp_path / "a.svg")
+
+
+def test_boxes_of_a_region_are_marked_as_fused():
+    def twice(x, w):
+        h = np.tanh(x * x + 1.0) * np.exp(-x * x) + x
+        z = h @ w
+        return np.sum(np.tanh(z) * np.exp(-z * z) + np.sqrt(z * z + 1.0))
+
+    f = tg.value_and_grad(twice, (0, 1))
+    graph = f.graph(np.ones((5, 4)), np.ones((4, 3)))
+    drawn = picture(graph, fused=True)
+    marked = {box.text: box.fused for box in drawn.boxes if box.fused}
+    assert len(set(marked.values())) == 3  # before the product, after it, behind it
+    assert marked["np.tanh(z)"] != marked["x * x"]
+    assert "h @ w" not in marked and "fused, region 1" in drawn.boxes[2].title
+    assert not any(box.fused for box in picture(graph).boxes)
+    assert 'class="fused fused-2"' in draw_svg(graph, fused=True)
+    assert "peripheries=2" in draw_dot(graph, fused=True)

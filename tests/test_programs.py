@@ -110,6 +110,18 @@ def test_backwards_compiled_for_small_arrays_take_large_ones(program, monkeypatc
 
 
 @every_program
+def test_a_watched_backward_gives_the_same(program):
+    """Under a profiler and with anomaly detection, which sees no nan that is not returned."""
+    forget_eager_backwards()
+    expected = eager(program, program.args)
+    with tg.autograd.profiler.profile():
+        assert_same_bits(eager(program, program.args), expected, "profile")
+    if not any(np.any(leaf != leaf) for leaf in leaves(expected)):
+        with tg.autograd.detect_anomaly():
+            assert_same_bits(eager(program, program.args), expected, "detect_anomaly")
+
+
+@every_program
 def test_compiled_equals_eager(program):
     expected = eager(program, program.args)
     f = compiled(program)

@@ -24,7 +24,7 @@ from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
-from tracegrad.ops.cotangents import Masked, Negated, Undefined
+from tracegrad.ops.cotangents import Masked, Negated, Replaced, Undefined
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, astype, kept, real, subtract, where
 from tracegrad.ops.indexing import Scattered
@@ -33,6 +33,8 @@ from tracegrad.ops.shape import expand_axes, reshape_to
 from tracegrad.staging import Stage, Staged, on_line_of
 
 Key = Hashable
+Masks = tuple[tuple[Any, bool], ...]
+"""Conditions with what of a cotangent is kept: where they are true, or where they are not."""
 Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
 
 
@@ -55,17 +57,17 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pending:
+class Pending:
     """A cotangent of which the sign, then masks, ``(condition, keep)``, are still to be applied."""
 
     value: Any
-    masks: tuple[tuple[Any, bool], ...]
+    masks: Masks
     negative: bool = False
 
 
-def _settled(ct: Any) -> Any:
+def settled(ct: Any) -> Any:
     """The cotangent with its masks applied: exact zeros where a branch was not taken."""
-    if type(ct) is not _Pending:
+    if type(ct) is not Pending:
         return ct
     with on_line_of(ct.value):
         value = -ct.value if ct.negative else ct.value
@@ -90,8 +92,8 @@ def pullback(
     cotangents of results. `enter` is told of every step before its rule runs. `done` is given every
     finished cotangent and returns it or what replaces it (a `Negated` one it is only shown); of
     `watched` keys it gets the exact one, with the masks of `where` applied. `around` runs the
-    rules: ``around(step, cts, compute)`` returns ``compute()`` or what replaces it (profilers,
-    checks, hooks of nodes).
+    rules: ``around(step, ct, compute)`` returns ``compute()`` or what replaces it (profilers,
+    checks, hooks of nodes); `ct` may be `Pending`: what is pending is applied to what it gives.
     """
     asked = list(dict.fromkeys(wanted))
     active, flowing = _active(steps, asked)
@@ -109,28 +111,33 @@ def pullback(
         if done is not None:
             finished.update(_show(step.results, found, done, watched))
         result, operands = values_of(step)
-        masks: tuple[tuple[Any, bool], ...] = ()
+        masks: Masks = ()
         negative = False
         if len(step.results) > 1:
             ct: Any = _several(step, found, result)
         else:
             ct = found[step.results[0]]
-            if type(ct) is _Pending:
-                if around is None and _passes(op, ct):
-                    ct, masks, negative = ct.value, ct.masks, ct.negative
-                else:
-                    ct = _settled(ct)
+            if type(ct) is Pending and not _passes(op, ct):
+                ct = settled(ct)
+        pending = ct
+        if type(ct) is Pending:
+            ct, masks, negative = ct.value, ct.masks, ct.negative
         if around is None:
             given = op.vjp(ct, result, *operands, **step.attributes)
         else:
             rule = partial(op.vjp, ct, result, *operands, **step.attributes)
-            given = around(step, ct, rule)
+            given = around(step, pending, rule)
         for key, operand, new in zip(step.operands, operands, given, strict=True):
             if new is None or key not in active:
                 continue
             if type(new) is Undefined:
                 raise NotDifferentiableError(new.message)
             old = found.get(key)
+            if type(new) is Replaced:
+                new = new.ct if fits_at_once(new.ct, operand) else _fit(new.ct, operand)
+                found[key] = new if old is None else _added(old, new)
+                made.discard(key)
+                continue
             if isinstance(new, Scattered):
                 found[key] = _scatter_onto(old, new, operand, key in made, negative)
                 made.add(key)
@@ -144,7 +151,7 @@ def pullback(
     gradients: dict[Key, Any] = {}
     for key in asked:
         if key in found:
-            value = _settled(found[key])
+            value = settled(found[key])
             gradients[key] = value if done is None or key in finished else done(key, value)
     return gradients
 
@@ -183,8 +190,8 @@ def _show(
     """Shows finished cotangents to `done`, which may replace them; those that there are."""
     shown = [key for key in keys if key in found]
     for key in shown:
-        ct = _settled(found[key]) if key in watched else found[key]
-        if type(ct) is not _Pending:
+        ct = settled(found[key]) if key in watched else found[key]
+        if type(ct) is not Pending:
             found[key] = done(key, ct)
         elif ct.negative:
             done(key, Negated(ct.value))
@@ -195,25 +202,25 @@ def _show(
 
 def _several(step: Step, found: Mapping[Key, Any], results: Sequence[Any]) -> tuple[Any, ...]:
     """The cotangents of a step with several results, of which some may be absent."""
-    cts = [_settled(found.get(key)) for key in step.results]
+    cts = [settled(found.get(key)) for key in step.results]
     if step.op.opaque or step.op.partial:
         return tuple(cts)
     return tuple([zeros_of(y) if ct is None else ct for ct, y in zip(cts, results, strict=True)])
 
 
-def _passes(op: Any, ct: _Pending) -> bool:
+def _passes(op: Any, ct: Pending) -> bool:
     """Whether what is pending may wait until after the op's rule, and not cost more there."""
     return Trait.ELEMENTWISE in op.traits or (Trait.VIEW in op.traits and not ct.masks)
 
 
-def _pending(new: Any, masks: tuple[tuple[Any, bool], ...], negative: bool) -> _Pending:
+def _pending(new: Any, masks: Masks, negative: bool) -> Pending:
     """A contribution with what was carried past its rule, and its own mask last."""
     match new:
         case Masked():
-            return _Pending(new.ct, (*masks, (new.condition, new.keep)), negative)
+            return Pending(new.ct, (*masks, (new.condition, new.keep)), negative)
         case Negated():
-            return _Pending(new.ct, masks, not negative)
-    return _Pending(new, masks, negative)
+            return Pending(new.ct, masks, not negative)
+    return Pending(new, masks, negative)
 
 
 def _scatter_onto(old: Any, new: Scattered, operand: Any, own: bool, negative: bool) -> Any:
@@ -226,12 +233,12 @@ def _scatter_onto(old: Any, new: Scattered, operand: Any, own: bool, negative: b
         return whole if fits_at_once(whole, operand) else _fit(whole, operand)
     if not same_dtype(new.ct, operand):
         new = new.with_value(_in_dtype(new.ct, operand))
-    return new.into(old, negative) if own else new.onto(_settled(old), negative)
+    return new.into(old, negative) if own else new.onto(settled(old), negative)
 
 
 def _added(old: Any, new: Any) -> Any:
     """The sum of two contributions."""
-    if type(old) is not _Pending and type(new) is not _Pending:
+    if type(old) is not Pending and type(new) is not Pending:
         return old + new
     one, other = _as_pending(old), _as_pending(new)
     if not _same_masks(one.masks, other.masks):
@@ -244,19 +251,19 @@ def _added(old: Any, new: Any) -> Any:
     else:
         plus, minus = (other, one) if one.negative else (one, other)
         total, negative = plus.value - minus.value, False
-    return _Pending(total, one.masks, negative) if one.masks or negative else total
+    return Pending(total, one.masks, negative) if one.masks or negative else total
 
 
-def _as_pending(ct: Any) -> _Pending:
-    return ct if type(ct) is _Pending else _Pending(ct, ())
+def _as_pending(ct: Any) -> Pending:
+    return ct if type(ct) is Pending else Pending(ct, ())
 
 
-def _without_masks(ct: _Pending) -> _Pending:
+def _without_masks(ct: Pending) -> Pending:
     """The same after its masks, which come after the sign."""
-    return _Pending(_settled(ct), ()) if ct.masks else ct
+    return Pending(settled(ct), ()) if ct.masks else ct
 
 
-def _both_branches(old: _Pending, new: _Pending) -> Any:
+def _both_branches(old: Pending, new: Pending) -> Any:
     """The two branches of one `where` make one choice instead of a sum of masked values."""
     if not old.masks or len(old.masks) != len(new.masks):
         return None
@@ -268,7 +275,7 @@ def _both_branches(old: _Pending, new: _Pending) -> Any:
     negative = old.negative and new.negative
     values = [-ct.value if ct.negative and not negative else ct.value for ct in (old, new)]
     value = where(condition, *(values if keep else reversed(values)))
-    pending = _Pending(value, old.masks[:-1], negative)
+    pending = Pending(value, old.masks[:-1], negative)
     return pending if pending.masks or pending.negative else value
 
 
@@ -293,14 +300,14 @@ def _fit(ct: Any, operand: Any) -> Any:
     return _in_dtype(ct, operand)
 
 
-def _fit_pending(ct: _Pending, operand: Any) -> Any:
+def _fit_pending(ct: Pending, operand: Any) -> Any:
     """The same with what is pending; masks are applied where they have axes that it has not."""
     shape = shape_of(operand)
     fits = same_shape(ct.value, operand)
     if ct.masks and not (fits and not any(_narrower(shape, c) for c, _ in ct.masks)):
-        return _fit(_settled(ct), operand)
+        return _fit(settled(ct), operand)
     value = _in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
-    return _Pending(value, ct.masks, ct.negative) if ct.masks or ct.negative else value
+    return Pending(value, ct.masks, ct.negative) if ct.masks or ct.negative else value
 
 
 def _in_dtype(ct: Any, operand: Any) -> Any:

@@ -10,9 +10,14 @@ from codegen.drawing.svg import LIGHT
 from codegen.ir import Graph
 
 
-def draw_dot(graph: Graph, target: str = "numpy", known: Mapping[str, int] | None = None) -> str:
-    """The graph in the DOT language; `known` are lengths by symbol, else those of its trace."""
-    return write_dot(picture(graph, target, known))
+def draw_dot(
+    graph: Graph,
+    target: str = "numpy",
+    known: Mapping[str, int] | None = None,
+    fused: bool = False,
+) -> str:
+    """The graph in the DOT language; arguments are those of `picture`."""
+    return write_dot(picture(graph, target, known, fused))
 
 
 def write_dot(picture: Picture) -> str:
@@ -52,6 +57,8 @@ def _node(box: Box) -> str:
     }
     if box.returned:
         given["penwidth"] = "2.5"
+    if box.fused:
+        given["peripheries"] = "2"
     return f"{box.id} [{', '.join(f'{key}={value}' for key, value in given.items())}];"
 
 

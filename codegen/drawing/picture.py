@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from codegen.drawing.words import Words
+from codegen.emit import TARGETS
 from codegen.ir import (
     NOWHERE,
     Block,
@@ -26,6 +27,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.memory import bytes_text
+from codegen.passes.fuse import fuse
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Box:
 
     `nodes` are places in ``walk(graph.nodes)``, this node's last; an input has none. `kind` is
     "input", "op", "view", "look" or "number". `saved` tells that a later section reads the value.
+    Boxes of one number `fused` run together where arrays are large (`codegen.passes.fuse`).
     """
 
     id: str
@@ -61,6 +64,7 @@ class Box:
     nodes: tuple[int, ...] = ()
     line: Line | None = None
     origin: Origin = NOWHERE
+    fused: int = 0
 
     @property
     def title(self) -> str:
@@ -73,6 +77,8 @@ class Box:
             lines.append(bytes_text(self.bytes))
         if self.saved:
             lines.append("kept for the backward")
+        if self.fused:
+            lines.append(f"fused, region {self.fused}: in tiles where arrays are large")
         if self.returned:
             lines.append(f"returned as {self.returned}")
         if self.line is not None:
@@ -124,16 +130,28 @@ class Picture:
         return sum(b.bytes or 0 for b in self.boxes if b.saved and b.kind == "op")
 
 
-def picture(graph: Graph, target: str = "numpy", known: Mapping[str, int] | None = None) -> Picture:
-    """What is to be drawn of a graph; `known` are lengths by symbol, else those of its trace."""
+def picture(
+    graph: Graph,
+    target: str = "numpy",
+    known: Mapping[str, int] | None = None,
+    fused: bool = False,
+) -> Picture:
+    """What is to be drawn of a graph; `known` are lengths by symbol, else those of its trace.
+
+    With `fused` the graph is a program's, whose regions are told.
+    """
     seen = graph.sizes.seen if known is None else known
-    return _Drawer(graph, Words(graph, target, seen)).run()
+    tiled = fuse(graph) if fused and TARGETS[target].tiles else None
+    regions = [region for found in tiled.regions.values() for region in found] if tiled else []
+    numbers = {call: i for i, region in enumerate(regions, 1) for call in region}
+    return _Drawer(graph, Words(graph, target, seen), numbers).run()
 
 
 @dataclass
 class _Drawer:
     graph: Graph
     words: Words
+    regions: Mapping[Call, int]
     boxes: dict[Value, Box] = field(default_factory=dict)  # by the value that a box makes
     edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
 
@@ -251,6 +269,7 @@ class _Drawer:
             nodes=nodes,
             line=_line(value.origin),
             origin=value.origin,
+            fused=self.regions.get(call, 0) if call is not None else 0,
         )
         self.boxes[value] = box
         return box

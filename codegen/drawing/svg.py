@@ -34,6 +34,9 @@ LIGHT = {
     "look-fill": "#fcf0fd",
     "saved": "#8a94a6",
     "hot": "#e11d48",
+    "fused-0": "#0f9b8e",
+    "fused-1": "#b8860b",
+    "fused-2": "#7c5cd6",
 }
 DARK = {
     "paper": "#12161d",
@@ -52,6 +55,9 @@ DARK = {
     "look-fill": "#351a39",
     "saved": "#6b788c",
     "hot": "#fb7185",
+    "fused-0": "#2dd4bf",
+    "fused-1": "#facc15",
+    "fused-2": "#b79cff",
 }
 
 STYLE = """
@@ -89,6 +95,10 @@ STYLE = """
 .tg-graph .tip.forward { fill: var(--forward) }
 .tg-graph .tip.backward { fill: var(--backward) }
 .tg-graph .tip.saved { fill: var(--saved) }
+.tg-graph .box .fused, .tg-graph .fused { stroke: none }
+.tg-graph .box .fused-0, .tg-graph .fused-0 { fill: var(--fused-0) }
+.tg-graph .box .fused-1, .tg-graph .fused-1 { fill: var(--fused-1) }
+.tg-graph .box .fused-2, .tg-graph .fused-2 { fill: var(--fused-2) }
 .tg-graph .box:hover rect, .tg-graph .hot rect { stroke: var(--hot); stroke-width: 2.4 }
 .tg-graph .twin rect { stroke: var(--backward); stroke-width: 3 }
 .tg-graph .twin.forward rect { stroke: var(--forward) }
@@ -99,9 +109,14 @@ STYLE = """
 Attributes = Callable[[Box], Mapping[str, str]]
 
 
-def draw_svg(graph: Graph, target: str = "numpy", known: Mapping[str, int] | None = None) -> str:
-    """The picture of a graph; `known` are lengths by symbol, else those of its trace."""
-    return write_svg(picture(graph, target, known))
+def draw_svg(
+    graph: Graph,
+    target: str = "numpy",
+    known: Mapping[str, int] | None = None,
+    fused: bool = False,
+) -> str:
+    """The picture of a graph; arguments are those of `picture`."""
+    return write_svg(picture(graph, target, known, fused))
 
 
 def write_svg(picture: Picture, attributes: Attributes = lambda box: {}) -> str:
@@ -195,6 +210,12 @@ def _head(picture: Picture) -> list[str]:
             f'<path class="edge saved" d="M{_n(x)} 61h22"/>'
             f'<circle class="kept" cx="{_n(x + 1)}" cy="61" r="4"/>'
             f'<text class="label" x="{_n(x + 28)}" y="64">kept for the backward</text>'
+        )
+        x += 180
+    if any(box.fused for box in boxes):
+        parts.append(
+            f'<path class="fused fused-0" d="M{_n(x)} 54h4v14h-4z"/>'
+            f'<text class="label" x="{_n(x + 9)}" y="64">fused</text>'
         )
     return parts
 
@@ -314,6 +335,9 @@ def _box(box: Box, place: Place, more: Mapping[str, str]) -> str:
             f'<text class="small" x="{_n(x + place.width / 2)}" y="{_n(y + top + 15)}" '
             f'text-anchor="middle">{text_of(second)}</text>'
         )
+    if box.fused:  # each region has a colour of its own
+        bar = f"M{_n(x + 4)} {_n(y + 4)}h4v{_n(place.height - 8)}h-4z"
+        lines.append(f'<path class="fused fused-{(box.fused - 1) % 3}" d="{bar}"/>')
     if box.saved and box.kind == "op":
         middle = y + place.height / 2
         lines.append(f'<circle class="kept" cx="{_n(x + place.width)}" cy="{_n(middle)}" r="4.5"/>')

@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 from codegen.ir import Call, Graph, Trait, Value, walk
 from codegen.memory import bytes_of, bytes_text
-from codegen.passes.fuse import SPLIT
 from codegen.sizes import as_python
 from codegen.types import ArrayType
 
@@ -88,7 +87,7 @@ def _fused(graph: Graph, names: Names) -> tuple[str, list[str]]:
                 whole = next(v.type for n in calls for v in n.results if v.type.shape)
                 shape = type_text(graph, whole).partition(" ")[2]
                 lines.append(f"{body.name}: {len(calls)} operations, arrays of shape {shape}")
-    return f"Fused, in place and from {SPLIT:,} elements on in tiles on all cores", lines
+    return "Fused, in place and from 1 MiB an array on in tiles on all cores", lines
 
 
 FACTS: tuple[Fact, ...] = (_saves, _fused)

@@ -57,11 +57,11 @@ WORTH = 8
 LARGE = 1 << 13
 """Elements from which on memory costs more than calls: regions run in their form for that."""
 
-TILE = 1 << 15
-"""Elements of a tile at most: some ten arrays of so many fit the cache of a core."""
+TILE = 1 << 18
+"""Bytes that a tile of an array has at most: some ten of them fit the caches of a core."""
 
-SPLIT = 1 << 17
-"""Elements from which on tiles, and threads, save more than they cost."""
+SPLIT = 1 << 20
+"""Bytes of an array from which on tiles, and threads, save more than they cost."""
 
 Shape = tuple[Dim, ...]
 
@@ -86,14 +86,15 @@ def in_tiles(body, arrays):
     """`body` on parts of arrays of one shape that fit the cache, on all cores.
 
     Elements have the bits that `body` gives them on the whole, and so have sums: the parts are the
-    halves, down to {TILE:,} elements, that NumPy's pairwise sum adds.
+    halves, down to 256 KiB of an array, that NumPy's pairwise sum adds.
     """
     shape = next(np.shape(a) for a in arrays if np.ndim(a))
-    size = math.prod(shape)
-    if size < {SPLIT}:
+    size, itemsize = math.prod(shape), max(a.itemsize for a in arrays if np.ndim(a))
+    if size * itemsize < {SPLIT}:
         return body(*arrays)
+    most = {TILE} // itemsize
     flat = [a.reshape(-1) if np.ndim(a) else a for a in arrays]
-    tiles = list(halves(0, size))
+    tiles = list(halves(0, size, most))
 
     def run(tile):
         return body(*[a[tile] if np.ndim(a) else a for a in flat])
@@ -121,26 +122,26 @@ def in_tiles(body, arrays):
         thread.join()
     if failures:
         raise failures[0]
-    return [summed(iter(a), size) if type(a) is list else a.reshape(shape) for a in made]
+    return [summed(iter(a), size, most) if type(a) is list else a.reshape(shape) for a in made]
 ''',
-    "halves": f'''\
-def halves(start, stop):
-    """The parts into which NumPy's pairwise sum halves elements, down to {TILE:,}."""
-    if stop - start <= {TILE}:
+    "halves": '''\
+def halves(start, stop, most):
+    """The parts into which NumPy's pairwise sum halves elements, down to so many."""
+    if stop - start <= most:
         yield slice(start, stop)
     else:
         middle = start + (stop - start) // 16 * 8
-        yield from halves(start, middle)
-        yield from halves(middle, stop)
+        yield from halves(start, middle, most)
+        yield from halves(middle, stop, most)
 ''',
-    "summed": f'''\
-def summed(parts, size):
+    "summed": '''\
+def summed(parts, size, most):
     """The sums of such parts added up in the same order."""
-    if size <= {TILE}:
+    if size <= most:
         return next(parts)
     half = size // 16 * 8
-    first = summed(parts, half)
-    return first + summed(parts, size - half)
+    first = summed(parts, half, most)
+    return first + summed(parts, size - half, most)
 ''',
     "cores": '''\
 def cores():
@@ -148,7 +149,9 @@ def cores():
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdigit():
         return int(wanted)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 ''',
     "math": "import math",
     "os": "import os",

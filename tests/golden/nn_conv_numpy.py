@@ -70,7 +70,7 @@ def image_buffer(x, kernel, dtype, padding, stride, dilation):
         steps.insert(0, m * steps[0])
     area, *steps = steps
     size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
-    count = max(min(2**18 // max(size, 1), len(x)), 1)
+    count = max(min(2**22 // max(size, 1), len(x)), 1)
     first = sum(a * step for (a, _), step in zip(padding, steps))
     buffer = np.zeros((x.shape[1], first + count * area), dtype)
     images = buffer[:, first:].reshape(x.shape[1], count, *stored)

@@ -23,10 +23,10 @@ from tracegrad.autograd.hooks import hook_name
 from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape
 from tracegrad.autograd.writes import damaged
 from tracegrad.devices import move
-from tracegrad.differentiate import Step, pullback
+from tracegrad.differentiate import Pending, Step, pullback, settled
 from tracegrad.dispatch import is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
-from tracegrad.ops.cotangents import Masked, Negated
+from tracegrad.ops.cotangents import Masked, Negated, Replaced
 from tracegrad.ops.elementwise import conj
 from tracegrad.ops.indexing import Scattered
 from tracegrad.state import STATE
@@ -286,7 +286,8 @@ class Watchers:
     def around(self, as_arrays: bool, step: Step, ct: Any, compute: Any) -> tuple[Any, ...]:
         """Runs a rule for profilers and anomaly detection, then shows it to the node's hooks."""
         node = node_behind(step.results[0])
-        run = partial(_explained, node, compute) if STATE.anomaly else compute
+        pending = ct if type(ct) is Pending else NOTHING_PENDING
+        run = partial(_explained, node, pending, compute) if STATE.anomaly else compute
         given = run() if STATE.observer is None else STATE.observer(node, run, (), {})
         hooks = self.node_hooks.get(node)
         if not hooks:
@@ -297,31 +298,43 @@ class Watchers:
             tensors = [wrap(v.copy()) if as_arrays and v is not None else v for v in several]
             return tuple(v if v is None else conjugate(v) for v in tensors)
 
-        plain = tuple(map(_plainly, given))
+        plain = tuple(_plainly(value, pending) for value in given)
+        replaced_by = None
         for hook in list(hooks.values()):
-            replaced = hook(boxed(plain), boxed(ct))
+            replaced = hook(boxed(plain), boxed(settled(ct)))
             if replaced is not None:
                 several = replaced if isinstance(replaced, tuple) else (replaced,)
                 several = tuple(r if r is None else conjugate(r) for r in several)
                 plain = tuple(r._array if as_arrays and type(r) is Tensor else r for r in several)
-                given = plain
-        return tuple(given)
+                replaced_by = plain
+        if replaced_by is None:
+            return tuple(given)
+        return tuple(r if r is None else Replaced(r) for r in replaced_by)
 
 
-def _plainly(given: Any) -> Any:
-    """What a rule gave for an operand, as an array."""
+NOTHING_PENDING = Pending(None, ())
+
+
+def _plainly(given: Any, pending: Pending) -> Any:
+    """What a rule gave for an operand, as an array, with what was carried past the rule."""
     match given:
+        case None:
+            return None
         case Masked():
-            return given.ct
+            masks, negative = (*pending.masks, (given.condition, given.keep)), pending.negative
+            return settled(Pending(given.ct, masks, negative))
         case Negated():
-            return -given.ct
+            return settled(Pending(given.ct, pending.masks, not pending.negative))
         case Scattered():
-            return given.alone()
-    return given
+            given = given.alone()
+    return settled(replace(pending, value=given))
 
 
-def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
-    """The contributions of a rule; what goes wrong in it names the user's forward line."""
+def _explained(node: Node, pending: Pending, compute: Any) -> tuple[Any, ...]:
+    """The contributions of a rule; what goes wrong in it names the user's forward line.
+
+    Where pending masks will take away what is not a number, nothing is wrong.
+    """
     where = (node.more or {}).get("where")
     at = ""
     if where is not None and where.line:
@@ -333,9 +346,15 @@ def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
         error.add_note(f"in {node.name()}{at}")
         raise
     for index, (value, parent) in enumerate(zip(given, node.parents, strict=True)):
-        plain = getattr(value, "ct", value)
-        array = getattr(plain, "_array", plain)
-        if parent is not None and array is not None and np.isnan(np.sum(array)):
+        if parent is None or value is None:
+            continue
+        array = _array_of(getattr(value, "ct", value))
+        if np.isnan(np.sum(array)):
+            own = ((value.condition, value.keep),) if type(value) is Masked else ()
+            for condition, keep in (*pending.masks, *own):
+                branches = (array, 0.0) if keep else (0.0, array)
+                array = np.where(_array_of(condition), *branches)
+        if np.isnan(np.sum(array)):
             failed = GradientError(
                 f"Function '{node.name()}' returned nan values in its {index}th output{at}"
             )
@@ -344,6 +363,10 @@ def _explained(node: Node, compute: Any) -> tuple[Any, ...]:
                 failed.file, failed.line = basename(where.file), where.line
             raise failed
     return given
+
+
+def _array_of(x: Any) -> Any:
+    return getattr(x, "_array", x)
 
 
 def _recorded_pullback(

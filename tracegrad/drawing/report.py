@@ -31,7 +31,7 @@ STAGES = ("traced", "differentiated", "optimized")
 def report(version: Version, function: Callable[..., Any], known: Mapping[str, int]) -> str:
     """The page; `known` are the lengths of the arguments, by symbol."""
     graph, written = version.program.graph, version.program.source.origins
-    shown = picture(graph, version.target, known)
+    shown = picture(graph, version.target, known, fused=True)
     marks = _Marks()
     name = graph.name
     svg = write_svg(shown, lambda box: marks.of_box(box))

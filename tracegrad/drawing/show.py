@@ -19,11 +19,11 @@ from tracegrad.version import Version
 
 
 def _svg(version: Version, function: Callable[..., Any], known: Mapping[str, int]) -> str:
-    return draw_svg(version.program.graph, version.target, known)
+    return draw_svg(version.program.graph, version.target, known, fused=True)
 
 
 def _dot(version: Version, function: Callable[..., Any], known: Mapping[str, int]) -> str:
-    return draw_dot(version.program.graph, version.target, known)
+    return draw_dot(version.program.graph, version.target, known, fused=True)
 
 
 FORMATS = {".svg": _svg, ".dot": _dot, ".html": report}
@@ -70,7 +70,7 @@ def shown_in_notebook(title: str, facts: str, version: Version | None) -> str:
     else:
         source = version.program.source
         code = "\n".join(python_lines(source.text))
-        drawn = draw_svg(version.program.graph, version.target)
+        drawn = draw_svg(version.program.graph, version.target, fused=True)
         parts += [
             f'<details><summary>versions</summary><pre style="{_CODE}">{escape(rest.strip())}</pre>'
             "</details>",

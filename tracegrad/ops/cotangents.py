@@ -39,3 +39,13 @@ class Negated:
 
     def __init__(self, ct: Any) -> None:
         self.ct = ct
+
+
+class Replaced:
+    """A contribution that a hook has put in the place of a rule's: neither mask nor sign is left to
+    be applied to it."""
+
+    __slots__ = ("ct",)
+
+    def __init__(self, ct: Any) -> None:
+        self.ct = ct
