@@ -156,6 +156,10 @@ class Spelling:
         plain = all(isinstance(arg, ast.Name) for arg in tree.args)
         return name if plain and name.startswith("np.") else None
 
+    def overwrites(self, operands: Sequence[str]) -> bool:
+        """Whether there is a form that writes over an operand."""
+        return bool(self.operator(operands) or self.call or self.inplace)
+
     def render(self, holes: Holes) -> Fragment:
         """The expression with its holes filled."""
         if self.expression is None:
@@ -164,19 +168,13 @@ class Spelling:
 
     def render_statements(self, holes: Holes) -> list[str]:
         """The statements with their holes filled (``out`` is one of them)."""
-        return _statements(self.tree.body, holes)
-
-    @cached_property
-    def counters(self) -> tuple[str, ...]:
-        """The variables of ``for`` loops among the statements, which need free names."""
-        loops = [node for node in ast.walk(self.tree) if isinstance(node, ast.For)]
-        return tuple(loop.target.id for loop in loops if isinstance(loop.target, ast.Name))
+        return _statements(self.tree, holes)
 
     def render_inplace(self, holes: Holes) -> list[str]:
         """The statements of the in-place form."""
         if self.inplace is None:
             raise CodegenError(f"no in-place form: {self.text!r}")
-        return _statements(_parse(self.inplace).body, holes)
+        return _statements(_parse(self.inplace), holes)
 
 
 SpellingOf = Spelling | Callable[[Mapping[str, object]], Spelling]
@@ -217,9 +215,9 @@ def spell(text: str, inplace: str | None = None) -> Spelling:
     return Spelling(text, inplace)
 
 
-def _statements(body: Sequence[ast.stmt], holes: Holes) -> list[str]:
+def _statements(tree: ast.Module, holes: Holes) -> list[str]:
     lines = []
-    for node in body:
+    for node in tree.body:
         match node:
             case ast.Expr(value):
                 lines.append(_render(value, holes).text)
@@ -229,10 +227,6 @@ def _statements(body: Sequence[ast.stmt], holes: Holes) -> list[str]:
                 symbol = _BINARY[type(op)][0]
                 left = _render(target, holes).text
                 lines.append(f"{left} {symbol}= {_render(value, holes).text}")
-            case ast.For(ast.Name() as target, values, inner, []):
-                counter, source = _render(target, holes).text, _render(values, holes).text
-                lines.append(f"for {counter} in {source}:")
-                lines += [f"    {line}" for line in _statements(inner, holes)]
             case _:
                 raise CodegenError(f"not a statement of a spelling: {ast.unparse(node)}")
     return lines

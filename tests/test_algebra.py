@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checks import assert_close
 
 import tracegrad as tg
 
@@ -67,8 +68,12 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
         shifted,
         (array(3, 2),),
         """
-        minus_value_bar = sum_along(x_bar, axis=1, keepdims=True)
-        increase_along(x_bar, x.argmax(axis=1, keepdims=True), -minus_value_bar, 1)
+        increase_along(
+            x_bar,
+            x.argmax(axis=1, keepdims=True),
+            -sum_along(x_bar, axis=1, keepdims=True),
+            1,
+        )
         """,
     ),
     (
@@ -102,3 +107,43 @@ def test_the_backward_is_what_one_would_write(f, args, expected) -> None:
     backward = text.split("# backward\n")[1].split("    return")[0]
     lines = [line.strip() for line in backward.splitlines() if not line.strip().startswith("#")]
     assert lines == [line.strip() for line in expected.strip().splitlines()]
+
+
+def offset(m, x):
+    return np.sum(x + m)
+
+
+def logistic(z, t):
+    return np.sum(np.logaddexp(0, z) - t * z)
+
+
+def nearest(x):
+    return x.min(axis=1).mean()
+
+
+def sizes_of_sizes(x):
+    return np.abs(np.abs(np.floor(np.floor(x))))
+
+
+def two_arrays(x):
+    """Each is written to, so each is a new one."""
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    y[1:] = x[1:] ** 2
+    z[:-1] = y[1:] * x[:-1]
+    return y, z
+
+
+def test_what_is_known_without_a_loop_has_none() -> None:
+    for f, args, line in [
+        (offset, (np.array(1.5), array(4)), "m_bar = x.size"),
+        (
+            nearest,
+            (array(4, 3),),
+            "x_bar, x.argmin(axis=1, keepdims=True), np.float64(1.0) / x.shape[0], axis=1",
+        ),
+        (logistic, (array(4), array(4)), "z_bar = np.exp(np.minimum(z, 0.0)) / (1.0 + np.exp("),
+    ]:
+        assert line in str(tg.grad(f).source(*args))
+        assert_close(tg.grad(f)(*args), tg.grad(f, backend="jax")(*args), 1e-12)
+    assert "    value = np.abs(np.floor(x))" in str(tg.compile(sizes_of_sizes).source(array(4)))
+    assert "copy" not in str(tg.compile(two_arrays).source(array(4)))

@@ -511,6 +511,21 @@ def test_cse_merges_calls_with_several_results():
     expect(cse, body(before), body(expected))
 
 
+def test_cse_leaves_each_writer_a_new_array():
+    before = """
+        %a = zeros(shape=(n0,))
+        %b = setitem(%a, %x, index=Subscript((slice(1, 3, None),)))
+        %c = zeros(shape=(n0,))
+        %d = setitem(%c, %y, index=Subscript((slice(1, 3, None),)))
+        %e = zeros(shape=(n0,))
+        %g = zeros(shape=(n0,))
+        %h = add(%e, %g)
+        return %b, %d, %h
+    """
+    expected = before.replace("        %g = zeros(shape=(n0,))\n", "").replace("%g", "%e")
+    expect(cse, body(before), body(expected))
+
+
 def test_cse_looks_through_lengths_that_are_assumed_equal():
     graph = toy.graph(
         body("%a = splat(%s, shape=(n0,))\n%b = splat(%s, shape=(n1,))\nreturn %a, %b").replace(

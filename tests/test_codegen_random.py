@@ -34,9 +34,9 @@ from codegen import (
     parse,
     verify,
 )
-from codegen.emit.target import LARGE
 from codegen.ir import Block, Branch, Check, Constant
 from codegen.passes import fuse
+from codegen.passes.fuse import LARGE
 from codegen.sizes import mul
 from codegen.types import DTYPES, kind, weak
 from tracegrad import pipeline

@@ -257,19 +257,6 @@ def test_items_of_subscripts():
 # -- statements ---------------------------------------------------------------------------------
 
 
-def test_loops_among_statements():
-    spelling = spell("out = np.zeros(n)\nfor i in range(n):\n    out[i] = x[i] * x\n    out += i")
-    holes = {"out": Fragment("a"), "x": Fragment("b"), "n": Fragment("3"), "i": Fragment("i_2")}
-    assert spelling.counters == ("i",)
-    assert spelling.render_statements(holes) == [
-        "a = np.zeros(3)",
-        "for i_2 in range(3):",
-        "    a[i_2] = b[i_2] * b",
-        "    a += i_2",
-    ]
-    assert spell("x + y").counters == ()
-
-
 def test_texts_that_are_reached_stand_behind_what_they_call():
     texts = {
         "outer": "def outer(x):\n    return inner(x) + leaf(x)\n",

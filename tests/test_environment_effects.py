@@ -1102,3 +1102,75 @@ def test_a_generator_with_a_seed_is_the_same_on_every_call():
         assert_same_bits(made(np.ones(3)), np.random.default_rng(3).normal(size=3))
     assert made.cache_info() == (2, 1, 1, 1)
     assert "default_rng() seeds anew" in traced(anew).effect()
+
+
+# -- floating-point errors ----------------------------------------------------------------------
+
+
+def raises_and_catches(x):
+    try:
+        with np.errstate(divide="raise", invalid="raise"):
+            return np.log(x).sum()
+    except FloatingPointError:
+        return (x * x).sum()
+
+
+def sets_what_numpy_does(x):
+    np.seterr(under="warn" if np.geterr()["under"] == "ignore" else "ignore")
+    return np.exp(x).sum()
+
+
+@pytest.mark.parametrize("first", [X, -X])
+@pytest.mark.parametrize("transform", [tg.compile, tg.value_and_grad])
+def test_errors_raised_inside_a_function_are_its_own(transform, first):
+    f = transform(raises_and_catches)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        for x in (first, X, -X, 0.0 * X, X):
+            value = f(x) if transform is tg.compile else f(x)[0]
+            assert_same_bits(value, raises_and_catches(x))
+
+
+def test_setting_what_numpy_does_about_errors_is_an_effect():
+    f = tg.compile(sets_what_numpy_does)
+    with np.errstate(), pytest.warns(tg.errors.RecompileWarning, match="floating-point errors"):
+        modes = [(f(X), np.geterr()["under"])[1] for _ in range(4)]
+    assert modes == ["warn", "ignore"] * 2
+
+
+def test_errors_that_the_caller_wants_raised_spare_what_the_function_ignores():
+    def f(x):
+        with np.errstate(all="ignore"):
+            return np.where(x > 0, np.log(x), 0.0).sum()
+
+    compiled = tg.compile(f)
+    expected = [f(X), f(-X)]
+    with warnings.catch_warnings(action="error"):
+        for _ in range(2):
+            assert_same_bits([compiled(X), compiled(-X)], expected)
+    with np.errstate(all="raise"):
+        for _ in range(2):
+            assert_same_bits([compiled(X), compiled(-X)], expected)
+        with pytest.raises(FloatingPointError, match="log"):
+            tg.compile(lambda x: np.log(x).sum())(-X)
+
+
+@pytest.mark.parametrize("settings", [np.errstate(all="raise"), warnings.catch_warnings()])
+def test_a_program_that_such_an_error_ends_gives_its_draws_back(settings):
+    def drawing(generator):
+        def f(x):
+            noise = generator.normal(size=3)
+            try:
+                return np.log(x) + noise
+            except (FloatingPointError, RuntimeWarning):
+                return x - noise
+
+        return f
+
+    compiled, eager = (drawing(tg.random.Generator(0)) for _ in range(2))
+    compiled = tg.compile(compiled)
+    with settings:
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", tg.errors.RecompileWarning)
+        for x in (X, X, -X, X, -X, X):
+            assert_same_bits(compiled(x), eager(tg.tensor(x)).numpy())

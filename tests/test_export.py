@@ -755,3 +755,18 @@ def test_the_documentation_shows_what_is_written(tmp_path, monkeypatch):
     assert f"{scope['loss'].where('model.py:12')}\n" in page
     path.write_text(text.replace("h_bar *= 1.0 - h * h", "h_bar *= 1.0 + h * h"))
     assert f"{tg.load(path, scope['loss']).verify(*args)}\n" in page
+
+
+def test_imports_stand_in_groups(tmp_path):
+    def steep(x):
+        y = np.tanh(x) * np.exp(-x * x) + np.sqrt(x * x + 1)
+        return np.sum(y * np.log1p(x * x))
+
+    x = np.linspace(0.0, 1.0, 9000)
+    path = tmp_path / "steep.py"
+    f = tg.value_and_grad(steep)
+    assert_same_bits(leaves(exported(f, path, x)(x)), leaves(f(x)))
+    text = path.read_text()
+    before = text[: text.index("__tracegrad__")].split("\n\n")
+    assert before[-2:] == ["import numpy as np", ""]
+    assert before[-3].endswith("from contextvars import copy_context\nfrom threading import Thread")

@@ -13,9 +13,8 @@ from programs import PROGRAMS
 
 import codegen
 import tracegrad as tg
-from codegen.emit.target import LARGE
 from codegen.load import load
-from codegen.passes.fuse import SPLIT, TILE
+from codegen.passes.fuse import LARGE, SPLIT, TILE
 from tracegrad.pipeline import names_in
 
 SEVERAL = 300_001  # elements: several tiles, none of a round length
@@ -230,3 +229,22 @@ def test_short_regions_and_unknown_lengths_stay_whole() -> None:
 
     for f in (lambda x: tg.sum(x * x), chosen):
         assert "_in_tiles(" not in tg.value_and_grad(f).source(normal(5))
+
+
+def test_lengths_that_are_known_need_no_test() -> None:
+    def looked_at(x: Any) -> Any:
+        return chain(x) * x.shape[0]
+
+    def in_its_order(x: Any) -> Any:
+        return looked_at(x) * x.shape[1]
+
+    for f, shape, said in [
+        (looked_at, (LARGE - 1,), None),
+        (looked_at, (LARGE,), "    return looked_at_in_tiles(x)\n\n"),
+        (in_its_order, (LARGE, 2), "    if x.flags.c_contiguous:\n        return in_its_order_in"),
+    ]:
+        x = normal(*shape)
+        compiled = tg.compile(f)
+        assert_same_bits(compiled(x), run_eagerly(f, (x,))[0])
+        text = codegen.emit(compiled.graph(x), "numpy", whole=True).text
+        assert said in text if said else "in_tiles" not in text

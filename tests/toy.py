@@ -213,6 +213,14 @@ op(
     attributes={"shape": ..., "dtype": ...},
 )
 op(
+    "zeros",
+    "",
+    "np.zeros(shape)",
+    lambda sizes, shape: ArrayType("float64", shape),
+    Trait.C_ORDER,
+    attributes={"shape": ...},
+)
+op(
     "extent",
     "",
     "np.dtype(dtype).type(size)",

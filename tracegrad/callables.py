@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from codegen.emit.formatting import formatted
 from codegen.ir import Graph
 from tracegrad.calling import CacheInfo, Calling, array_leaf
 from tracegrad.drawing.show import checked_path, draw, shown_in_notebook
@@ -37,8 +38,6 @@ class Compiled(Calling):
             ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
             values and the cotangent of the result to the gradients).
         """
-        import black
-
         args, kwargs = map_tree(array_leaf, (args, kwargs))
         version = self._asked_for(args, kwargs)
         if part != "all":
@@ -47,7 +46,7 @@ class Compiled(Calling):
             text = version.source_for(self._bind(args, kwargs)).text
         else:
             text = version.program.source.text
-        return black.format_str(text, mode=black.Mode())
+        return formatted(text)
 
     def _part(self, version: Version, part: str) -> str:
         match part:

@@ -24,7 +24,13 @@ from tracegrad.blame import checking, is_finite, passed
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.environment import Store
-from tracegrad.errors import ArgumentError, FiniteError, RecompileWarning, TracegradError
+from tracegrad.errors import (
+    RAISED_BY_NUMPY,
+    ArgumentError,
+    FiniteError,
+    RecompileWarning,
+    TracegradError,
+)
 from tracegrad.explain import why
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
@@ -52,9 +58,6 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version, make_version, traced_run
-
-RAISED_BY_NUMPY = (ValueError, IndexError)
-"""What a program raises where lengths do not fit or a matrix is singular (a LinAlgError is one)."""
 
 
 class CacheInfo(NamedTuple):

@@ -1,4 +1,4 @@
-"""Work that makes many objects and keeps them is done between collections of garbage.
+"""Work that makes many objects and keeps them enters; it is done between collections of garbage.
 
 Python looks for cycles after every so many new objects, and looks through all that it knows each
 time these have grown by a quarter. While a program is made nothing is garbage: with 4,000

@@ -461,7 +461,7 @@ def _summands(builder: Builder, total: Call, known: Container[Value]) -> list[Va
     calls = [total]
     while calls:
         call = calls.pop()
-        summed = 2 if call.op is add else call.op is subtract
+        summed = 2 if call.op is add else 1 if call.op is subtract else 0
         for value in call.operands[:summed]:
             made = builder.producer.get(value)
             ours = value.origin.section == "backward" and value not in known

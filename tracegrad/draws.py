@@ -20,6 +20,7 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Foreign, spell
 from codegen.types import ArrayType
 from tracegrad.dispatch import apply_in
+from tracegrad.errors import RAISED_BY_NUMPY
 from tracegrad.ops.cotangents import Undefined
 from tracegrad.ops.creation import new
 from tracegrad.ops.record import OpRecord
@@ -148,7 +149,7 @@ def giving_back(run: Callable[..., Any], sources: Sequence[Any]) -> Callable[...
 
     @wraps(run)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        with given_back(sources, on=(LookupError, ValueError)):  # the function runs again
+        with given_back(sources, on=(LookupError, *RAISED_BY_NUMPY)):  # the function runs again
             return run(*args, **kwargs)
 
     return guarded

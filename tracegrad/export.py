@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 import codegen
+from codegen.emit.formatting import formatted
+from codegen.emit.module import in_groups
 from codegen.emit.writer import Names
 from codegen.ir import Branch, Check, walk
 from tracegrad.demands import Demands
@@ -91,11 +93,9 @@ def write(path: str | os.PathLike[str], callee: Callee, version: Version) -> Pat
 
 def export(callee: Callee, version: Version, place: Path) -> Exported:
     """The file of a version, which is to stand at `place`."""
-    import black  # slow to import
-
     _refuse(callee, version)
     file = _File(callee, version, place)
-    return Exported(black.format_str(file.text(), mode=black.Mode()), file.large)
+    return Exported(formatted(file.text()), file.large)
 
 
 def _refuse(callee: Callee, version: Version) -> None:
@@ -180,12 +180,14 @@ class _File:
         imports = [*head, *self.literals.lines]
         if self.large:
             imports.append("from pathlib import Path")
+        wide = []
         if self.version.target == "jax":
-            imports += ["import numpy as np", WIDE]
+            imports, wide = [*imports, "import numpy as np"], [WIDE]
         functions = {**self.functions, **self.literals.functions}
         parts = [
             f'"""{self._about()}"""\n',
-            "\n".join(dict.fromkeys(imports)),
+            *in_groups(imports),
+            *wide,
             f"__tracegrad__ = {self._facts()!r}\n",
             *constants,
             wrapper,
@@ -319,8 +321,9 @@ class _File:
     def _program(self) -> tuple[list[str], str]:
         """The imports of the emitted text, and what follows them."""
         lines = self.source.text.splitlines()
-        start = next(i for i, line in enumerate(lines) if not line.startswith(("import", "from")))
-        return lines[:start], "\n".join(lines[start:])
+        of_imports = ("import ", "from ")
+        start = next(i for i, line in enumerate(lines) if line and not line.startswith(of_imports))
+        return [line for line in lines[:start] if line], "\n".join(lines[start:])
 
     def _wrapper(self) -> str:
         demands = Demands(self.version, self.roots, self.captures, self.literals)

@@ -7,10 +7,12 @@ included. They are handed to ``codegen.optimize``.
 
 from __future__ import annotations
 
+from cmath import isfinite
 from collections.abc import Callable
 
 from codegen import sizes as sz
 from codegen.ir import Call, Op, Trait, Value, dims_of
+from codegen.passes.simplify import same_type
 from codegen.rewrite import Rewriter, Rule, offered
 from codegen.types import kind, weak
 from tracegrad.ops import (
@@ -21,6 +23,7 @@ from tracegrad.ops import (
     indexing,
     masking,
     reductions,
+    selecting,
     shape,
     solving,
 )
@@ -44,6 +47,19 @@ def mean_to_sum(r: Rewriter, call: Call) -> Value | None:
     size = sz.mul([dims[i] for i in axes_of(axis, len(dims))])
     n = r.emit(creation.extent, size=size, dtype=x.type.dtype)
     return r.emit(elementwise.divide, total, n)
+
+
+@on(reductions.sum_over)
+def sum_of_ones(r: Rewriter, call: Call) -> Value | None:
+    """broadcast_to(1.0, x.shape).sum() -> x.size, which float64 holds exactly."""
+    splat = r.node(call.operands[0])
+    if splat is None or Trait.SPLAT not in splat.op.traits or r.number(splat.operands[0]) != 1:
+        return None
+    type_ = call.results[0].type
+    if type_.shape or type_.dtype != "float64":
+        return None
+    size = sz.mul(dims_of(r.sizes, splat.results[0].type))
+    return r.emit(creation.extent, size=size, dtype="float64")
 
 
 def _power_of_two(number: object) -> bool:
@@ -263,6 +279,24 @@ def ones_on_a_diagonal(r: Rewriter, call: Call) -> Value | None:
     return r.emit(creation.eye_of, **{**dict(mask.attributes), "dtype": type_.dtype})
 
 
+@on(elementwise.where)
+def infinite_and_finite(r: Rewriter, call: Call) -> Value | None:
+    """where((x == 0) & isinf(x), a, b) -> b: the derivative of logaddexp(x, 0) asks for that."""
+    condition, _, otherwise = call.operands
+    both = r.node(condition)
+    if both is None or both.op is not elementwise.logical_and:
+        return None
+    equal, infinite = map(r.node, both.operands)
+    if equal is None or equal.op is not elementwise.equal:
+        return None
+    if infinite is None or infinite.op is not elementwise.isinf:
+        return None
+    x = infinite.operands[0]
+    numbers = [r.number(value) for value in equal.operands if value is not x]
+    finite = len(numbers) == 1 and numbers[0] is not None and isfinite(numbers[0])
+    return otherwise if finite and same_type(r, otherwise, call.results[0]) else None
+
+
 @on(masking.keep_where, masking.zero_where)
 def masked_number(r: Rewriter, call: Call) -> Value | None:
     """A number, or a choice by one, is chosen by ``np.where``: only arrays have bits to look at."""
@@ -347,9 +381,19 @@ def splat_written(r: Rewriter, call: Call) -> Value | None:
     return r.emit(call.op, *operands, **dict(call.attributes))
 
 
+@on(selecting.place_along)
+def splat_placed(r: Rewriter, call: Call) -> Value | None:
+    """put_along_axis(x, indices, broadcast_to(a, shape)) -> put_along_axis(x, indices, a)."""
+    splat, indices = r.node(call.operands[0]), call.operands[1]
+    if splat is None or Trait.SPLAT not in splat.op.traits or splat.operands[0].type.shape:
+        return None
+    return r.emit(call.op, splat.operands[0], indices, **dict(call.attributes))
+
+
 RULES: tuple[Rule, ...] = (
     splat_written,
     mean_to_sum,
+    sum_of_ones,
     scale_after_divide,
     negated_sum,
     negation_last,
@@ -364,10 +408,11 @@ RULES: tuple[Rule, ...] = (
     same_dtype,
     number_times_one,
     ones_on_a_diagonal,
+    infinite_and_finite,
     masked_number,
     same_value,
     computed_value,
     triangle_of_a_factor,
     full_of_nothing,
 )
-NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common)
+NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common, splat_placed)

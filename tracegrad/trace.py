@@ -78,6 +78,7 @@ class Trace:
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
         self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for
+        self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
@@ -199,6 +200,8 @@ class Trace:
     def finish(self) -> None:
         """The run is over."""
         self.finished = True
+        if np.geterr() != self.errors:
+            self.unseen = self.unseen or "what NumPy does about floating-point errors"
 
     def before_draw(self, source: Any) -> None:
         """The function is about to draw from a generator."""
@@ -254,13 +257,23 @@ class Trace:
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:
             result = op.kernel(concrete)(*arrays, **concrete)
-        except np.linalg.LinAlgError:
+        except (np.linalg.LinAlgError, FloatingPointError, RuntimeWarning):
             self.raised = f"an exception in {op.name}"
             raise
+        self._watch_errors()
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
             self._check_type(op, array, value.type)
         return result, values
+
+    def _watch_errors(self) -> None:
+        """Other values may raise here, and the program knows no ``np.errstate`` of the function."""
+        now = np.geterr()
+        if now == self.errors:
+            return
+        for (category, mode), before in zip(now.items(), self.errors.values(), strict=True):
+            if mode in ("raise", "call", "log") and mode != before:
+                self.read(f'np.errstate({category}="{mode}")')
 
     def _check_type(self, op: Any, array: Any, type: ArrayType) -> None:
         shape = tuple(self.sizes.value(dim) for dim in type.shape)

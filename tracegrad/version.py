@@ -127,10 +127,7 @@ class Version:
         return run.checked if looks else run  # type: ignore[attr-defined]
 
     def _guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
-        indexes = any(call.op in INDEXED for call in calls)  # one may be too large
-        left = self.checked or indexes
-        return giving_back(run, sources_of(self.program.graph)) if left else run
+        return giving_back(run, sources_of(self.program.graph))
 
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether the state, and the lengths of these arrays, are what the trace assumed.

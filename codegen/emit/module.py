@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from codegen.emit.header import header
@@ -42,7 +42,7 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     graph = functions[0]
     writer: Writer[Origin] = Writer()
     needs = Needs(functions, target)
-    for line in sorted((*target.imports, *needs.imports), key=_import_order):
+    for line in in_groups((*target.imports, *needs.imports)):
         writer.line(line)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
@@ -66,10 +66,14 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     return Source(text, graph.name, target.name, calls, (*marks, *more) if head.lines else more)
 
 
-def _import_order(line: str) -> tuple[bool, bool]:
-    """Python's own modules first, whole ones before names of them."""
-    module = line.split()[1].partition(".")[0]
-    return module not in sys.stdlib_module_names, line.startswith("from ")
+def in_groups(imports: Iterable[str]) -> list[str]:
+    """Imports in order: Python's own modules, an empty line, others; whole ones before names."""
+    groups: dict[bool, list[str]] = {True: [], False: []}
+    for line in sorted(dict.fromkeys(imports), key=lambda line: line.startswith("from ")):
+        module = line.split()[1].partition(".")[0]
+        groups[module in sys.stdlib_module_names].append(line)
+    own, others = groups.values()
+    return [*own, *([""] if own and others else []), *others]
 
 
 def _apart(writer: Writer[Origin]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from codegen.emit.lengths import Lengths, anchors
 from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
-from codegen.emit.target import LARGE, Target, condition, literal, negated
+from codegen.emit.target import Target, condition, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
     NOWHERE,
@@ -36,7 +36,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.passes.fold import exact
-from codegen.passes.fuse import Tiled
+from codegen.passes.fuse import LARGE, Tiled
 from codegen.sizes import Size
 from codegen.spelling import (
     ABSENT,
@@ -136,25 +136,30 @@ class Emitter:
             self._input(value, read)
         if tiled:
             self._go_over(tiled)
-        self._block(graph.block)
+        if not (tiled and tiled.always):
+            self._block(graph.block)
         writer.depth -= 1
 
     def _go_over(self, tiled: Tiled) -> None:
         """Calls the form for large arrays where they are."""
-        frame = self.graph.frame
-        sizes = [self.lengths.size(size)[0].at(COMPARE + 1) for size in tiled.sizes]
-        test = " or ".join(f"{size} >= {LARGE}" for size in sizes)
-        if tiled.ordered:
-            names = [self.shown[value].fragment.at(ATOM) for value in tiled.ordered]
-            ordered = f"{names[0]}.flags.c_contiguous"
-            if len(names) > 1:
-                ordered = f"all(a.flags.c_contiguous for a in {tuple_text(names)})"
-            test = f"{f'({test})' if len(sizes) > 1 else test} and {ordered}"
-        captures = [f"{name}={name}" for name in frame.captures]
+        captures = [f"{name}={name}" for name in self.graph.frame.captures]
+        given = ", ".join([*self.graph.frame.parameters, *captures])
         self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
-        self.writer.line(f"if {test}:")
-        given = ", ".join([*frame.parameters, *captures])
-        self.writer.line(f"    return {tiled.name}({given})")
+        if tests := self._tests_of(tiled):
+            self.writer.line(f"if {' and '.join(tests)}:")
+        self.writer.line(f"{'    ' * bool(tests)}return {tiled.name}({given})")
+
+    def _tests_of(self, tiled: Tiled) -> list[str]:
+        """What says that an input is large, and that inputs are in C order."""
+        tests = []
+        if not any(isinstance(size, int) for size in tiled.sizes):
+            sizes = [self.lengths.size(size)[0].at(COMPARE + 1) for size in tiled.sizes]
+            large = " or ".join(f"{size} >= {LARGE}" for size in sizes)
+            tests.append(f"({large})" if len(sizes) > 1 and tiled.ordered else large)
+        names = [self.shown[value].fragment.at(ATOM) for value in tiled.ordered]
+        if len(names) > 1:
+            tests.append(f"all(a.flags.c_contiguous for a in {tuple_text(names)})")
+        return tests + [f"{name}.flags.c_contiguous" for name in names if len(names) == 1]
 
     def _block(self, block: Block) -> None:
         for node in block.nodes:
@@ -402,6 +407,7 @@ class Emitter:
             self.target.inplace
             and reader.reuse is not None
             and reader.operands[reader.reuse] is value
+            and self._spelling(reader).overwrites(reader.op.operands)
         )
         fills = takes_over and Trait.UPDATE in reader.op.traits  # it needs a variable to write to
         if takes_over and (fills or Trait.ELEMENTWISE not in call.op.traits):
@@ -430,21 +436,14 @@ class Emitter:
             self._bind(call, [f"{targets} = {shown.fragment.text}"], shown.reads)
             return
         holes, reads = self._holes(call, spelling)
-        counters = {name: self.names.wish(name) for name in spelling.counters}
-        holes |= {name: Fragment(own) for name, own in counters.items()}
         lines = spelling.render_statements({**holes, "out": Fragment("{}")})
         self._bind(call, lines, reads)
-        for name in counters.values():
-            self.names.used.discard(name)
-            self.names.rest(name)
 
     def _overwrites(self, call: Call) -> str | None:
         """The variable whose memory this call takes over, if it may and reads well."""
         if not self.target.inplace or call.reuse is None:
             return None
-        spelling = self._spelling(call)
-        infix = spelling.operator(call.op.operands)
-        if infix is None and spelling.call is None and spelling.inplace is None:
+        if not self._spelling(call).overwrites(call.op.operands):
             return None
         operand = call.operands[call.reuse]
         shown = self.shown.get(operand)

@@ -9,12 +9,10 @@ from functools import cached_property
 from math import copysign, inf
 
 from codegen.ir import Call, Check, Number, Origin
+from codegen.passes.fuse import LARGE
 from codegen.sizes import Dim, substitute
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
 from codegen.types import ArrayType, kind
-
-LARGE = 1 << 13
-"""Elements from which on memory costs more than calls: regions run in their form for that."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Generic, TypeVar
 
+from codegen.emit.formatting import formatted
 from codegen.emit.splitting import split
 
 WIDTH = 88
@@ -165,11 +166,9 @@ def _split(statement: str, width: int) -> tuple[str, ...]:
     lines = split(statement, width)
     if lines is not None:
         return lines
-    import black  # slow to import and rarely needed
-
     before = "if x:\n    pass\n" if statement.startswith("elif ") else ""
     after = "\n    pass" if statement.endswith(":") else ""
-    text = black.format_str(before + statement + after, mode=black.Mode(line_length=width))
+    text = formatted(before + statement + after, width)
     return tuple(text.splitlines()[before.count("\n") : -1 if after else None])
 
 

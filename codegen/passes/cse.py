@@ -2,6 +2,8 @@
 
 Two calls are the same when op, operands and attributes are; operands of a commutative op in any
 order. Sharing between forward and backward falls out: ``tanh`` in the backward is the forward's.
+New arrays that are written to (zeros, of which some elements are set) stay one for each writer: to
+share one, each would have to copy it.
 
 Before::                                   After::
 
@@ -15,7 +17,7 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 from codegen.ir import (
@@ -30,6 +32,7 @@ from codegen.ir import (
     Value,
     attributes_key,
     type_key,
+    walk,
 )
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
@@ -39,9 +42,10 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Merges equal numbers, then equal calls."""
     graph = graph.with_block(_merge_numbers(graph, graph.block, {}, {}))
     order: dict[Value, int] = {}  # values by their first mention
+    written = set(_made_to_be_written(graph))
 
     def merge(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
-        if Trait.EFFECT in call.op.traits:
+        if Trait.EFFECT in call.op.traits or call.results[0] in written:
             return None
         operands = [order.setdefault(value, len(order)) for value in call.operands]
         if Trait.COMMUTATIVE in call.op.traits:
@@ -54,6 +58,15 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
         return None
 
     return sweep(graph, Rewriter(graph, (merge,)))
+
+
+def _made_to_be_written(graph: Graph) -> Iterator[Value]:
+    """The arrays made of nothing that updates begin with."""
+    for node in walk(graph.nodes):
+        if isinstance(node, Call) and Trait.UPDATE in node.op.traits:
+            made = graph.producer.get(node.operands[0])
+            if isinstance(made, Call) and not made.operands:
+                yield node.operands[0]
 
 
 def _merge_numbers(

@@ -54,6 +54,9 @@ from codegen.types import ArrayType, is_inexact, kind
 WORTH = 8
 """Elementwise calls that make a region worth while: fewer are bound by memory in either form."""
 
+LARGE = 1 << 13
+"""Elements from which on memory costs more than calls: regions run in their form for that."""
+
 TILE = 1 << 18
 """Bytes that a tile of an array has at most: some ten of them fit the caches of a core."""
 
@@ -171,7 +174,8 @@ class Tiled:
     """A program's form for large arrays, and when it applies.
 
     It stands for the whole program where one of the `sizes` is large (numbers of elements; where a
-    slice is worked on, those of what is sliced) and the inputs `ordered` are in C order.
+    slice is worked on, those of what is sliced; one that is known is) and the inputs `ordered` are
+    in C order.
     """
 
     plain: Graph
@@ -183,6 +187,11 @@ class Tiled:
     def name(self) -> str:
         """What its function is called."""
         return f"{self.plain.name}_in_tiles"
+
+    @property
+    def always(self) -> bool:
+        """Whether it stands for the program in all calls: one of the sizes is known."""
+        return not self.ordered and any(isinstance(size, int) for size in self.sizes)
 
     @cached_property
     def functions(self) -> tuple[Graph, ...]:
@@ -281,7 +290,11 @@ class _Finder:
             level[result] = generation + 1
             if Trait.ELEMENTWISE in node.op.traits:
                 member[result] = (shape, generation)
-        worth = {key: region for key, region in regions.items() if _is_worth_it(region)}
+        worth = {
+            (shape, generation): region
+            for (shape, generation), region in regions.items()
+            if _may_be_large(shape) and _is_worth_it(region)
+        }
         self.regions[block] = list(worth.values())
         self.shapes.update((shape, None) for shape, _ in worth)
         last = block.nodes[-1] if block.nodes else None
@@ -335,6 +348,11 @@ def _body(graph: Graph, name: str, region: Sequence[Call], results: tuple[Value,
     names = _names(operands)
     body = Graph(name, operands, tuple(nodes), results, Frame(names, names), graph.sizes)
     return lifetime(body, ordered=[value for value in operands if value.type.shape])
+
+
+def _may_be_large(shape: Shape) -> bool:
+    size = sz.mul(shape)
+    return isinstance(size, Size) or size >= LARGE
 
 
 def _is_worth_it(region: Sequence[Call]) -> bool:

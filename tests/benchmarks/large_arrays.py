@@ -19,9 +19,8 @@ import numpy as np
 
 import codegen
 import tracegrad as tg
-from codegen.emit.target import LARGE
 from codegen.load import load
-from codegen.passes.fuse import SPLIT, TILE
+from codegen.passes.fuse import LARGE, SPLIT, TILE
 from tests.benchmarks.peers.workloads import black_scholes, chain
 
 SIZES = (4_000, 10_000, 40_000, 100_000, 300_000, 1_000_000, 4_000_000)

@@ -42,9 +42,11 @@ def attention_value_and_grad(wq, wk, wv, x):
     weights_bar -= sum_along(weights_bar * weights_2, axis=1, keepdims=True)
     # model.py  weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
     scores_bar = weights_bar * weights
-    minus_weights_bar = sum_along(scores_bar, axis=1, keepdims=True)
     increase_along(
-        scores_bar, scores.argmax(axis=1, keepdims=True), -minus_weights_bar, 1
+        scores_bar,
+        scores.argmax(axis=1, keepdims=True),
+        -sum_along(scores_bar, axis=1, keepdims=True),
+        1,
     )
     # model.py  scores = q @ k.T / math.sqrt(4.0)
     scores_bar /= 2.0

@@ -49,8 +49,7 @@ def kalman_update_value_and_grad(mean, covariance, observation, design, noise):
     gain_bar += mean_bar[:, None] * innovation
     # model.py  gain = covariance @ design.T @ np.linalg.inv(spread)
     gain_bar_2 = gain_2.T
-    gain_bar_3 = gain_bar_2 @ (gain_1.T @ gain_bar) @ gain_bar_2
-    spread_bar = -gain_bar_3
+    spread_bar = -(gain_bar_2 @ (gain_1.T @ gain_bar) @ gain_bar_2)
     covariance_bar += gain_bar @ gain_bar_2 @ design
     # model.py  spread = design @ covariance @ design.T + noise
     covariance_bar += design.T @ (spread_bar @ design)

@@ -53,8 +53,7 @@ def mixture_value_and_grad(log_weights, means, log_scales, x):
     # model.py  z = (x[:, None] - means) / np.exp(log_scales)
     z_bar /= z_1
     minus_z_bar = (z_bar * z).sum(axis=0)
-    z_bar = z_bar.sum(axis=0)
-    means_bar = -z_bar
+    means_bar = -z_bar.sum(axis=0)
     log_scales_bar = -(log_mix_bar + minus_z_bar * z_1)
     return value, (log_weights_bar, means_bar, log_scales_bar)
 

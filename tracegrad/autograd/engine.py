@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from codegen.emit.formatting import formatted
 from tracegrad.autograd import compiled
 from tracegrad.autograd.hooks import hook_name
 from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape
@@ -497,8 +498,6 @@ def backward_source(tensor: Tensor) -> str:
     >>> print(tg.backward_source((x * x).sum()).splitlines()[-1].strip())
     return (x0_bar,)
     """
-    import black  # slow to import and not needed to run
-
     nodes = gather([tensor])
     steps, tape = steps_of(nodes), Tape(nodes)
     for node in nodes:
@@ -510,4 +509,4 @@ def backward_source(tensor: Tensor) -> str:
     seeds = {key_of(tensor): tensor._array}
     wanted = leaves_of(nodes, [tensor])
     program = compiled.compile_backward(steps, tape.array, seeds, wanted).program
-    return black.format_str(program.source.text, mode=black.Mode())
+    return formatted(program.source.text)

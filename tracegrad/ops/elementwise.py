@@ -134,7 +134,13 @@ def _direction_vjp(ct: Any, y: Any, x: Any) -> Any:
     return where(length == 0, 0.0, across / where(length == 0, 1.0, length))
 
 
-absolute = unary("absolute", _absolute_vjp, numpy="np.abs(x)", domain="nonzero")
+absolute = unary(
+    "absolute",
+    _absolute_vjp,
+    numpy="np.abs(x)",
+    traits=(Trait.IDEMPOTENT,),
+    domain="nonzero",
+)
 python_absolute = OpRecord(
     name="python_absolute",
     operands=("x",),
@@ -368,10 +374,10 @@ bitwise_invert = unary(
 
 # -- rounding: the derivative is 0 wherever there is one ----------------------------------------
 
-floor = unary("floor", None, differentiable=False)
-ceil = unary("ceil", None, differentiable=False)
-trunc: OpRecord = unary("trunc", None, differentiable=False)
-rint = unary("rint", None, differentiable=False)
+floor = unary("floor", None, differentiable=False, traits=(Trait.IDEMPOTENT,))
+ceil = unary("ceil", None, differentiable=False, traits=(Trait.IDEMPOTENT,))
+trunc: OpRecord = unary("trunc", None, differentiable=False, traits=(Trait.IDEMPOTENT,))
+rint = unary("rint", None, differentiable=False, traits=(Trait.IDEMPOTENT,))
 round_to = define(
     "round",
     "np.round(x, decimals=decimals)",

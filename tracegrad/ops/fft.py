@@ -268,10 +268,10 @@ def _along_many(record: OpRecord, x: Any, s: Any, axes: Any, norm: Any) -> Any:
     if not places:
         raise ShapeError(f"{record.name}: there is no axis to transform along")
     whole = None if s is None and places == tuple(range(ndim)) else places
-    return record(x, s=_lengths(record, x, s, places), axes=whole, norm=_scaling(norm))
+    return record(x, s=_lengths(x, s, places), axes=whole, norm=_scaling(norm))
 
 
-def _lengths(record: OpRecord, x: Any, s: Any, places: tuple[int, ...]) -> Any:
+def _lengths(x: Any, s: Any, places: tuple[int, ...]) -> Any:
     """The lengths asked for; -1 stands for the one that the array has."""
     if s is None:
         return None

@@ -148,7 +148,7 @@ def define(
         What the spellings name beside ``np``, ``jnp`` and ``jax``, by target: the import or the
         text of the function that a program which uses the op has at its top.
     domain
-        Where test samples come from: see `tracegrad.ops.samples`.
+        Where test samples come from: see ``tests/samples``.
     """
     spelling = {"numpy": _spelling(numpy), "jax": _spelling(numpy if jax is None else jax, "jnp")}
     record = OpRecord(
