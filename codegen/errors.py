@@ -1,4 +1,4 @@
-"""The one root of the errors that codegen raises: what a caller may catch."""
+"""What a caller may catch leaves: the one root of the errors that codegen raises."""
 
 
 class CodegenError(Exception):

@@ -1426,3 +1426,13 @@ def test_hooks_of_nodes_see_zeros_where_a_branch_was_not_taken():
     ((given,), (ct,)) = seen[0]
     assert given.tolist() == [0.5 * e, 0.0, 0.0] and ct.tolist() == [e, 0.0, 0.0]
     assert roots(lambda given, ct: (tg.ones(3),)) == [1.0 + e, 3.0, 3.0]
+
+
+def test_detach_in_place_ends_a_history_that_others_keep():
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3.0
+    z = y * y
+    assert y.detach_() is y
+    assert y.grad_fn is None and not y.requires_grad
+    z.sum().backward()
+    assert x.grad.tolist() == [18.0, 36.0]

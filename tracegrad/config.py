@@ -1,4 +1,4 @@
-"""Settings that users may change: ``tg.config.backend = "jax"``."""
+"""What users choose enters, ``tg.config.backend = "jax"``; every call reads it here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each thread believes at the moment: the trace in progress, and whether ops are recorded."""
+"""A thread's beliefs enter and are read here: its trace, and whether ops are recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The NumPy target: ufuncs that write into dying operands, looks that leave by an exception."""
+"""What sets the NumPy target apart leaves: writing into dying operands, looks that raise, tiles."""
 
 from __future__ import annotations
 

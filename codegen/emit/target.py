@@ -1,4 +1,4 @@
-"""What distinguishes one target's Python from another's: imports, numbers, tests of looks."""
+"""Numbers and looks enter, one target's Python for them leaves: what sets targets apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the client lends to the passes: rules over its own ops, and the ops that passes insert."""
+"""What a client lends to the passes enters: rules over its own ops, and ops that passes insert."""
 
 from __future__ import annotations
 

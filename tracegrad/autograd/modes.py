@@ -1,4 +1,4 @@
-"""Whether ops are recorded: contexts, decorators and calls that change it for this thread."""
+"""A mode enters, as a context, decorator or call; this thread leaves recording ops, or not."""
 
 from __future__ import annotations
 

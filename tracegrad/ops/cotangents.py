@@ -1,4 +1,4 @@
-"""What a derivative rule may give for an operand besides an array: what the walker does with it.
+"""What a rule or a hook gives besides an array leaves it in one of these; the walker takes it.
 
 (`Scattered`, a cotangent that is zero but at an index, stands beside the ops on indices.)
 """
