@@ -11,6 +11,13 @@ from tracegrad.state import State
 backend: str = "numpy"
 """The target of compiled functions that name none: "numpy" or "jax"."""
 
+fast_math: bool = False
+"""Let the programs of compiled functions (NumPy source) regroup sums and products.
+
+That is faster and rounds otherwise than eager: factors meet and cancel, sums of products are
+BLAS's, the products of a loop's turns are one. Off, compiled and eager agree in every bit.
+"""
+
 versions: int = 32
 """How many compiled versions a function may have before it stays eager."""
 
