@@ -10,6 +10,7 @@ NUMPY = Target(
     imports=("import numpy as np",),
     inplace=True,
     tiles=True,
+    constants=True,
     ufuncs={
         "+": "np.add",
         "-": "np.subtract",
