@@ -22,5 +22,7 @@ NUMPY = Target(
         "&": "np.bitwise_and",
         "|": "np.bitwise_or",
         "^": "np.bitwise_xor",
+        "-x": "np.negative",
+        "~x": "np.invert",
     },
 )

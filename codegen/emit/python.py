@@ -446,7 +446,9 @@ class Emitter:
         """The variable whose memory this call takes over, if it may and reads well."""
         if not self.target.inplace or call.reuse is None:
             return None
-        if not self._spelling(call).overwrites(call.op.operands):
+        spelling = self._spelling(call)
+        signs = self.dense and spelling.text in self.target.ufuncs  # elsewhere t = -t reads better
+        if not (signs or spelling.overwrites(call.op.operands)):
             return None
         operand = call.operands[call.reuse]
         shown = self.shown.get(operand)
@@ -497,6 +499,9 @@ class Emitter:
             else:
                 a, b = (t.text for t in texts if isinstance(t, Fragment))
                 lines = [f"{self.target.ufuncs[symbol]}({a}, {b}, out={name})"]
+        elif (ufunc := self.target.ufuncs.get(spelling.text)) is not None:
+            self._holes(call, spelling)
+            lines = [f"{ufunc}({name}, out={name})"]
         else:
             shown = self._expression(call, spelling)
             lines = [f"{shown.fragment.text[:-1]}, out={name})"]
