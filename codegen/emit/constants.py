@@ -16,6 +16,7 @@ from codegen.spelling import Fragment, Spelling
 from codegen.types import promote
 
 FIRST, LAST = 0x10600, 0x10736  # Linear A: letters that no program's own names begin with
+NAME = rf"[{chr(FIRST)}-{chr(LAST)}]_*"
 LARGEST = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
 WHOLE = 2**24  # integers up to here are numbers of every float dtype
 
@@ -45,7 +46,7 @@ class Constants:
         """The text with its literals."""
         if not self._texts:
             return text
-        return re.sub(rf"[{chr(FIRST)}-{chr(LAST)}]_*", lambda found: self._texts[found[0]], text)
+        return re.sub(NAME, lambda found: self._texts[found[0]], text)
 
 
 def array_dtype(
