@@ -6,5 +6,8 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 """
 
 from codegen.passes.client import Pass
+from tracegrad.fast_math.chains import chains
 
-PASSES: tuple[Pass, ...] = ()
+PASSES: tuple[Pass, ...] = (
+    Pass(chains, "first: matrices that are not made leave nothing to the others"),
+)
