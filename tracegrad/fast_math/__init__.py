@@ -6,5 +6,8 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 """
 
 from codegen.passes.client import Pass
+from tracegrad.fast_math.regroup import regroup
 
-PASSES: tuple[Pass, ...] = ()
+PASSES: tuple[Pass, ...] = (
+    Pass(regroup, "first: factors that meet leave fewer products for the others"),
+)
