@@ -6,8 +6,14 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 """
 
 from codegen.passes.client import Pass
+from tracegrad.fast_math.batch import batch
 from tracegrad.fast_math.chains import chains
+from tracegrad.fast_math.contract import contract
+from tracegrad.fast_math.regroup import regroup
 
 PASSES: tuple[Pass, ...] = (
-    Pass(chains, "first: matrices that are not made leave nothing to the others"),
+    Pass(batch, "first: what turns of loops repeat is found in the graph as it was written"),
+    Pass(chains, "matrices that are not made leave nothing to the others"),
+    Pass(regroup, "factors that meet leave fewer products"),
+    Pass(contract, "sums of products are products; it takes apart what factors were joined"),
 )
