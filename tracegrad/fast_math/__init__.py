@@ -6,5 +6,8 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 """
 
 from codegen.passes.client import Pass
+from tracegrad.fast_math.contract import contract
 
-PASSES: tuple[Pass, ...] = ()
+PASSES: tuple[Pass, ...] = (
+    Pass(contract, "sums of products are products; it takes apart what factors were joined"),
+)
