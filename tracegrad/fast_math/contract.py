@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from codegen.ir import Call, Graph, Node, Op, Value, dims_of, ends, walk
+from codegen.ir import Call, Graph, Op, Value, dims_of, ends, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.lifetime import in_c_order
 from codegen.rewrite import Rewriter, sweep
@@ -148,7 +148,7 @@ class _Sums:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.sums = [node for node in walk(graph.nodes) if _is_sum(node)]
+        self.sums = [n for n in walk(graph.nodes) if isinstance(n, Call) and _is_sum(n)]
         kept = {value for end in ends(graph.block) for value in end.outputs}
         self.plans: dict[Value, Plan] = {}
         for _ in range(ROUNDS if self.sums else 0):
@@ -215,8 +215,8 @@ class _Sums:
         return best
 
 
-def _is_sum(node: Node) -> bool:
-    if not isinstance(node, Call) or node.op is not reductions.sum_over:
+def _is_sum(node: Call) -> bool:
+    if node.op is not reductions.sum_over:
         return False
     x = node.operands[0].type
     return x.dtype in FLOATS and bool(x.shape) and node.attribute("axis") != ()
