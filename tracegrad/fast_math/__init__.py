@@ -6,5 +6,8 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 """
 
 from codegen.passes.client import Pass
+from tracegrad.fast_math.batch import batch
 
-PASSES: tuple[Pass, ...] = ()
+PASSES: tuple[Pass, ...] = (
+    Pass(batch, "what turns of loops repeat is found in the graph as it was written"),
+)
