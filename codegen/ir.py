@@ -246,7 +246,10 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A program: inputs, nodes in an order that works, outputs (none where it ends in a branch)."""
+    """A program: inputs, nodes in an order that works, outputs (none where it ends in a branch).
+
+    With `fast_math` passes may regroup its sums and products.
+    """
 
     name: str
     inputs: tuple[Value, ...]
@@ -255,6 +258,7 @@ class Graph:
     frame: Frame
     sizes: Sizes = field(default_factory=Sizes)
     about: str = ""
+    fast_math: bool = False
 
     @cached_property
     def block(self) -> Block:
@@ -340,6 +344,7 @@ class Graph:
             place[value] = len(place)
             parts.append(type_key(self.sizes, value.type))
         parts += self._block_key(self.block, place)
+        parts.append(self.fast_math)
         return tuple(parts)
 
     def _block_key(self, block: Block, place: dict[Value, int]) -> list[Hashable]:

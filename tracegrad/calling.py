@@ -34,6 +34,7 @@ from tracegrad.errors import (
 from tracegrad.explain import why
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
+from tracegrad.modes import CHOSEN, EXACT, Mode
 from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
@@ -95,7 +96,7 @@ class Calling:
 
     _misses: int
     _traces: int
-    _quick: tuple[Quick, ...]  # entries for Tensors with history
+    _quick: dict[Mode, tuple[Quick, ...]]  # entries for Tensors with history
 
     def __init__(
         self,
@@ -128,7 +129,7 @@ class Calling:
         self._runs = runs_of(code_of(function))
         self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
         self._generation = 0  # how often the versions have changed
-        self._entries: dict[str, tuple[tuple[Any, Version], ...]] = {}  # the newest first
+        self._entries: dict[Mode, tuple[tuple[Any, Version], ...]] = {}  # the newest first
         self.clear_cache()
 
     # -- calling --------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ class Calling:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and not STATE.aside:
             try:
-                for run, version in self._entries.get(self._target(), ()):
+                for run, version in self._entries.get(CHOSEN[self._backend], ()):
                     result = run(args)
                     if result is not MISS:
                         version.hits += 1
@@ -145,9 +146,6 @@ class Calling:
                 if version.opaque:  # the user's own code raised it
                     raise  # else the function may catch it: see `_lookup`
         return self._call(args, kwargs)
-
-    def _target(self) -> str:
-        return self._backend or config.backend
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls."""
@@ -170,12 +168,12 @@ class Calling:
         arguments = self._bind(args, kwargs)
         if STATE.trace is not None:  # what it closes over may be part of that trace
             return self._inline(arguments)
-        target = self._target()
+        mode = CHOSEN[self._backend]
         if self._given_up:
             return self._eager(arguments)
         left: list[Left] = []
         state = self._generation
-        found = self._lookup(arguments, target, left)
+        found = self._lookup(arguments, mode, left)
         if found is None:
             if not self._tracing.acquire(blocking=False):  # it may be waiting for this thread
                 self._misses += 1
@@ -185,9 +183,9 @@ class Calling:
                     arguments, state = self._bind(args, kwargs), -1
                 if state != self._generation:  # another thread has been here
                     left = []
-                    found = self._lookup(arguments, target, left)
+                    found = self._lookup(arguments, mode, left)
                 if found is None:
-                    return self._missed(arguments, target, None if kwargs else args, left)
+                    return self._missed(arguments, mode, None if kwargs else args, left)
             finally:
                 self._tracing.release()
         found[0].hits += 1
@@ -196,7 +194,7 @@ class Calling:
     def _watched(self, args: tuple[Any, ...]) -> Any:
         """The result by an entry, checked for nan and inf or timed for a profile."""
         try:
-            for run, version in self._entries.get(self._target(), ()):
+            for run, version in self._entries.get(CHOSEN[self._backend], ()):
                 result = watched_entry(run)(args)
                 if result is not MISS:
                     version.hits += 1
@@ -209,7 +207,7 @@ class Calling:
     def _missed(
         self,
         arguments: Arguments,
-        target: str,
+        mode: Mode,
         args: tuple[Any, ...] | None,
         left: Sequence[Left],
     ) -> Any:
@@ -219,7 +217,7 @@ class Calling:
         try:
             if left and not self._worth_a_trace(left[0]):
                 return self._eager(arguments)
-            made = self._make(arguments, target, args, left)
+            made = self._make(arguments, mode, args, left)
             if isinstance(made, Version):
                 return self._first(made, arguments)
             return self._eager(arguments) if made is None else self._result(made, arguments)
@@ -262,7 +260,7 @@ class Calling:
     def _lookup(
         self,
         arguments: Arguments,
-        target: str,
+        mode: Mode,
         left: list[Left],
         call: Callable[[Version], Any] | None = None,
     ) -> tuple[Version, Any] | None:
@@ -271,7 +269,7 @@ class Calling:
         `call` gives the result, where that is not the plain one.
         """
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        for version in reversed(self._versions.get((arguments.key, target), [])):
+        for version in reversed(self._versions.get((arguments.key, mode), [])):
             if not version.holds([*traced, *version.captured_arrays()]):
                 continue
             try:
@@ -291,7 +289,7 @@ class Calling:
     def _make(
         self,
         arguments: Arguments,
-        target: str,
+        mode: Mode,
         args: tuple[Any, ...] | None,
         left: Sequence[Left],
         histories: Sequence[Any] = (),
@@ -302,7 +300,7 @@ class Calling:
         `counts` is False for a run that only looks: it is no reason to give the function up.
         """
         every = self._every
-        reason = why(arguments, target, every, left[0].said if left else "")
+        reason = why(arguments, mode, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
             self._give_up()
             _warn(
@@ -312,9 +310,9 @@ class Calling:
             )
             return None
         known = left[0].version if left else None
-        run = self._run(arguments, target, known, histories)
+        run = self._run(arguments, mode, known, histories)
         if run.serves:
-            version = self._version(arguments, target, run, known, reason)
+            version = self._version(arguments, mode, run, known, reason)
             self._keep(version, arguments, args)
             return version
         if run.alone and counts:
@@ -326,7 +324,7 @@ class Calling:
     def _run(
         self,
         arguments: Arguments,
-        target: str,
+        mode: Mode,
         known: Version | None,
         histories: Sequence[Any] = (),
     ) -> Run:
@@ -338,7 +336,7 @@ class Calling:
                 call,
                 self._transform,
                 arguments,
-                target,
+                mode.target,
                 known,
                 self._runs,
                 histories,
@@ -353,9 +351,9 @@ class Calling:
         return [version for versions in tuple(self._versions.values()) for version in versions]
 
     def _version(
-        self, arguments: Arguments, target: str, run: Run, known: Version | None, reason: str
+        self, arguments: Arguments, mode: Mode, run: Run, known: Version | None, reason: str
     ) -> Version:
-        version = make_version(self._function, self._transform, arguments, target, run, known)
+        version = make_version(self._function, self._transform, arguments, mode, run, known)
         version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
         version.effect = run.effect
         return version
@@ -372,7 +370,8 @@ class Calling:
     def _blame(self, run: Run, arguments: Arguments) -> None:
         """Raises the error that names the statement, by a program of what the run did."""
         try:
-            version = self._version(arguments, "numpy", run, None, "its result is not finite")
+            reason = "its result is not finite"
+            version = self._version(arguments, EXACT["numpy"], run, None, reason)
             with given_back(sources_of(version.program.graph)):
                 version.outputs(arguments)
         except FiniteError:
@@ -396,7 +395,7 @@ class Calling:
         if replaced is not None:
             replaced.replaces = None  # of those before it nobody asks any more
             version.hits = replaced.hits
-        place = (arguments.key, version.target)
+        place = (arguments.key, version.mode)
         made = None
         if args is not None:
             made = entry(version, arguments.values, len(args))
@@ -404,10 +403,10 @@ class Calling:
         with self._lock:
             others = [v for v in self._versions.get(place, []) if v is not replaced]
             self._versions[place] = [*others, version]
-            entries = self._entries.get(version.target, ())
+            entries = self._entries.get(version.mode, ())
             kept = [pair for pair in entries if pair[1] is not replaced]
             added = [] if made is None else [(made, version)]
-            self._entries[version.target] = (*added, *kept[: 8 - len(added)])
+            self._entries[version.mode] = (*added, *kept[: 8 - len(added)])
             self._generation += 1
             self._strikes = 0
 
@@ -483,7 +482,8 @@ class Calling:
 
         Where no argument requires grad, a Tensor that the function reads from outside may.
         """
-        if self._transform.kind != "compile" or self._given_up or self._target() != "numpy":
+        target = CHOSEN[self._backend].target
+        if self._transform.kind != "compile" or self._given_up or target != "numpy":
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
@@ -492,9 +492,10 @@ class Calling:
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
         bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
+        mode = CHOSEN[self._backend]
         if not kwargs and not STATE.aside:
             leaves = flatten(args)[0]
-            for quick in self._quick:
+            for quick in self._quick.get(mode, ()):
                 result = quick(bare_args, leaves)
                 if result is not MISS:
                     quick.version.hits += 1
@@ -512,8 +513,9 @@ class Calling:
             if kept and not kwargs:
                 made = Quick(kept[0], arguments, len(args))
                 with self._lock:
-                    current = [q for q in self._quick if q.version is not version.replaces]
-                    self._quick = (made, *current[:7])
+                    known = self._quick.get(version.mode, ())
+                    current = [q for q in known if q.version is not version.replaces]
+                    self._quick[version.mode] = (made, *current[:7])
             if checking() and not is_finite(result):
                 with given_back(sources_of(version.program.graph)):
                     version.outputs(arguments)  # raises, and names the statement
@@ -522,7 +524,7 @@ class Calling:
         left: list[Left] = []
         state = self._generation
         try:
-            found = self._lookup(arguments, "numpy", left, call)
+            found = self._lookup(arguments, mode, left, call)
             if found is not None:
                 found[0].hits += 1
                 return found[1]
@@ -534,7 +536,7 @@ class Calling:
                     again = self._generalise(arguments)
                     fresh = not again and state == self._generation
                     if fresh and (not left or self._worth_a_trace(left[0])):
-                        made = self._make(arguments, "numpy", None, left, inputs)
+                        made = self._make(arguments, mode, None, left, inputs)
                 except Exception:  # the user's function raised: this was no path
                     if before is not None:
                         left[0].version.growth.restore(before)
@@ -559,11 +561,12 @@ class Calling:
         """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
         from tracegrad import jax_backend
 
-        if self._target() == "jax" and STATE.trace is None and not self._given_up:
+        target = CHOSEN[self._backend].target
+        if target == "jax" and STATE.trace is None and not self._given_up:
             arguments = jax_backend.described(self._bind(args, kwargs))
             left: list[Left] = []
             state = self._generation
-            found = self._lookup(arguments, "jax", left)
+            found = self._lookup(arguments, EXACT["jax"], left)
             if found is not None:
                 found[0].hits += 1
                 return found[1]
@@ -574,7 +577,7 @@ class Calling:
                 try:  # where another thread has been here, the next call tries again
                     fresh = state == self._generation
                     if fresh and (not left or self._worth_a_trace(left[0])):
-                        made = self._make(plain, "jax", None if kwargs else args, left)
+                        made = self._make(plain, EXACT["jax"], None if kwargs else args, left)
                 finally:
                     self._tracing.release()
             try:
@@ -634,7 +637,7 @@ class Calling:
         """Forgets every compiled version."""
         self._versions: dict[Any, list[Version]] = {}
         self._entries = {}
-        self._quick = ()
+        self._quick = {}
         self._misses = self._traces = 0
         self._given_up = False
         self._strikes = 0
@@ -667,8 +670,8 @@ class Calling:
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         args, kwargs = map_tree(array_leaf, (args, kwargs))
-        arguments, target = self._bind(args, kwargs), self._target()
-        versions = self._versions.get((arguments.key, target), [])
+        arguments, mode = self._bind(args, kwargs), CHOSEN[self._backend]
+        versions = self._versions.get((arguments.key, mode), [])
         sources = [s for version in versions for s in sources_of(version.program.graph)]
         left: list[Left] = []
 
@@ -677,20 +680,20 @@ class Calling:
                 version.outputs(arguments)
 
         with given_back(sources):  # to look is not to call
-            found = self._lookup(arguments, target, left, outputs)
+            found = self._lookup(arguments, mode, left, outputs)
         if found is not None:
             return found[0]
         if self._tracing.acquire(blocking=False):
             try:
                 given = args if not kwargs else None
-                made = self._make(arguments, target, given, left, counts=False)
+                made = self._make(arguments, mode, given, left, counts=False)
             finally:
                 self._tracing.release()
         else:
             made = None  # another thread traces: this version is for looking at alone
         if isinstance(made, Version):
             return made
-        run = made if made is not None else self._run(arguments, target, None)
+        run = made if made is not None else self._run(arguments, mode, None)
         if not run.serves:
             run.undo()
-        return self._version(arguments, target, run, None, "its source was asked for")
+        return self._version(arguments, mode, run, None, "its source was asked for")

@@ -13,6 +13,7 @@ from codegen.ir import Branch, Call, Check, Node, walk
 from codegen.memory import bytes_text
 from codegen.sizes import Dim, Size, as_python, substitute, symbols
 from tracegrad.environment import IMMUTABLE, Guard
+from tracegrad.modes import Mode
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.version import Version
 
@@ -20,7 +21,7 @@ MOST_GUARDS = 40  # that a report lists
 LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
 
 
-def why(arguments: Arguments, target: str, versions: Sequence[Version], said: str) -> str:
+def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str) -> str:
     """Why a call needs a version: what it meets that those which exist do not stand for.
 
     `said` is what a program said that left at a look.
@@ -29,12 +30,12 @@ def why(arguments: Arguments, target: str, versions: Sequence[Version], said: st
         return said
     if not versions:
         return "the first call"
-    same_target = [version for version in versions if version.target == target]
-    if not same_target:
-        return f"the first call on {target}"
-    same = [version for version in same_target if version.arguments.key == arguments.key]
+    same_mode = [version for version in versions if version.mode is mode]
+    if not same_mode:
+        return f"the first call on {mode}"
+    same = [version for version in same_mode if version.arguments.key == arguments.key]
     if not same:
-        return _other_arguments(_nearest(same_target, arguments), arguments)
+        return _other_arguments(_nearest(same_mode, arguments), arguments)
     version = same[-1]
     change = version.environment.changed(version.read_again)
     if change is not None:
@@ -159,7 +160,7 @@ def _version_lines(number: int, version: Version) -> list[str]:
     shown = ", ".join(f"{arguments.text_of(leaf)}: {_kind(leaf)}" for leaf in arguments.leaves)
     paths = sum(1 for _ in version.tree.ends)
     size = version.program.source.text.count("\n")
-    lines = [f"version {number} for {version.target}: {shown}"]
+    lines = [f"version {number} for {version.mode}: {shown}"]
     lines.append(
         f"  {_count(version.hits, 'hit')}, {_count(paths, 'path')}, {_count(size, 'line')}, "
         f"last compiled in {_milliseconds(sum(version.times.values()))}"

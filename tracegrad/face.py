@@ -11,6 +11,7 @@ from codegen.ir import Frame, Graph, Value
 from codegen.sizes import as_python
 from codegen.types import kind
 from tracegrad.environment import Environment
+from tracegrad.modes import Mode
 from tracegrad.paths import Tree
 from tracegrad.returned import Transform
 from tracegrad.running import code_of
@@ -22,13 +23,13 @@ def empty_graph(
     function: Any,
     transform: Transform,
     arguments: Arguments,
-    target: str,
+    mode: Mode,
     holders: Sequence[Any],
     environment: Environment,
 ) -> Graph:
     """The graph of a tree but for its nodes; `holders` are the arrays captured."""
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    if takes_leaves(arguments, target):
+    if takes_leaves(arguments, mode.target):
         names = _unique([arguments.name_of(leaf) for leaf in traced])
         parameters, reads = tuple(names), tuple(names)
     else:
@@ -46,6 +47,7 @@ def empty_graph(
         outputs=(),
         frame=Frame(parameters, (*reads, *captures), captures),
         sizes=tree.sizes,
+        fast_math=mode.fast_math,
         about=_about(function, transform, arguments, tree, captures, made),
     )
 

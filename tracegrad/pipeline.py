@@ -21,6 +21,7 @@ from codegen.emit.target import Large, Source
 from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number, Value, ends, walk
 from codegen.sizes import Size, substitute
 from tracegrad import config
+from tracegrad.fast_math import PASSES
 from tracegrad.ops.creation import full_of
 from tracegrad.ops.elementwise import copy, copy_number
 from tracegrad.paths import outcome_key
@@ -55,6 +56,7 @@ def compile_graph(graph: Graph, target: str, times: dict[str, float] | None = No
     `times` gets the seconds that each stage took; a stage whose work was shared took none.
     """
     times = {} if times is None else times
+    graph = _with_plain_numbers(graph) if graph.fast_math else graph
     labels = _labels(graph)
     key = (
         graph.key,
@@ -99,6 +101,24 @@ def _labels(graph: Graph) -> Hashable:
     return tuple((o.name, o.final, o.file, o.line, o.text) for o in origins)
 
 
+def _with_plain_numbers(graph: Graph) -> Graph:
+    """The graph without parameters: passes see every number."""
+    return graph.with_block(_plain(graph.block))
+
+
+def _plain(block: Block) -> Block:
+    nodes: list[Node] = []
+    for node in block.nodes:
+        match node:
+            case Constant(number, result):
+                nodes.append(Constant(number, result))
+            case Branch(blocks=blocks):
+                nodes.append(replace(node, blocks=tuple(map(_plain, blocks))))
+            case _:
+                nodes.append(node)
+    return replace(block, nodes=tuple(nodes))
+
+
 def with_numbers(graph: Graph, numbers: Sequence[Number]) -> Graph:
     """The graph with other values of its parameters."""
     return graph.with_block(_with_numbers(graph.block, numbers))
@@ -119,8 +139,8 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
 
 
 CLIENTS = {
-    target: codegen.Client(rules, copy, full_of, copy_number)
-    for target, rules in (("numpy", NUMPY_RULES), ("jax", RULES))
+    target: codegen.Client(rules, copy, full_of, copy_number, fast_math)
+    for target, rules, fast_math in (("numpy", NUMPY_RULES, PASSES), ("jax", RULES, ()))
 }
 
 
@@ -135,12 +155,14 @@ def load(source: Source) -> Callable[..., Any]:
         from tracegrad.jax_backend import load_jax
 
         return load_jax(source)
-    return codegen.load(source.text, source.name, names_in(source))
+    return codegen.load(source.text, source.name, names_in(source), source.loaded)
 
 
 def names_in(source: Source) -> dict[str, Any]:
     """What the text of NumPy source names but does not make."""
     names: dict[str, Any] = {"np": np, **source.names}
+    for name, (number, dtype) in source.constants.items():
+        names[name] = np.array(number, dtype)
     if source.large is not None:
         names[source.large.name] = _later(source.large)
     return names

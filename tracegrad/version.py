@@ -25,6 +25,7 @@ from tracegrad.environment import Environment, Guard, Store
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.lines import ended
+from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
@@ -58,7 +59,7 @@ class Version:
     computed: bool  # arrays that Python may have read by itself are guarded
     results: tuple[Returned, ...]  # one for each end of a path
     built: bool  # the program returns what `finish` makes the returned object of
-    target: str
+    mode: Mode
     symbols: Mapping[str, tuple[int, int]]  # a free length: traced input and axis
     guards: tuple[tuple[Any, Any], ...]
     times: Mapping[str, float]  # seconds that each stage took for the last path
@@ -71,6 +72,11 @@ class Version:
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
+
+    @property
+    def target(self) -> str:
+        """The target of its program."""
+        return self.mode.target
 
     @property
     def takes_leaves(self) -> bool:
@@ -241,7 +247,7 @@ def make_version(
     function: Callable[..., Any],
     transform: Transform,
     arguments: Arguments,
-    target: str,
+    mode: Mode,
     run: Run,
     known: Version | None = None,
 ) -> Version:
@@ -250,7 +256,7 @@ def make_version(
     Where the run continued the tree of `known`, what is new is grafted onto it, and the version
     that leaves takes its place. Where it departed from that tree it becomes a version of its own.
     """
-    times = {"trace": run.seconds}
+    target, times = mode.target, {"trace": run.seconds}
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     stored = tuple(run.trace.lift(store.value, Origin()) for store in run.stores)
@@ -260,7 +266,7 @@ def make_version(
     replaces = known if continues else None
     computed = run.computed or (replaces is not None and replaces.computed)
     holders = [holder for holder, _ in run.trace.captured.values()]
-    face = empty_graph(tree, function, transform, arguments, target, holders, run.environment)
+    face = empty_graph(tree, function, transform, arguments, mode, holders, run.environment)
     forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
     with timed(times, "differentiate"):
         joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
@@ -293,7 +299,7 @@ def make_version(
         computed=computed,
         results=results,
         built=built,
-        target=target,
+        mode=mode,
         symbols=_symbols(program.graph),
         guards=(
             *_guards(program.graph.sizes, tree.sizes),

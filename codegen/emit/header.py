@@ -90,4 +90,10 @@ def _fused(graph: Graph, names: Names) -> tuple[str, list[str]]:
     return "Fused, in place and from 1 MiB an array on in tiles on all cores", lines
 
 
-FACTS: tuple[Fact, ...] = (_saves, _fused)
+def _fast_math(graph: Graph, names: Names) -> tuple[str, list[str]]:
+    """That it does not have eager's bits."""
+    said = "fast math: sums and products are regrouped"
+    return "Rounds otherwise than eager calls", [said] if graph.fast_math else []
+
+
+FACTS: tuple[Fact, ...] = (_saves, _fused, _fast_math)

@@ -1,23 +1,33 @@
-"""What a client lends to the passes enters: rules over its own ops, and ops that passes insert."""
+"""What a client lends to the passes enters: rules and passes over its own ops, ops to insert."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from codegen.ir import Op
+from codegen.ir import Graph, Op
 from codegen.rewrite import Rule
+
+
+class Pass(NamedTuple):
+    """One entry of a pipeline."""
+
+    run: Callable[[Graph, Client], Graph]
+    reason: str
 
 
 @dataclass(frozen=True)
 class Client:
     """`copy` gives an array in fresh memory; `full` an array of one number (attributes ``shape``
     and ``dtype``). Without them outputs may share memory with inputs. `copy_number`, where it is
-    given, copies what has no axes."""
+    given, copies what has no axes. `fast_math` are passes for graphs that allow it."""
 
     rules: tuple[Rule, ...] = ()
     copy: Op | None = None
     full: Op | None = None
     copy_number: Op | None = None
+    fast_math: tuple[Pass, ...] = ()
 
 
 NO_CLIENT = Client()

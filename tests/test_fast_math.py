@@ -1,0 +1,69 @@
+"""Fast math is a mode: switching it makes versions of their own, and exact programs stay exact."""
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+
+
+@pytest.fixture
+def fast_math(monkeypatch):
+    monkeypatch.setattr(tg.config, "fast_math", True)
+
+
+def loss(x, y):
+    return np.sum(0.3 * np.tanh(x * y) ** 2)
+
+
+def inputs():
+    random = np.random.default_rng(3)
+    return random.normal(size=7), random.normal(size=7)
+
+
+def test_each_mode_has_its_versions(monkeypatch):
+    f = tg.value_and_grad(loss)
+    x, y = inputs()
+    exact = f(x, y)
+    monkeypatch.setattr(tg.config, "fast_math", True)
+    fast = f(x, y)
+    assert f.cache_info().versions == 2
+    assert "Rounds otherwise than eager calls" in f.source(x, y)
+    monkeypatch.setattr(tg.config, "fast_math", False)
+    again = f(x, y)
+    assert f.cache_info().versions == 2
+    assert "Rounds" not in f.source(x, y)
+    assert exact[0] == again[0] and np.array_equal(exact[1], again[1])
+    np.testing.assert_allclose(fast[0], exact[0], rtol=1e-13)
+    np.testing.assert_allclose(fast[1], exact[1], rtol=1e-13)
+    assert "the first call on numpy with fast math" in f.explain()
+
+
+def test_numbers_are_not_shared_between_programs(fast_math):
+    """Passes see every number: programs that differ in one are two."""
+    results = [tg.grad(lambda x, c=c: np.sum(c * x * 0.7))(np.ones(3)) for c in (0.3, 5.5)]
+    np.testing.assert_allclose(results, [[0.21] * 3, [3.85] * 3], rtol=1e-15)
+
+
+def test_calls_on_tensors_are_compiled_in_the_mode_too(fast_math):
+    f = tg.compile(loss)
+    x, y = (tg.tensor(a, requires_grad=True) for a in inputs())
+    for _ in range(3):
+        x.grad = None
+        f(x, y).backward()
+    expected = tg.value_and_grad(loss)(*inputs())
+    np.testing.assert_allclose(x.grad.numpy(), expected[1], rtol=1e-13)
+
+
+def test_xla_has_no_second_mode(fast_math):
+    pytest.importorskip("jax")
+    f = tg.value_and_grad(loss, backend="jax")
+    f(*inputs())
+    tg.config.fast_math = False
+    f(*inputs())
+    assert f.cache_info().versions == 1
+
+
+def test_an_unknown_backend_is_said():
+    with pytest.raises(tg.errors.ArgumentError, match="numpie"):
+        tg.config.backend = "numpie"
+    assert tg.config.backend == "numpy"

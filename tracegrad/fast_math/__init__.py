@@ -1,0 +1,10 @@
+"""A graph that may round otherwise enters, one with less work leaves: the passes of fast math.
+
+They run on programs for NumPy while ``tg.config.fast_math`` is on, between the algebra that keeps
+every bit and the passes that give memory away; that algebra runs once more after them. Results stay
+within rounding of the exact ones; the sign of zero, and which of several roundings, may change.
+"""
+
+from codegen.passes.client import Pass
+
+PASSES: tuple[Pass, ...] = ()
