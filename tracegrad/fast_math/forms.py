@@ -155,8 +155,8 @@ class Forms:
             shape: Shape = ()
             for product in form:
                 shape = joined(shape, product.shape)
-            if shape != self.shape(value):
-                raise TooLong
+            if shape != self.shape(value) or form.keys() == {terms.one}:
+                raise TooLong  # what cancelled gave the result its shape
         except TooLong:
             form = self._leaf(terms, value)
             self.roots.add(value)

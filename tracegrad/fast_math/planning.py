@@ -184,7 +184,7 @@ class Plan:
             return best
         price = most
         for step in self._options(value):
-            if step.shape != best.shape:
+            if step.number is not None or step.shape != best.shape:
                 continue
             found = self.steps.cost(step)
             more = found.calls > most.calls + 3.5 * SCALAR or found.elements > most.elements * 1.001
