@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable
 
-from codegen.ir import Block, Branch, Call, Graph, Trait, Value, attributes_key, dims_of
+from codegen.ir import Block, Branch, Call, Graph, Op, Trait, Value, attributes_key, dims_of
 from tracegrad.fast_math.terms import RANGE, Poly, Shape, Terms, TooLong, joined
 from tracegrad.ops.elementwise import add, divide, multiply, negative, square, subtract
 from tracegrad.ops.powers import number_power
 
-BINARY = {add, subtract, multiply, divide}
-UNARY = {negative, square}
+EXACT: dict[Op, Callable[..., float]] = {
+    add: operator.add,
+    subtract: operator.sub,
+    multiply: operator.mul,
+    divide: operator.truediv,
+    negative: operator.neg,
+}
+OPS = {*EXACT, square, number_power}
 POWERS = (-3, -2, -1, 2, 3, 4)
 
 
@@ -29,8 +36,11 @@ class Forms:
         self.terms = {dtype: Terms(dtype) for dtype in RANGE}
         self.roots: set[Value] = set()
         self._shapes: dict[Value, Shape] = {}
+        self._numbers: dict[Value, float] = {}
         for node in block.nodes:
-            if isinstance(node, Call) and (self._is_arithmetic(node) or self._is_view(node)):
+            if not isinstance(node, Call) or self._is_number(node):
+                continue
+            if self._is_arithmetic(node) or self._is_view(node):
                 self.calls[node.results[0]] = node
         if not self.calls:
             return
@@ -52,15 +62,13 @@ class Forms:
 
     def _is_arithmetic(self, call: Call) -> bool:
         result = call.results[0]
-        if call.op not in BINARY and call.op not in UNARY and call.op is not number_power:
+        if call.op not in OPS:
             return False
         if result.type.dtype not in RANGE or result.type.weak:
             return False
         if call.op is number_power and call.attribute("exponent") not in POWERS:
             return False
         numbers = [self.number(operand, result) for operand in call.operands]
-        if all(number is not None for number in numbers):
-            return False
         for operand, number in zip(call.operands, numbers, strict=True):
             alike = operand.type.dtype == result.type.dtype and not operand.type.weak
             if number is None and (not alike or self.graph.constant(operand) is not None):
@@ -69,6 +77,8 @@ class Forms:
 
     def number(self, value: Value, result: Value) -> float | None:
         """The number behind an operand."""
+        if value in self._numbers:
+            return self._numbers[value]
         constant = self.graph.constant(value)
         if constant is None or value.type.shape or isinstance(constant.value, bool | complex):
             return None
@@ -76,6 +86,29 @@ class Forms:
         if number != constant.value:
             return None
         return number if value.type.weak or value.type.dtype == result.type.dtype else None
+
+    def _is_number(self, call: Call) -> bool:
+        """True for arithmetic on numbers alone, which others may read as the number it gives."""
+        result = call.results[0]
+        if result.type.dtype not in RANGE or result.type.weak:
+            return False
+        if any(dim != 1 for dim in self.shape(result)):
+            return False
+        numbers = [self.number(operand, result) for operand in call.operands]
+        known = [number for number in numbers if number is not None]
+        if not numbers or len(known) < len(numbers):
+            return False
+        if Trait.VIEW in call.op.traits:
+            number = known[0]
+        elif call.op in EXACT:
+            try:
+                number = EXACT[call.op](*known)
+            except ZeroDivisionError:
+                return False
+        else:
+            return False
+        self._numbers[result] = number
+        return True
 
     def _is_view(self, call: Call) -> bool:
         """True for a view of arithmetic: numbers are led through it."""
@@ -122,8 +155,8 @@ class Forms:
             shape: Shape = ()
             for product in form:
                 shape = joined(shape, product.shape)
-            if shape != self.shape(value):
-                raise TooLong
+            if shape != self.shape(value) or form.keys() == {terms.one}:
+                raise TooLong  # what cancelled gave the result its shape
         except TooLong:
             form = self._leaf(terms, value)
             self.roots.add(value)

@@ -90,11 +90,37 @@ class Plan:
             elif value in self.forms.roots:
                 self._choose_anew([value])
                 readers = self.forms.readers.get(value, ())
-                if value not in self.forms.demanded and 1 < len(readers) <= READERS:
-                    self._choose_anew(readers)
+                if 1 < len(readers) <= READERS:
+                    if value not in self.forms.demanded:
+                        self._choose_anew(readers)
+                    self._choose_anew(readers, self.step[value].now())
 
-    def _choose_anew(self, values: Sequence[Value]) -> None:
-        """Takes other steps for these values where they cost less together."""
+        self._shared_anew()
+
+    def _shared_anew(self) -> None:
+        """Looks once more at what several share without its being a value of the block."""
+        steps, known = self.steps, set(self.step.values())
+        for step in steps.shared():
+            if step in known or step.uses < 2 or step.product is None or step.instead is not None:
+                continue
+            terms = next(t for t in self.forms.terms.values() if t.owns(step.product))
+            self._sums.clear()
+            steps.suspend(step)
+            try:
+                sign, other = self._product(terms, step.coefficient, step.product)
+            except TooLong:
+                sign, other = -1, step
+            cheaper = steps.cost(other).total < steps.cost(step).total - 1e-6
+            if sign > 0 and cheaper and other.shape == step.shape and steps.may_replace(step, other):
+                steps.replace(step, other)
+            else:
+                steps.resume(step, step.suspended)
+
+    def _choose_anew(self, values: Sequence[Value], held: Step | None = None) -> None:
+        """Takes other steps for these values where they cost less together.
+
+        `held` is a step that they may read at no cost but its own.
+        """
         steps, old = self.steps, [self.step[value].now() for value in values]
         if len(set(old)) < len(old) or not all(step.uses and step.operands for step in old):
             return
@@ -106,6 +132,9 @@ class Plan:
             steps.use(step)
         for step in reversed(old):
             steps.leave(step)
+        if held is not None:
+            after += steps.cost(held).total
+            steps.use(held)
         made: list[Step] = []
         for value, step in zip(values, old, strict=True):
             best = self._best(value, [step, self._as_written(value, self.step)])
@@ -114,6 +143,8 @@ class Plan:
             made.append(best)
         for step in reversed(made):
             steps.leave(step)
+        if held is not None:
+            steps.leave(held)
         for value, step, best in zip(values, old, made, strict=True):
             if after < before - 1e-6 and best is not step and steps.may_replace(step, best):
                 steps.replace(step, best)
@@ -153,7 +184,7 @@ class Plan:
             return best
         price = most
         for step in self._options(value):
-            if step.shape != best.shape:
+            if step.number is not None or step.shape != best.shape:
                 continue
             found = self.steps.cost(step)
             more = found.calls > most.calls + 3.5 * SCALAR or found.elements > most.elements * 1.001
@@ -217,7 +248,10 @@ class Plan:
             part = self._part(factors, coefficient)
             if part is None or part.product is None:
                 break
-            parts.append((part, 1, (part.coefficient, part.product)))
+            if parts and parts[-1][0] is part:
+                parts[-1] = part, parts[-1][1] + 1, parts[-1][2]
+            else:
+                parts.append((part, 1, (part.coefficient, part.product)))
             coefficient /= part.coefficient
             for atom, exponent in part.product.factors.items():
                 factors[atom] -= exponent
@@ -226,8 +260,8 @@ class Plan:
         smallest = min((atom.shape for atom in product.factors), key=elements, default=())
         for atom, exponent in factors.items():
             found = list(self._atom(terms, atom, exponent, coefficient))
-            prices = [
-                self.steps.cost(step).total + _extra(coefficient / scale**exponent, smallest)
+            prices = [  # rounded: of equal ones the first, which applies no number
+                round(self.steps.cost(step).total + _extra(coefficient / scale**exponent, smallest), 6)
                 for scale, step in found
             ]
             scale, step = found[prices.index(min(prices))]

@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number, Origin, Value
 from codegen.passes.client import NO_CLIENT, Client
+from codegen.passes.dce import dce
 from codegen.types import ArrayType, weak
 from tracegrad.fast_math.forms import Forms
 from tracegrad.fast_math.planning import Plan
@@ -31,6 +32,7 @@ from tracegrad.ops.elementwise import divide
 
 def regroup(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Rewrites the arithmetic of each block."""
+    graph = dce(graph, client)  # what nobody reads would count as a reader
     return graph.with_block(_regrouped(graph, graph.block, {}))
 
 

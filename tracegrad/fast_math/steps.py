@@ -144,6 +144,8 @@ class Steps:
 
     def negated(self, step: Step) -> Step:
         """The step with the other sign, which is cheapest where arrays are small."""
+        if step.number is not None:
+            return self.number(-step.number)
         plain = self.call(negative, (step,))
         if step.uses or not step.operands:
             return plain
@@ -173,8 +175,8 @@ class Steps:
             step.coefficient, step.product = coefficient, product
             self._equal.setdefault(product, []).append(step)
             if sum(map(abs, product.factors.values())) > 1:
-                for atom in product.factors:
-                    self._within.setdefault(atom, []).append(step)
+                newest = max(product.factors, key=lambda atom: atom.index)
+                self._within.setdefault(newest, []).append(step)
         return step
 
     def multiples(self, product: Product) -> Iterator[Step]:
@@ -182,7 +184,7 @@ class Steps:
         return self._in_use(self._equal.get(product, ()))
 
     def parts(self, atom: object) -> Iterator[Step]:
-        """Steps in use that compute a product with this factor, the latest ones."""
+        """Steps in use that compute a product of which this is the newest factor."""
         return self._in_use(self._within.get(atom, ()))
 
     def _in_use(self, steps: Sequence[Step]) -> Iterator[Step]:
@@ -200,6 +202,10 @@ class Steps:
         """What all steps in use cost."""
         used = [step.price for step in self._known.values() if step.uses]
         return Price(sum(price.calls for price in used), sum(price.elements for price in used))
+
+    def shared(self) -> list[Step]:
+        """Operations that are used more than once."""
+        return [step for step in self._known.values() if step.uses > 1 and step.operands]
 
     def cost(self, step: Step) -> Price:
         """What it costs to have this step besides those in use."""

@@ -147,6 +147,10 @@ class Terms:
                 raise TooLong
         return found
 
+    def owns(self, product: Product) -> bool:
+        """True for products of this dtype."""
+        return self._products.get(frozenset(product.factors.items())) is product
+
     def of(self, atom: Atom, exponent: int = 1) -> Product:
         return self.product({atom: exponent})
 
