@@ -92,10 +92,10 @@ def _in_order(graph: Graph) -> set[Value]:
 def _first_axis(r: Rewriter, call: Call) -> Value | None:
     """A sum over the first axis of several."""
     x = call.operands[0]
-    plain = call.attribute("axis") == 0 and not call.attribute("keepdims")
-    if not plain or x.type.ndim < 2 or x.type.dtype not in FLOATS:
+    if call.attribute("axis") != 0 or x.type.ndim < 2 or x.type.dtype not in FLOATS:
         return None
-    return r.emit(rows_sum, x)
+    total = r.emit(rows_sum, x)
+    return r.emit(shape.expand_axes, total, axis=0) if call.attribute("keepdims") else total
 
 
 # -- terms --------------------------------------------------------------------------------------
