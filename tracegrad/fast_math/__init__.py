@@ -6,10 +6,12 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 """
 
 from codegen.passes.client import Pass
+from tracegrad.fast_math.columns import scaled_columns
 from tracegrad.fast_math.contract import contract
 from tracegrad.fast_math.exponentials import exponentials_once
 
 PASSES: tuple[Pass, ...] = (
     Pass(exponentials_once, "first: it knows the derivatives of logsumexp as they are written"),
     Pass(contract, "sums of products are products; it takes apart what factors were joined"),
+    Pass(scaled_columns, "of the sums that are left"),
 )

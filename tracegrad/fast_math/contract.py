@@ -65,7 +65,10 @@ def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
             return None
         plan = plans.get(call.results[0])
         if plan is None:
-            return _first_axis(r, call)
+            found = _first_axis(r, call)
+            if found is not None:
+                stands[call.results[0]] = found
+            return found
 
         def now(value: Value) -> Value:
             return r.current(stands.get(value, value))
