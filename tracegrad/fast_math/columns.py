@@ -1,6 +1,6 @@
 """A graph enters; multiples of the columns of a matrix leave within a product that has it anyway.
 
-``a * s + a @ b`` is ``a @ (b + diag(s))``. That saves two passes over `a` and costs two over `b`, so
+``a * s + a @ b`` is ``a @ (b + diag(s))``. That saves two passes over `a` and costs two over `b`:
 it is done where the lengths are known and `a` has many more rows than columns.
 """
 
