@@ -6,6 +6,7 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 """
 
 from codegen.passes.client import Pass
+from tracegrad.fast_math.chains import chains
 from tracegrad.fast_math.columns import scaled_columns
 from tracegrad.fast_math.contract import contract
 from tracegrad.fast_math.exponentials import exponentials_once
@@ -14,4 +15,5 @@ PASSES: tuple[Pass, ...] = (
     Pass(exponentials_once, "first: it knows the derivatives of logsumexp as they are written"),
     Pass(contract, "sums of products are products; it takes apart what factors were joined"),
     Pass(scaled_columns, "of the sums that are left"),
+    Pass(chains, "behind it, which makes products: they are multiplied from the vector"),
 )
