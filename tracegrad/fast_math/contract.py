@@ -31,7 +31,7 @@ from codegen.passes.lifetime import in_c_order
 from codegen.rewrite import Rewriter, sweep
 from codegen.sizes import Dim
 from codegen.types import weak
-from tracegrad.fast_math.network import Labels, Part, Planner, Step, Writer, size_of
+from tracegrad.fast_math.network import TIMES, Labels, Part, Planner, Step, Writer, size_of
 from tracegrad.fast_math.products import rows_sum
 from tracegrad.ops import creation, elementwise, linear, powers, reductions, shape
 from tracegrad.ops.rules import axes_of
@@ -51,6 +51,10 @@ DISSOLVED = VIEWS | {
 """Ops that sums see through."""
 
 ROUNDS = 6
+"""So often sums are planned anew when it is known what the others read."""
+
+SLOWER = 1.2
+"""What half of the work on large arrays may cost on small ones."""
 
 
 def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -65,7 +69,10 @@ def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
             return None
         plan = plans.get(call.results[0])
         if plan is None:
-            return _first_axis(r, call)
+            found = _first_axis(r, call)
+            if found is not None:
+                stands[call.results[0]] = found
+            return found
 
         def now(value: Value) -> Value:
             return r.current(stands.get(value, value))
@@ -92,10 +99,10 @@ def _in_order(graph: Graph) -> set[Value]:
 def _first_axis(r: Rewriter, call: Call) -> Value | None:
     """A sum over the first axis of several."""
     x = call.operands[0]
-    plain = call.attribute("axis") == 0 and not call.attribute("keepdims")
-    if not plain or x.type.ndim < 2 or x.type.dtype not in FLOATS:
+    if call.attribute("axis") != 0 or x.type.ndim < 2 or x.type.dtype not in FLOATS:
         return None
-    return r.emit(rows_sum, x)
+    total = r.emit(rows_sum, x)
+    return r.emit(shape.expand_axes, total, axis=0) if call.attribute("keepdims") else total
 
 
 # -- terms --------------------------------------------------------------------------------------
@@ -134,13 +141,12 @@ class TermPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """The terms of a sum, what they cost, and the values that need not be made."""
+    """The terms of a sum, the elements that they work on, and their time on a few elements."""
 
     terms: tuple[TermPlan, ...]
     out: Labels
     cost: float
-    calls: int
-    through: frozenset[Value]
+    time: float
 
 
 class _Sums:
@@ -209,9 +215,10 @@ class _Sums:
             plan = finder.plan(terms, out)
             if plan is None:
                 continue
-            before, calls = finder.before(x)
-            if before - plan.cost > saved and plan.calls <= calls:
-                best, saved = plan, before - plan.cost
+            cost, time = finder.before(x)
+            most = time * (SLOWER if 2 * plan.cost <= cost else 1.0)
+            if cost - plan.cost > saved and plan.time <= most:
+                best, saved = plan, cost - plan.cost
         return best
 
 
@@ -387,25 +394,26 @@ class _Terms:
     def plan(self, terms: list[Term], out: Labels) -> Plan | None:
         """The steps of all terms, None where one has no good order."""
         planned: list[TermPlan] = []
-        cost, calls = 0.0, len(terms) - 1
+        between = 1.0 if out else TIMES["number"]
+        cost, time = 0.0, (len(terms) - 1) * between
         sums: set[tuple[Value, Labels]] = set()
         for term in terms:
             found = self._plan_of(term, out)
             if found is None:
                 return None
-            one, its_cost, its_calls = found
+            one, its_cost, its_time = found
             planned.append(one)
             cost += its_cost
-            calls += its_calls
+            time += its_time
             for step in one.steps:  # what terms have in common is computed once
                 if step.kind == "summed" and step.parts[0] < len(one.parts):
                     part = one.parts[step.parts[0]].value
-                    calls -= (part, step.over) in sums
+                    time -= TIMES["summed"] * ((part, step.over) in sums)
                     sums.add((part, step.over))
         cost += (len(terms) - 1) * size_of(self.dims, out)
-        return Plan(tuple(planned), out, cost, calls, frozenset(self.through))
+        return Plan(tuple(planned), out, cost, time)
 
-    def _plan_of(self, term: Term, out: Labels) -> tuple[TermPlan, float, int] | None:
+    def _plan_of(self, term: Term, out: Labels) -> tuple[TermPlan, float, float] | None:
         factors = [f for f in term.factors if any(label is not None for label in f.labels)]
         scalars = [f for f in term.factors if f not in factors]
         divisors = list(term.divisors)
@@ -437,9 +445,10 @@ class _Terms:
         rest = len(scalars) + len(divisors) + len(lengths) + (abs(term.number) != 1.0)
         rest += term.number == -1.0
         cost = planner.cost() + extra + rest * size_of(self.dims, out)
-        calls = len(steps) + rest + sum(f.inverse for f in parts)
+        time = planner.time() + rest * (1.0 if out else TIMES["number"])
+        time += sum(f.inverse for f in parts)
         plan = TermPlan(ended, tuple(parts), tuple(labels_of), tuple(steps), dict(self.dims))
-        return plan, cost, calls
+        return plan, cost, time
 
     def _is_summed(self, labels: list[int]) -> bool:
         return any(label in self.summed or label >= 1000 for label in labels)
@@ -470,11 +479,11 @@ class _Terms:
         users = self.graph.users.get(value, ())
         return (user for user in users if isinstance(user, Call) and user.op is op)
 
-    def before(self, x: Value) -> tuple[float, int]:
+    def before(self, x: Value) -> tuple[float, float]:
         """What the sum costs as it is, with what nobody else reads."""
         sizes = self.graph.sizes
         cost = _elements(dims_of(sizes, x.type))
-        calls = 1
+        time = TIMES["summed"]
         for value in self.through:
             node = self.node(value)
             assert node is not None
@@ -484,8 +493,8 @@ class _Terms:
             if node.op is linear.matmul:
                 dims = (*dims, dims_of(sizes, node.operands[0].type)[-1])
             cost += _elements(dims) / max(1, len(self.graph.users[value]))
-            calls += 1
-        return cost, calls
+            time += TIMES["matrices"] if node.op is linear.matmul else 1.0
+        return cost, time
 
 
 def _elements(dims: tuple[Dim, ...]) -> float:
