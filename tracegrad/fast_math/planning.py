@@ -348,7 +348,7 @@ class Plan:
             case Seen(inner=inner):
                 for scale in {1.0, coefficient if exponent == 1 else 1.0}:
                     sign, step = self._product(terms, scale, inner)
-                    yield sign * abs(scale), self._view(terms, atom, step, sign * abs(scale))
+                    yield sign * scale, self._view(terms, atom, step, sign * scale)
             case Sum(terms=of):
                 scales = [1.0, 1.0 / abs(coefficient) if exponent == 1 else 1.0]
                 scales += [abs(c) for c in of.values()]
