@@ -8,6 +8,7 @@ that a second round finds what the first made for others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from codegen.ir import Trait, Value, attributes_key
@@ -38,7 +39,7 @@ READERS = 4
 """The readers of a value choose together when they are no more than this."""
 
 WORTH = 4.0
-"""What costs more than this is made once, not anew for each that uses it."""
+"""What costs more than this is made once at first, not anew for each that uses it."""
 
 Part: TypeAlias = "tuple[Step, int, Term]"
 """A factor of a product: the step, its exponent, and what the step computes."""
@@ -49,37 +50,49 @@ class Plan:
 
     def __init__(self, forms: Forms) -> None:
         self.forms = forms
-        self.steps = Steps()
-        self.step: dict[Value, Step] = {}
-        self._sums: dict[tuple[Sum, float], tuple[float, Step]] = {}
-        self._first_round()
-        for _ in range(ROUNDS - 1):
-            self._again()
-        before = Price(0.0, 0.0)
-        for step in self._written:
-            before = before.plus(step.price)
-        self.better = self.steps.in_use().total < before.total - 1e-6
+        for greedy in (True, False):
+            self.steps = Steps()
+            self.step: dict[Value, Step] = {}
+            self._sums: dict[tuple[Sum, float], tuple[float, Step]] = {}
+            before = self._begin(greedy)
+            for _ in range(ROUNDS):
+                self._again()
+            self.better = self.steps.in_use().is_below(before)
+            if self.better:
+                break
+
+    def _begin(self, greedy: bool) -> Price:
+        """The steps as written, and what they cost; greedy: at once the best for each value.
+
+        From the steps as written the search only descends; from the others it mostly ends lower,
+        but calls may have become more.
+        """
+        steps = self.steps
+        for value in self.forms.calls:
+            self.step[value] = self._as_written(value, self.step)
+            if value in self.forms.demanded:
+                steps.use(self.step[value])
+        before = steps.in_use()
+        if not greedy:
+            return before
+        for value in self.forms.demanded:
+            steps.leave(self.step[value])
+        held: list[Step] = []
+        for value in self.forms.calls:
+            step = self._as_written(value, self.step)
+            if value in self.forms.roots:
+                step = self._best(value, [step])
+            self.step[value] = step
+            if value in self.forms.demanded:
+                steps.use(step)
+            elif value in self.forms.roots and steps.cost(step).total > WORTH:
+                steps.use(step)
+                held.append(step)
+        for step in held:
+            steps.leave(step)
+        return before
 
     # -- rounds ---------------------------------------------------------------------------------
-
-    def _first_round(self) -> None:
-        steps, forms = self.steps, self.forms
-        self._written: dict[Step, None] = {}
-        written: dict[Value, Step] = {}
-        held: list[Value] = []
-        for value in forms.calls:
-            written[value] = self._as_written(value, written)
-            self._written[written[value]] = None
-            self.step[value] = self._as_written(value, self.step)
-            if value in forms.roots:
-                self.step[value] = self._best(value, [self.step[value]])
-            if value in forms.demanded:
-                steps.use(self.step[value])
-            elif value in forms.roots and steps.cost(self.step[value]).total > WORTH:
-                steps.use(self.step[value])
-                held.append(value)
-        for value in held:
-            steps.leave(self.step[value])
 
     def _again(self) -> None:
         """Looks at each value once more: now it is known what the others use."""
@@ -110,8 +123,7 @@ class Plan:
                 sign, other = self._product(terms, step.coefficient, step.product)
             except TooLong:
                 sign, other = -1, step
-            cheaper = steps.cost(other).total < steps.cost(step).total - 1e-6
-            if sign > 0 and cheaper and other.shape == step.shape and steps.may_replace(step, other):
+            if sign > 0 and steps.cost(other).is_below(steps.cost(step)) and other.shape == step.shape and steps.may_replace(step, other):
                 steps.replace(step, other)
             else:
                 steps.resume(step, step.suspended)
@@ -126,27 +138,31 @@ class Plan:
             return
         for step in reversed(old):
             steps.suspend(step)
-        before = after = 0.0
+        before = after = Price(0.0, 0.0)
         for step in old:
-            before += steps.cost(step).total
+            before = before.plus(steps.cost(step))
             steps.use(step)
         for step in reversed(old):
             steps.leave(step)
         if held is not None:
-            after += steps.cost(held).total
+            after = steps.cost(held)
             steps.use(held)
         made: list[Step] = []
         for value, step in zip(values, old, strict=True):
             best = self._best(value, [step, self._as_written(value, self.step)])
-            after += steps.cost(best).total
+            after = after.plus(steps.cost(best))
             steps.use(best)
             made.append(best)
         for step in reversed(made):
             steps.leave(step)
         if held is not None:
             steps.leave(held)
-        for value, step, best in zip(values, old, made, strict=True):
-            if after < before - 1e-6 and best is not step and steps.may_replace(step, best):
+        chosen = list(zip(values, old, made, strict=True))
+        better = after.is_below(before) and all(
+            best is step or steps.may_replace(step, best) for _, step, best in chosen
+        )
+        for value, step, best in chosen:
+            if better and best is not step:
                 steps.replace(step, best)
                 self.step[value] = best
             else:
@@ -178,18 +194,16 @@ class Plan:
 
     def _best(self, value: Value, options: list[Step]) -> Step:
         """The cheapest of these steps and those of the value's form."""
-        best = min(options, key=lambda step: self.steps.cost(step).total)
-        most = self.steps.cost(best)
-        if not most.calls:
-            return best
-        price = most
-        for step in self._options(value):
-            if step.number is not None or step.shape != best.shape:
+        best, price = None, Price(0.0, 0.0)
+        for step in chain(options, self._options(value)):
+            if step.number is not None or step.shape != options[0].shape:
                 continue
             found = self.steps.cost(step)
-            more = found.calls > most.calls + 3.5 * SCALAR or found.elements > most.elements * 1.001
-            if not more and found.total < price.total - 1e-6:
+            if best is None or found.is_below(price):
                 best, price = step, found
+            if not price.calls:
+                break
+        assert best is not None
         return best
 
     def _options(self, value: Value) -> Iterator[Step]:

@@ -34,6 +34,11 @@ class Price(NamedTuple):
     def total(self) -> float:
         return self.calls + self.elements / 1000.0
 
+    def is_below(self, other: Price) -> bool:
+        """True when something is saved and nothing is paid for it, but for a few scalars."""
+        more = self.calls > other.calls + 3.5 * SCALAR or self.elements > other.elements * 1.001
+        return not more and self.total < other.total - 1e-6
+
     def plus(self, other: Price) -> Price:
         return Price(self.calls + other.calls, self.elements + other.elements)
 
