@@ -137,7 +137,9 @@ class Forms:
             by = {root[reader] for reader in readers.get(value, ())}
             seen = any(Trait.VIEW in self.calls[r].op.traits for r in readers.get(value, ()))
             root[value] = value if value in self.demanded or seen or len(by) != 1 else by.pop()
-        tops = {value: dict.fromkeys(root[reader] for reader in by) for value, by in readers.items()}
+        tops = {
+            value: dict.fromkeys(root[reader] for reader in by) for value, by in readers.items()
+        }
         place = {value: i for i, value in enumerate(self.calls)}
         self.readers = {v: tuple(sorted(top, key=place.__getitem__)) for v, top in tops.items()}
         self.roots = {value for value, top in root.items() if top is value}

@@ -32,11 +32,14 @@ from tracegrad.fast_math.terms import (
 ROUNDS = 3
 """From the second on, every value knows what the others make of theirs."""
 
-SCALES = 4
+SCALES = 3
 """So many ways are tried to put a number before a sum."""
 
 READERS = 4
 """The readers of a value choose together when they are no more than this."""
+
+EFFORT = 20
+"""So many products a call are made in the search; where they are used up it stays as it is."""
 
 WORTH = 4.0
 """What costs more than this is made once at first, not anew for each that uses it."""
@@ -54,9 +57,12 @@ class Plan:
             self.steps = Steps()
             self.step: dict[Value, Step] = {}
             self._sums: dict[tuple[Sum, float], tuple[float, Step]] = {}
+            self._depth = 0  # of the sum in sums that is being made
+            self._left = EFFORT * (len(forms.calls) + 10)
             before = self._begin(greedy)
             for _ in range(ROUNDS):
-                self._again()
+                if not self._again():
+                    break
             self.better = self.steps.in_use().is_below(before)
             if self.better:
                 break
@@ -94,48 +100,54 @@ class Plan:
 
     # -- rounds ---------------------------------------------------------------------------------
 
-    def _again(self) -> None:
-        """Looks at each value once more: now it is known what the others use."""
+    def _again(self) -> bool:
+        """Looks at each value once more: now it is known what the others use. True for changes."""
+        changed = False
         for value in self.forms.calls:
+            if self._left < 0:
+                return False
             before = self.step[value] = self.step[value].now()
             if not before.uses:
                 self.step[value] = self._as_written(value, self.step)
             elif value in self.forms.roots:
-                self._choose_anew([value])
+                changed |= self._choose_anew([value])
                 readers = self.forms.readers.get(value, ())
                 if 1 < len(readers) <= READERS:
+                    changed |= self._choose_anew(readers)
                     if value not in self.forms.demanded:
-                        self._choose_anew(readers)
-                    self._choose_anew(readers, self.step[value].now())
+                        changed |= self._choose_anew(readers, self.step[value].now())
+        return self._shared_anew() or changed
 
-        self._shared_anew()
-
-    def _shared_anew(self) -> None:
+    def _shared_anew(self) -> bool:
         """Looks once more at what several share without its being a value of the block."""
-        steps, known = self.steps, set(self.step.values())
+        steps, known, changed = self.steps, set(self.step.values()), False
         for step in steps.shared():
             if step in known or step.uses < 2 or step.product is None or step.instead is not None:
                 continue
             terms = next(t for t in self.forms.terms.values() if t.owns(step.product))
             self._sums.clear()
+            self._depth = 0
             steps.suspend(step)
             try:
                 sign, other = self._product(terms, step.coefficient, step.product)
             except TooLong:
                 sign, other = -1, step
-            if sign > 0 and steps.cost(other).is_below(steps.cost(step)) and other.shape == step.shape and steps.may_replace(step, other):
+            better = sign > 0 and steps.cost(other).is_below(steps.cost(step))
+            if better and other.shape == step.shape and steps.may_replace(step, other):
                 steps.replace(step, other)
+                changed = True
             else:
                 steps.resume(step, step.suspended)
+        return changed
 
-    def _choose_anew(self, values: Sequence[Value], held: Step | None = None) -> None:
+    def _choose_anew(self, values: Sequence[Value], held: Step | None = None) -> bool:
         """Takes other steps for these values where they cost less together.
 
         `held` is a step that they may read at no cost but its own.
         """
         steps, old = self.steps, [self.step[value].now() for value in values]
         if len(set(old)) < len(old) or not all(step.uses and step.operands for step in old):
-            return
+            return False
         for step in reversed(old):
             steps.suspend(step)
         before = after = Price(0.0, 0.0)
@@ -167,6 +179,7 @@ class Plan:
                 self.step[value] = best
             else:
                 steps.resume(step, step.suspended)
+        return better
 
     def _as_written(self, value: Value, step: dict[Value, Step]) -> Step:
         """The call itself, on the steps of its operands."""
@@ -190,20 +203,21 @@ class Plan:
         return made
 
     def _value(self, value: Value) -> Step:
-        return self.steps.value(value, self.forms.shape(value), self.forms.graph.producer.get(value))
+        return self.steps.value(
+            value, self.forms.shape(value), self.forms.graph.producer.get(value)
+        )
 
     def _best(self, value: Value, options: list[Step]) -> Step:
         """The cheapest of these steps and those of the value's form."""
-        best, price = None, Price(0.0, 0.0)
-        for step in chain(options, self._options(value)):
-            if step.number is not None or step.shape != options[0].shape:
+        best, price = options[0], self.steps.cost(options[0])
+        for step in chain(options[1:], self._options(value)):
+            if step is best or step.number is not None or step.shape != best.shape:
                 continue
             found = self.steps.cost(step)
-            if best is None or found.is_below(price):
+            if found.is_below(price):
                 best, price = step, found
-            if not price.calls:
+            if price.is_least(best.shape):
                 break
-        assert best is not None
         return best
 
     def _options(self, value: Value) -> Iterator[Step]:
@@ -213,6 +227,7 @@ class Plan:
             if poly is None:
                 continue
             self._sums.clear()
+            self._depth = 0
             try:
                 coefficient, product = terms.term(poly)
                 for sign, step in self._ways(terms, poly, coefficient, product):
@@ -227,25 +242,22 @@ class Plan:
         """Ways to a sum: what all terms share taken out, a number alone, or nothing."""
         yield self._product(terms, coefficient, product)
         if len(poly) > 1 and product.single() is None:
-            scales = dict.fromkeys((1.0, *map(abs, poly.values())))
-            for scale in list(scales)[:SCALES]:
+            for scale in _scales(poly):
                 sign, step = self._added(terms, poly, scale)
                 yield sign, self.steps.scaled(scale, step)
 
     def _opened(self, terms: Terms, form: Poly) -> Poly | None:
         """The form with sums in it opened, which others read as well."""
-        parts: list[tuple[float, Poly]] = []
-        for product, coefficient in form.items():
-            atom = product.single()
-            if len(form) > 1 and isinstance(atom, Sum):
-                parts.append((coefficient, atom.terms))
-            else:
-                parts.append((1.0, {product: coefficient}))
-        if len(parts) == len(form) and all(scale == 1.0 for scale, _ in parts):
-            if all(len(part) == 1 for _, part in parts):
-                return None
+        opened = [product.single() for product in form]
+        if len(form) == 1 or not any(isinstance(atom, Sum) for atom in opened):
+            return None
         try:
-            return terms.added(parts)
+            return terms.added(
+                (coefficient, atom.terms)
+                if isinstance(atom, Sum)
+                else (1.0, {product: coefficient})
+                for atom, (product, coefficient) in zip(opened, form.items(), strict=True)
+            )
         except TooLong:
             return None
 
@@ -253,6 +265,9 @@ class Plan:
 
     def _product(self, terms: Terms, coefficient: float, product: Product) -> tuple[int, Step]:
         """A step that computes the term but for the sign, and the sign."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooLong
         for step in self.steps.multiples(product):
             if abs(step.coefficient) == abs(coefficient):
                 return (1 if step.coefficient == coefficient else -1), step
@@ -275,7 +290,9 @@ class Plan:
         for atom, exponent in factors.items():
             found = list(self._atom(terms, atom, exponent, coefficient))
             prices = [  # rounded: of equal ones the first, which applies no number
-                round(self.steps.cost(step).total + _extra(coefficient / scale**exponent, smallest), 6)
+                round(
+                    self.steps.cost(step).total + _extra(coefficient / scale**exponent, smallest), 6
+                )
                 for scale, step in found
             ]
             scale, step = found[prices.index(min(prices))]
@@ -351,8 +368,9 @@ class Plan:
         self, terms: Terms, atom: Atom, exponent: int, coefficient: float
     ) -> Iterator[tuple[float, Step]]:
         """Steps that compute multiples of an atom, which has this exponent in such a term."""
-        one = terms.of(atom)
+        one, known = terms.of(atom), False
         for step in self.steps.multiples(one):
+            known = True
             yield step.coefficient, step
         match atom:
             case Leaf(value=value):
@@ -360,13 +378,14 @@ class Plan:
             case Bottom(inner=inner):
                 yield self._product(terms, 1.0, inner)
             case Seen(inner=inner):
-                for scale in {1.0, coefficient if exponent == 1 else 1.0}:
+                for scale in dict.fromkeys((1.0, coefficient if exponent == 1 else 1.0)):
                     sign, step = self._product(terms, scale, inner)
                     yield sign * abs(scale), self._view(terms, atom, step, sign * abs(scale))
-            case Sum(terms=of):
-                scales = [1.0, 1.0 / abs(coefficient) if exponent == 1 else 1.0]
-                scales += [abs(c) for c in of.values()]
-                for scale in list(dict.fromkeys(scales))[:SCALES]:
+            case Sum(terms=of) if not known:
+                scales = [] if self._depth else _scales(of)
+                if exponent == 1 and not _is_unit(coefficient) and _takes_numbers(terms, of):
+                    scales.append(1.0 / abs(coefficient))
+                for scale in dict.fromkeys((1.0, *scales)):
                     yield self._sum(terms, atom, scale)
 
     def _view(self, terms: Terms, atom: Seen, step: Step, scale: float) -> Step:
@@ -381,10 +400,15 @@ class Plan:
         if found is None:
             if atom.factored is None:
                 atom.factored = terms.factored(atom.terms)
+            polys = (atom.terms, atom.factored)
+            if self._depth or atom.factored is atom.terms:
+                polys = polys[1:]
+            self._depth += 1
             made = []
-            for poly in (atom.terms, atom.factored)[: 1 + (atom.factored is not atom.terms)]:
+            for poly in polys:
                 sign, step = self._added(terms, poly, scale)
                 made.append((self.steps.cost(step).total, len(made), sign / scale, step))
+            self._depth -= 1
             found = min(made)[2:]
             self._sums[atom, scale] = found
             self.steps.computes(found[1], found[0], terms.of(atom))
@@ -412,6 +436,21 @@ class Plan:
             else:
                 sign, done = 1, self.steps.subtract(step, done)
         return sign, done
+
+
+def _scales(terms: Poly) -> list[float]:
+    """The numbers that may be taken out of a sum: none, and those before several terms or few."""
+    numbers: dict[float, int] = {}
+    for product, coefficient in terms.items():
+        if product.factors:
+            numbers[abs(coefficient)] = numbers.get(abs(coefficient), 0) + 1
+    numbers.pop(1.0, None)
+    return [1.0, *sorted(numbers, key=lambda number: -numbers[number])[: SCALES - 1]]
+
+
+def _takes_numbers(terms: Terms, of: Poly) -> bool:
+    """True when a number before the sum costs nothing in one of its terms."""
+    return any(product is terms.one or not _is_unit(c) for product, c in of.items())
 
 
 def _is_unit(number: float) -> bool:

@@ -39,6 +39,10 @@ class Price(NamedTuple):
         more = self.calls > other.calls + 3.5 * SCALAR or self.elements > other.elements * 1.001
         return not more and self.total < other.total - 1e-6
 
+    def is_least(self, shape: Shape) -> bool:
+        """True when nothing that makes an array of this shape anew costs less."""
+        return self.calls <= 1.0 and self.elements <= elements(shape)
+
     def plus(self, other: Price) -> Price:
         return Price(self.calls + other.calls, self.elements + other.elements)
 
@@ -104,7 +108,11 @@ class Steps:
         return found
 
     def call(
-        self, op: Op, operands: tuple[Step, ...], attributes: Attributes = (), key: object = (),
+        self,
+        op: Op,
+        operands: tuple[Step, ...],
+        attributes: Attributes = (),
+        key: object = (),
         shape: Shape | None = None,
     ) -> Step:
         """The step of this operation."""
@@ -214,18 +222,20 @@ class Steps:
 
     def cost(self, step: Step) -> Price:
         """What it costs to have this step besides those in use."""
-        calls = elements = 0.0
-        seen: set[int] = set()
+        calls = work = 0.0
+        seen: set[Step] = set()
         stack = [step]
         while stack:
             step = stack.pop()
-            if step.uses or id(step) in seen:
+            if step.instead is not None:
+                step = step.now()
+            if step.uses or step in seen:
                 continue
-            seen.add(id(step))
+            seen.add(step)
             calls += step.price.calls
-            elements += step.price.elements
-            stack += [operand.now() for operand in step.operands]
-        return Price(calls, elements)
+            work += step.price.elements
+            stack += step.operands
+        return Price(calls, work)
 
     def use(self, step: Step) -> None:
         stack = [step]

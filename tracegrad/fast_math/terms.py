@@ -10,6 +10,7 @@ Products are not multiplied out over sums, so nothing grows; numbers are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from math import frexp, isfinite
 from typing import TypeAlias
 
@@ -21,7 +22,7 @@ Shape: TypeAlias = "tuple[Dim, ...]"
 Poly: TypeAlias = "dict[Product, float]"
 Term: TypeAlias = "tuple[float, Product]"
 
-FACTORS, TERMS, DEPTH = 8, 12, 5
+FACTORS, TERMS, DEPTH = 8, 12, 4
 """What is longer or deeper than this is not looked into: the work stays linear."""
 
 LENGTH = 100
@@ -308,6 +309,7 @@ def joined(a: Shape, b: Shape) -> Shape:
     return tuple(dims)
 
 
+@cache
 def elements(shape: Shape) -> float:
     """About how many elements arrays of this shape have."""
     total = 1.0
