@@ -7,13 +7,14 @@ that a second round finds what the first made for others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from codegen.ir import Trait, Value, attributes_key
+from codegen.ir import Value, attributes_key
 from tracegrad.fast_math.forms import Forms
 from tracegrad.fast_math.steps import SCALAR, Price, Step, Steps
+from tracegrad.ops.elementwise import divide
 from tracegrad.fast_math.terms import (
     Atom,
     Bottom,
@@ -38,8 +39,8 @@ SCALES = 3
 READERS = 4
 """The readers of a value choose together when they are no more than this."""
 
-EFFORT = 20
-"""So many products a call are made in the search; where they are used up it stays as it is."""
+EFFORT = 30
+"""So many products are looked at in the search for one value."""
 
 WORTH = 4.0
 """What costs more than this is made once at first, not anew for each that uses it."""
@@ -58,7 +59,10 @@ class Plan:
             self.step: dict[Value, Step] = {}
             self._sums: dict[tuple[Sum, float], tuple[float, Step]] = {}
             self._depth = 0  # of the sum in sums that is being made
-            self._left = EFFORT * (len(forms.calls) + 10)
+            self._left = EFFORT
+            self._now = 0  # counts changes
+            self._changed: dict[Atom, int] = {}  # when a value made of it last changed
+            self._asked: dict[tuple[Value | None, ...], int] = {}  # when these last chose
             before = self._begin(greedy)
             for _ in range(ROUNDS):
                 if not self._again():
@@ -104,19 +108,35 @@ class Plan:
         """Looks at each value once more: now it is known what the others use. True for changes."""
         changed = False
         for value in self.forms.calls:
-            if self._left < 0:
-                return False
             before = self.step[value] = self.step[value].now()
             if not before.uses:
                 self.step[value] = self._as_written(value, self.step)
             elif value in self.forms.roots:
-                changed |= self._choose_anew([value])
+                changed |= self._choose_anew((value,))
                 readers = self.forms.readers.get(value, ())
                 if 1 < len(readers) <= READERS:
                     changed |= self._choose_anew(readers)
                     if value not in self.forms.demanded:
-                        changed |= self._choose_anew(readers, self.step[value].now())
+                        changed |= self._choose_anew(readers, value)
         return self._shared_anew() or changed
+
+    def _is_stale(self, key: tuple[Value | None, ...]) -> bool:
+        """True when nothing that these values are made of was chosen anew since they were asked."""
+        asked = self._asked.get(key, -1)
+        self._asked[key] = self._now
+        return all(
+            self._changed.get(atom, 0) <= asked
+            for value in key
+            if value is not None
+            for product in self.forms.forms[value]
+            for atom in product.factors
+        )
+
+    def _note_change(self, value: Value) -> None:
+        self._now += 1
+        for product in self.forms.forms[value]:
+            for atom in product.factors:
+                self._changed[atom] = self._now
 
     def _shared_anew(self) -> bool:
         """Looks once more at what several share without its being a value of the block."""
@@ -126,7 +146,7 @@ class Plan:
                 continue
             terms = next(t for t in self.forms.terms.values() if t.owns(step.product))
             self._sums.clear()
-            self._depth = 0
+            self._depth, self._left = 0, EFFORT
             steps.suspend(step)
             try:
                 sign, other = self._product(terms, step.coefficient, step.product)
@@ -138,13 +158,16 @@ class Plan:
                 changed = True
             else:
                 steps.resume(step, step.suspended)
+            steps.settle()
         return changed
 
-    def _choose_anew(self, values: Sequence[Value], held: Step | None = None) -> bool:
+    def _choose_anew(self, values: tuple[Value, ...], kept: Value | None = None) -> bool:
         """Takes other steps for these values where they cost less together.
 
-        `held` is a step that they may read at no cost but its own.
+        `kept` is a value that they may read at no cost but its own.
         """
+        if self._is_stale((kept, *values)):
+            return False
         steps, old = self.steps, [self.step[value].now() for value in values]
         if len(set(old)) < len(old) or not all(step.uses and step.operands for step in old):
             return False
@@ -156,7 +179,9 @@ class Plan:
             steps.use(step)
         for step in reversed(old):
             steps.leave(step)
-        if held is not None:
+        held = None
+        if kept is not None:
+            held = self.step[kept].now()
             after = steps.cost(held)
             steps.use(held)
         made: list[Step] = []
@@ -177,8 +202,10 @@ class Plan:
             if better and best is not step:
                 steps.replace(step, best)
                 self.step[value] = best
+                self._note_change(value)
             else:
                 steps.resume(step, step.suspended)
+        steps.settle()
         return better
 
     def _as_written(self, value: Value, step: dict[Value, Step]) -> Step:
@@ -196,7 +223,7 @@ class Plan:
         made = self.steps.call(call.op, tuple(operands), call.attributes, key, shape)
         if made.product is None:
             try:
-                coefficient, product = self.forms.of(value).term(self.forms.forms[value])
+                coefficient, product = self.forms.term(value)
             except TooLong:
                 return made
             self.steps.computes(made, coefficient, product)
@@ -210,7 +237,12 @@ class Plan:
     def _best(self, value: Value, options: list[Step]) -> Step:
         """The cheapest of these steps and those of the value's form."""
         best, price = options[0], self.steps.cost(options[0])
-        for step in chain(options[1:], self._options(value)):
+        others = iter(options[1:])
+        if price.is_least(best.shape) and not self._divides_by_number(best):
+            others = iter(())
+        else:
+            others = chain(others, self._options(value))
+        for step in chain(self._equal(value), others):
             if step is best or step.number is not None or step.shape != best.shape:
                 continue
             found = self.steps.cost(step)
@@ -220,9 +252,23 @@ class Plan:
                 break
         return best
 
+    def _divides_by_number(self, step: Step) -> bool:
+        return step.op is divide and step.operands[1].number is not None
+
+    def _equal(self, value: Value) -> Iterator[Step]:
+        """Steps in use that compute the value."""
+        try:
+            coefficient, product = self.forms.term(value)
+        except TooLong:
+            return
+        for step in self.steps.multiples(product):
+            if step.coefficient == coefficient:
+                yield step
+
     def _options(self, value: Value) -> Iterator[Step]:
         """Other steps to a value."""
         terms, form = self.forms.of(value), self.forms.forms[value]
+        self._left = EFFORT
         for poly in (form, self._opened(terms, form)):
             if poly is None:
                 continue
