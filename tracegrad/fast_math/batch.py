@@ -29,6 +29,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from codegen import sizes as sz
+from codegen.emit.numpy import NUMPY
 from codegen.errors import CodegenError
 from codegen.ir import (
     Block,
@@ -50,6 +51,7 @@ from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.dce import dce
 from codegen.sizes import Settled
 from codegen.spelling import Subscript, spell
+from codegen.types import ArrayType
 from tracegrad.ops.elementwise import add, multiply, negative, subtract
 from tracegrad.ops.indexing import element, getitem_basic
 from tracegrad.ops.joining import stacked, unstacked
@@ -75,7 +77,7 @@ rows_of = OpRecord(
 
 def batch(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Does at once what the turns of unrolled loops repeat."""
-    for plan in (lift_rows, sum_at_once):
+    for plan in (lift_rows, work_in_rows, sum_at_once, work_in_rows):
         changes = Changes(graph)
         block = _changed(graph.block, plan, changes)
         if changes.instead:
@@ -434,6 +436,142 @@ def _sums_of(changes: Changes, value: Value) -> Iterator[tuple[Call, Value, Valu
         value = result
 
 
+# -- work in the memory of rows -----------------------------------------------------------------
+
+_ROW_OPS: dict[Hashable, OpRecord] = {}
+
+written = OpRecord(
+    name="written",
+    operands=("x", "*rows"),
+    infer=lambda sizes, x, *rows: x,
+    spelling={"numpy": spell("x")},
+    traits=frozenset({Trait.VIEW}),
+    doc="An array after its rows were written over.",
+)
+
+
+class Step(NamedTuple):
+    """A call that may be done in place: on a row and another operand, or on a row alone."""
+
+    call: Call
+    position: int
+    other: Value | None
+
+
+def work_in_rows(changes: Changes) -> None:
+    """Elementwise work on a row that nobody else reads is done in the memory of that row.
+
+    The array must be made here and be read row by row; so whoever is to see a row as it was comes
+    before what writes over it by its operands alone, and rows that were written over are the rows
+    of one array without a copy.
+    """
+    done: set[Call] = set()
+    places: dict[Value, tuple[Value, int]] = {}
+    for node in changes.block.nodes:
+        for array in node.results:
+            for row, i in _own_rows(changes, array).items():
+                steps = [s for s in _steps(changes, row) if s.call not in done]
+                if steps and steps[0].call.operands[steps[0].position] is row:
+                    done.update(step.call for step in steps)
+                    places[_worked(changes, array, i, steps)] = array, i
+    for index, node in enumerate(changes.block.nodes):
+        if not isinstance(node, Call) or node.op is not rows_of:
+            continue
+        rows = tuple(map(changes.now, node.operands))
+        found = [places.get(row) for row in rows]
+        array, start = found[0] or (rows[0], 0)
+        if found == [(array, start + i) for i in range(len(rows))]:
+            origin = node.results[0].origin
+            part = changes.part(index, array, start, len(rows), origin.named(origin.name))
+            now = changes.emit(index, written, part, *rows, origin=origin)
+            changes.instead[node.results[0]] = now
+
+
+def _own_rows(changes: Changes, array: Value) -> dict[Value, int]:
+    """The rows of an array of which nothing else is read, and whose memory nobody else has."""
+    owner, readers = changes.graph.owner[array], changes.readers(array)
+    made = changes.made_by(owner)
+    if made is None or array in changes.outputs or not _fresh(made) or len(readers) < FEWEST:
+        return {}
+    while array is not owner:  # what lies between is read by the next alone
+        view = changes.made_by(array)
+        if view is None or changes.only_reader(view.operands[0]) is not view:
+            return {}
+        array = view.operands[0]
+    rows = {}
+    for reader in readers:
+        found = row_of(changes, reader.results[0]) if reader.results else None
+        if found is None or reader.results[0] not in changes.place:
+            return {}
+        rows[reader.results[0]] = found[1]
+    return rows if len(set(rows.values())) == len(readers) else {}
+
+
+def _fresh(call: Call) -> bool:
+    """Whether the result of a call has memory of its own, and floats in it."""
+    return call.op is matmul or (_elementwise(call) and Trait.OUT in call.op.traits)
+
+
+def _steps(changes: Changes, row: Value) -> Iterator[Step]:
+    """What is done to a row elementwise, as long as each result is read by the next alone."""
+    shape, value = changes.dims(row), row
+    while (call := changes.only_reader(value)) is not None and not call.attributes:
+        result = call.results[0]
+        spelled = call.op.spelled("numpy", {})
+        if (
+            Trait.OUT not in call.op.traits
+            or len(call.results) > 1
+            or len(call.operands) > 2
+            or not (spelled.operator(call.op.operands) or spelled.call)
+            or result in changes.outputs
+            or result.type.dtype != row.type.dtype
+            or changes.dims(result) != shape
+        ):
+            return
+        position = call.operands.index(value)
+        other = call.operands[1 - position] if len(call.operands) == 2 else None
+        yield Step(call, position, other)
+        value = result
+
+
+def _worked(changes: Changes, array: Value, i: int, steps: Sequence[Step]) -> Value:
+    """The row after the steps, in its memory; it stands for the last result."""
+    last = steps[-1].call.results[0]
+    op = _row_op(tuple((step.call.op, step.position, step.other is not None) for step in steps))
+    others = [step.other for step in steps if step.other is not None]
+    new = changes.emit(changes.place[last], op, array, *others, index=i, origin=last.origin)
+    changes.instead[last] = new
+    return new
+
+
+def _row_op(steps: tuple[tuple[Op, int, bool], ...]) -> OpRecord:
+    """The op that takes these steps on a row of an array: one statement for each."""
+    if steps not in _ROW_OPS:
+        lines, others = ["out = x[index]"], []
+        for op, position, binary in steps:
+            spelled = op.spelled("numpy", {})
+            symbol = spelled.operator(op.operands)
+            operands = ["out"]
+            if binary:
+                others.append(f"a{len(others)}")
+                operands.insert(1 - position, others[-1])
+            if symbol and (position == 0 or Trait.COMMUTATIVE in op.traits):
+                lines.append(f"out {symbol}= {others[-1]}")
+            else:
+                function = NUMPY.ufuncs[symbol] if symbol else spelled.call
+                lines.append(f"{function}({', '.join(operands)}, out=out)")
+        _ROW_OPS[steps] = OpRecord(
+            name=steps[-1][0].name,
+            operands=("x", *others),
+            infer=lambda sizes, x, *others, index: x.with_shape(x.shape[1:]),
+            spelling={"numpy": spell("\n".join(lines))},
+            attributes={"index": ...},
+            traits=frozenset({Trait.VIEW}),
+            doc="Steps of elementwise work on a row, in its memory.",
+        )
+    return _ROW_OPS[steps]
+
+
 # -- sums of products ---------------------------------------------------------------------------
 
 
@@ -469,7 +607,9 @@ class Stack:
     ready: int
     at: int
     latest: int
+    used: bool = True
     array: Value | None = None
+    rows: tuple[Value, int] | None = None  # of the array that they are rows of, from which on
 
 
 class Part(NamedTuple):
@@ -498,6 +638,24 @@ class Stacks:
         self.changes = changes
         self.all: list[Stack] = []
         self.where: dict[Member, tuple[Stack, int]] = {}
+        self._written()
+
+    def _written(self) -> None:
+        """Rows that were written over are stacked already."""
+        changes = self.changes
+        rows: dict[Value, dict[int, Value]] = {}
+        row_ops = set(_ROW_OPS.values())
+        for node in changes.block.nodes:
+            if isinstance(node, Call) and node.op in row_ops:
+                rows.setdefault(node.operands[0], {})[node.attribute("index")] = node.results[0]
+        last = changes.first_reader(Value(ArrayType("bool")))
+        for array, values in rows.items():
+            for start, count in stretches(values):
+                members = [Member(values[i]) for i in range(start, start + count)]
+                ready = max(changes.place[member.value] for member in members) + 1
+                stack = Stack(members, ready, last, last, False, None, (array, start))
+                self.all.append(stack)
+                self.where.update((member, (stack, i)) for i, member in enumerate(members))
 
     def find(self, member: Member) -> tuple[Stack | Value, int] | None:
         """The stack or array that the member is a row of, and which one."""
@@ -509,7 +667,7 @@ class Stacks:
         """The order in which members are rows next to each other of one thing, if they are."""
         found = [self.find(member) for member in members]
         rows = [row for row in found if row is not None]
-        if len(rows) < len(found) or len({whole for whole, _ in rows}) > 1:
+        if len(rows) < len(found) or len({whole for whole, _ in rows}) != 1:
             return None
         places = [place for _, place in rows]
         order = sorted(range(len(places)), key=places.__getitem__)
@@ -517,6 +675,16 @@ class Stacks:
         if [places[i] for i in order] != list(range(lowest, lowest + len(order))):
             return None
         return order
+
+    def largest(self, members: Sequence[Member]) -> set[int]:
+        """Which of the members are rows next to each other of one thing: of that with the most."""
+        parts: dict[Stack | Value, list[int]] = {}
+        for i, member in enumerate(members):
+            found = self.find(member)
+            if found is not None:
+                parts.setdefault(found[0], []).append(i)
+        largest = max(parts.values(), key=len, default=[])
+        return set(largest) if self.order([members[i] for i in largest]) else set()
 
     def part(self, members: Sequence[Member], total: Total) -> Part:
         """The members in order as rows of one array: one that there is, or a new one."""
@@ -527,6 +695,7 @@ class Stacks:
                 return Part(whole, start, len(members))
             if whole.ready <= total.latest:
                 total.at = max(total.at, whole.ready)
+                whole.used = True
                 whole.at, whole.latest = min(whole.at, total.at), min(whole.latest, total.latest)
                 return Part(whole, start, len(members))
         place = self.changes.place
@@ -551,9 +720,6 @@ def sum_at_once(changes: Changes) -> None:
             if order is not None:
                 part = stacks.part([group[i].left for i in order], total)
                 _take(total, group, part, None)
-    totals = [total for total in totals if total.batches]
-    if not totals:
-        return
     bases = []
     for stack in stacks.all:
         _extend(changes, stacks, stack)
@@ -561,16 +727,16 @@ def sum_at_once(changes: Changes) -> None:
         bases.append(Family(None, (), {}, members, None, stack.ready))
     found = families(changes, bases)
     for stack, base in zip(stacks.all, bases, strict=True):
-        readers = [
-            changes.place[v] for f in found if base in f.operands for v in f.members.values()
-        ]
-        stack.at = min([stack.at, *readers])
-        stack.array = _put_together(changes, stack)
-        base.runs = [Run(0, len(stack.members), stack.array)]
-        base.name = stack.array.origin.name
+        readers = [f.members[i] for f in found if base in f.operands for i in f.in_stretches()]
+        stack.at = min([stack.at, *(changes.place[value] for value in readers)])
+        if stack.used or readers:
+            stack.array = _put_together(changes, stack)
+            base.runs = [Run(0, len(stack.members), stack.array)]
+            base.name = stack.array.origin.name
     make_at_once(changes, found)
     for total in totals:
-        _sum(changes, total)
+        if total.batches:
+            _sum(changes, total)
 
 
 def _is_sum(changes: Changes, value: Value) -> bool:
@@ -705,8 +871,13 @@ def _others_in(changes: Changes, total: Total) -> Iterator[list[Term]]:
 
 def _stack_products(changes: Changes, stacks: Stacks, total: Total, group: list[Term]) -> None:
     """Takes products out of a sum: their operands become rows of two arrays."""
-    lefts = [term.left for term in group]
-    rights = [term.right for term in group if term.right is not None]
+    rest: list[Term] = []
+    for side in (_lefts, _rights):
+        found = stacks.largest(side(group))
+        if len(group) > len(found) >= FEWEST:  # the others are not worth copies of these
+            rest += [term for i, term in enumerate(group) if i not in found]
+            group = [group[i] for i in sorted(found)]
+    lefts, rights = _lefts(group), _rights(group)
     order = stacks.order(lefts) or stacks.order(rights)
     if order is None:
         order = list(range(len(group)))
@@ -715,6 +886,16 @@ def _stack_products(changes: Changes, stacks: Stacks, total: Total, group: list[
     left = stacks.part([lefts[i] for i in order], total)
     right = stacks.part([rights[i] for i in order], total)
     _take(total, group, left, right)
+    if len(rest) >= FEWEST:
+        _stack_products(changes, stacks, total, rest)
+
+
+def _lefts(group: Sequence[Term]) -> list[Member]:
+    return [term.left for term in group]
+
+
+def _rights(group: Sequence[Term]) -> list[Member]:
+    return [term.right for term in group if term.right is not None]
 
 
 def _take(total: Total, group: list[Term], left: Part, right: Part | None) -> None:
@@ -733,7 +914,7 @@ def _extend(changes: Changes, stacks: Stacks, stack: Stack) -> None:
     readers = [node for node in changes.readers(last.value) if isinstance(node, Call)]
     ops = {node.op for node in readers if _elementwise(node)}
     origin, shape = last.value.origin, changes.dims(last.value)
-    if last.turned or not origin.final or not ops:
+    if last.turned or not origin.final or not ops or stack.rows is not None:
         return
     for node in changes.block.nodes[stack.ready : stack.latest]:
         if not isinstance(node, Call) or node.op not in ops:
@@ -767,6 +948,11 @@ def _put_together(changes: Changes, stack: Stack) -> Value:
     names = {member.value.origin.name for member in stack.members}
     name = names.pop() if len(names) == 1 else None
     at = stack.at
+    if stack.rows is not None:
+        array, start = stack.rows
+        part = changes.part(at, array, start, len(stack.members), origin)
+        named = origin.named(f"{name}s" if name else None, name is not None)
+        return changes.emit(at, written, part, *(m.value for m in stack.members), origin=named)
     values = [
         changes.emit(
             at, transpose_axes, m.value, axes=None, origin=origin.named(m.value.origin.name)
