@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from codegen.emit.constants import Constants, array_dtype
 from codegen.emit.lengths import Lengths, anchors
 from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
 from codegen.emit.target import Target, condition, literal, negated
@@ -73,6 +74,7 @@ class Emitter:
         writer: Writer[Origin],
         called: dict[str, str],
         foreign: dict[Foreign, str],
+        constants: Constants | None = None,
         dense: bool = False,
     ) -> None:
         """With `dense` every array is a statement of its own, and takes over what dies by it."""
@@ -85,6 +87,7 @@ class Emitter:
         self.writer = writer
         self.called = called
         self.foreign = foreign
+        self.constants = constants
         self.sizes = graph.sizes
         frame = graph.frame
         self.spellings: dict[Call, Spelling] = {}
@@ -443,7 +446,9 @@ class Emitter:
         """The variable whose memory this call takes over, if it may and reads well."""
         if not self.target.inplace or call.reuse is None:
             return None
-        if not self._spelling(call).overwrites(call.op.operands):
+        spelling = self._spelling(call)
+        signs = self.dense and spelling.text in self.target.ufuncs  # elsewhere t = -t reads better
+        if not (signs or spelling.overwrites(call.op.operands)):
             return None
         operand = call.operands[call.reuse]
         shown = self.shown.get(operand)
@@ -494,6 +499,9 @@ class Emitter:
             else:
                 a, b = (t.text for t in texts if isinstance(t, Fragment))
                 lines = [f"{self.target.ufuncs[symbol]}({a}, {b}, out={name})"]
+        elif (ufunc := self.target.ufuncs.get(spelling.text)) is not None:
+            self._holes(call, spelling)
+            lines = [f"{ufunc}({name}, out={name})"]
         else:
             shown = self._expression(call, spelling)
             lines = [f"{shown.fragment.text[:-1]}, out={name})"]
@@ -549,6 +557,8 @@ class Emitter:
             elif i in casts:
                 dtype_text, _ = self._attribute(casts[i])
                 fragment = Fragment(f"{fragment.at(ATOM)}.astype({dtype_text.text})")
+            elif self.constants and value in self.literals:
+                fragment = self._constant(call, spelling, i, fragment)
             fragments.append(fragment)
             reads |= shown.reads
             if not name.startswith("*"):
@@ -576,6 +586,15 @@ class Emitter:
                 holes[name], more = self._attribute(attribute)
                 reads |= more
         return holes, reads
+
+    def _constant(
+        self, call: Call, spelling: Spelling, position: int, literal: Fragment
+    ) -> Fragment:
+        """A literal as it is loaded."""
+        assert self.constants is not None
+        dtype = array_dtype(call, spelling, self.literals, position)
+        number = self.literals[call.operands[position]]
+        return literal if dtype is None else self.constants.name(number, dtype, literal)
 
     def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
         """Operands printed as bare literals that would not give the result its dtype."""

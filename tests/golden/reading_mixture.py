@@ -28,9 +28,9 @@ def mixture_value_and_grad(log_weights, means, log_scales, x):
     per_point_1 = log_density + log_mix
     per_point = per_point_1.max(axis=1, keepdims=True)
     per_point = np.where(np.isfinite(per_point), per_point, 0.0)
-    per_point = np.log(sum_along(np.exp(per_point_1 - per_point), axis=1)) + np.squeeze(
-        per_point, axis=1
-    )
+    per_point = np.log(
+        sum_along(np.exp(per_point_1 - per_point), axis=1)
+    ) + per_point.squeeze(axis=1)
     # model.py  return -np.mean(per_point)
     n = x.size
     value = -(per_point.sum() / n)

@@ -7,7 +7,9 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 
 from codegen.passes.client import Pass
 from tracegrad.fast_math.batch import batch
+from tracegrad.fast_math.chains import chains
 
 PASSES: tuple[Pass, ...] = (
-    Pass(batch, "what turns of loops repeat is found in the graph as it was written"),
+    Pass(chains, "first: matrices that are not made leave nothing to the others"),
+    Pass(batch, "what turns of loops repeat, whatever each of them does"),
 )
