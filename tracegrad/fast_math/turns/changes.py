@@ -1,0 +1,170 @@
+"""A block enters with a plan for it; it leaves with calls put in and values replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from codegen import sizes as sz
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Check,
+    Graph,
+    Node,
+    Op,
+    Origin,
+    Trait,
+    Value,
+    dims_of,
+    ends,
+)
+from codegen.sizes import Settled
+from codegen.spelling import Subscript
+from tracegrad.ops.elementwise import add
+from tracegrad.ops.indexing import element, getitem_basic
+from tracegrad.ops.shape import reshape_to
+
+FEWEST = 3
+"""So many turns at least: fewer cost more to put together than they save."""
+FLOATS = ("float32", "float64")
+
+
+class Changes:
+    """What is put into a block of a graph, and which values stand for others from then on."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.sizes = Settled(graph.sizes)
+        self.instead: dict[Value, Value] = {}
+        self.named: dict[Value, Origin] = {}  # what values are called that were inner ones
+        self.outputs = {output for end in ends(graph.block) for output in end.outputs}
+        self.enter(graph.block)
+
+    def enter(self, block: Block) -> None:
+        """From here on changes are of this block."""
+        self.block = block
+        self.before: dict[int, list[Node]] = {}  # new nodes, by the place that they stand before
+        self.place = {r: i for i, node in enumerate(block.nodes) for r in node.results}
+
+    def now(self, value: Value) -> Value:
+        """The value that stands for this one."""
+        while value in self.instead:
+            value = self.instead[value]
+        return value
+
+    def leave_out(self, value: Value, rest: Value) -> None:
+        """The rest stands for a value that was one step more; it takes over the user's name."""
+        rest = self.now(rest)
+        self.instead[value] = rest
+        if not value.origin.final or rest.origin.final:
+            return
+        call = self.made_by(rest)
+        self.named[rest] = value.origin
+        if call is not None and call.op is add:
+            at, attributes = self.place[rest], dict(call.attributes)
+            self.instead[rest] = self.emit(
+                at, call.op, *call.operands, origin=value.origin, **attributes
+            )
+
+    def dims(self, value: Value) -> tuple[sz.Dim, ...]:
+        return dims_of(self.sizes, value.type)
+
+    def emit(self, at: int, op: Op, *operands: Value, origin: Origin, **attributes: Any) -> Value:
+        """A new call before the node at this place."""
+        builder = Builder(self.sizes)
+        (result,) = builder.call(op, operands, origin, **attributes)
+        self.before.setdefault(at, []).extend(builder.nodes)
+        return result
+
+    def row(self, at: int, x: Value, i: int, origin: Origin) -> Value:
+        """x[i]."""
+        op = element if x.type.ndim == 1 else getitem_basic
+        return self.emit(at, op, x, index=Subscript((i,)), origin=origin)
+
+    def part(self, at: int, x: Value, start: int, count: int, origin: Origin) -> Value:
+        """x[start : start + count]."""
+        length = self.dims(x)[0]
+        if (start, count) == (0, length):
+            return x
+        stop = None if start + count == length else start + count
+        index = Subscript((slice(start or None, stop),))
+        return self.emit(at, getitem_basic, x, index=index, origin=origin)
+
+    def reshaped(self, at: int, x: Value, shape: tuple[sz.Dim, ...], origin: Origin) -> Value:
+        return self.emit(at, reshape_to, x, shape=shape, origin=origin)
+
+    def flat(self, at: int, x: Value, origin: Origin) -> Value:
+        """Matrices one below the other, as one."""
+        shape = self.dims(x)
+        if len(shape) < 3:
+            return x
+        return self.reshaped(at, x, (sz.mul(shape[:-1]), shape[-1]), origin)
+
+    def made_by(self, value: Value) -> Call | None:
+        node = self.graph.producer.get(value)
+        return node if isinstance(node, Call) else None
+
+    def readers(self, value: Value) -> Sequence[Node]:
+        return self.graph.users.get(value, ())
+
+    def only_reader(self, value: Value) -> Call | None:
+        """The call that alone reads the value, in this block and once."""
+        readers = self.readers(value)
+        if len(readers) != 1 or value in self.outputs:
+            return None
+        node = readers[0]
+        return node if isinstance(node, Call) and node.results[0] in self.place else None
+
+    def first_reader(self, value: Value) -> int:
+        """The place in this block where the value is first needed."""
+        places = [
+            self.place[node.results[0]]
+            for node in self.readers(value)
+            if isinstance(node, Call) and node.results[0] in self.place
+        ]
+        return min(places, default=len(self.block.nodes) - self._looks)
+
+    @property
+    def _looks(self) -> int:
+        """1 where the block ends in a branch, which all that is new stands before."""
+        return int(bool(self.block.nodes) and isinstance(self.block.nodes[-1], Branch))
+
+
+def changed(block: Block, plan: Callable[[Changes], None], changes: Changes) -> Block:
+    """The block, and the blocks inside it, with what the plan changes."""
+    changes.enter(block)
+    plan(changes)
+    before = changes.before
+    nodes: list[Node] = []
+
+    def mapped(node: Node) -> Node:
+        match node:
+            case Call(operands=operands):
+                now = tuple(map(changes.now, operands))
+                if now == operands:
+                    return node
+                return Call(node.op, now, node.attributes, node.results, node.reuse)
+            case Check() | Branch():
+                return replace(node, operand=changes.now(node.operand))
+        return node
+
+    for index, node in enumerate(block.nodes):
+        nodes += map(mapped, before.get(index, ()))
+        if isinstance(node, Branch):
+            inner = tuple(changed(b, plan, changes) for b in node.blocks)
+            node = replace(node, blocks=inner)
+        nodes.append(mapped(node))
+    nodes += map(mapped, before.get(len(block.nodes), ()))
+    return replace(block, nodes=tuple(nodes), outputs=tuple(map(changes.now, block.outputs)))
+
+
+def elementwise(call: Call) -> bool:
+    return (
+        Trait.ELEMENTWISE in call.op.traits
+        and len(call.results) == 1
+        and call.results[0].type.dtype in FLOATS
+    )
