@@ -18,10 +18,10 @@ def checked(monkeypatch):
     monkeypatch.setattr(tg.config, "check", True)
 
 
-def in_mode(monkeypatch, fast, make, *args):
-    """The value and gradients of a new function, and the text of its program."""
+def in_mode(monkeypatch, fast, function, *args):
+    """The value and gradients of a function, and the text of its program."""
     monkeypatch.setattr(tg.config, "fast_math", fast)
-    f = tg.value_and_grad(make, argnums=tuple(range(len(args))))
+    f = tg.value_and_grad(function, argnums=tuple(range(len(args))))
     value, gradients = f(*args)
     again = f(*args)
     assert np.array_equal(value, again[0])
@@ -32,8 +32,8 @@ def in_mode(monkeypatch, fast, make, *args):
 def batched(monkeypatch, f, *args, rtol=1e-13):
     """The text of the program of fast math, whose results are those of the exact mode."""
     before = [np.array(a) for a in args]
-    value, gradients, _ = in_mode(monkeypatch, False, lambda *a: f(*a), *args)
-    fast_value, fast_gradients, text = in_mode(monkeypatch, True, lambda *a: f(*a), *args)
+    value, gradients, _ = in_mode(monkeypatch, False, f, *args)
+    fast_value, fast_gradients, text = in_mode(monkeypatch, True, f, *args)
     np.testing.assert_allclose(fast_value, value, rtol=rtol)
     for wanted, got in zip(gradients, fast_gradients, strict=True):
         assert got.dtype == wanted.dtype
@@ -237,7 +237,7 @@ def test_nan_and_inf_stay_in_their_turn(monkeypatch):
 
 def test_looks_between_turns(monkeypatch):
     def f(w, u, xs):
-        h, used = np.zeros((2, 4)), 0
+        h = np.zeros((2, 4))
         for x in xs:
             h = np.tanh(x @ w + h @ u)
             if h.sum() > 0.4:
@@ -321,7 +321,7 @@ class Drawn:
 def test_drawn_loops(monkeypatch, seed):
     loop = Drawn(seed)
     args = loop.arguments()
-    batched(monkeypatch, loop.__call__, *args, rtol=1e-10)
+    batched(monkeypatch, loop, *args, rtol=1e-10)
 
 
 # -- size ---------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ class Changes:
 
     def flat(self, at: int, x: Value, origin: Origin) -> Value:
         """Matrices one below the other, as one."""
-        shape = self.dims(x)
+        shape = x.type.shape
         if len(shape) < 3:
             return x
         return self.reshaped(at, x, (sz.mul(shape[:-1]), shape[-1]), origin)

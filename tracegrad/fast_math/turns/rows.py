@@ -199,7 +199,7 @@ def _made(
     flat = [term for term in terms if term.type.ndim < array.type.ndim]
     array = _with_terms(changes, at, array, flat, origin)
     if a.type.ndim > 2:
-        shape = (*changes.dims(a)[:-1], *changes.dims(array)[1:])
+        shape = (*a.type.shape[:-1], *array.type.shape[1:])
         array = changes.reshaped(at, array, shape, origin)
     return _with_terms(changes, at, array, [t for t in terms if t not in flat], origin)
 

@@ -149,7 +149,7 @@ def extend(changes: Changes, stacks: Stacks, stack: Stack) -> None:
             alike = _variable(value.origin) == _variable(origin)
             if (
                 alike
-                and here > changes.place.get(last.value, -1)
+                and changes.place.get(last.value, -1) < here < stack.at
                 and Member(value) not in stacks.where
                 and value.type.dtype == last.value.type.dtype
                 and changes.dims(value) == shape

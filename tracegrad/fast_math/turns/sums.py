@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from codegen import sizes as sz
+from codegen.errors import CodegenError
 from codegen.ir import (
     Call,
     Origin,
@@ -51,7 +53,8 @@ def sum_at_once(changes: Changes) -> None:
     make_at_once(changes, found)
     for total in totals:
         if total.batches:
-            _sum(changes, total)
+            with suppress(CodegenError):
+                _sum(changes, total)
 
 
 def _totals(changes: Changes) -> Iterator[Total]:
@@ -192,7 +195,7 @@ def _joined_rows(changes: Changes, at: int, x: Value, origin: Origin) -> Value:
     """Matrices one below the other, vectors one behind the other."""
     if x.type.ndim > 2:
         return changes.flat(at, x, origin)
-    return changes.reshaped(at, x, (sz.mul(changes.dims(x)),), origin)
+    return changes.reshaped(at, x, (sz.mul(x.type.shape),), origin)
 
 
 def _added_up(changes: Changes, at: int, term: Term, x: Value, origin: Origin) -> Value:
@@ -201,7 +204,7 @@ def _added_up(changes: Changes, at: int, term: Term, x: Value, origin: Origin) -
     if term.kind == "total":
         ndim = x.type.ndim - 1
         if ndim > 1 and term.axis == 0:
-            x = changes.reshaped(at, x, _first_two_in_one(changes.dims(x)), origin)
+            x = changes.reshaped(at, x, _first_two_in_one(x.type.shape), origin)
         else:
             axes = (0, *(a + 1 for a in axes_of(term.axis, ndim)))
             axis = None if len(axes) == ndim + 1 else axes
