@@ -30,15 +30,23 @@ from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.dce import dce
 from tracegrad.fast_math.turns.changes import Changes, changed
 from tracegrad.fast_math.turns.in_place import work_in_rows
-from tracegrad.fast_math.turns.rows import lift_rows
+from tracegrad.fast_math.turns.stacks import lift_rows
 from tracegrad.fast_math.turns.sums import sum_at_once
+
+ROUNDS = 3
+"""What one round makes rows of, the next may find to be rows."""
 
 
 def batch(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Does at once what the turns of unrolled loops repeat."""
-    for plan in (lift_rows, work_in_rows, sum_at_once, work_in_rows):
-        changes = Changes(graph)
-        block = changed(graph.block, plan, changes)
-        if changes.instead:
-            graph = dce(graph.with_block(block))
+    for plans in ((lift_rows, work_in_rows), (sum_at_once, work_in_rows)):
+        for _ in range(ROUNDS):
+            before = graph
+            for plan in plans:
+                changes = Changes(graph)
+                block = changed(graph.block, plan, changes)
+                if changes.instead:
+                    graph = dce(graph.with_block(block))
+            if graph is before:
+                break
     return graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from codegen.ir import (
     Builder,
     Call,
     Check,
+    Constant,
     Graph,
     Node,
     Op,
@@ -26,6 +27,7 @@ from codegen.sizes import Settled
 from codegen.spelling import Subscript
 from tracegrad.ops.elementwise import add
 from tracegrad.ops.indexing import element, getitem_basic
+from tracegrad.ops.joining import part_of
 from tracegrad.ops.shape import reshape_to
 
 FEWEST = 3
@@ -44,9 +46,10 @@ class Changes:
         self.outputs = {output for end in ends(graph.block) for output in end.outputs}
         self.enter(graph.block)
 
-    def enter(self, block: Block) -> None:
-        """From here on changes are of this block."""
+    def enter(self, block: Block, strict: bool = False) -> None:
+        """From here on changes are of this block; `strict` ones leave its calls in their order."""
         self.block = block
+        self.strict = strict
         self.before: dict[int, list[Node]] = {}  # new nodes, by the place that they stand before
         self.place = {r: i for i, node in enumerate(block.nodes) for r in node.results}
 
@@ -87,11 +90,13 @@ class Changes:
 
     def part(self, at: int, x: Value, start: int, count: int, origin: Origin) -> Value:
         """x[start : start + count]."""
-        length = self.dims(x)[0]
+        length, stop = self.dims(x)[0], start + count
         if (start, count) == (0, length):
             return x
-        stop = None if start + count == length else start + count
-        index = Subscript((slice(start or None, stop),))
+        if not isinstance(length, int):  # a shorter array has an error where it is used
+            bounds: dict[str, Any] = {"start": start, "stop": stop, "length": count}
+            return self.emit(at, part_of, x, axis=0, **bounds, origin=origin)
+        index = Subscript((slice(start or None, None if stop == length else stop),))
         return self.emit(at, getitem_basic, x, index=index, origin=origin)
 
     def reshaped(self, at: int, x: Value, shape: tuple[sz.Dim, ...], origin: Origin) -> Value:
@@ -119,6 +124,14 @@ class Changes:
         node = readers[0]
         return node if isinstance(node, Call) and node.results[0] in self.place else None
 
+    def behind(self, values: Iterable[Value]) -> set[Value]:
+        """The values and all that they depend on in this block."""
+        found = set(values)
+        for node in reversed(self.block.nodes):
+            if any(result in found for result in node.results):
+                found.update(node.operands)
+        return found
+
     def first_reader(self, value: Value) -> int:
         """The place in this block where the value is first needed."""
         places = [
@@ -135,31 +148,81 @@ class Changes:
 
 
 def changed(block: Block, plan: Callable[[Changes], None], changes: Changes) -> Block:
-    """The block, and the blocks inside it, with what the plan changes."""
-    changes.enter(block)
-    plan(changes)
-    before = changes.before
-    nodes: list[Node] = []
+    """The block, and the blocks inside it, with what the plan changes.
 
-    def mapped(node: Node) -> Node:
-        match node:
-            case Call(operands=operands):
-                now = tuple(map(changes.now, operands))
-                if now == operands:
-                    return node
-                return Call(node.op, now, node.attributes, node.results, node.reuse)
-            case Check() | Branch():
-                return replace(node, operand=changes.now(node.operand))
-        return node
+    Calls that read what is now made later wait for it. Where two batches would wait for each other
+    the plan is made again, of changes for which nothing has to wait.
+    """
+    instead, named = dict(changes.instead), dict(changes.named)
+    for strict in (False, True):
+        changes.instead, changes.named = dict(instead), dict(named)
+        changes.enter(block, strict)
+        plan(changes)
+        nodes = _in_order(_with_changes(changes))
+        if nodes is not None:
+            break
+    assert nodes is not None
+    outputs = tuple(map(changes.now, block.outputs))
+    if nodes and isinstance(last := nodes[-1], Branch):
+        inner = tuple(changed(b, plan, changes) for b in last.blocks)
+        nodes[-1] = replace(last, blocks=inner)
+    return replace(block, nodes=tuple(nodes), outputs=outputs)
 
-    for index, node in enumerate(block.nodes):
-        nodes += map(mapped, before.get(index, ()))
-        if isinstance(node, Branch):
-            inner = tuple(changed(b, plan, changes) for b in node.blocks)
-            node = replace(node, blocks=inner)
-        nodes.append(mapped(node))
-    nodes += map(mapped, before.get(len(block.nodes), ()))
-    return replace(block, nodes=tuple(nodes), outputs=tuple(map(changes.now, block.outputs)))
+
+def _with_changes(changes: Changes) -> Iterator[Node]:
+    """The nodes of the block and the new ones, reading what now stands for what they read."""
+    for index, node in enumerate((*changes.block.nodes, None)):
+        for each in (*changes.before.get(index, ()), node):
+            match each:
+                case Call(operands=operands):
+                    now = tuple(map(changes.now, operands))
+                    same = now == operands
+                    yield each if same else replace(each, operands=now)
+                case Check() | Branch():
+                    yield replace(each, operand=changes.now(each.operand))
+                case Constant():
+                    yield each
+
+
+def _in_order(nodes: Iterable[Node]) -> list[Node] | None:
+    """The nodes, each behind what it reads and otherwise in their order, if there is such an order.
+
+    Looks and calls with effects keep theirs among each other, and a branch stays the last.
+    """
+    given = list(nodes)
+    unmade: set[Hashable] = {result for node in given for result in node.results}
+    waiting: dict[Hashable, list[int]] = {}
+    missing: list[int] = []
+    makes: list[tuple[Hashable, ...]] = []
+    effects = 0
+    ordered: list[Node] = []
+    for index, node in enumerate(given):
+        reads: set[Hashable] = set(node.operands)
+        made: tuple[Hashable, ...] = node.results
+        if isinstance(node, Check) or (isinstance(node, Call) and Trait.EFFECT in node.op.traits):
+            reads.add(effects)
+            effects += 1
+            made = (*made, effects)
+            unmade.add(effects)
+        makes.append(made)
+        needs = [value for value in reads if value in unmade]
+        missing.append(len(needs))
+        for value in needs:
+            waiting.setdefault(value, []).append(index)
+        ready = [] if needs or isinstance(node, Branch) else [index]
+        while ready:
+            at = ready.pop()
+            ordered.append(given[at])
+            freed = []
+            for result in makes[at]:
+                unmade.discard(result)
+                for reader in waiting.pop(result, ()):
+                    missing[reader] -= 1
+                    if not missing[reader] and not isinstance(given[reader], Branch):
+                        freed.append(reader)
+            ready += sorted(freed, reverse=True)
+    ordered += [node for node in given[-1:] if isinstance(node, Branch)]
+    return ordered if len(ordered) == len(given) else None
 
 
 def elementwise(call: Call) -> bool:

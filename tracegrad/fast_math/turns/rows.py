@@ -24,7 +24,7 @@ from tracegrad.ops.shape import transpose_axes
 
 
 def row_of(changes: Changes, value: Value) -> tuple[Value, int] | None:
-    """The array, with a known number of rows, and which of its rows the value is."""
+    """The array and which of its rows the value is."""
     node = changes.made_by(value)
     if node is None:
         return None
@@ -35,9 +35,11 @@ def row_of(changes: Changes, value: Value) -> tuple[Value, int] | None:
     x = node.operands[0]
     first, *rest = node.attribute("index").items
     length = changes.dims(x)[0]
-    if type(first) is not int or type(length) is not int or any(i != slice(None) for i in rest):
+    if type(first) is not int or any(i != slice(None) for i in rest):
         return None
-    return x, first % length
+    if isinstance(length, int):
+        return x, first % length
+    return (x, first) if first >= 0 else None
 
 
 class Run(NamedTuple):
@@ -49,11 +51,19 @@ class Run(NamedTuple):
 
 
 @dataclass(eq=False)
+class Parts:
+    """What an array is put together from: all that its rows depend on, and where all are made."""
+
+    behind: set[Value]
+    ready: int
+
+
+@dataclass(eq=False)
 class Family:
     """The same call in several turns (`op` None: rows themselves), by the row that the turn reads.
 
-    `runs` are the arrays that hold rows next to each other, once they are made; only calls from
-    `ready` on may read them.
+    `runs` are the arrays that hold rows next to each other, once they are made: of all `parts`, on
+    which no call may depend that is done at once with them.
     """
 
     op: Op | None
@@ -61,7 +71,7 @@ class Family:
     attributes: dict[str, Any]
     members: dict[int, Value]
     name: str | None
-    ready: int = 0
+    parts: tuple[Parts, ...] = ()
     runs: list[Run] = field(default_factory=list)
 
     def in_stretches(self) -> Iterator[int]:
@@ -70,21 +80,19 @@ class Family:
             yield from range(start, start + count)
 
 
-def lift_rows(changes: Changes) -> None:
-    """Work on rows of an array that depends on nothing else of the turn, done on the array."""
+def arrays_of_rows(changes: Changes) -> Iterator[Family]:
+    """The arrays of which the block reads several rows."""
     rows: dict[Value, dict[int, Value]] = {}
     for node in changes.block.nodes:
         for result in node.results:
             found = row_of(changes, result)
             if found is not None and result.type.dtype in FLOATS:
                 rows.setdefault(found[0], {}).setdefault(found[1], result)
-    bases = []
     for array, members in rows.items():
         if len(members) >= FEWEST:
             family = Family(None, (), {}, members, array.origin.name)
             family.runs = [Run(0, max(members) + 1, array)]
-            bases.append(family)
-    make_at_once(changes, families(changes, bases))
+            yield family
 
 
 def families(changes: Changes, bases: Sequence[Family]) -> list[Family]:
@@ -103,13 +111,16 @@ def families(changes: Changes, bases: Sequence[Family]) -> list[Family]:
         operands = tuple(
             value if row is None else row[0] for row, value in zip(rows, node.operands, strict=True)
         )
-        ready = max(row[0].ready for row in rows if row is not None)
-        if index < ready:
+        parts = dict.fromkeys(part for row in rows if row is not None for part in row[0].parts)
+        if any(result in part.behind for part in parts for result in node.results):
+            continue
+        if changes.strict and any(index < part.ready for part in parts):
             continue
         key = (node.op, attributes_key(changes.sizes, node), operands)
         if key not in known:
             name = _name_of(node, operands)
-            known[key] = Family(node.op, operands, dict(node.attributes), {}, name, ready)
+            attributes = dict(node.attributes)
+            known[key] = Family(node.op, operands, attributes, {}, name, tuple(parts))
         (i,) = places
         known[key].members[i] = node.results[0]
         of[node.results[0]] = known[key], i
@@ -141,7 +152,12 @@ def _name_of(call: Call, operands: Sequence[Value | Family]) -> str | None:
     if call.op is matmul:
         names = [o.name if isinstance(o, Family) else o.origin.name for o in operands]
         return "_".join(name for name in names if name)
-    return "slopes" if origin.section else None
+    if not origin.section:
+        return None
+    backward = any(
+        o.origin.section for f in operands if isinstance(f, Family) for o in f.members.values()
+    )
+    return f"{origin.name}s" if backward and origin.name else "slopes"
 
 
 def stretches(places: Collection[int]) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,16 @@ from codegen.ir import (
 from codegen.types import ArrayType
 from tracegrad.fast_math.turns.changes import Changes, elementwise
 from tracegrad.fast_math.turns.ops import ROW_OPS, rows_of, written
-from tracegrad.fast_math.turns.rows import row_of, stretches
+from tracegrad.fast_math.turns.rows import (
+    Family,
+    Parts,
+    Run,
+    arrays_of_rows,
+    families,
+    make_at_once,
+    row_of,
+    stretches,
+)
 from tracegrad.fast_math.turns.terms import Member, Term
 from tracegrad.ops.shape import transpose_axes
 
@@ -33,6 +42,13 @@ class Stack:
     used: bool = True
     array: Value | None = None
     rows: tuple[Value, int] | None = None  # of the array that they are rows of, from which on
+
+    @property
+    def name(self) -> str | None:
+        """What the array is called: after what all its rows are called."""
+        names = {member.value.origin.name for member in self.members}
+        name = names.pop() if len(names) == 1 else None
+        return f"{name}s" if name else None
 
 
 class Part(NamedTuple):
@@ -109,6 +125,17 @@ class Stacks:
         largest = max(parts.values(), key=len, default=[])
         return set(largest) if self.order([members[i] for i in largest]) else set()
 
+    def fixed(self, members: Sequence[Member]) -> bool:
+        """Whether an array that holds the members in this order has all of them for certain.
+
+        Rows of an array of free length are there if each is read; a slice is only shorter.
+        """
+        first = self.find(members[0])
+        if first is None or isinstance(first[0], Stack):
+            return True
+        known = isinstance(self.changes.dims(first[0])[0], int)
+        return known or self.order(members) != list(range(len(members)))
+
     def part(self, members: Sequence[Member], total: Total) -> Part:
         """The members in order as rows of one array: one that there is, or a new one."""
         first = self.find(members[0])
@@ -165,18 +192,43 @@ def _variable(origin: Origin) -> tuple[Hashable, ...]:
     return origin.name, origin.final, origin.section, origin.file, origin.line
 
 
+def lift_rows(changes: Changes) -> None:
+    """Work on rows of an array that depends on nothing else of the turn, done on the array."""
+    lift(changes, Stacks(changes))
+
+
+def lift(changes: Changes, stacks: Stacks) -> None:
+    """Work on rows of arrays and of stacks that no other turn decides, done on the whole."""
+    bases = list(arrays_of_rows(changes))
+    stacked = []
+    for stack in stacks.all:
+        start = stack.rows[1] if stack.rows is not None else 0
+        members = {start + i: m.value for i, m in enumerate(stack.members) if not m.turned}
+        parts = Parts(changes.behind(m.value for m in stack.members), stack.ready)
+        stacked.append(Family(None, (), {}, members, stack.name, (parts,)))
+    found = families(changes, [*bases, *stacked])
+    for stack, base in zip(stacks.all, stacked, strict=True):
+        readers = [f.members[i] for f in found if base in f.operands for i in f.in_stretches()]
+        first = min([stack.at, *(changes.place[value] for value in readers)])
+        stack.at = max(first, stack.ready)
+        if stack.used or readers:
+            stack.array = put_together(changes, stack)
+            start = stack.rows[1] if stack.rows is not None else 0
+            base.runs = [Run(start, len(stack.members), stack.array)]
+    make_at_once(changes, found)
+
+
 def put_together(changes: Changes, stack: Stack) -> Value:
     """The array of a stack."""
-    node = changes.block.nodes[stack.at]
-    results = node.results
-    origin = results[0].origin if results else stack.members[0].value.origin
-    names = {member.value.origin.name for member in stack.members}
-    name = names.pop() if len(names) == 1 else None
+    nodes = changes.block.nodes[stack.at : stack.at + 1]
+    results = [result for node in nodes for result in node.results]
+    origin = results[0].origin if results else stack.members[-1].value.origin
+    name = stack.name
     at = stack.at
     if stack.rows is not None:
         array, start = stack.rows
         part = changes.part(at, array, start, len(stack.members), origin)
-        named = origin.named(f"{name}s" if name else None, name is not None)
+        named = origin.named(name, name is not None)
         return changes.emit(at, written, part, *(m.value for m in stack.members), origin=named)
     values = [
         changes.emit(
@@ -186,5 +238,5 @@ def put_together(changes: Changes, stack: Stack) -> Value:
         else m.value
         for m in stack.members
     ]
-    named = origin.named(f"{name}s" if name else "stack", True)
+    named = origin.named(name or "stack", True)
     return changes.emit(at, rows_of, *values, origin=named)

@@ -14,8 +14,7 @@ from codegen.ir import (
     Value,
 )
 from tracegrad.fast_math.turns.changes import FEWEST, Changes
-from tracegrad.fast_math.turns.rows import Family, Run, families, make_at_once
-from tracegrad.fast_math.turns.stacks import Part, Stack, Stacks, Total, extend, put_together
+from tracegrad.fast_math.turns.stacks import Part, Stack, Stacks, Total, extend, lift
 from tracegrad.fast_math.turns.terms import Member, Term, is_sum, term_of
 from tracegrad.ops.elementwise import add, negative, subtract
 from tracegrad.ops.linear import matmul
@@ -34,23 +33,12 @@ def sum_at_once(changes: Changes) -> None:
     for total in totals:
         for group in _others_in(changes, total):
             order = stacks.order([term.left for term in group])
-            if order is not None:
+            if order is not None and stacks.fixed([group[i].left for i in order]):
                 part = stacks.part([group[i].left for i in order], total)
                 _take(total, group, part, None)
-    bases = []
     for stack in stacks.all:
         extend(changes, stacks, stack)
-        members = {i: m.value for i, m in enumerate(stack.members) if not m.turned}
-        bases.append(Family(None, (), {}, members, None, stack.ready))
-    found = families(changes, bases)
-    for stack, base in zip(stacks.all, bases, strict=True):
-        readers = [f.members[i] for f in found if base in f.operands for i in f.in_stretches()]
-        stack.at = min([stack.at, *(changes.place[value] for value in readers)])
-        if stack.used or readers:
-            stack.array = put_together(changes, stack)
-            base.runs = [Run(0, len(stack.members), stack.array)]
-            base.name = stack.array.origin.name
-    make_at_once(changes, found)
+    lift(changes, stacks)
     for total in totals:
         if total.batches:
             with suppress(CodegenError):
@@ -126,6 +114,8 @@ def _stack_products(changes: Changes, stacks: Stacks, total: Total, group: list[
         order = list(range(len(group)))
         if total.result.origin.section:
             order.reverse()  # the first turn is the last to be derived
+    if not (stacks.fixed([lefts[i] for i in order]) or stacks.fixed([rights[i] for i in order])):
+        return
     left = stacks.part([lefts[i] for i in order], total)
     right = stacks.part([rights[i] for i in order], total)
     _take(total, group, left, right)
