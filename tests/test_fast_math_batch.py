@@ -62,9 +62,10 @@ def test_a_recurrent_network_has_one_product_of_each_kind(monkeypatch, batch):
     args = normal((3, 4), (4, 4), (4,), (T, *batch, 3), (*batch, 4))
     text = batched(monkeypatch, rnn, *args)
     turns, final = text.split("# backward")
-    assert turns.count("@ w") == 1 and turns.count("+= b") == 1
-    assert turns.count("@ u") == T
-    assert final.count(".T @") <= 3 + (not batch)
+    assert turns.count("@ w\n") == 1 and turns.count("+= b\n") == 1
+    assert turns.count("@ u\n") == T
+    assert final.count(".T @ ") <= 3 + (not batch)
+    assert final.count("@ w.T") + final.count("@ w\n") + final.count("w @ ") <= 1
     assert "np.array" not in text, "states are written where the products stood"
 
 
@@ -96,7 +97,8 @@ def test_dot_products_with_rows(monkeypatch):
             loss = loss + (np.tanh(xs[t] @ w) - ys[t]) ** 2
         return loss
 
-    assert "xs @ w" in batched(monkeypatch, f, *normal((3,), (T, 3), (T,)))
+    text = batched(monkeypatch, f, *normal((3,), (T, 3), (T,)))
+    assert "xs_1 @ w" in text and text.count("= np.tanh(") == 1
 
 
 def test_part_of_the_rows(monkeypatch):
@@ -124,7 +126,7 @@ def test_a_turn_that_is_different_stays(monkeypatch):
         return h.sum()
 
     text = batched(monkeypatch, f, *normal((3, 4), (3, 4), (2 * T, 2, 3)))
-    assert f"xs[:{T}]" in text and f"xs[{T + 1}:]" in text and f"xs[{T}] @ v" in text
+    assert f"xs[:{T}]" in text and f"xs[{T + 1}:{2 * T}]" in text
 
 
 def test_what_depends_on_the_turn_before_is_not_moved(monkeypatch):
@@ -146,7 +148,7 @@ def test_partial_sums_with_other_readers_are_kept(monkeypatch):
         return out + (total**2).sum()
 
     text = batched(monkeypatch, f, *normal((3 * T, 2, 3), (3 * T, 2, 4)))
-    assert f"xs[:{T + 1}]" in text and f"xs[{T + 1}:]" in text
+    assert f"xs[:{T + 1}]" in text and f"xs[{T + 1}:{3 * T}]" in text
 
 
 def test_differences_of_products(monkeypatch):
@@ -230,6 +232,36 @@ def test_nan_and_inf_stay_in_their_turn(monkeypatch):
     with np.errstate(all="ignore"):
         for t, (got, wanted) in enumerate(zip(tg.compile(f)(w, xs), f(w, xs), strict=True)):
             np.testing.assert_allclose(got, wanted, rtol=1e-13, err_msg=str(t))
+
+
+def test_losses_of_all_turns(monkeypatch):
+    """What no turn waits for is done behind the loop, for all turns."""
+
+    def f(w, u, v, xs, ys):
+        h, loss = np.zeros((5, 4)), 0.0
+        for x, y in zip(xs, ys, strict=True):
+            h = np.tanh(x @ w + h @ u)
+            loss = loss + ((h @ v - y) ** 2).sum()
+        return loss
+
+    args = normal((3, 4), (4, 4), (4, 2), (T, 5, 3), (T, 5, 2))
+    text = batched(monkeypatch, f, *args)
+    assert text.count("@ v\n") == 1 and text.count("@ v.T") <= 2
+
+
+def test_arrays_that_are_too_short_are_refused(monkeypatch):
+    """As by the loop itself: slices of them would only be shorter."""
+    monkeypatch.setattr(tg.config, "fast_math", True)
+
+    def f(xs, ys):
+        return sum((xs[t] * ys[t]).sum() for t in range(T))
+
+    compiled = tg.value_and_grad(f)
+    compiled(*normal((T, 2), (T, 2)))
+    compiled(*normal((T + 1, 2), (T, 2)))
+    for shapes in [((T - 1, 2), (T, 2)), ((T, 2), (1, 2))]:
+        with pytest.raises(IndexError):
+            compiled(*normal(*shapes))
 
 
 # -- paths --------------------------------------------------------------------------------------

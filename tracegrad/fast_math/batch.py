@@ -32,6 +32,7 @@ from tracegrad.fast_math.turns.changes import Changes, changed
 from tracegrad.fast_math.turns.in_place import work_in_rows
 from tracegrad.fast_math.turns.stacks import lift_rows
 from tracegrad.fast_math.turns.sums import sum_at_once
+from tracegrad.fast_math.turns.writes import write_at_once
 
 ROUNDS = 3
 """What one round makes rows of, the next may find to be rows."""
@@ -39,7 +40,7 @@ ROUNDS = 3
 
 def batch(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Does at once what the turns of unrolled loops repeat."""
-    for plans in ((lift_rows, work_in_rows), (sum_at_once, work_in_rows)):
+    for plans in ((lift_rows, work_in_rows), (sum_at_once, write_at_once, work_in_rows)):
         for _ in range(ROUNDS):
             before = graph
             for plan in plans:

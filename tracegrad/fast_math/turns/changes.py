@@ -25,6 +25,7 @@ from codegen.ir import (
 )
 from codegen.sizes import Settled
 from codegen.spelling import Subscript
+from tracegrad.fast_math.turns.ops import rows_between
 from tracegrad.ops.elementwise import add
 from tracegrad.ops.indexing import element, getitem_basic
 from tracegrad.ops.joining import part_of
@@ -50,6 +51,7 @@ class Changes:
         """From here on changes are of this block; `strict` ones leave its calls in their order."""
         self.block = block
         self.strict = strict
+        self.made: dict[Value, Call] = {}  # new calls by their results
         self.before: dict[int, list[Node]] = {}  # new nodes, by the place that they stand before
         self.place = {r: i for i, node in enumerate(block.nodes) for r in node.results}
 
@@ -81,6 +83,7 @@ class Changes:
         builder = Builder(self.sizes)
         (result,) = builder.call(op, operands, origin, **attributes)
         self.before.setdefault(at, []).extend(builder.nodes)
+        self.made.update((result, node) for node in builder.nodes if isinstance(node, Call))
         return result
 
     def row(self, at: int, x: Value, i: int, origin: Origin) -> Value:
@@ -93,9 +96,9 @@ class Changes:
         length, stop = self.dims(x)[0], start + count
         if (start, count) == (0, length):
             return x
-        if not isinstance(length, int):  # a shorter array has an error where it is used
-            bounds: dict[str, Any] = {"start": start, "stop": stop, "length": count}
-            return self.emit(at, part_of, x, axis=0, **bounds, origin=origin)
+        if not isinstance(length, int):
+            bounds = {"start": start, "stop": stop, "ndim": x.type.ndim}
+            return self.emit(at, rows_between, x, **bounds, origin=origin)
         index = Subscript((slice(start or None, None if stop == length else stop),))
         return self.emit(at, getitem_basic, x, index=index, origin=origin)
 
@@ -107,6 +110,13 @@ class Changes:
         shape = x.type.shape
         if len(shape) < 3:
             return x
+        made = self.made.get(x)
+        if made is not None and made.op is rows_between:  # this checks how many there are as well
+            known = {name: made.attribute(name) for name in ("start", "stop")}
+            length = known["stop"] - known["start"]
+            x = self.emit(
+                at, part_of, *made.operands, axis=0, **known, length=length, origin=origin
+            )
         return self.reshaped(at, x, (sz.mul(shape[:-1]), shape[-1]), origin)
 
     def made_by(self, value: Value) -> Call | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 from codegen.emit.numpy import NUMPY
 from codegen.ir import (
     Op,
     Trait,
 )
-from codegen.spelling import spell
+from codegen.spelling import Spelling, spell
 from tracegrad.ops.joining import stacked
 from tracegrad.ops.record import OpRecord
 
@@ -23,6 +24,21 @@ rows_of = OpRecord(
 )
 
 
+def _between_text(attributes: Mapping[str, Any]) -> Spelling:
+    start, stop = attributes["start"], attributes["stop"]
+    rest = "".join(f", x.shape[{axis}]" for axis in range(1, attributes["ndim"]))
+    return spell(f"x[{start or ''}:{stop}].reshape({stop - start}{rest})")
+
+
+rows_between = OpRecord(
+    name="rows",
+    operands=("x",),
+    infer=lambda sizes, x, start, stop, ndim: x.with_shape((stop - start, *x.shape[1:])),
+    spelling={"numpy": _between_text},
+    attributes={"start": ..., "stop": ..., "ndim": ...},
+    traits=frozenset({Trait.VIEW}),
+    doc="A slice of an array of free length, which must have all of these rows.",
+)
 ROW_OPS: dict[Hashable, OpRecord] = {}
 
 written = OpRecord(

@@ -17,10 +17,13 @@ from codegen.ir import (
 )
 from tracegrad.fast_math.turns.changes import FEWEST, FLOATS, Changes, elementwise
 from tracegrad.ops.elementwise import add
-from tracegrad.ops.indexing import getitem_basic
+from tracegrad.ops.indexing import element, getitem_basic
 from tracegrad.ops.joining import unstacked
 from tracegrad.ops.linear import matmul
 from tracegrad.ops.shape import transpose_axes
+
+SLOPES = "slopes"
+"""What functions of states are called in the backward: factors of cotangents."""
 
 
 def row_of(changes: Changes, value: Value) -> tuple[Value, int] | None:
@@ -30,12 +33,12 @@ def row_of(changes: Changes, value: Value) -> tuple[Value, int] | None:
         return None
     if node.op is unstacked and node.attribute("axis") == 0:
         return node.operands[0], node.results.index(value)
-    if node.op is not getitem_basic:
+    if node.op is not getitem_basic and not (node.op is element and value.type.ndim == 0):
         return None
     x = node.operands[0]
     first, *rest = node.attribute("index").items
     length = changes.dims(x)[0]
-    if type(first) is not int or any(i != slice(None) for i in rest):
+    if type(first) is not int or any(type(i) is int or i != slice(None) for i in rest):
         return None
     if isinstance(length, int):
         return x, first % length
@@ -154,10 +157,11 @@ def _name_of(call: Call, operands: Sequence[Value | Family]) -> str | None:
         return "_".join(name for name in names if name)
     if not origin.section:
         return None
-    backward = any(
-        o.origin.section for f in operands if isinstance(f, Family) for o in f.members.values()
-    )
-    return f"{origin.name}s" if backward and origin.name else "slopes"
+    rows = [operand for operand in operands if isinstance(operand, Family)]
+    states = all(not v.origin.section for row in rows for v in row.members.values())
+    if states or any(row.name == SLOPES for row in rows):
+        return SLOPES
+    return f"{origin.name}s" if origin.name else None
 
 
 def stretches(places: Collection[int]) -> Iterator[tuple[int, int]]:

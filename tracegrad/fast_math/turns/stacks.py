@@ -125,17 +125,6 @@ class Stacks:
         largest = max(parts.values(), key=len, default=[])
         return set(largest) if self.order([members[i] for i in largest]) else set()
 
-    def fixed(self, members: Sequence[Member]) -> bool:
-        """Whether an array that holds the members in this order has all of them for certain.
-
-        Rows of an array of free length are there if each is read; a slice is only shorter.
-        """
-        first = self.find(members[0])
-        if first is None or isinstance(first[0], Stack):
-            return True
-        known = isinstance(self.changes.dims(first[0])[0], int)
-        return known or self.order(members) != list(range(len(members)))
-
     def part(self, members: Sequence[Member], total: Total) -> Part:
         """The members in order as rows of one array: one that there is, or a new one."""
         first = self.find(members[0])

@@ -32,10 +32,12 @@ def sum_at_once(changes: Changes) -> None:
         _stack_products(changes, stacks, total, group)
     for total in totals:
         for group in _others_in(changes, total):
-            order = stacks.order([term.left for term in group])
-            if order is not None and stacks.fixed([group[i].left for i in order]):
-                part = stacks.part([group[i].left for i in order], total)
-                _take(total, group, part, None)
+            found = stacks.largest(_lefts(group))
+            group = [group[i] for i in sorted(found)]
+            order = stacks.order(_lefts(group)) if len(group) >= FEWEST else None
+            members = [group[i].left for i in order or ()]
+            if members:
+                _take(total, group, stacks.part(members, total), None)
     for stack in stacks.all:
         extend(changes, stacks, stack)
     lift(changes, stacks)
@@ -114,8 +116,6 @@ def _stack_products(changes: Changes, stacks: Stacks, total: Total, group: list[
         order = list(range(len(group)))
         if total.result.origin.section:
             order.reverse()  # the first turn is the last to be derived
-    if not (stacks.fixed([lefts[i] for i in order]) or stacks.fixed([rights[i] for i in order])):
-        return
     left = stacks.part([lefts[i] for i in order], total)
     right = stacks.part([rights[i] for i in order], total)
     _take(total, group, left, right)

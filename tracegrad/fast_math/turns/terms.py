@@ -24,7 +24,8 @@ class Member(NamedTuple):
 
 
 class Term(NamedTuple):
-    """A term of a sum. A product is over the first axes of both operands; an outer one over none.
+    """A term of a sum. A product is over the first axes of both operands; an outer one over none,
+    nor is a vector that is scaled by a number.
 
     A total is a sum over an axis of `left`, and what is nothing special is `left` itself.
     """
@@ -53,6 +54,11 @@ def term_of(changes: Changes, leaf: Value, negative: bool, shape: tuple[sz.Dim, 
     if call.op is sum_over and not call.attribute("keepdims"):
         axis = call.attribute("axis")
         return Term("total", negative, leaf, Member(call.operands[0]), axis=axis)
+    if call.op is multiply and len(shape) == 1:
+        for number, vector in (call.operands, call.operands[::-1]):
+            scales = number.type.ndim == 0 and vector.type.ndim == 1 and not number.type.weak
+            if scales and {number.type.dtype, vector.type.dtype} == {leaf.type.dtype}:
+                return Term("scaled", negative, leaf, Member(number), Member(vector))
     if call.op is outer_of or call.op is multiply:
         pair = call.operands if call.op is outer_of else _outer(changes, call)
         if pair is None or any(v.type.dtype != leaf.type.dtype for v in pair):
