@@ -680,7 +680,9 @@ class Emitter:
         for result, name in zip(call.results, names, strict=True):
             if result in self.anchors:
                 self.names.reserved.add(name)
-        self._statement([filled_in(line, names) for line in lines], origin_of(call))
+        filled = [filled_in(line, names) for line in lines]
+        if filled != [f"{names[0]} = {names[0]}"]:  # another value in the same memory
+            self._statement(filled, origin_of(call))
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
             self._own(result, name, shares)
