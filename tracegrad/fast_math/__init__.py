@@ -10,10 +10,12 @@ from tracegrad.fast_math.chains import chains
 from tracegrad.fast_math.columns import scaled_columns
 from tracegrad.fast_math.contract import contract
 from tracegrad.fast_math.exponentials import exponentials_once
+from tracegrad.fast_math.mirrored import mirrored
 
 PASSES: tuple[Pass, ...] = (
     Pass(exponentials_once, "first: it knows the derivatives of logsumexp as they are written"),
     Pass(contract, "sums of products are products; it takes apart what factors were joined"),
+    Pass(mirrored, "of the products that sums became"),
     Pass(scaled_columns, "of the sums that are left"),
     Pass(chains, "behind it, which makes products: they are multiplied from the vector"),
 )

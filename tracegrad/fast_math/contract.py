@@ -53,6 +53,9 @@ DISSOLVED = VIEWS | {
 ROUNDS = 6
 """So often sums are planned anew when it is known what the others read."""
 
+MOST = 60
+"""So many ops a sum sees through at most."""
+
 SLOWER = 1.2
 """What half of the work on large arrays may cost on small ones."""
 
@@ -259,7 +262,7 @@ class _Terms:
     def terms(self, value: Value, labels: tuple[int | None, ...]) -> list[Term]:
         """The terms whose sum the value is."""
         node = self.node(value)
-        free = self.split and node is not None and value in self.sums.free
+        free = self.split and len(self.through) <= MOST and value in self.sums.free
         if node is not None and free and node.op is elementwise.add and not _is_double(node):
             self.through[value] = None
             return [
@@ -369,6 +372,8 @@ class _Terms:
 
     def _passes(self, node: Call, value: Value, inverse: bool) -> bool:
         """Whether a sum sees through the call that makes a value."""
+        if len(self.through) > MOST:
+            return False
         if node.op in VIEWS:
             return True
         if inverse or value not in self.sums.free:
