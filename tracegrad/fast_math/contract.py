@@ -53,7 +53,7 @@ DISSOLVED = VIEWS | {
 ROUNDS = 6
 """So often sums are planned anew when it is known what the others read."""
 
-MOST = 60
+MOST = 24
 """So many ops a sum sees through at most."""
 
 SLOWER = 1.2
