@@ -12,6 +12,7 @@ from tracegrad.fast_math.columns import scaled_columns
 from tracegrad.fast_math.contract import contract
 from tracegrad.fast_math.exponentials import exponentials_once
 from tracegrad.fast_math.mirrored import mirrored
+from tracegrad.fast_math.multiples import multiples
 from tracegrad.fast_math.regroup import regroup
 
 PASSES: tuple[Pass, ...] = (
@@ -20,6 +21,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(regroup, "factors that meet leave fewer products"),
     Pass(contract, "sums of products are products; it takes apart what factors were joined"),
     Pass(mirrored, "of the products that sums became"),
+    Pass(multiples, "and of what they read: numbers go behind what makes less"),
     Pass(scaled_columns, "of the sums that are left"),
     Pass(chains, "behind contract, which makes products: they are multiplied from the vector"),
 )

@@ -14,11 +14,15 @@ pairs, and sums of it over other axes.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TypeAlias
 
 from codegen.ir import Call, Graph, Trait, Value, dims_of
 from codegen.passes.client import NO_CLIENT, Client
+from codegen.passes.cse import cse
+from codegen.passes.simplify import same_type
 from codegen.rewrite import Rewriter, offered, rewrite
+from codegen.types import weak
 from tracegrad.fast_math.products import rows_dot
 from tracegrad.ops import elementwise, linear, powers, reductions, rows, shape
 from tracegrad.ops.rules import axes_of
@@ -42,7 +46,8 @@ def mirrored(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     )
     if not turned:
         return graph
-    return rewrite(graph, (_symmetric_transposed, _exchanged_product, _sign_of_view))
+    alike = cse(rewrite(cse(graph), RULES))
+    return rewrite(alike, (_like_terms,))
 
 
 @offered(frozenset({shape.transpose_axes}).__contains__)
@@ -84,6 +89,37 @@ def _sign_of_view(r: Rewriter, call: Call) -> Value | None:
         return None
     view = r.emit(call.op, node.operands[0], **dict(call.attributes))
     return r.emit(elementwise.negative, view)
+
+
+@offered(frozenset({elementwise.add, elementwise.subtract}).__contains__)
+def _like_terms(r: Rewriter, call: Call) -> Value | None:
+    """a * x + b * x -> (a + b) * x, for numbers a and b: what two mirror images add up to."""
+    (a, x), (b, y) = (_multiple(r, value) for value in call.operands)
+    if x is not y or not same_type(r, x, call.results[0]):
+        return None
+    if x.type.dtype not in ("float32", "float64"):
+        return None
+    number = a + b if call.op is elementwise.add else a - b
+    if number == 0 or not isfinite(number):
+        return None
+    return r.emit(elementwise.multiply, r.make_number(number, weak("float")), x)
+
+
+def _multiple(r: Rewriter, value: Value) -> tuple[float, Value]:
+    """A number and what it multiplies."""
+    node = r.node(value)
+    if node is not None and node.op is elementwise.negative:
+        number, x = _multiple(r, node.operands[0])
+        return -number, x
+    if node is not None and node.op is elementwise.multiply:
+        for position in (0, 1):
+            factor = r.number(node.operands[position])
+            if type(factor) in (int, float):
+                return float(factor), node.operands[1 - position]  # type: ignore[arg-type]
+    return 1.0, value
+
+
+RULES = (_symmetric_transposed, _exchanged_product, _sign_of_view)
 
 
 def _signed(r: Rewriter, value: Value, sign: int) -> Value:
