@@ -73,3 +73,24 @@ def test_the_second_sum_is_the_first() -> None:
     text = compiled.source(*args)
     assert text.count(" @ ") - text.count("np.ones") == 2  # the masses' sum and the positions'
     assert ".transpose(" not in text and ".T" not in text
+
+
+@pytest.mark.parametrize("columns", [1, 3, 40])
+@pytest.mark.parametrize("turn", [np.asarray, np.asfortranarray, lambda x: np.repeat(x, 2, 0)[::2]])
+def test_broadcast_rows_of_any_length(columns: int, turn: Any) -> None:
+    def f(x: Any, y: Any) -> Any:
+        apart = x[:, None] - y
+        return np.sum(np.tanh(apart) * apart) + np.sum(np.sum(apart, axis=1) ** 3)
+
+    compiled = tg.value_and_grad(f, (0, 1))
+    random = np.random.default_rng(columns)
+    for n in (0, 1, 15, 17, 50):
+        args = [turn(random.normal(size=(m, columns))) for m in (n, 20)]
+        value, gradients = compiled(*args)
+        np.testing.assert_allclose(value, f(*args), rtol=1e-11, atol=1e-11)
+        tg.config.fast_math = False
+        expected = tg.grad(f, (0, 1))(*args)
+        tg.config.fast_math = True
+        for found, wanted in zip(gradients, expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    assert "columns_first(" in compiled.source(*args)

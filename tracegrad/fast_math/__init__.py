@@ -14,6 +14,7 @@ from tracegrad.fast_math.exponentials import exponentials_once
 from tracegrad.fast_math.mirrored import mirrored
 from tracegrad.fast_math.multiples import multiples
 from tracegrad.fast_math.regroup import regroup
+from tracegrad.fast_math.short_rows import short_rows
 
 PASSES: tuple[Pass, ...] = (
     Pass(batch, "first: what turns of loops repeat is found in the graph as it was written"),
@@ -24,4 +25,5 @@ PASSES: tuple[Pass, ...] = (
     Pass(multiples, "and of what they read: numbers go behind what makes less"),
     Pass(scaled_columns, "of the sums that are left"),
     Pass(chains, "behind contract, which makes products: they are multiplied from the vector"),
+    Pass(short_rows, "last: of the broadcasts that are left"),
 )
