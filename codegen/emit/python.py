@@ -16,7 +16,15 @@ from typing import Any
 
 from codegen.emit.constants import Constants, array_dtype
 from codegen.emit.lengths import Lengths, anchors
-from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
+from codegen.emit.phrases import (
+    arm_order,
+    filled_in,
+    goes_on,
+    operand_names,
+    origin_of,
+    stem_of,
+    tuple_text,
+)
 from codegen.emit.target import Target, condition, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
@@ -109,6 +117,8 @@ class Emitter:
         self.shown: dict[Value, _Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
         self.variable: dict[Value, str] = {}  # which one each value was given to
+        self.bound: list[tuple[int, str, Value]] = []  # the same in order, with the lines so far
+        self.over: set[Value] = set()  # values that took over an operand's memory
         self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
         self.waiting: Counter[str] = Counter()  # how many of them read a variable
         self.left = self._count_uses(graph.block)
@@ -276,7 +286,7 @@ class Emitter:
             name = self.names.wish(branch.origin.name or "look")
             self._statement([f"{name} = {fragment.text}"], branch.origin)
             fragment = Fragment(name)
-        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=_order)
+        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=arm_order)
         tests = []
         for outcome, _ in arms:
             check = Check(branch.operand, branch.look, outcome, branch.origin)
@@ -284,7 +294,7 @@ class Emitter:
             tests.append(test)
         for i, ((_, block), test) in enumerate(zip(arms, tests, strict=True)):
             last = branch.complete and i == len(arms) - 1
-            if last and _goes_on(block):
+            if last and goes_on(block):
                 self.writer.line()
                 self._enter(block)
                 self._block(block)
@@ -506,6 +516,7 @@ class Emitter:
             shown = self._expression(call, spelling)
             lines = [f"{shown.fragment.text[:-1]}, out={name})"]
         self._statement(lines, call.results[0].origin)
+        self.over.add(call.results[0])
         self._own(call.results[0], name)
 
     # -- text of values -------------------------------------------------------------------------
@@ -691,6 +702,7 @@ class Emitter:
         self.owner.pop(name, None)
         self.owner[name] = value
         self.variable[value] = name
+        self.bound.append((len(self.writer.lines), name, value))
         if self.left.get(value, 0) > 0:
             self.names.wake(name)
         else:
@@ -787,14 +799,3 @@ class Emitter:
         if names:
             self.writer.line(f"del {', '.join(names)}", self.standing)
         self.dead = waiting
-
-
-def _goes_on(block: Block) -> bool:
-    """True when another branch follows."""
-    return bool(block.nodes) and isinstance(block.nodes[-1], Branch)
-
-
-def _order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
-    """Paths that end come first, and of equal ones that of the true outcome."""
-    outcome, block = arm
-    return _goes_on(block), not outcome
