@@ -16,7 +16,15 @@ from typing import Any
 
 from codegen.emit.constants import Constants, array_dtype
 from codegen.emit.lengths import Lengths, anchors
-from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
+from codegen.emit.phrases import (
+    filled_in,
+    goes_on,
+    operand_names,
+    order_of_arms,
+    origin_of,
+    stem_of,
+    tuple_text,
+)
 from codegen.emit.target import Target, condition, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
@@ -81,6 +89,7 @@ class Emitter:
         self.dense = dense
         self.dying: list[Value] = []  # arrays that the next statement reads last
         self.dead: list[Value] = []
+        self.passing: list[str] = []  # variables of the next statement alone
         self.standing = NOWHERE
         self.graph = graph
         self.target = target
@@ -276,7 +285,7 @@ class Emitter:
             name = self.names.wish(branch.origin.name or "look")
             self._statement([f"{name} = {fragment.text}"], branch.origin)
             fragment = Fragment(name)
-        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=_order)
+        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=order_of_arms)
         tests = []
         for outcome, _ in arms:
             check = Check(branch.operand, branch.look, outcome, branch.origin)
@@ -284,7 +293,7 @@ class Emitter:
             tests.append(test)
         for i, ((_, block), test) in enumerate(zip(arms, tests, strict=True)):
             last = branch.complete and i == len(arms) - 1
-            if last and _goes_on(block):
+            if last and goes_on(block):
                 self.writer.line()
                 self._enter(block)
                 self._block(block)
@@ -543,6 +552,9 @@ class Emitter:
         called = {name: Fragment(known) for name, known in self.called.items()}
         holes: dict[str, Fragment | Absent] = {**called}
         reads: frozenset[str] = frozenset()
+        for name in spelling.variables:
+            self.passing.append(self.names.wish(name, self._held(frozenset())))
+            holes[name] = Fragment(self.passing[-1])
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
         casts = self.target.casts(call, self._printed_types(call, strong))
@@ -677,9 +689,8 @@ class Emitter:
         stems = call.op.results or tuple(stem_of(call, result) for result in call.results)
         for result, stem in zip(call.results, stems, strict=True):
             names.append(self._name(result, call.op, stem, spelled, keep.union(names)))
-        for result, name in zip(call.results, names, strict=True):
-            if result in self.anchors:
-                self.names.reserved.add(name)
+        bound = zip(call.results, names, strict=True)
+        self.names.reserved.update(name for result, name in bound if result in self.anchors)
         self._statement([filled_in(line, names) for line in lines], origin_of(call))
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
@@ -766,6 +777,8 @@ class Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line, origin)
+        while self.passing:
+            self.names.rest(self.passing.pop())
         self.dead, self.dying = [*self.dead, *self.dying], []
         self.standing = origin
 
@@ -785,14 +798,3 @@ class Emitter:
         if names:
             self.writer.line(f"del {', '.join(names)}", self.standing)
         self.dead = waiting
-
-
-def _goes_on(block: Block) -> bool:
-    """True when another branch follows."""
-    return bool(block.nodes) and isinstance(block.nodes[-1], Branch)
-
-
-def _order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
-    """Paths that end come first, and of equal ones that of the true outcome."""
-    outcome, block = arm
-    return _goes_on(block), not outcome
