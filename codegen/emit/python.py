@@ -104,10 +104,7 @@ class Emitter:
             graph.name,
             *called.values(),
             *foreign.values(),
-            "np",
-            "jax",
-            "jnp",
-            "len",
+            *("np", "jax", "jnp", "len"),
             *frame.parameters,
             *frame.captures,
         }
@@ -552,8 +549,9 @@ class Emitter:
         called = {name: Fragment(known) for name, known in self.called.items()}
         holes: dict[str, Fragment | Absent] = {**called}
         reads: frozenset[str] = frozenset()
-        for name in spelling.variables:
-            self.passing.append(self.names.wish(name, self._held(frozenset())))
+        for name in spelling.variables:  # called as what they are part of
+            stem = self.shown[call.operands[0]].fragment.text
+            self.passing.append(self.names.wish(stem, self._held(frozenset())))
             holes[name] = Fragment(self.passing[-1])
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
