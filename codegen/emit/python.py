@@ -89,6 +89,7 @@ class Emitter:
         self.dense = dense
         self.dying: list[Value] = []  # arrays that the next statement reads last
         self.dead: list[Value] = []
+        self.passing: list[str] = []  # variables of the next statement alone
         self.standing = NOWHERE
         self.graph = graph
         self.target = target
@@ -103,10 +104,7 @@ class Emitter:
             graph.name,
             *called.values(),
             *foreign.values(),
-            "np",
-            "jax",
-            "jnp",
-            "len",
+            *("np", "jax", "jnp", "len"),
             *frame.parameters,
             *frame.captures,
         }
@@ -554,6 +552,10 @@ class Emitter:
         called = {name: Fragment(known) for name, known in self.called.items()}
         holes: dict[str, Fragment | Absent] = {**called}
         reads: frozenset[str] = frozenset()
+        for name in spelling.variables:  # called as what they are part of
+            stem = self.shown[call.operands[0]].fragment.text
+            self.passing.append(self.names.wish(stem, self._held(frozenset())))
+            holes[name] = Fragment(self.passing[-1])
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
         casts = self.target.casts(call, self._printed_types(call, strong))
@@ -780,6 +782,8 @@ class Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line, origin)
+        while self.passing:
+            self.names.rest(self.passing.pop())
         self.dead, self.dying = [*self.dead, *self.dying], []
         self.standing = origin
 
