@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from codegen.emit.constants import Constants, array_dtype
+from codegen.emit.constants import Constants
 from codegen.emit.lengths import Lengths, anchors
 from codegen.emit.phrases import (
     arm_order,
@@ -571,7 +571,7 @@ class Emitter:
                 dtype_text, _ = self._attribute(casts[i])
                 fragment = Fragment(f"{fragment.at(ATOM)}.astype({dtype_text.text})")
             elif self.constants and value in self.literals:
-                fragment = self._constant(call, spelling, i, fragment)
+                fragment = self.constants.beside(call, spelling, self.literals, i, fragment)
             fragments.append(fragment)
             reads |= shown.reads
             if not name.startswith("*"):
@@ -599,15 +599,6 @@ class Emitter:
                 holes[name], more = self._attribute(attribute)
                 reads |= more
         return holes, reads
-
-    def _constant(
-        self, call: Call, spelling: Spelling, position: int, literal: Fragment
-    ) -> Fragment:
-        """A literal as it is loaded."""
-        assert self.constants is not None
-        dtype = array_dtype(call, spelling, self.literals, position)
-        number = self.literals[call.operands[position]]
-        return literal if dtype is None else self.constants.name(number, dtype, literal)
 
     def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
         """Operands printed as bare literals that would not give the result its dtype."""

@@ -30,6 +30,9 @@ ENOUGH = 1.1
 FEW = 13
 """Lines below which nothing is deleted: what they hold is seen at a glance."""
 
+SHORT, GUESSED = 20, LENGTH**3 * 4
+"""In so few lines arrays whose lengths are not known are let be but for those of three axes."""
+
 EACH = 5
 """Statements that one line to delete is for: there are no more of them."""
 
@@ -100,6 +103,8 @@ class Room:
     ) -> tuple[int, dict[int, list[str]]]:
         """The peak, and which variables are deleted before which statements to keep the limit."""
         deleted: dict[int, list[str]] = {}
+        short = not self.exact and sum(step.lines for step in steps) < SHORT
+        least = max(limit / 50, GUESSED) if short else limit / 50
 
         def dead(i: int, usage: int, now: Mapping[str, _Held]) -> list[str]:
             """Where the limit is met, variables that nobody reads, and that alone hold an array."""
@@ -109,7 +114,7 @@ class Room:
             found = [
                 name
                 for name, variable in now.items()
-                if variable.block not in needed and 50 * self.bytes(variable.block) >= limit
+                if variable.block not in needed and self.bytes(variable.block) >= least
             ]
             if found:
                 deleted[i] = found
