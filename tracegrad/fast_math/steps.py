@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from codegen.ir import Attributes, Call, Node, Number, Op, Trait, Value
+from codegen.ir import Attributes, Call, Node, Op, Trait, Value
 from tracegrad.fast_math.terms import Product, Shape, TooLong, elements, joined
 from tracegrad.ops.elementwise import add, divide, multiply, negative, subtract
 
@@ -65,7 +65,7 @@ class Step:
     op: Op | None = None
     attributes: Attributes = ()
     value: Value | None = None
-    number: Number | None = None
+    number: float | None = None
     python: bool = False
     uses: int = 0
     suspended: int = 0
@@ -104,8 +104,8 @@ class Steps:
             self._known[value] = found
         return found
 
-    def number(self, number: Number) -> Step:
-        key = type(number), repr(number)
+    def number(self, number: float) -> Step:
+        key = repr(number)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = Step((), (), FREE, number=number, python=True)
