@@ -147,7 +147,7 @@ class Forms:
         self.single -= self.demanded
         top: dict[Value, Value] = {}
         for value in reversed(self.calls):
-            by = readers.get(value, ())
+            by = readers.get(value, [])
             seen = any(Trait.VIEW in self.calls[reader].op.traits for reader in by)
             top[value] = value if seen or value not in self.single else top[by[0]]
         self.roots = {value for value, root in top.items() if root is value}

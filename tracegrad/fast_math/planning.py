@@ -285,12 +285,14 @@ class Plan:
     def _ways(
         self, terms: Terms, poly: Poly, coefficient: float, product: Product
     ) -> Iterator[tuple[int, Step]]:
-        """Ways to a sum: what all terms share taken out, a number alone, or nothing."""
+        """Ways to a sum: term by term, what all terms share taken out, a number alone."""
+        pure = product.single() is not None
+        if len(poly) > 1 and pure:
+            yield self._added(terms, poly, 1.0)
         yield self._product(terms, coefficient, product)
-        if len(poly) > 1 and product.single() is None:
-            for scale in _scales(poly):
-                sign, step = self._added(terms, poly, scale)
-                yield sign, self.steps.scaled(scale, step)
+        for scale in [] if len(poly) == 1 or pure else _scales(poly):
+            sign, step = self._added(terms, poly, scale)
+            yield sign, self.steps.scaled(scale, step)
 
     def _opened(self, terms: Terms, form: Poly) -> Poly | None:
         """The form with sums in it opened, which others read as well."""

@@ -166,23 +166,22 @@ class Steps:
         plain = self.call(negative, (step,))
         if step.uses or not step.operands:
             return plain
-        other: Step | None = None
+        others: list[Step] = []
         a, *more = step.operands
         if step.op is subtract:
-            other = self.subtract(more[0], a)
+            others.append(self.subtract(more[0], a))
         elif step.op in (multiply, divide):
-            if a.number is not None:
-                number = self.number(-a.number)
-                other = self.call(step.op, (number, more[0]))
-            elif elements(a.shape) < elements(step.shape):
-                other = self.call(step.op, (self.negated(a), more[0]))
-            elif step.op is multiply and elements(more[0].shape) < elements(step.shape):
-                other = self.call(step.op, (a, self.negated(more[0])))
-        elif step.op is not None and Trait.VIEW in step.op.traits and len(step.operands) == 1:
-            return plain
-        if other is not None and self.cost(other).total < self.cost(plain).total:
-            return other
-        return plain
+            if self._takes_sign(a, step):
+                others.append(self.call(step.op, (self.negated(a), more[0])))
+            elif step.op is multiply and self._takes_sign(more[0], step):
+                others.append(self.call(step.op, (a, self.negated(more[0]))))
+        price = self.cost(plain)
+        return next((other for other in others if self.cost(other).is_below(price)), plain)
+
+    def _takes_sign(self, factor: Step, product: Step) -> bool:
+        """True for a factor that may have the other sign for less than the product."""
+        small = elements(factor.shape) < elements(product.shape)
+        return factor.number is not None or small or factor.op in (multiply, divide, subtract)
 
     # -- what steps compute ---------------------------------------------------------------------
 
