@@ -94,6 +94,10 @@ class Steps:
         self._within: dict[object, list[Step]] = {}
         self._pinned: list[Step] = []
 
+    def __len__(self) -> int:
+        """How many steps were looked at."""
+        return len(self._known)
+
     # -- making ---------------------------------------------------------------------------------
 
     def value(self, value: Value, shape: Shape, made_by: Node | None = None) -> Step:
@@ -160,7 +164,7 @@ class Steps:
         return self.call(multiply, (self.number(number), step))
 
     def negated(self, step: Step) -> Step:
-        """The step with the other sign, which is cheapest where arrays are small."""
+        """The step with the other sign, by a number or a difference in it where there is one."""
         if step.number is not None:
             return self.number(-step.number)
         plain = self.call(negative, (step,))
@@ -171,17 +175,12 @@ class Steps:
         if step.op is subtract:
             others.append(self.subtract(more[0], a))
         elif step.op in (multiply, divide):
-            if self._takes_sign(a, step):
+            if a.number is not None or a.op in (multiply, divide, subtract):
                 others.append(self.call(step.op, (self.negated(a), more[0])))
-            elif step.op is multiply and self._takes_sign(more[0], step):
+            elif step.op is multiply and more[0].op in (multiply, divide, subtract):
                 others.append(self.call(step.op, (a, self.negated(more[0]))))
         price = self.cost(plain)
         return next((other for other in others if self.cost(other).is_below(price)), plain)
-
-    def _takes_sign(self, factor: Step, product: Step) -> bool:
-        """True for a factor that may have the other sign for less than the product."""
-        small = elements(factor.shape) < elements(product.shape)
-        return factor.number is not None or small or factor.op in (multiply, divide, subtract)
 
     # -- what steps compute ---------------------------------------------------------------------
 
