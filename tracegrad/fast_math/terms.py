@@ -241,7 +241,7 @@ class Terms:
                 shape = joined(shape, product.shape)
             depth = 1 + max(product.depth for product in terms)
             found = self._atoms[key] = Sum(self._next(), shape, depth, terms)
-        return scale, self.product({**shared, found: 1})
+        return self.times((scale, self.product(shared)), (1.0, self.of(found)))
 
     def opened(self, terms: Poly) -> Poly:
         """The sum with sums in it opened where their terms meet others: 0.1 + 0.3 * (1 - x)."""
