@@ -428,7 +428,7 @@ class Plan:
             case Seen(inner=inner):
                 for scale in dict.fromkeys((1.0, coefficient if exponent == 1 else 1.0)):
                     sign, step = self._product(terms, scale, inner)
-                    yield sign * abs(scale), self._view(terms, atom, step, sign * abs(scale))
+                    yield sign * scale, self._view(terms, atom, step, sign * scale)
             case Sum(terms=of) if not known:
                 scales = [1.0]
                 if exponent == 1 and not _is_unit(coefficient) and _takes_numbers(terms, of):
