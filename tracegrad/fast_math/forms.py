@@ -18,6 +18,9 @@ EXACT: dict[Op, Callable[..., float]] = {
     negative: operator.neg,
 }
 OPS = {*EXACT, square, number_power}
+DEEP, MANY = 4, 4
+"""Values of so deep sums, or products of more factors, are not taken apart by what reads them."""
+
 POWERS = (-3, -2, -1, 2, 3, 4)
 
 
@@ -26,7 +29,7 @@ class Forms:
 
     `calls` are the calls that are read, by their results; `forms` what these are; `demanded` are
     the results that something else reads; `roots` those for which another form is worth a search
-    (what only one other reads is a part of that one), `readers` the roots that read a value.
+    (what only one call reads is a part of that one), `readers` the roots that read a value.
     """
 
     def __init__(self, graph: Graph, block: Block) -> None:
@@ -35,6 +38,7 @@ class Forms:
         self.forms: dict[Value, Poly] = {}
         self.terms = {dtype: Terms(dtype) for dtype in RANGE}
         self.roots: set[Value] = set()
+        self.readers: dict[Value, tuple[Value, ...]] = {}
         self._shapes: dict[Value, Shape] = {}
         self._terms: dict[Value, Term] = {}
         self._numbers: dict[Value, float] = {}
@@ -140,18 +144,17 @@ class Forms:
             elif isinstance(node, Call | Branch) or node.operands:
                 self.demanded.update(value for value in read if value in self.calls)
         self.single = {value for value, by in readers.items() if len(by) == 1}
-        root: dict[Value, Value] = {}
-        for value in reversed(self.calls):
-            by = {root[reader] for reader in readers.get(value, ())}
-            seen = any(Trait.VIEW in self.calls[r].op.traits for r in readers.get(value, ()))
-            root[value] = value if value in self.demanded or seen or len(by) != 1 else by.pop()
-        tops = {
-            value: dict.fromkeys(root[reader] for reader in by) for value, by in readers.items()
-        }
-        place = {value: i for i, value in enumerate(self.calls)}
-        self.readers = {v: tuple(sorted(top, key=place.__getitem__)) for v, top in tops.items()}
-        self.roots = {value for value, top in root.items() if top is value}
         self.single -= self.demanded
+        top: dict[Value, Value] = {}
+        for value in reversed(self.calls):
+            by = readers.get(value, [])
+            seen = any(Trait.VIEW in self.calls[reader].op.traits for reader in by)
+            top[value] = value if seen or value not in self.single else top[by[0]]
+        self.roots = {value for value, root in top.items() if root is value}
+        place = {value: i for i, value in enumerate(self.calls)}
+        for value, by in readers.items():
+            roots = {top[reader] for reader in by}
+            self.readers[value] = tuple(sorted(roots, key=place.__getitem__))
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -180,6 +183,8 @@ class Forms:
         """What an operand is."""
         found = self.forms.get(value)
         if found is not None:
+            if value in self.roots and self._is_long(found):
+                return self._leaf(self.of(value), value)
             return found
         terms = self.of(result)
         number = self.number(value, result)
@@ -190,6 +195,10 @@ class Forms:
             return {terms.of(leaf): 1.0}
         return {terms.one: number} if number else {}
 
+    def _is_long(self, form: Poly) -> bool:
+        """True for what others that read it take as it is: else forms would grow with each turn."""
+        return any(p.depth >= DEEP or len(p.factors) > MANY for p in form)
+
     def _note_square(self, terms: Terms, value: Value) -> None:
         """The square of a square root is what is under it."""
         made = self.graph.producer.get(value)
@@ -199,7 +208,9 @@ class Forms:
         if under.type.dtype == value.type.dtype and not under.type.weak:
             leaf = terms.leaf(value, self.shape(value))
             try:
-                square = self.term(under) if under in self.forms else terms.term(self.form(under, value))
+                square = (
+                    self.term(under) if under in self.forms else terms.term(self.form(under, value))
+                )
             except TooLong:
                 return
             if square[1].shape == leaf.shape:

@@ -1,8 +1,8 @@
 """Sums of products enter (`forms`), the cheapest steps that compute them leave (`steps`).
 
 For every root the steps as they are written are compared with those of its form; a form wins where
-it takes fewer calls or elements, and more of neither. The search looks at what is in use already, so
-that a second round finds what the first made for others.
+it takes fewer calls or elements, and more of neither. The search looks at what is in use already,
+so that a second round finds what the first made for others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TypeAlias
 from codegen.ir import Value, attributes_key
 from tracegrad.fast_math.forms import Forms
 from tracegrad.fast_math.steps import SCALAR, Price, Step, Steps
-from tracegrad.ops.elementwise import divide
 from tracegrad.fast_math.terms import (
     Atom,
     Bottom,
@@ -29,6 +28,7 @@ from tracegrad.fast_math.terms import (
     TooLong,
     elements,
 )
+from tracegrad.ops.elementwise import divide
 
 ROUNDS = 3
 """From the second on, every value knows what the others make of theirs."""
@@ -39,7 +39,7 @@ SCALES = 3
 READERS = 4
 """The readers of a value choose together when they are no more than this."""
 
-EFFORT = 30
+EFFORT = 40
 """So many products are looked at in the search for one value."""
 
 WORTH = 4.0
@@ -285,12 +285,14 @@ class Plan:
     def _ways(
         self, terms: Terms, poly: Poly, coefficient: float, product: Product
     ) -> Iterator[tuple[int, Step]]:
-        """Ways to a sum: what all terms share taken out, a number alone, or nothing."""
+        """Ways to a sum: term by term, what all terms share taken out, a number alone."""
+        pure = product.single() is not None
+        if len(poly) > 1 and pure:
+            yield self._added(terms, poly, 1.0)
         yield self._product(terms, coefficient, product)
-        if len(poly) > 1 and product.single() is None:
-            for scale in _scales(poly):
-                sign, step = self._added(terms, poly, scale)
-                yield sign, self.steps.scaled(scale, step)
+        for scale in [] if len(poly) == 1 or pure else _scales(poly):
+            sign, step = self._added(terms, poly, scale)
+            yield sign, self.steps.scaled(scale, step)
 
     def _opened(self, terms: Terms, form: Poly) -> Poly | None:
         """The form with sums in it opened, which others read as well."""
@@ -369,7 +371,7 @@ class Plan:
                 exponent = 1
             by_shape.setdefault(step.shape, []).append((step, exponent, term))
         done: Step | None = None
-        term: Term = (number, terms.one)
+        whole: Term = (number, terms.one)
         waiting: list[Part] = []
         shapes = sorted(by_shape, key=elements)
         for shape in shapes:
@@ -378,22 +380,22 @@ class Plan:
             if done is None:
                 start = next((i for i, part in enumerate(todo) if part[1] > 0), None)
                 if start is not None:
-                    step, _, of = todo.pop(start)
-                    done, term = self.steps.scaled(number, step), terms.times(term, of)
-                    self.steps.computes(done, *term)
+                    step, _, term = todo.pop(start)
+                    done, whole = self.steps.scaled(number, step), terms.times(whole, term)
+                    self.steps.computes(done, *whole)
                 elif number == 1.0 and shape != shapes[-1] and len(todo) == 1:
                     waiting = todo  # x / n sooner than (1 / n) * x
                     continue
                 else:
                     done = self.steps.number(number)
-            for step, exponent, of in todo:
+            for step, exponent, term in todo:
                 for _ in range(abs(exponent)):
                     if exponent > 0:
-                        done, term = self.steps.multiply(done, step), terms.times(term, of)
+                        done, whole = self.steps.multiply(done, step), terms.times(whole, term)
                     else:
-                        over = terms.inverse(of)
-                        done, term = self.steps.divide(done, step), terms.times(term, over)
-                    self.steps.computes(done, *term)
+                        over = terms.inverse(term)
+                        done, whole = self.steps.divide(done, step), terms.times(whole, over)
+                    self.steps.computes(done, *whole)
         return self.steps.number(number) if done is None else done
 
     def _power(self, terms: Terms, step: Step, term: Term, exponent: int) -> tuple[Step, Term]:
@@ -414,13 +416,13 @@ class Plan:
         self, terms: Terms, atom: Atom, exponent: int, coefficient: float
     ) -> Iterator[tuple[float, Step]]:
         """Steps that compute multiples of an atom, which has this exponent in such a term."""
-        one, known = terms.of(atom), False
-        for step in self.steps.multiples(one):
+        if isinstance(atom, Leaf):
+            yield 1.0, (self.step.get(atom.value) or self._value(atom.value)).now()
+        known = False
+        for step in self.steps.multiples(terms.of(atom)):
             known = True
             yield step.coefficient, step
         match atom:
-            case Leaf(value=value):
-                yield 1.0, (self.step.get(value) or self._value(value)).now()
             case Bottom(inner=inner):
                 yield self._product(terms, 1.0, inner)
             case Seen(inner=inner):
@@ -428,10 +430,10 @@ class Plan:
                     sign, step = self._product(terms, scale, inner)
                     yield sign * scale, self._view(terms, atom, step, sign * scale)
             case Sum(terms=of) if not known:
-                scales = [] if self._depth else _scales(of)
+                scales = [1.0]
                 if exponent == 1 and not _is_unit(coefficient) and _takes_numbers(terms, of):
                     scales.append(1.0 / abs(coefficient))
-                for scale in dict.fromkeys((1.0, *scales)):
+                for scale in dict.fromkeys(scales + ([] if self._depth else _scales(of))):
                     yield self._sum(terms, atom, scale)
 
     def _view(self, terms: Terms, atom: Seen, step: Step, scale: float) -> Step:
@@ -446,16 +448,17 @@ class Plan:
         if found is None:
             if atom.factored is None:
                 atom.factored = terms.factored(atom.terms)
-            polys = (atom.terms, atom.factored)
-            if self._depth or atom.factored is atom.terms:
-                polys = polys[1:]
+            polys = [atom.factored]
+            if not self._depth and atom.factored is not atom.terms:
+                polys.insert(0, atom.terms)
             self._depth += 1
             made = []
             for poly in polys:
                 sign, step = self._added(terms, poly, scale)
-                made.append((self.steps.cost(step).total, len(made), sign / scale, step))
+                made.append((self.steps.cost(step).total, sign / scale, step))
             self._depth -= 1
-            found = min(made)[2:]
+            _, multiple, step = min(made, key=lambda each: each[0])
+            found = multiple, step
             self._sums[atom, scale] = found
             self.steps.computes(found[1], found[0], terms.of(atom))
         return found

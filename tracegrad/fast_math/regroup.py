@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number, Origin, Value
+from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Origin, Value
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.dce import dce
 from codegen.types import ArrayType, weak
@@ -57,7 +57,7 @@ def _regrouped(graph: Graph, block: Block, before: dict[Value, Value]) -> Block:
 
 
 class _Writer:
-    """Writes steps as calls, each where the value that it is of stood, or where it is read first."""
+    """Writes steps as calls, each where its value stood, or where it is read first."""
 
     def __init__(self, forms: Forms, plan: Plan | None, before: dict[Value, Value]) -> None:
         self.forms, self.plan = forms, plan
@@ -118,7 +118,7 @@ class _Writer:
             else:  # Python's number does not divide by Python's 0
                 strong = step.op is divide and all(other.python for other in step.operands)
                 type_ = ArrayType(dtype) if strong else weak("float")
-                operands.append(self._number(float(operand.number), type_, value.origin))
+                operands.append(self._number(operand.number, type_, value.origin))
         result = self._result(step, value)
         self.nodes.append(Call(step.op, tuple(operands), step.attributes, (result,)))
         return result
@@ -134,7 +134,7 @@ class _Writer:
             origin.named(origin.name) if origin.final else origin,
         )
 
-    def _number(self, number: Number, type_: ArrayType, origin: Origin) -> Value:
+    def _number(self, number: float, type_: ArrayType, origin: Origin) -> Value:
         key = repr(number), str(type_)
         found = self._numbers.get(key)
         if found is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from codegen.ir import Attributes, Call, Node, Number, Op, Trait, Value
+from codegen.ir import Attributes, Call, Node, Op, Trait, Value
 from tracegrad.fast_math.terms import Product, Shape, TooLong, elements, joined
 from tracegrad.ops.elementwise import add, divide, multiply, negative, subtract
 
@@ -65,7 +65,7 @@ class Step:
     op: Op | None = None
     attributes: Attributes = ()
     value: Value | None = None
-    number: Number | None = None
+    number: float | None = None
     python: bool = False
     uses: int = 0
     suspended: int = 0
@@ -94,6 +94,10 @@ class Steps:
         self._within: dict[object, list[Step]] = {}
         self._pinned: list[Step] = []
 
+    def __len__(self) -> int:
+        """How many steps were looked at."""
+        return len(self._known)
+
     # -- making ---------------------------------------------------------------------------------
 
     def value(self, value: Value, shape: Shape, made_by: Node | None = None) -> Step:
@@ -104,8 +108,8 @@ class Steps:
             self._known[value] = found
         return found
 
-    def number(self, number: Number) -> Step:
-        key = type(number), repr(number)
+    def number(self, number: float) -> Step:
+        key = repr(number)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = Step((), (), FREE, number=number, python=True)
@@ -160,29 +164,23 @@ class Steps:
         return self.call(multiply, (self.number(number), step))
 
     def negated(self, step: Step) -> Step:
-        """The step with the other sign, which is cheapest where arrays are small."""
+        """The step with the other sign, by a number or a difference in it where there is one."""
         if step.number is not None:
             return self.number(-step.number)
         plain = self.call(negative, (step,))
         if step.uses or not step.operands:
             return plain
-        other: Step | None = None
+        others: list[Step] = []
         a, *more = step.operands
         if step.op is subtract:
-            other = self.subtract(more[0], a)
+            others.append(self.subtract(more[0], a))
         elif step.op in (multiply, divide):
-            if a.number is not None:
-                number = self.number(-a.number)
-                other = self.call(step.op, (number, more[0]))
-            elif elements(a.shape) < elements(step.shape):
-                other = self.call(step.op, (self.negated(a), more[0]))
-            elif step.op is multiply and elements(more[0].shape) < elements(step.shape):
-                other = self.call(step.op, (a, self.negated(more[0])))
-        elif step.op is not None and Trait.VIEW in step.op.traits and len(step.operands) == 1:
-            return plain
-        if other is not None and self.cost(other).total < self.cost(plain).total:
-            return other
-        return plain
+            if a.number is not None or a.op in (multiply, divide, subtract):
+                others.append(self.call(step.op, (self.negated(a), more[0])))
+            elif step.op is multiply and more[0].op in (multiply, divide, subtract):
+                others.append(self.call(step.op, (a, self.negated(more[0]))))
+        price = self.cost(plain)
+        return next((other for other in others if self.cost(other).is_below(price)), plain)
 
     # -- what steps compute ---------------------------------------------------------------------
 

@@ -1,10 +1,11 @@
 """Calls of float arithmetic enter, sums of products leave: what each value is, algebraically.
 
-A value is a tuple of terms ``coefficient * product``; a product has atoms with whole exponents. Atoms
+A value is a sum of terms ``coefficient * product``; a product has atoms with whole exponents. Atoms
 are values that arithmetic starts from (`Leaf`), sums (`Sum`, scaled so that equal sums are one
 object), views of what had a coefficient (`Seen`), and products that something is divided by
-(`Bottom`: ``x / (y * z)`` is not taken apart, since ``x / y / z`` may overflow where it does not).
-Products are not multiplied out over sums, so nothing grows; numbers are.
+(`Bottom`: neither is ``x / (y * z)`` taken apart nor ``x / y / z`` put together, since the one may
+overflow where the other does not). Products are not multiplied out over sums, so nothing grows;
+numbers are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Shape: TypeAlias = "tuple[Dim, ...]"
 Poly: TypeAlias = "dict[Product, float]"
 Term: TypeAlias = "tuple[float, Product]"
 
-FACTORS, TERMS, DEPTH = 8, 12, 4
+FACTORS, TERMS, DEPTH = 8, 12, 6
 """What is longer or deeper than this is not looked into: the work stays linear."""
 
 LENGTH = 100
@@ -88,7 +89,7 @@ class Bottom(Atom):
 
 
 class Product:
-    """Atoms with exponents, in the order in which they were first seen; equal ones are one object."""
+    """Atoms with exponents, in the order first seen; equal products are one object."""
 
     __slots__ = ("depth", "factors", "index", "shape")
 
@@ -240,7 +241,7 @@ class Terms:
                 shape = joined(shape, product.shape)
             depth = 1 + max(product.depth for product in terms)
             found = self._atoms[key] = Sum(self._next(), shape, depth, terms)
-        return scale, self.product({**shared, found: 1})
+        return self.times((scale, self.product(shared)), (1.0, self.of(found)))
 
     def opened(self, terms: Poly) -> Poly:
         """The sum with sums in it opened where their terms meet others: 0.1 + 0.3 * (1 - x)."""
