@@ -349,7 +349,7 @@ class Drawn:
         return kept + (h * h).sum() + np.cos(total).sum()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(40), 682])
 def test_drawn_loops(monkeypatch, seed):
     loop = Drawn(seed)
     args = loop.arguments()

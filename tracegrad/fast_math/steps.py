@@ -99,7 +99,11 @@ class Steps:
         return found
 
     def call(
-        self, op: Op, operands: tuple[Step, ...], attributes: Attributes = (), key: object = (),
+        self,
+        op: Op,
+        operands: tuple[Step, ...],
+        attributes: Attributes = (),
+        key: object = (),
         shape: Shape | None = None,
     ) -> Step:
         """The step of this operation."""
