@@ -99,11 +99,7 @@ class Steps:
         return found
 
     def call(
-        self,
-        op: Op,
-        operands: tuple[Step, ...],
-        attributes: Attributes = (),
-        key: object = (),
+        self, op: Op, operands: tuple[Step, ...], attributes: Attributes = (), key: object = (),
         shape: Shape | None = None,
     ) -> Step:
         """The step of this operation."""
