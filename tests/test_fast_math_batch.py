@@ -264,6 +264,28 @@ def test_arrays_that_are_too_short_are_refused(monkeypatch):
             compiled(*normal(*shapes))
 
 
+def test_sequences_with_the_batch_first(monkeypatch):
+    def f(w, u, xs):
+        h = np.zeros((5, 4))
+        for t in range(T):
+            h = np.tanh(xs[:, t] @ w + h @ u)
+        return (h * h).sum()
+
+    text = batched(monkeypatch, f, *normal((3, 4), (4, 4), (5, T, 3)))
+    assert "xs.transpose((1, 0, 2))" in text and text.count("@ w\n") == 1
+
+
+def test_what_is_written_over_is_not_read_as_it_was(monkeypatch):
+    """A derivative reads ``0.3 * x`` again, which stands in rows that the loop writes over."""
+
+    def f(xs, z):
+        for t in range(T):
+            z = z - 0.3 * np.exp(-xs[t])
+        return (z * z).sum()
+
+    batched(monkeypatch, f, *normal((T, 2), (2,)))
+
+
 # -- paths --------------------------------------------------------------------------------------
 
 
