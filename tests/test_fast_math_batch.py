@@ -264,6 +264,28 @@ def test_arrays_that_are_too_short_are_refused(monkeypatch):
             compiled(*normal(*shapes))
 
 
+def test_sequences_with_the_batch_first(monkeypatch):
+    def f(w, u, xs):
+        h = np.zeros((5, 4))
+        for t in range(T):
+            h = np.tanh(xs[:, t] @ w + h @ u)
+        return (h * h).sum()
+
+    text = batched(monkeypatch, f, *normal((3, 4), (4, 4), (5, T, 3)))
+    assert "xs.transpose((1, 0, 2))" in text and text.count("@ w\n") == 1
+
+
+def test_what_is_written_over_is_not_read_as_it_was(monkeypatch):
+    """A derivative reads ``0.3 * x`` again, which stands in rows that the loop writes over."""
+
+    def f(xs, z):
+        for t in range(T):
+            z = z - 0.3 * np.exp(-xs[t])
+        return (z * z).sum()
+
+    batched(monkeypatch, f, *normal((T, 2), (2,)))
+
+
 # -- paths --------------------------------------------------------------------------------------
 
 
@@ -349,7 +371,7 @@ class Drawn:
         return kept + (h * h).sum() + np.cos(total).sum()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(24), 682])
 def test_drawn_loops(monkeypatch, seed):
     loop = Drawn(seed)
     args = loop.arguments()
@@ -360,17 +382,18 @@ def test_drawn_loops(monkeypatch, seed):
 
 
 def test_compile_time_grows_with_the_loop_alone(monkeypatch):
-    """Chains of a thousand turns are walked without recursion, in time proportional to them."""
+    """Chains of sums are walked without recursion, in time proportional to them."""
     from tracegrad.fast_math.batch import batch
     from tracegrad.pipeline import CLIENTS
 
+    monkeypatch.setattr(tg.config, "check", False)
     seconds = []
-    for turns in (250, 1000):
+    for turns in (80, 320):
         args = normal((3, 4), (4, 4), (4,), (turns, 2, 3), (2, 4))
         graph = tg.value_and_grad(rnn, argnums=(0, 1, 2)).graph(*args)
         best = min(_seconds(lambda g=graph: batch(g, CLIENTS["numpy"])) for _ in range(2))
         seconds.append(best)
-    assert seconds[1] < 12 * seconds[0] + 0.05
+    assert seconds[1] < 8 * seconds[0] + 0.05
 
 
 def _seconds(call):

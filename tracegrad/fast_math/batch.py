@@ -1,12 +1,15 @@
 """A graph of an unrolled loop enters; it leaves with what its turns repeat done for all at once.
 
-Three things are found in a block of straight code, whatever the loop was:
+What is found in a block of straight code, whatever the loop was:
 
-- Work on rows of one array that no other turn decides (``xs[t] @ w + b``): it is done on the whole
-  array where the first turn did its part, and the turns read rows of the result.
+- Work on rows of one array that no other turn decides (``xs[t] @ w + b``, with b the same for all):
+  it is done on the whole array, and the turns read rows of the result.
+- Elementwise work on such a row that nobody else reads (``tanh(xs_w[t] + h @ u)``): it is done in
+  the memory of the row. The states of all turns are then the rows of one array, and what is done
+  with each of them that no turn waits for (``1.0 - h * h``, ``h @ v``) is done at once as well.
 - Sums of products over turns, which accumulate gradients (``x_9.T @ z_9 + ... + x_0.T @ z_0``): the
   operands are put together, where they are not rows of one array already, and multiplied once.
-- Elementwise work on what was so put together (``1.0 - h_t * h_t``), as the first.
+- Rows that are written into one array, turn by turn.
 
 Before::                                   After::
 
@@ -17,8 +20,9 @@ Before::                                   After::
       %b = matmul(%y, %w)                        %c = getitem(%p, index=2)
       ...                                        ...
 
-Nothing is moved before what it depends on: a batch stands where its first part stood (work on
-rows), or behind the last of its operands. All walks are over lists; chains may have any length.
+A batch stands where the first of its parts stood, or behind the last of its operands; what reads it
+waits for it. Work is never moved from one block of a branch to another. All walks are over lists:
+chains may have any length.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.dce import dce
 from tracegrad.fast_math.turns.changes import Changes, changed
 from tracegrad.fast_math.turns.in_place import work_in_rows
+from tracegrad.fast_math.turns.layout import turns_first
 from tracegrad.fast_math.turns.stacks import lift_rows
 from tracegrad.fast_math.turns.sums import sum_at_once
 from tracegrad.fast_math.turns.writes import write_at_once
@@ -40,7 +45,10 @@ ROUNDS = 3
 
 def batch(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Does at once what the turns of unrolled loops repeat."""
-    for plans in ((lift_rows, work_in_rows), (sum_at_once, write_at_once, work_in_rows)):
+    for plans in (
+        (turns_first, lift_rows, work_in_rows),
+        (sum_at_once, write_at_once, work_in_rows),
+    ):
         for _ in range(ROUNDS):
             before = graph
             for plan in plans:

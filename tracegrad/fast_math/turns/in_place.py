@@ -11,7 +11,7 @@ from codegen.ir import (
     Value,
 )
 from tracegrad.fast_math.turns.changes import FEWEST, Changes, elementwise
-from tracegrad.fast_math.turns.ops import row_op, rows_of, written
+from tracegrad.fast_math.turns.ops import apart, row_op, rows_of, written
 from tracegrad.fast_math.turns.rows import row_of
 from tracegrad.ops.linear import matmul
 
@@ -35,11 +35,15 @@ def work_in_rows(changes: Changes) -> None:
     places: dict[Value, tuple[Value, int]] = {}
     for node in changes.block.nodes:
         for array in node.results:
+            worked = False
             for row, i in _own_rows(changes, array).items():
                 steps = [s for s in _steps(changes, row) if s.call not in done]
                 if steps and steps[0].call.operands[steps[0].position] is row:
                     done.update(step.call for step in steps)
                     places[_worked(changes, array, i, steps)] = array, i
+                    worked = True
+            if worked:
+                _set_apart(changes, array)
     for index, node in enumerate(changes.block.nodes):
         if not isinstance(node, Call) or node.op is not rows_of:
             continue
@@ -57,7 +61,13 @@ def _own_rows(changes: Changes, array: Value) -> dict[Value, int]:
     """The rows of an array of which nothing else is read, and whose memory nobody else has."""
     owner, readers = changes.graph.owner[array], changes.readers(array)
     made = changes.made_by(owner)
-    if made is None or array in changes.outputs or not _fresh(made) or len(readers) < FEWEST:
+    if (
+        made is None
+        or owner not in changes.place
+        or array in changes.outputs
+        or not _fresh(made)
+        or len(readers) < FEWEST
+    ):
         return {}
     while array is not owner:  # what lies between is read by the next alone
         view = changes.made_by(array)
@@ -71,6 +81,16 @@ def _own_rows(changes: Changes, array: Value) -> dict[Value, int]:
             return {}
         rows[reader.results[0]] = found[1]
     return rows if len(set(rows.values())) == len(readers) else {}
+
+
+def _set_apart(changes: Changes, array: Value) -> None:
+    """Nobody else may come to read the memory of the array as it was."""
+    owner = changes.graph.owner[array]
+    made = changes.made_by(owner)
+    assert made is not None
+    at, attributes = changes.place[owner], dict(made.attributes)
+    new = changes.emit(at, apart(made.op), *made.operands, origin=owner.origin, **attributes)
+    changes.instead[owner] = new
 
 
 def _fresh(call: Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from codegen.emit.numpy import NUMPY
@@ -39,6 +40,20 @@ rows_between = OpRecord(
     traits=frozenset({Trait.VIEW}),
     doc="A slice of an array of free length, which must have all of these rows.",
 )
+_APART: dict[Op, OpRecord] = {}
+
+
+def apart(op: Op) -> OpRecord:
+    """The same op by another name, whose result no pass takes for that of an equal call.
+
+    What is made to be written over is not what it was for readers that come later.
+    """
+    if op not in _APART:
+        assert isinstance(op, OpRecord)
+        _APART[op] = replace(op, name=f"{op.name}_apart")
+    return _APART[op]
+
+
 ROW_OPS: dict[Hashable, OpRecord] = {}
 
 written = OpRecord(

@@ -215,7 +215,9 @@ def _made(
         if b.type.ndim == 2:
             b = changes.emit(at, transpose_axes, b, axes=None, origin=inner)
     terms = _common_terms(changes, values, lifted)
-    array = changes.emit(at, matmul, changes.flat(at, a, inner), b, origin=origin)
+    array = changes.emit(
+        at, matmul, changes.flat(at, a, inner.named(a.origin.name)), b, origin=origin
+    )
     flat = [term for term in terms if term.type.ndim < array.type.ndim]
     array = _with_terms(changes, at, array, flat, origin)
     if a.type.ndim > 2:

@@ -178,11 +178,12 @@ def _batched(
 def _array_of(changes: Changes, at: int, part: Part, origin: Origin) -> Value:
     whole = part.whole.array if isinstance(part.whole, Stack) else part.whole
     assert whole is not None
-    return changes.part(at, whole, part.start, part.length, origin)
+    return changes.part(at, whole, part.start, part.length, origin.named(whole.origin.name))
 
 
 def _joined_rows(changes: Changes, at: int, x: Value, origin: Origin) -> Value:
     """Matrices one below the other, vectors one behind the other."""
+    origin = origin.named(x.origin.name)
     if x.type.ndim > 2:
         return changes.flat(at, x, origin)
     return changes.reshaped(at, x, (sz.mul(x.type.shape),), origin)
@@ -194,7 +195,8 @@ def _added_up(changes: Changes, at: int, term: Term, x: Value, origin: Origin) -
     if term.kind == "total":
         ndim = x.type.ndim - 1
         if ndim > 1 and term.axis == 0:
-            x = changes.reshaped(at, x, _first_two_in_one(x.type.shape), origin)
+            inner = origin.named(x.origin.name)
+            x = changes.reshaped(at, x, _first_two_in_one(x.type.shape), inner)
         else:
             axes = (0, *(a + 1 for a in axes_of(term.axis, ndim)))
             axis = None if len(axes) == ndim + 1 else axes
