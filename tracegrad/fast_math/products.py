@@ -28,6 +28,19 @@ def inner_product(a, b):
     return (a * b).sum()
 
 
+def dot_in_parts(a, b):
+    """(a * b).sum(), of parts that are added pairwise: BLAS alone would lose digits of float32."""
+    if a.ndim > 1:
+        if not (a.flags.c_contiguous and b.flags.c_contiguous):
+            return (a * b).sum()
+        a, b = a.reshape(-1), b.reshape(-1)
+    if a.size < 16384:
+        return a.dot(b)
+    even = a.size // 4096 * 4096
+    parts = np.vecdot(a[:even].reshape(-1, 4096), b[:even].reshape(-1, 4096))
+    return parts.sum() + a[even:].dot(b[even:])
+
+
 def row_products(a, b):
     """np.vecdot(a, b); of many short rows the products are summed, which is sooner there."""
     if a.shape[-1] >= 24 or a.size < 1024:
@@ -111,6 +124,15 @@ ordered_dot = _record(
     "a b",
     _over_all,
     "The same, of arrays that are known to be in C order.",
+    traits=(Trait.DOT,),
+)
+dot_of_parts = _record(
+    "dot_of_parts",
+    "dot_in_parts(a, b)",
+    "a b",
+    _over_all,
+    "The sum of products of two arrays of one shape in float32.",
+    (dot_in_parts,),
     traits=(Trait.DOT,),
 )
 rows_dot = _record(
