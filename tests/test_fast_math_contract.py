@@ -62,6 +62,8 @@ SUMS: list[tuple[str, Any, tuple[Any, ...], str]] = [
     ("rows of a product", lambda x, y: np.sum(x @ y, axis=0), (A, B), "sum_rows(x) @ y"),
     ("columns of one", lambda x, y: np.sum(x @ y, axis=1), (A, B), "x @ sum_along(y, axis=1)"),
     ("first axis", lambda x: np.sum(np.tanh(x), axis=0), (A,), "sum_rows(np.tanh(x))"),
+    ("first axes", lambda x: np.sum(np.tanh(x), axis=(0, 1)), (C,), "sum_around(np.tanh(x)"),
+    ("around", lambda x: np.sum(np.tanh(x), axis=(0, 2)), (C,), "sum_around(np.tanh(x)"),
 ]
 
 LENGTHS = [

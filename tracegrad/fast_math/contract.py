@@ -33,7 +33,7 @@ from codegen.rewrite import Rewriter, sweep
 from codegen.sizes import Dim
 from codegen.types import weak
 from tracegrad.fast_math.network import TIMES, Labels, Part, Planner, Step, Writer, size_of
-from tracegrad.fast_math.products import rows_sum
+from tracegrad.fast_math.products import rows_sum, sum_of_others
 from tracegrad.ops import creation, elementwise, linear, powers, reductions, shape
 from tracegrad.ops.rules import axes_of
 
@@ -73,7 +73,7 @@ def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
             return None
         plan = plans.get(call.results[0])
         if plan is None:
-            found = _first_axis(r, call)
+            found = _with_ones(r, call)
             if found is not None:
                 stands[call.results[0]] = found
             return found
@@ -100,13 +100,19 @@ def _in_order(graph: Graph) -> set[Value]:
     return ordered
 
 
-def _first_axis(r: Rewriter, call: Call) -> Value | None:
-    """A sum over the first axis of several."""
-    x = call.operands[0]
-    if call.attribute("axis") != 0 or x.type.ndim < 2 or x.type.dtype not in FLOATS:
+def _with_ones(r: Rewriter, call: Call) -> Value | None:
+    """A sum over the first axis, or over the first ones and the last: a product with ones."""
+    x, axis = call.operands[0], call.attribute("axis")
+    if axis is None or x.type.ndim < 2 or x.type.dtype not in FLOATS:
         return None
-    total = r.emit(rows_sum, x)
-    return r.emit(shape.expand_axes, total, axis=0) if call.attribute("keepdims") else total
+    axes = axes_of(axis, x.type.ndim)
+    kept = [i for i in range(x.type.ndim) if i not in axes]
+    if 0 not in axes or not kept or kept[-1] - kept[0] >= len(kept):
+        return None
+    total = r.emit(rows_sum, x) if axes == (0,) else r.emit(sum_of_others, x, axis=axes)
+    if not call.attribute("keepdims"):
+        return total
+    return r.emit(shape.expand_axes, total, axis=shape.one_or_many(axes))
 
 
 # -- terms --------------------------------------------------------------------------------------

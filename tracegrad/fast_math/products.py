@@ -55,6 +55,17 @@ def sum_rows(x):
     return (np.ones(len(x), x.dtype) @ x.reshape(len(x), -1)).reshape(x.shape[1:])
 
 
+def sum_around(x, axis):
+    """x.sum(axis) over all axes before some and behind them, as products with ones."""
+    kept = [i for i in range(x.ndim) if i not in axis]
+    if x.size < 4096 or not x.flags.c_contiguous:
+        return x.sum(axis=axis)
+    start, stop = kept[0], kept[-1] + 1
+    rows, row = int(np.prod(x.shape[:start])), int(np.prod(x.shape[stop:]))
+    y = x.reshape(-1, row) @ np.ones(row, x.dtype) if stop < x.ndim else x
+    return (np.ones(rows, x.dtype) @ y.reshape(rows, -1)).reshape(x.shape[start:stop])
+
+
 SHORT = 16
 """Rows of fewer elements are short."""
 
@@ -80,6 +91,10 @@ def _over_first(sizes: Sizes, x: ArrayType) -> ArrayType:
     return ArrayType(x.dtype, x.shape[1:])
 
 
+def _over_others(sizes: Sizes, x: ArrayType, axis: tuple[int, ...]) -> ArrayType:
+    return ArrayType(x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axis))
+
+
 def _record(
     name: str,
     text: str,
@@ -88,12 +103,14 @@ def _record(
     doc: str,
     functions: tuple[Any, ...] = (),
     traits: tuple[Trait, ...] = (),
+    attributes: tuple[str, ...] = (),
 ) -> OpRecord:
     return OpRecord(
         name=name,
         operands=tuple(operands.split()),
         infer=infer,
         spelling={"numpy": spell(text)},
+        attributes=dict.fromkeys(attributes, ...),
         traits=frozenset(traits),
         differentiable=False,
         needs=needs(functions) if functions else {},
@@ -150,6 +167,15 @@ rows_sum = _record(
     _over_first,
     "The sum over the first axis.",
     (sum_rows,),
+)
+sum_of_others = _record(
+    "sum_of_others",
+    "sum_around(x, axis=axis)",
+    "x",
+    _over_others,
+    "The sum over the axes before some and behind them.",
+    (sum_around,),
+    attributes=("axis",),
 )
 columns_apart = _record(
     "columns_apart",
