@@ -26,10 +26,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
+from codegen import sizes as sz
 from codegen.ir import Call, Graph, Op, Value, dims_of, ends, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.lifetime import in_c_order
-from codegen.rewrite import Rewriter, sweep
+from codegen.rewrite import Rewriter, offered, sweep
 from codegen.sizes import Dim
 from codegen.types import weak
 from tracegrad.fast_math.network import TIMES, Labels, Part, Planner, Step, Writer, size_of
@@ -68,12 +69,13 @@ def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     stands: dict[Value, Value] = {}
     ordered = _in_order(graph)
 
+    @offered(frozenset({reductions.sum_over, linear.matmul}).__contains__)
     def rewritten(r: Rewriter, call: Call) -> Value | None:
-        if call.op is not reductions.sum_over:
-            return None
         plan = plans.get(call.results[0])
         if plan is None:
-            found = _with_ones(r, call)
+            found = _of_one_number(r, call)
+            if found is None and call.op is reductions.sum_over:
+                found = _with_ones(r, call)
             if found is not None:
                 stands[call.results[0]] = found
             return found
@@ -113,6 +115,41 @@ def _with_ones(r: Rewriter, call: Call) -> Value | None:
     if not call.attribute("keepdims"):
         return total
     return r.emit(shape.expand_axes, total, axis=shape.one_or_many(axes))
+
+
+def _of_one_number(r: Rewriter, call: Call) -> Value | None:
+    """A sum of one number repeated, or a matrix product with it: a multiple, a sum, repeated."""
+    result = call.results[0].type
+    if result.dtype not in FLOATS or not result.shape:
+        return None
+    for position, operand in enumerate(call.operands):
+        number = _repeated(r, operand)
+        if number is None or number.type.dtype != result.dtype:
+            continue
+        if call.op is reductions.sum_over:
+            dims = dims_of(r.sizes, operand.type)
+            summed = axes_of(call.attribute("axis"), len(dims))
+            size = sz.mul([dims[i] for i in summed])
+            total = r.emit(creation.extent, size=size, dtype=result.dtype)
+        else:
+            other = call.operands[1 - position]
+            if {operand.type.ndim, other.type.ndim} - {1, 2} or other.type.dtype != result.dtype:
+                return None
+            axis = 0 if position == 0 else other.type.ndim - 1
+            total = r.emit(reductions.sum_over, other, axis=axis, keepdims=False)
+            if position == 1 and operand.type.ndim == 2 and other.type.ndim == 2:
+                total = r.emit(shape.expand_axes, total, axis=1)
+        value = r.emit(elementwise.multiply, number, total)
+        return r.emit(shape.broadcast_to_shape, value, shape=result.shape)
+    return None
+
+
+def _repeated(r: Rewriter, value: Value) -> Value | None:
+    """The number without axes that an array repeats."""
+    node = r.node(value)
+    if node is None or node.op is not shape.broadcast_to_shape:
+        return None
+    return None if node.operands[0].type.shape else node.operands[0]
 
 
 # -- terms --------------------------------------------------------------------------------------
