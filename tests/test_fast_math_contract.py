@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checks import dot, leaves
+from programs import PROGRAMS
 
 import tracegrad as tg
 
@@ -183,3 +185,36 @@ def test_products_close_regions_of_large_arrays() -> None:
         np.testing.assert_allclose(np.abs(x_bar).sum(), slope, rtol=1e-6)
     tiles = compiled.source(x, y).split("_tile(")[-1]
     assert ".dot(" in tiles
+
+
+SECOND = [
+    "linear_regression",
+    "logistic_regression",
+    "mlp",
+    "attention",
+    "layer_norm",
+    "batch_norm",
+    "rosenbrock",
+    "n_body_energy",
+    "gaussian_mixture",
+    "broadcasting_rows_and_columns",
+    "reductions_along_axes",
+    "batched_products",
+]
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives_of_programs(name: str, monkeypatch: Any) -> None:
+    program = next(p for p in PROGRAMS if p.name == name)
+    gradient = tg.grad(program.new(), program.positions)
+
+    def length(*args: Any) -> Any:
+        """Of the gradient, whose own gradient is the Hessian times it."""
+        found = gradient(*args)
+        return dot(found, found)
+
+    found = leaves(tg.grad(length, program.positions)(*program.args))
+    monkeypatch.setattr(tg.config, "fast_math", False)
+    expected = leaves(tg.grad(length, program.positions)(*program.args))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-11)

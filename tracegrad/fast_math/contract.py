@@ -312,16 +312,16 @@ class _Terms:
             ]
         term = Term()
         self._take(value, labels, term, False)
-        return self._inside(term)
+        return self._inside(value, term)
 
-    def _inside(self, term: Term) -> list[Term]:
-        """The terms of a number times a sum."""
+    def _inside(self, value: Value, term: Term) -> list[Term]:
+        """The terms of a value that is a number times a sum."""
         if not self.split or len(term.factors) != 1 or term.factors[0].inverse:
             return [term]
         factor = term.factors[0]
         node = self.node(factor.value)
         again = node is not None and node.op is elementwise.add and factor.value in self.sums.free
-        if not again:
+        if not again or factor.value is value:
             return [term]
         inner = self.terms(factor.value, factor.labels)
         for one in inner:
@@ -449,6 +449,8 @@ class _Terms:
             terms = [term]
         else:
             terms = self.terms(self.call.operands[0], labels)
+        if len({term.number < 0 for term in terms}) > 1:
+            return None  # a difference
         planned: list[TermPlan] = []
         between = 1.0 if out else TIMES["number"]
         cost, time = 0.0, (len(terms) - 1) * between
