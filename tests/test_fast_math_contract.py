@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checks import dot, leaves
+from programs import PROGRAMS
 
 import tracegrad as tg
 
@@ -62,6 +64,8 @@ SUMS: list[tuple[str, Any, tuple[Any, ...], str]] = [
     ("rows of a product", lambda x, y: np.sum(x @ y, axis=0), (A, B), "sum_rows(x) @ y"),
     ("columns of one", lambda x, y: np.sum(x @ y, axis=1), (A, B), "x @ sum_along(y, axis=1)"),
     ("first axis", lambda x: np.sum(np.tanh(x), axis=0), (A,), "sum_rows(np.tanh(x))"),
+    ("first axes", lambda x: np.sum(np.tanh(x), axis=(0, 1)), (C,), "sum_around(np.tanh(x)"),
+    ("around", lambda x: np.sum(np.tanh(x), axis=(0, 2)), (C,), "sum_around(np.tanh(x)"),
 ]
 
 LENGTHS = [
@@ -153,3 +157,64 @@ def test_random_products(seed: int) -> None:
     exact = tg.grad(total, positions)(*args)
     for one, other in zip(fast, exact, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12, err_msg=about)
+
+
+@pytest.mark.parametrize("shape", [(1_000_001,), (1001, 999)])
+def test_long_sums_of_float32_keep_their_digits(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).random(shape).astype("float32")
+    for turn in (np.asarray, np.asfortranarray, lambda x: x[::2]):
+        y = turn(x)
+        expected = np.sum(y.astype("float64") ** 2)
+        found = tg.compile(lambda x: np.sum(x * x))(y)
+        assert found.dtype == "float32"
+        assert abs(found - expected) < 2e-7 * expected
+
+
+def test_products_close_regions_of_large_arrays() -> None:
+    def f(x: Any, y: Any) -> Any:
+        z = np.exp(-x * x) * np.tanh(y) + np.cos(x * y) * np.sin(y)
+        return np.sum(2.0 * z * z + z * y)
+
+    compiled = tg.value_and_grad(f, (0, 1))
+    for n in (3, 9000, 200_001):
+        x, y = normal(n, seed=1), normal(n, seed=2)
+        value, (x_bar, _) = compiled(x, y)
+        np.testing.assert_allclose(value, f(x, y), rtol=1e-12)
+        step = 1e-6 * np.sign(x_bar)
+        slope = (f(x + step, y) - f(x - step, y)) / 2e-6
+        np.testing.assert_allclose(np.abs(x_bar).sum(), slope, rtol=1e-6)
+    tiles = compiled.source(x, y).split("_tile(")[-1]
+    assert ".dot(" in tiles
+
+
+SECOND = [
+    "linear_regression",
+    "logistic_regression",
+    "mlp",
+    "attention",
+    "layer_norm",
+    "batch_norm",
+    "rosenbrock",
+    "n_body_energy",
+    "gaussian_mixture",
+    "broadcasting_rows_and_columns",
+    "reductions_along_axes",
+    "batched_products",
+]
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives_of_programs(name: str, monkeypatch: Any) -> None:
+    program = next(p for p in PROGRAMS if p.name == name)
+    gradient = tg.grad(program.new(), program.positions)
+
+    def length(*args: Any) -> Any:
+        """Of the gradient, whose own gradient is the Hessian times it."""
+        found = gradient(*args)
+        return dot(found, found)
+
+    found = leaves(tg.grad(length, program.positions)(*program.args))
+    monkeypatch.setattr(tg.config, "fast_math", False)
+    expected = leaves(tg.grad(length, program.positions)(*program.args))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-11)

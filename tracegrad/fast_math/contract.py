@@ -26,20 +26,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
+from codegen import sizes as sz
 from codegen.ir import Call, Graph, Op, Value, dims_of, ends, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.lifetime import in_c_order
-from codegen.rewrite import Rewriter, sweep
+from codegen.rewrite import Rewriter, offered, sweep
 from codegen.sizes import Dim
 from codegen.types import weak
 from tracegrad.fast_math.network import TIMES, Labels, Part, Planner, Step, Writer, size_of
-from tracegrad.fast_math.products import rows_sum
+from tracegrad.fast_math.products import rows_sum, sum_of_others
 from tracegrad.ops import creation, elementwise, linear, powers, reductions, shape
 from tracegrad.ops.rules import axes_of
 
 FLOATS = ("float32", "float64")
 
-VIEWS = frozenset({shape.expand_axes, shape.transpose_axes, shape.broadcast_to_shape})
+TURNED = frozenset({shape.expand_axes, shape.transpose_axes})
+VIEWS = TURNED | {shape.broadcast_to_shape}
 
 DISSOLVED = VIEWS | {
     elementwise.multiply,
@@ -57,8 +59,8 @@ ROUNDS = 6
 MOST = 24
 """So many ops a sum sees through at most."""
 
-SLOWER = 1.2
-"""What half of the work on large arrays may cost on small ones."""
+SLOWER = ((10.0, 2.0), (2.0, 1.2), (0.0, 1.0))
+"""How often less work on large arrays may take how much longer on small ones."""
 
 
 def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -68,12 +70,13 @@ def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     stands: dict[Value, Value] = {}
     ordered = _in_order(graph)
 
+    @offered(frozenset({reductions.sum_over, linear.matmul}).__contains__)
     def rewritten(r: Rewriter, call: Call) -> Value | None:
-        if call.op is not reductions.sum_over:
-            return None
         plan = plans.get(call.results[0])
         if plan is None:
-            found = _first_axis(r, call)
+            if call.op is linear.matmul:
+                return None
+            found = _of_one_number(r, call) or _with_ones(r, call)
             if found is not None:
                 stands[call.results[0]] = found
             return found
@@ -82,7 +85,7 @@ def contract(graph: Graph, client: Client = NO_CLIENT) -> Graph:
             return r.current(stands.get(value, value))
 
         value = _written(r, plan, now, lambda v: v in ordered)
-        if call.attribute("keepdims"):
+        if call.op is reductions.sum_over and call.attribute("keepdims"):
             axes = axes_of(call.attribute("axis"), call.operands[0].type.ndim)
             value = r.emit(shape.expand_axes, value, axis=shape.one_or_many(axes))
         stands[call.results[0]] = value
@@ -100,13 +103,41 @@ def _in_order(graph: Graph) -> set[Value]:
     return ordered
 
 
-def _first_axis(r: Rewriter, call: Call) -> Value | None:
-    """A sum over the first axis of several."""
-    x = call.operands[0]
-    if call.attribute("axis") != 0 or x.type.ndim < 2 or x.type.dtype not in FLOATS:
+def _with_ones(r: Rewriter, call: Call) -> Value | None:
+    """A sum over the first axis, or over the first ones and the last: a product with ones."""
+    x, axis = call.operands[0], call.attribute("axis")
+    if axis is None or x.type.ndim < 2 or x.type.dtype not in FLOATS:
         return None
-    total = r.emit(rows_sum, x)
-    return r.emit(shape.expand_axes, total, axis=0) if call.attribute("keepdims") else total
+    axes = axes_of(axis, x.type.ndim)
+    kept = [i for i in range(x.type.ndim) if i not in axes]
+    if 0 not in axes or not kept or kept[-1] - kept[0] >= len(kept):
+        return None
+    total = r.emit(rows_sum, x) if axes == (0,) else r.emit(sum_of_others, x, axis=axes)
+    if not call.attribute("keepdims"):
+        return total
+    return r.emit(shape.expand_axes, total, axis=shape.one_or_many(axes))
+
+
+def _of_one_number(r: Rewriter, call: Call) -> Value | None:
+    """A sum of one number repeated is a multiple of it, repeated."""
+    (x,), result = call.operands, call.results[0].type
+    number = _repeated(r, x)
+    if result.dtype not in FLOATS or not result.shape or number is None:
+        return None
+    dims = dims_of(r.sizes, x.type)
+    size = sz.mul([dims[i] for i in axes_of(call.attribute("axis"), len(dims))])
+    total = r.emit(creation.extent, size=size, dtype=result.dtype)
+    value = r.emit(elementwise.multiply, number, total)
+    return r.emit(shape.broadcast_to_shape, value, shape=result.shape)
+
+
+def _repeated(r: Rewriter, value: Value) -> Value | None:
+    """The number without axes that an array repeats."""
+    node = r.node(value)
+    if node is None or node.op is not shape.broadcast_to_shape:
+        return None
+    number = node.operands[0]
+    return number if not number.type.shape and number.type.dtype == value.type.dtype else None
 
 
 # -- terms --------------------------------------------------------------------------------------
@@ -158,7 +189,8 @@ class _Sums:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.sums = [n for n in walk(graph.nodes) if isinstance(n, Call) and _is_sum(n)]
+        calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
+        self.sums = [call for call in calls if _is_sum(call) or _is_product(call)]
         kept = {value for end in ends(graph.block) for value in end.outputs}
         self.plans: dict[Value, Plan] = {}
         for _ in range(ROUNDS if self.sums else 0):
@@ -205,22 +237,19 @@ class _Sums:
     # -- one sum --------------------------------------------------------------------------------
 
     def _plan(self, call: Call) -> Plan | None:
-        x = call.operands[0]
-        dims = dict(enumerate(dims_of(self.graph.sizes, x.type)))
-        summed = axes_of(call.attribute("axis"), x.type.ndim)
-        out = tuple(i for i in dims if i not in summed)
-        if any(dims[i] == 1 for i in dims):
-            return None
         best: Plan | None = None
         saved = 0.0
         for split, deep in product((True, False), (True, False)):
-            finder = _Terms(self, dims, summed, split, deep)
-            terms = finder.terms(x, tuple(dims))
-            plan = finder.plan(terms, out)
+            finder = _Terms(self, call, split, deep)
+            if 1 in finder.dims.values():
+                return None
+            plan = finder.plan()
+            if not finder.saw:
+                break
             if plan is None:
                 continue
-            cost, time = finder.before(x)
-            most = time * (SLOWER if 2 * plan.cost <= cost else 1.0)
+            cost, time = finder.before()
+            most = time * next(slower for less, slower in SLOWER if less * plan.cost <= cost)
             if cost - plan.cost > saved and plan.time <= most:
                 best, saved = plan, cost - plan.cost
         return best
@@ -231,6 +260,12 @@ def _is_sum(node: Call) -> bool:
         return False
     x = node.operands[0].type
     return x.dtype in FLOATS and bool(x.shape) and node.attribute("axis") != ()
+
+
+def _is_product(node: Call) -> bool:
+    types = [value.type for value in (*node.operands, *node.results)]
+    same = len({type_.dtype for type_ in types}) == 1 and types[0].dtype in FLOATS
+    return node.op is linear.matmul and same and bool(types[-1].shape)
 
 
 def _is_double(node: Call) -> bool:
@@ -247,21 +282,18 @@ def _is_square(node: Call) -> bool:
 class _Terms:
     """Takes apart what a sum adds up."""
 
-    def __init__(
-        self,
-        sums: _Sums,
-        dims: dict[int, Dim],
-        summed: tuple[int, ...],
-        split: bool,
-        deep: bool,
-    ) -> None:
-        self.sums, self.graph = sums, sums.graph
-        self.dims = dict(dims)
-        self.summed = summed
+    def __init__(self, sums: _Sums, call: Call, split: bool, deep: bool) -> None:
+        self.sums, self.graph, self.call = sums, sums.graph, call
         self.split = split  # sums of terms are taken apart
         self.deep = deep  # and factors with fewer axes
-        self.ndim = len(dims)
         self.through: dict[Value, None] = {}
+        self.saw = False  # more than views
+        is_sum = call.op is reductions.sum_over
+        whole = call.operands[0] if is_sum else call.results[0]
+        self.ndim = whole.type.ndim
+        self.dims: dict[int, Dim] = dict(enumerate(dims_of(self.graph.sizes, whole.type)))
+        self.summed = axes_of(call.attribute("axis"), self.ndim) if is_sum else ()
+        self.out = tuple(i for i in self.dims if i not in self.summed)
 
     def node(self, value: Value) -> Call | None:
         node = self.graph.producer.get(value)
@@ -272,7 +304,7 @@ class _Terms:
         node = self.node(value)
         free = self.split and len(self.through) <= MOST and value in self.sums.free
         if node is not None and free and node.op is elementwise.add and not _is_double(node):
-            self.through[value] = None
+            self.through[value], self.saw = None, True
             return [
                 term
                 for operand in node.operands
@@ -280,16 +312,16 @@ class _Terms:
             ]
         term = Term()
         self._take(value, labels, term, False)
-        return self._inside(term)
+        return self._inside(value, term)
 
-    def _inside(self, term: Term) -> list[Term]:
-        """The terms of a number times a sum."""
+    def _inside(self, value: Value, term: Term) -> list[Term]:
+        """The terms of a value that is a number times a sum."""
         if not self.split or len(term.factors) != 1 or term.factors[0].inverse:
             return [term]
         factor = term.factors[0]
         node = self.node(factor.value)
         again = node is not None and node.op is elementwise.add and factor.value in self.sums.free
-        if not again:
+        if not again or factor.value is value:
             return [term]
         inner = self.terms(factor.value, factor.labels)
         for one in inner:
@@ -323,6 +355,7 @@ class _Terms:
                 term.factors.append(Factor(value, labels, inverse))
             return
         self.through[value] = None
+        self.saw |= node.op not in TURNED
         operands = node.operands
         if node.op is elementwise.negative:
             term.number = -term.number
@@ -368,9 +401,10 @@ class _Terms:
         label = len(self.dims) + 1000
         self.dims[label] = dims_of(self.graph.sizes, a.type)[-1]
         term.over.append(label)
-        row = labels[-2] if b.type.ndim > 1 else labels[-1]
-        column = labels[-1] if b.type.ndim > 1 else None
-        batch = labels[: len(labels) - (a.type.ndim > 1) - (b.type.ndim > 1)]
+        of_row, of_column = a.type.ndim > 1, b.type.ndim > 1
+        batch = labels[: len(labels) - of_row - of_column]
+        row = labels[len(batch)] if of_row else None
+        column = labels[-1] if of_column else None
         for operand, last in ((a, (row, label)), (b, (label, column))):
             mine = last if operand.type.ndim > 1 else (label,)
             outer = dims_of(self.graph.sizes, operand.type)[: operand.type.ndim - len(mine)]
@@ -391,7 +425,7 @@ class _Terms:
         if node.op is elementwise.add:
             return _is_double(node)
         if node.op is linear.matmul:
-            return self._sums_out(node)
+            return self.call.op is reductions.sum_over and self._sums_out(node)
         if node.op is powers.number_power:
             return _is_square(node)
         dtype = value.type.dtype
@@ -406,8 +440,17 @@ class _Terms:
 
     # -- plans ----------------------------------------------------------------------------------
 
-    def plan(self, terms: list[Term], out: Labels) -> Plan | None:
+    def plan(self) -> Plan | None:
         """The steps of all terms, None where one has no good order."""
+        labels, out = tuple(self.dims), self.out
+        if self.call.op is linear.matmul:
+            term = Term()
+            self._take_product(self.call, labels, term)
+            terms = [term]
+        else:
+            terms = self.terms(self.call.operands[0], labels)
+        if len({term.number < 0 for term in terms}) > 1:
+            return None  # a difference
         planned: list[TermPlan] = []
         between = 1.0 if out else TIMES["number"]
         cost, time = 0.0, (len(terms) - 1) * between
@@ -447,9 +490,6 @@ class _Terms:
         if any(len(set(labels)) != len(labels) for labels in labels_of):
             return None
         present = {label for labels in labels_of for label in labels}
-        kept = {label for f in divisors for label in f.labels if label is not None}
-        if set(out) - present - kept:
-            return None
         lengths = [self.dims[label] for label in self.summed if label not in present]
         inner = tuple(label for label in out if label in present)
         planner = Planner(self.dims, inner, list(labels_of), self._known(parts))
@@ -494,11 +534,15 @@ class _Terms:
         users = self.graph.users.get(value, ())
         return (user for user in users if isinstance(user, Call) and user.op is op)
 
-    def before(self, x: Value) -> tuple[float, float]:
+    def before(self) -> tuple[float, float]:
         """What the sum costs as it is, with what nobody else reads."""
         sizes = self.graph.sizes
-        cost = _elements(dims_of(sizes, x.type))
+        dims = dims_of(sizes, self.call.operands[0].type)
         time = TIMES["summed"]
+        if self.call.op is linear.matmul:
+            dims = (*dims_of(sizes, self.call.results[0].type), dims[-1])
+            time = TIMES["matrices"]
+        cost = _elements(dims)
         for value in self.through:
             node = self.node(value)
             assert node is not None
@@ -533,7 +577,11 @@ def _written(
         else:
             total = r.emit(elementwise.subtract if sign else elementwise.add, total, value)
     assert total is not None
-    return r.emit(elementwise.negative, total) if whole else total
+    total = r.emit(elementwise.negative, total) if whole else total
+    dims = tuple(plan.terms[0].dims[label] for label in plan.out)
+    if dims_of(r.sizes, total.type) == dims:
+        return total
+    return r.emit(shape.broadcast_to_shape, total, shape=dims)
 
 
 def _term(
@@ -549,6 +597,7 @@ def _term(
     present = {label for labels in plan.labels for label in labels}
     inner = tuple(label for label in out if label in present)
     value = writer.run(parts, plan.steps, inner)
+    value = writer.beside(Part(value, inner), out)
     for factor in plan.term.factors:
         value = r.emit(elementwise.multiply, _scalar(r, now(factor.value)), value)
     for length in plan.term.lengths:

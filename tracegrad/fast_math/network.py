@@ -17,7 +17,13 @@ from codegen import sizes as sz
 from codegen.ir import Value
 from codegen.rewrite import Rewriter
 from codegen.sizes import Dim
-from tracegrad.fast_math.products import array_dot, ordered_dot, rows_dot, vector_dot
+from tracegrad.fast_math.products import (
+    array_dot,
+    dot_of_parts,
+    ordered_dot,
+    rows_dot,
+    vector_dot,
+)
 from tracegrad.ops import elementwise, linear, reductions, rows, shape
 
 Labels: TypeAlias = "tuple[int, ...]"
@@ -299,6 +305,8 @@ class Writer:
         return self.r.emit(shape.expand_axes, part.value, axis=shape.one_or_many(tuple(new)))
 
     def _dot(self, step: Step, p: Part, q: Part) -> Part:
+        if p.value.type.dtype == "float32":
+            return Part(self.r.emit(dot_of_parts, p.value, q.value), ())
         if len(p.labels) == 1:
             return Part(self.r.emit(vector_dot, p.value, q.value), ())
         known = self.ordered(p.value) and self.ordered(q.value)

@@ -28,6 +28,19 @@ def inner_product(a, b):
     return (a * b).sum()
 
 
+def dot_in_parts(a, b):
+    """(a * b).sum(), of parts that are added pairwise: BLAS alone would lose digits of float32."""
+    if a.ndim > 1:
+        if not (a.flags.c_contiguous and b.flags.c_contiguous):
+            return (a * b).sum()
+        a, b = a.reshape(-1), b.reshape(-1)
+    if a.size < 16384:
+        return a.dot(b)
+    even = a.size // 4096 * 4096
+    parts = np.vecdot(a[:even].reshape(-1, 4096), b[:even].reshape(-1, 4096))
+    return parts.sum() + a[even:].dot(b[even:])
+
+
 def row_products(a, b):
     """np.vecdot(a, b); of many short rows the products are summed, which is sooner there."""
     if a.shape[-1] >= 24 or a.size < 1024:
@@ -40,6 +53,17 @@ def sum_rows(x):
     if x.size < 1024 or not x.flags.c_contiguous:
         return x.sum(axis=0)
     return (np.ones(len(x), x.dtype) @ x.reshape(len(x), -1)).reshape(x.shape[1:])
+
+
+def sum_around(x, axis):
+    """x.sum(axis) over all axes before some and behind them, as products with ones."""
+    kept = [i for i in range(x.ndim) if i not in axis]
+    if x.size < 4096 or not x.flags.c_contiguous:
+        return x.sum(axis=axis)
+    start, stop = kept[0], kept[-1] + 1
+    rows, row = int(np.prod(x.shape[:start])), int(np.prod(x.shape[stop:]))
+    y = x.reshape(-1, row) @ np.ones(row, x.dtype) if stop < x.ndim else x
+    return (np.ones(rows, x.dtype) @ y.reshape(rows, -1)).reshape(x.shape[start:stop])
 
 
 SHORT = 16
@@ -67,6 +91,10 @@ def _over_first(sizes: Sizes, x: ArrayType) -> ArrayType:
     return ArrayType(x.dtype, x.shape[1:])
 
 
+def _over_others(sizes: Sizes, x: ArrayType, axis: tuple[int, ...]) -> ArrayType:
+    return ArrayType(x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axis))
+
+
 def _record(
     name: str,
     text: str,
@@ -75,12 +103,14 @@ def _record(
     doc: str,
     functions: tuple[Any, ...] = (),
     traits: tuple[Trait, ...] = (),
+    attributes: tuple[str, ...] = (),
 ) -> OpRecord:
     return OpRecord(
         name=name,
         operands=tuple(operands.split()),
         infer=infer,
         spelling={"numpy": spell(text)},
+        attributes=dict.fromkeys(attributes, ...),
         traits=frozenset(traits),
         differentiable=False,
         needs=needs(functions) if functions else {},
@@ -113,6 +143,15 @@ ordered_dot = _record(
     "The same, of arrays that are known to be in C order.",
     traits=(Trait.DOT,),
 )
+dot_of_parts = _record(
+    "dot_of_parts",
+    "dot_in_parts(a, b)",
+    "a b",
+    _over_all,
+    "The sum of products of two arrays of one shape in float32.",
+    (dot_in_parts,),
+    traits=(Trait.DOT,),
+)
 rows_dot = _record(
     "rows_dot",
     "row_products(a, b)",
@@ -128,6 +167,15 @@ rows_sum = _record(
     _over_first,
     "The sum over the first axis.",
     (sum_rows,),
+)
+sum_of_others = _record(
+    "sum_of_others",
+    "sum_around(x, axis=axis)",
+    "x",
+    _over_others,
+    "The sum over the axes before some and behind them.",
+    (sum_around,),
+    attributes=("axis",),
 )
 columns_apart = _record(
     "columns_apart",
