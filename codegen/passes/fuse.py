@@ -234,7 +234,7 @@ def fuse(graph: Graph) -> Tiled | None:
     shapes = finder.shapes
     if not shapes:
         return None
-    sizes = tuple(dict.fromkeys(sz.mul(map(_unsliced, shape)) for shape in shapes))
+    sizes = tuple(dict.fromkeys(sz.mul(map(unsliced, shape)) for shape in shapes))
     ordered = tuple(
         value
         for value in graph.inputs
@@ -245,10 +245,10 @@ def fuse(graph: Graph) -> Tiled | None:
     return Tiled(graph, finder.regions, sizes, ordered)
 
 
-def _unsliced(dim: Dim) -> Dim:
+def unsliced(dim: Dim) -> Dim:
     """The length of what a slice is taken of: as good a measure, and quicker to tell."""
     atom = dim.atom() if isinstance(dim, Size) else None
-    return _unsliced(atom.of) if isinstance(atom, SliceLength) else dim
+    return unsliced(atom.of) if isinstance(atom, SliceLength) else dim
 
 
 class _Finder:
