@@ -101,7 +101,7 @@ def softmaxes(q, k):
 
 
 def mixture(means, x):
-    k, n, d = len(means), *x.shape
+    (k, d), n = means.shape, len(x)
     apart = x - means.reshape((k, 1, d))
     terms = np.sum(apart * apart, axis=2) * (0.5 / n)
     return np.sum(tg.logsumexp(terms, axis=0))
@@ -145,6 +145,12 @@ def test_a_program_with_memory_that_nobody_tells_says_nothing() -> None:
         return np.sum(x * x) if np.sum(x) > 0 else np.sum(x)
 
     assert said(tg.grad(convolved), array(2, 3, 9, 9), array(4, 3, 3, 3)) is None
+
+    def product(x, w):  # whether examples or features are many decides
+        h = np.tanh(x @ w)
+        return np.mean(h**2)
+
+    assert said(tg.grad(product, 1), array(4, 3), array(3)) is None
     branching = tg.grad(sorted_out)
     for x in (np.ones(9), -np.ones(9)):
         branching(x)

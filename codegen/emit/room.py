@@ -39,6 +39,9 @@ FEW = 13
 EACH = 5
 """Statements that one line to delete is for: there are no more of them."""
 
+SMALL = 1 << 10
+"""Elements that the header does not mention beside arrays of free lengths."""
+
 ELIDED = 1 << 18
 """Bytes of a temporary from which on NumPy's operators write into it."""
 
@@ -178,17 +181,25 @@ def _formula(
     peak, at = memory.peak(dead)
     shares: Counter[Dim] = Counter()
     for value, (size, _) in memory.elements.items():
-        shares[0 if isinstance(size, int) else size] += memory.bytes(value)
+        shares[size] += memory.bytes(value)
     size = max(shares, key=shares.__getitem__, default=0)
+    if isinstance(size, int) or not all(_is_within(other, size) for other in +shares):
+        return None
     memory.only = size
     part, _ = memory.peak(dead, at=at)
     memory.only = None
     if 10 * part < 9 * peak:
         return None
-    if isinstance(size, int):
-        return f"about {bytes_text(part)}"
     each = -(-part // memory.length_of(size))
     return f"about {sz.as_python(sz.mul([each, size]))} bytes"
+
+
+def _is_within(size: Dim, whole: Dim) -> bool:
+    """Whether a number of elements is another one's, or one with some of its lengths left out."""
+    if size == whole or isinstance(size, int) or isinstance(whole, int):
+        return size == whole or (isinstance(size, int) and size <= SMALL)
+    lengths = [Counter(atoms) for atoms, _ in whole.terms]
+    return len(lengths) == 1 and all(Counter(atoms) <= lengths[0] for atoms, _ in size.terms)
 
 
 def _none(i: int, usage: int, now: Mapping[str, Held]) -> Sequence[str]:
@@ -201,7 +212,7 @@ def _none(i: int, usage: int, now: Mapping[str, Held]) -> Sequence[str]:
 class Memory:
     """What the values of a graph take while its statements run.
 
-    With `only`, arrays of that number of elements count, no others; 0 stands for all known ones.
+    With `only`, arrays of that number of elements count, no others.
     """
 
     def __init__(
@@ -236,8 +247,7 @@ class Memory:
 
     def _whole(self, value: Value) -> int:
         size, taken = self.elements.get(value) or self._measured(value)
-        only = self.only
-        return taken if only is None or only == (0 if isinstance(size, int) else size) else 0
+        return taken if self.only is None or self.only == size else 0
 
     def _measured(self, value: Value) -> tuple[Dim, int]:
         """How many elements a value has, and what they take."""

@@ -5,7 +5,6 @@
 #     weights: float64 (len(range(n1)[1:]),)
 # Saves for the backward
 #     gap: float64 (len(range(n1)[1:]),)
-# Needs about 24*n1 bytes beside its arguments
 import numpy as np
 
 

@@ -7,7 +7,6 @@
 #     labels: float64 (n1,)
 # Saves for the backward
 #     p_1, p_2, p, likelihood_1, likelihood_2: float64 (n1,)
-# Needs about 64*n1 bytes beside its arguments
 import numpy as np
 
 

@@ -7,7 +7,6 @@
 #     y: float64 (n3, n1)
 # Saves for the backward
 #     error_1, error: float64 (n3, n1)
-# Needs about 40*n1*n3 bytes beside its arguments
 import numpy as np
 
 
