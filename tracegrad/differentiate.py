@@ -29,6 +29,7 @@ from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, astype, kept, real, subtract, where
 from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
+from tracegrad.ops.repeated import written_out
 from tracegrad.ops.shape import expand_axes, reshape_to
 from tracegrad.staging import Stage, Staged, on_line_of
 
@@ -119,6 +120,8 @@ def pullback(
             ct = found[step.results[0]]
             if type(ct) is Pending and not _passes(op, ct):
                 ct = settled(ct)
+        if op.opaque:
+            ct = _as_arrays(ct)
         pending = ct
         if type(ct) is Pending:
             ct, masks, negative = ct.value, ct.masks, ct.negative
@@ -151,7 +154,7 @@ def pullback(
     gradients: dict[Key, Any] = {}
     for key in asked:
         if key in found:
-            value = settled(found[key])
+            value = written_out(settled(found[key]))
             gradients[key] = value if done is None or key in finished else done(key, value)
     return gradients
 
@@ -198,6 +201,13 @@ def _show(
         else:
             found[key] = replace(ct, value=done(key, ct.value))
     return shown
+
+
+def _as_arrays(ct: Any) -> Any:
+    """What a user's own rule is given."""
+    if isinstance(ct, tuple):
+        return tuple(map(_as_arrays, ct))
+    return replace(ct, value=written_out(ct.value)) if type(ct) is Pending else written_out(ct)
 
 
 def _several(step: Step, found: Mapping[Key, Any], results: Sequence[Any]) -> tuple[Any, ...]:

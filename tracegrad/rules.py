@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from codegen import sizes as sz
 from codegen.ir import Call, Op, Trait, Value, dims_of
-from codegen.passes.simplify import same_type
+from codegen.passes.simplify import may_stand_for, same_type
 from codegen.rewrite import Rewriter, Rule, offered
 from codegen.types import kind, weak
 from tracegrad.ops import (
@@ -204,7 +204,10 @@ def transposed_twice(r: Rewriter, call: Call) -> Value | None:
 
 @on(shape.reshape_to, shape.expand_axes, shape.squeeze_axes)
 def reshape_of_reshape(r: Rewriter, call: Call) -> Value | None:
-    """x.reshape(a).reshape(b) -> x.reshape(b), and nothing at all when that is the shape of x."""
+    """x.reshape(a).reshape(b) -> x.reshape(b), and nothing at all when that is the shape of x.
+
+    Not where the first copies what is not in C order: then the rest has another order in memory.
+    """
     x = call.operands[0]
     inner = r.node(x)
     wanted = dims_of(r.sizes, call.results[0].type)
@@ -214,11 +217,18 @@ def reshape_of_reshape(r: Rewriter, call: Call) -> Value | None:
         shape.squeeze_axes,
     ):
         source = inner.operands[0]
-        if dims_of(r.sizes, source.type) == wanted:
-            return source
-        if call.op is shape.reshape_to and inner.op is shape.reshape_to:
-            return r.emit(shape.reshape_to, source, shape=wanted)
+        between, given = dims_of(r.sizes, x.type), dims_of(r.sizes, source.type)
+        if len(given) < 2 or _without_ones(between) == _without_ones(given):
+            if given == wanted:
+                return source
+            if call.op is shape.reshape_to and inner.op is shape.reshape_to:
+                return r.emit(shape.reshape_to, source, shape=wanted)
     return x if dims_of(r.sizes, x.type) == wanted else None
+
+
+def _without_ones(dims: tuple[sz.Dim, ...]) -> list[sz.Dim]:
+    """The lengths but for axes that may come and go without a copy."""
+    return [dim for dim in dims if dim != 1]
 
 
 @on(shape.squeeze_axes)
@@ -281,7 +291,8 @@ def repeated(r: Rewriter, call: Call) -> Value | None:
 def same_dtype(r: Rewriter, call: Call) -> Value | None:
     """astype to the dtype that it is -> nothing."""
     x = call.operands[0]
-    return x if x.type.dtype == call.attribute("dtype") and not x.type.weak else None
+    own = x.type.dtype == call.attribute("dtype") and not x.type.weak
+    return x if own and may_stand_for(r, x) else None
 
 
 @on(elementwise.multiply)

@@ -25,7 +25,7 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
 from tracegrad.ops.cotangents import Negated
 from tracegrad.ops.creation import (
@@ -233,7 +233,8 @@ class Scattered:
         if type(total) is not np.ndarray:
             return self.onto(total, negative)
         at = {**_ONCE, **self.at}
-        return _adding(at["repeats"], negative)(total, self.ct, *self.arrays, **at)
+        add = _adding(at["repeats"], negative)
+        return add(total, small_of(self.ct), *self.arrays, **at)
 
 
 _ONCE: dict[str, Any] = {"counts": (), "repeats": False}
@@ -389,10 +390,8 @@ def scatter(ct: Any, x: Any, *arrays: Any, **at: Any) -> Any:
 # -- writing ------------------------------------------------------------------------------------
 
 
-def _copied(attributes: Mapping[str, Any]) -> str:
-    """The copy that is written to; what may be a NumPy scalar has to become an array."""
-    of_scalars = all(item is None or item is Ellipsis for item in attributes["index"].items)
-    return f"out = {'np.array(x)' if of_scalars else 'x.copy()'}"
+COPIED = "out = np.array(x)"
+"""The copy that is written to: laid out as `x` is, which in programs is written to itself."""
 
 
 def _taken_out(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
@@ -424,7 +423,7 @@ def _last_writes(ct: Any, taken: Any, *arrays: Any, **at: Any) -> Any:
 
 set_at = define(
     "index_set",
-    lambda attributes: spell(f"{_copied(attributes)}\nout[index] = value", "x[index] = value"),
+    Spelling(f"{COPIED}\nout[index] = value", "x[index] = value"),
     jax=lambda attributes: spell("x.at[index].set(value)"),
     operands="x value *arrays",
     infer=_updated_type,
@@ -449,7 +448,7 @@ def _combining(name: str, function: str, symbol: str, jax: str, vjp: Any, doc: s
     def text(attributes: Mapping[str, Any]) -> Spelling:
         repeats = attributes["repeats"]
         done = f"np.{function}.at({{}}, index_tuple, value)" if repeats else f"{{}}[index] {symbol}"
-        return spell(f"{_copied(attributes)}\n{done.format('out')}", done.format("x"))
+        return spell(f"{COPIED}\n{done.format('out')}", done.format("x"))
 
     return define(
         name,
