@@ -56,7 +56,8 @@ class Op:
     number)``: the operand at `position` may be dropped when it is that number. `results` are what
     variables are called that hold several results. `needs` says, by target, what the names in its
     spelling stand for that the target's text does not have anyway: an import, or the text of a
-    function.
+    function. `scratch` is the memory that its text takes besides the result, in arrays as large as
+    the largest operand or result; None where nobody knows, which an expression of one call has 0.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Op:
     identities: tuple[tuple[int, Number], ...] = ()
     results: tuple[str, ...] = ()
     needs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    scratch: float | None = None
 
     def spelled(self, target: str, attributes: Mapping[str, Any]) -> Spelling:
         """The spelling in `target` for these attributes."""

@@ -659,6 +659,14 @@ def test_lifetime_overwrites_operands_that_die():
     expect(lifetime, body(before), body(expected))
 
 
+def test_lifetime_overwrites_inputs_that_only_this_graph_reads():
+    graph = parse(body("%a = sin(%x)\n%b = mul(%a, %y)\nreturn %b"), toy.OPS)
+    x, y = graph.inputs
+    reused = [n.reuse for n in lifetime(graph, ordered=(x, y), dying=(x,)).nodes]
+    assert reused == [0, 0]
+    assert [n.reuse for n in lifetime(graph, ordered=(x, y)).nodes] == [None, 0]
+
+
 @pytest.mark.parametrize(
     ("lines", "inputs"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from typing import Any
@@ -196,6 +197,46 @@ def test_every_program_of_the_corpus_has_the_same_bits_tile_by_tile() -> None:
             text = forced(source.text)
             assert_same_bits(load(text, source.name, names_in(source))(*given), small)
     assert found > 10
+
+
+def only_here(w: Any, x: Any, y: Any) -> Any:
+    z = x @ w
+    return tg.mean(tg.log1p(tg.exp(-y * z)) + tg.sqrt(z * z + 1.0))
+
+
+def returned_too(w: Any, x: Any, y: Any) -> Any:
+    z = x @ w
+    return tg.sum(tg.exp(-y * z) * tg.tanh(z) + z * z * y) + tg.sum(tg.cumsum(z) * 1e-9)
+
+
+def seen_too(w: Any, x: Any, y: Any) -> Any:
+    z = x @ w
+    other = z[::-1]
+    return tg.sum(tg.exp(-y * z) * tg.tanh(z) + z * z * y) + tg.max(other)
+
+
+def read_twice(w: Any, x: Any, y: Any) -> Any:
+    """By two regions, of which the second needs the sum of the first."""
+    z = x @ w
+    scale = tg.sum(tg.exp(-y * z) * tg.tanh(z) + z * z * y)
+    return tg.sum(tg.tanh(z / scale) * y + tg.exp(-z * z) * tg.cos(z))
+
+
+@pytest.mark.parametrize("f", [only_here, returned_too, seen_too, read_twice])
+@pytest.mark.parametrize("n", [LARGE, SEVERAL])
+def test_what_a_region_alone_reads_it_overwrites(f: Any, n: int) -> None:
+    args = normal(2), normal(n, 2, seed=1), normal(n, seed=2)
+    g = tg.value_and_grad(f, (0, 1, 2))
+    expected = run_eagerly(f, args, (0, 1, 2))
+    copies = [a.copy() for a in args]
+    for _ in range(2):
+        assert_same_bits(g(*args), expected)
+    assert_same_bits(args, tuple(copies))
+    text = g.source(*args)
+    overwritten = re.search(
+        r"\b(z|z_1|value) \*= y|out=(z|z_1|value)\)", text[text.index("_tile(y") :]
+    )
+    assert bool(overwritten) == (f is only_here)
 
 
 def test_errors_and_error_states_are_those_of_the_caller() -> None:

@@ -20,13 +20,16 @@ Names: TypeAlias = "Mapping[Value, str]"
 Fact: TypeAlias = "Callable[[Graph, Names], tuple[str, Sequence[str]]]"
 
 
-def header(graph: Graph, names: Names) -> list[str]:
-    """The lines of the comment at the top; none for a program that its client says nothing of."""
+def header(graph: Graph, names: Names, needed: str | None = None) -> list[str]:
+    """The lines of the comment at the top; none for a program that its client says nothing of.
+
+    `needed` is the memory that the program needs beside its arguments, where that is known.
+    """
     lines = graph.about.splitlines()
     for fact in FACTS if lines else ():
         title, found = fact(graph, names)
         lines += [title, *(f"    {line}" for line in found)] if found else []
-    return lines
+    return [*lines, f"Needs {needed} beside its arguments"] if lines and needed else lines
 
 
 def saved(graph: Graph) -> dict[Value, str]:

@@ -48,6 +48,7 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
         writer.line(line)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
+    needed: str | None = None
     constants = Constants() if target.constants else None
     for function in functions:
         _apart(writer)
@@ -56,14 +57,16 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
         start = len(writer.lines)
         emitter.function(tiled if tiled and function is tiled.plain else None)
         if target.inplace and not dense:
-            make_room(function, writer, start, emitter.bound, emitter.over)
+            written = emitter.bound, emitter.over, emitter.spellings
+            room = make_room(function, writer, start, *written)
+            needed = room if tiled is None or function is tiled.plain else needed
         names = {**emitter.variable, **names}
     for text in needs.functions:
         _apart(writer)
         writer.block(text)
     calls = {name: callable_.call for callable_, name in foreign.items()}
     head: Writer[Origin] = Writer()
-    for line in header(graph, names):
+    for line in header(graph, names, needed):
         indent = " " * (len(line) - len(line.lstrip()) + 4)
         for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
             head.comment(part)

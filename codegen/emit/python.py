@@ -16,16 +16,8 @@ from typing import Any
 
 from codegen.emit.constants import Constants
 from codegen.emit.lengths import Lengths, anchors
-from codegen.emit.phrases import (
-    arm_order,
-    filled_in,
-    goes_on,
-    operand_names,
-    origin_of,
-    stem_of,
-    tuple_text,
-)
-from codegen.emit.target import Target, condition, literal, negated
+from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
+from codegen.emit.target import Target, arm_order, condition, goes_on, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
     NOWHERE,
@@ -221,6 +213,8 @@ class Emitter:
             self.names.reserved.add(name)
             self._statement([f"{name} = {read}"], value.origin)
         self.shown[value] = _Shown(Fragment(name), frozenset({name}), True)
+        if self.dense:
+            self.owner[name] = value  # it may be overwritten, where the graph says so
         if value.type.weak:
             self.python_numbers.add(value)
 
@@ -389,7 +383,7 @@ class Emitter:
         value = call.results[0]
         if spelling.expression is None or Trait.EFFECT in call.op.traits:
             return False
-        if self.dense and value.type.shape:
+        if self.dense and any(v.type.shape for v in (value, *call.operands)):
             return False
         if Trait.EXTENT in call.op.traits:
             self.python_numbers.add(value)

@@ -1,5 +1,5 @@
-"""The lines of a function, and what their variables hold, enter; the most memory that it needs
-leaves, and `del` where that saves much of it.
+"""The lines of a function, and what their variables hold, enter; the memory that it needs leaves,
+and `del` where that saves much of it.
 
 A variable keeps its array until the function returns, if nothing takes its name. Where arrays that
 nobody reads any more are a sixth of the peak, they are deleted before the statement that would make
@@ -8,17 +8,23 @@ the peak: one line for all of them. Lengths that are not known count as `LENGTH`
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 
+from codegen import sizes as sz
 from codegen.emit.writer import Writer
 from codegen.ir import Branch, Call, Graph, Origin, Trait, Value, dims_of
-from codegen.memory import bytes_of
-from codegen.sizes import symbols
+from codegen.memory import bytes_of, bytes_text
+from codegen.passes.fuse import unsliced
+from codegen.sizes import Dim
+from codegen.spelling import Spelling
+from codegen.types import ArrayType
 
-LENGTH = 8
+LENGTH = 4
 """What a length counts as that is not known."""
 
 WORTH = 1.2
@@ -36,162 +42,228 @@ SHORT, GUESSED = 20, LENGTH**3 * 4
 EACH = 5
 """Statements that one line to delete is for: there are no more of them."""
 
+SMALL = 1 << 10
+"""Elements that the header does not mention beside arrays of free lengths."""
+
 ELIDED = 1 << 18
 """Bytes of a temporary from which on NumPy's operators write into it."""
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+Bound = tuple[int, str, Value]
+"""A variable and what it was given, with the number of lines after that statement."""
 
 
 @dataclass
-class _Held:
-    """A variable with what it shows, and the statements from which to which it is read."""
+class Step:
+    """A statement: where it ends, what it binds or returns, the words on its right, its lines."""
+
+    end: int
+    binds: list[tuple[str, Value]] = field(default_factory=list)
+    returns: Sequence[Value] = ()
+    reads: set[str] = field(default_factory=set)
+    lines: int = 0
+
+
+@dataclass
+class Held:
+    """A variable, the value whose memory it has, and the last statement that reads it."""
 
     name: str
     block: Value
     last: int
 
 
-@dataclass
-class _Step:
-    """A statement: where its lines end, what it binds and reads, what it takes, its lines."""
-
-    end: int
-    binds: list[tuple[str, Value]] = field(default_factory=list)
-    reads: set[str] = field(default_factory=set)
-    inner: int = 0
-    lines: int = 0
+Dead = Callable[[int, int, Mapping[str, Held]], Sequence[str]]
+"""Before a statement, with its number and what is held then: which variables are deleted."""
 
 
-class Room:
-    """Counts the memory of a function of statements alone; see the module's first lines."""
+def make_room(
+    graph: Graph,
+    writer: Writer[Origin],
+    start: int,
+    bound: Sequence[Bound],
+    over: set[Value],
+    spellings: Mapping[Call, Spelling],
+) -> str | None:
+    """Writes `del` where it is worth it; how much memory the function needs then.
+
+    The function's lines begin at `start`; `over` are values that took over an operand's memory,
+    `spellings` what calls were written as.
+    None where that is not known: for one that branches, where a function is called that does not
+    tell, or where lengths are free and no single one decides.
+    """
+    if any(isinstance(node, Branch) for node in graph.nodes):
+        return None
+    steps = statements(graph, writer.lines, start, bound)
+    memory = Memory(graph, steps, over, spellings)
+    peak, deleted = _planned(steps, memory)
+    for i in sorted(deleted, reverse=True):
+        at = steps[i - 1].end
+        writer.lines.insert(at, f"    del {', '.join(deleted[i])}")
+        writer.marks.insert(at, writer.marks[at - 1])
+    if 50 * memory.unknown > peak:
+        return None
+    return _formula(steps, memory, deleted) if memory.free else f"at most {bytes_text(peak)}"
+
+
+def statements(
+    graph: Graph, lines: Sequence[str], start: int, bound: Sequence[Bound]
+) -> list[Step]:
+    """The statements that bind, in order, and the return."""
+    steps: list[Step] = []
+    for end, name, value in bound:
+        if not (steps and steps[-1].end == end):
+            steps.append(Step(end))
+        steps[-1].binds.append((name, value))
+    steps.append(Step(len(lines), returns=graph.outputs))
+    for step in steps:
+        for line in lines[start : step.end]:
+            if line and not line.lstrip().startswith("#"):
+                step.lines += 1
+                step.reads.update(_WORD.findall(_right_side(line)))
+        start = step.end
+    return steps
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def _right_side(line: str) -> str:
+    """A line without the names that it only binds."""
+    left, sign, right = line.partition(" = ")
+    return right if sign and all(map(str.isidentifier, left.strip().split(", "))) else line
+
+
+# -- what to delete -----------------------------------------------------------------------------
+
+
+def _planned(steps: Sequence[Step], memory: Memory) -> tuple[int, dict[int, list[str]]]:
+    """The peak, and what is deleted before which statements."""
+    held, _ = memory.peak()
+    least, _ = memory.peak(eagerly=True)
+    if held <= WORTH * least or sum(step.lines for step in steps) < FEW:
+        return held, {}
+    limit = ENOUGH * least
+    while WORTH * limit <= held * ENOUGH:
+        peak, deleted = _deleting(steps, memory, limit)
+        if len(deleted) * EACH <= len(steps):
+            return peak, deleted
+        limit *= ENOUGH
+    return held, {}
+
+
+def _deleting(
+    steps: Sequence[Step], memory: Memory, limit: float
+) -> tuple[int, dict[int, list[str]]]:
+    """What keeps the limit: where it is met, all variables are deleted that nobody reads."""
+    deleted: dict[int, list[str]] = {}
+    short = memory.free and sum(step.lines for step in steps) < SHORT
+    least = max(limit / 50, GUESSED) if short else limit / 50
+
+    def dead(i: int, usage: int, now: Mapping[str, Held]) -> list[str]:
+        if usage <= limit:
+            return []
+        needed = {held.block for held in now.values() if held.last >= i}
+        found = [
+            name
+            for name, held in now.items()
+            if held.block not in needed and memory.bytes(held.block) >= least
+        ]
+        if found:
+            deleted[i] = found
+        return found
+
+    return memory.peak(dead)[0], deleted
+
+
+def _formula(
+    steps: Sequence[Step], memory: Memory, deleted: Mapping[int, Sequence[str]]
+) -> str | None:
+    """The peak in a free length, where one number of elements makes nine tenths of it."""
+
+    def dead(i: int, usage: int, now: Mapping[str, Held]) -> Sequence[str]:
+        return deleted.get(i, ())
+
+    peak, at = memory.peak(dead)
+    shares: Counter[Dim] = Counter()
+    for value, (size, _) in memory.elements.items():
+        shares[size] += memory.bytes(value)
+    size = max(shares, key=shares.__getitem__, default=0)
+    if isinstance(size, int) or not all(_is_within(other, size) for other in +shares):
+        return None
+    memory.only = size
+    part, _ = memory.peak(dead, at=at)
+    memory.only = None
+    if 10 * part < 9 * peak:
+        return None
+    each = -(-part // memory.length_of(size))
+    return f"about {sz.as_python(sz.mul([each, size]))} bytes"
+
+
+def _is_within(size: Dim, whole: Dim) -> bool:
+    """Whether a number of elements is another one's, or one with some of its lengths left out."""
+    if size == whole or isinstance(size, int) or isinstance(whole, int):
+        return size == whole or (isinstance(size, int) and size <= SMALL)
+    lengths = [Counter(atoms) for atoms, _ in whole.terms]
+    return len(lengths) == 1 and all(Counter(atoms) <= lengths[0] for atoms, _ in size.terms)
+
+
+def _none(i: int, usage: int, now: Mapping[str, Held]) -> Sequence[str]:
+    return ()
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+class Memory:
+    """What the values of a graph take while its statements run.
+
+    With `only`, arrays of that number of elements count, no others.
+    """
 
     def __init__(
-        self, graph: Graph, bound: Sequence[tuple[int, str, Value]], over: set[Value]
+        self,
+        graph: Graph,
+        steps: Sequence[Step],
+        over: set[Value],
+        spellings: Mapping[Call, Spelling],
     ) -> None:
-        self.graph = graph
-        self.over = over
-        self.variables = {value for _, _, value in bound}
-        self.known: dict[str, int] = {}
-        self.exact = True  # whether all lengths are known
-        self.sizes: dict[Value, int] = {}
-        self.bound = bound
+        self.graph, self.steps, self.over, self.spellings = graph, steps, over, spellings
+        self.only: Dim | None = None
+        self.variables = {value for step in steps for _, value in step.binds}
+        self.free = False  # whether a length is not known
+        self.unknown = 0  # the largest operand of a call of which nobody knows what it takes
+        self.elements: dict[Value, tuple[Dim, int]] = {}
+        self.measures: dict[tuple[str, tuple[Dim, ...]], tuple[Dim, int]] = {}
 
-    def planned(self, writer: Writer[Origin], start: int) -> int:
-        """The peak in bytes, after `del` was written where it is worth it."""
-        steps = self._steps(writer.lines, start)
-        made = self._made(steps)
-        held = self._peak(steps, made, _nothing)
-        least = self._peak(steps, made, _nothing, eagerly=True)
-        if held <= WORTH * least or sum(step.lines for step in steps) < FEW:
-            return held
-        limit = int(ENOUGH * least)
-        while True:
-            peak, deleted = self._deleting(steps, made, limit)
-            if len(deleted) * EACH <= len(steps) or WORTH * limit > held:
-                break
-            limit = int(ENOUGH * limit)
-        if len(deleted) * EACH > len(steps):
-            return held
-        for i in sorted(deleted, reverse=True):
-            at = steps[i - 1].end
-            writer.lines.insert(at, f"    del {', '.join(deleted[i])}")
-            writer.marks.insert(at, writer.marks[at - 1])
-        return peak
+    def length_of(self, size: Dim) -> int:
+        """A number of elements, the lengths in it taken as they count here."""
+        known = dict.fromkeys(sz.symbols(size), LENGTH)
+        self.free = self.free or bool(known)
+        found = sz.substitute(size, known)
+        assert isinstance(found, int)
+        return found
 
-    def _deleting(
-        self, steps: Sequence[_Step], made: Sequence[Sequence[_Held]], limit: int
-    ) -> tuple[int, dict[int, list[str]]]:
-        """The peak, and which variables are deleted before which statements to keep the limit."""
-        deleted: dict[int, list[str]] = {}
-        short = not self.exact and sum(step.lines for step in steps) < SHORT
-        least = max(limit / 50, GUESSED) if short else limit / 50
+    def bytes(self, value: Value) -> int:
+        """What a value that the function makes takes; numbers and arguments nothing."""
+        call = self.graph.producer.get(value)
+        if not (value.type.shape and isinstance(call, Call)) or Trait.EXTENT in call.op.traits:
+            return 0
+        return self._whole(value)
 
-        def dead(i: int, usage: int, now: Mapping[str, _Held]) -> list[str]:
-            """Where the limit is met, variables that nobody reads, and that alone hold an array."""
-            if usage <= limit:
-                return []
-            needed = {variable.block for variable in now.values() if variable.last >= i}
-            found = [
-                name
-                for name, variable in now.items()
-                if variable.block not in needed and self.bytes(variable.block) >= least
-            ]
-            if found:
-                deleted[i] = found
-            return found
+    def _whole(self, value: Value) -> int:
+        size, taken = self.elements.get(value) or self._measured(value)
+        return taken if self.only is None or self.only == size else 0
 
-        return self._peak(steps, made, dead), deleted
-
-    # -- statements -----------------------------------------------------------------------------
-
-    def _steps(self, lines: Sequence[str], start: int) -> list[_Step]:
-        """The statements that bind, in order, and the return."""
-        steps: list[_Step] = []
-        for end, name, value in self.bound:
-            if not (steps and steps[-1].end == end):
-                steps.append(_Step(end))
-            steps[-1].binds.append((name, value))
-        steps.append(_Step(len(lines)))
-        before = start
-        for step in steps:
-            for line in lines[before : step.end]:
-                if line and not line.lstrip().startswith("#"):
-                    step.lines += 1
-                    step.reads.update(_WORD.findall(_right_side(line)))
-            values = [value for _, value in step.binds] or self.graph.outputs
-            step.inner = self._inner(values, bool(step.binds))
-            before = step.end
-        return steps
-
-    def _inner(self, values: Sequence[Value], binds: bool) -> int:
-        """What a statement takes at most while it runs, what it leaves included."""
-        most = held = 0
-        for value in values:
-            if not binds and (value in self.variables or not self._is_inner(value)):
-                continue
-            peak, left = self._evaluated(value)
-            most, held = max(most, held + peak), held + left
-        return most
-
-    def _evaluated(self, value: Value) -> tuple[int, int]:
-        """The most bytes while a value is computed, and those that it leaves, temporaries all."""
-        call = self.graph.producer[value]
-        assert isinstance(call, Call)
-        most, temporaries = 0, dict[Value, int]()
-        for operand in call.operands:
-            if operand not in temporaries and self._is_inner(operand):
-                held = sum(temporaries.values())
-                peak, left = self._evaluated(operand)
-                temporaries[operand] = left
-                most = max(most, held + peak)
-        held = sum(temporaries.values())
-        if call.op.traits & {Trait.VIEW, Trait.SPLAT}:
-            return most, temporaries.get(call.operands[0], 0)
-        if value in self.over:
-            return max(most, held), 0
-        own = sum(map(self.bytes, call.results))
-        taken = own if self._elided(call, temporaries) else 0
-        return max(most, held + own - taken), own
-
-    def _elided(self, call: Call, temporaries: Mapping[Value, int]) -> bool:
-        """Whether NumPy's operator writes into an operand that nothing else refers to."""
-        result = call.results[0]
-        spelling = call.op.spelled("numpy", dict(call.attributes))
-        if spelling.operator(call.op.operands) is None or self.bytes(result) < ELIDED:
-            return False
-        first = call.operands if Trait.COMMUTATIVE in call.op.traits else call.operands[:1]
-        shape = dims_of(self.graph.sizes, result.type)
-        return any(
-            operand in temporaries
-            and operand.type.dtype == result.type.dtype
-            and dims_of(self.graph.sizes, operand.type) == shape
-            for operand in first
-        )
-
-    def _is_inner(self, value: Value) -> bool:
-        return value not in self.variables and isinstance(self.graph.producer.get(value), Call)
-
-    # -- memory ---------------------------------------------------------------------------------
+    def _measured(self, value: Value) -> tuple[Dim, int]:
+        """How many elements a value has, and what they take."""
+        key = value.type.dtype, dims_of(self.graph.sizes, value.type)
+        found = self.measures.get(key)
+        if found is None:
+            size = sz.mul(map(unsliced, key[1]))
+            type_ = ArrayType(key[0], (self.length_of(size),))
+            found = self.measures[key] = size, bytes_of(self.graph.sizes, type_, {}) or 0
+        self.elements[value] = found
+        return found
 
     def block(self, value: Value) -> Value:
         """The value whose memory a value has: an operand, where it is a view of it or over it."""
@@ -204,64 +276,99 @@ class Room:
                 break
         return value
 
-    def bytes(self, value: Value) -> int:
-        """What a value that the function makes takes; numbers and arguments nothing."""
-        found = self.sizes.get(value)
-        if found is None:
-            call = self.graph.producer.get(value)
-            array = isinstance(call, Call) and Trait.EXTENT not in call.op.traits
-            found = self._bytes(value) if array and value.type.shape else 0
-            self.sizes[value] = found
-        return found
+    @cached_property
+    def inner(self) -> list[int]:
+        """What each statement takes at most while it runs, what it leaves included."""
+        return list(map(self._inner, self.steps))
 
-    def _bytes(self, value: Value) -> int:
-        sizes = self.graph.sizes
-        for dim in value.type.shape:
-            for name in symbols(sizes.resolve(dim)):
-                self.known.setdefault(name, LENGTH)
-                self.exact = False
-        return bytes_of(sizes, value.type, self.known) or 0
+    def _inner(self, step: Step) -> int:
+        most = held = 0
+        returned = (value for value in step.returns if self._is_inner(value))
+        for value in (*(value for _, value in step.binds), *returned):
+            peak, left = self._evaluated(value)
+            most, held = max(most, held + peak), held + left
+        return most
 
-    # -- what is held ---------------------------------------------------------------------------
+    def _is_inner(self, value: Value) -> bool:
+        return value not in self.variables and isinstance(self.graph.producer.get(value), Call)
 
-    def _made(self, steps: Sequence[_Step]) -> list[list[_Held]]:
-        """What each statement binds, with the last that reads it."""
-        now: dict[str, _Held] = {}
-        made: list[list[_Held]] = []
-        for i, step in enumerate(steps):
-            for name in step.reads & now.keys():
-                now[name].last = i
-            made.append([_Held(name, self.block(value), i) for name, value in step.binds])
-            now.update((held.name, held) for held in made[-1])
-        return made
+    def _evaluated(self, value: Value) -> tuple[int, int]:
+        """The most bytes while a value is computed, and those that it leaves."""
+        call = self.graph.producer[value]
+        assert isinstance(call, Call)
+        most = 0
+        temporaries: dict[Value, int] = {}
+        for operand in call.operands:
+            if operand not in temporaries and self._is_inner(operand):
+                held = sum(temporaries.values())
+                peak, temporaries[operand] = self._evaluated(operand)
+                most = max(most, held + peak)
+        held = sum(temporaries.values())
+        if call.op.traits & {Trait.VIEW, Trait.SPLAT}:
+            return most, temporaries.get(call.operands[0], 0)
+        held += self._scratch(call)
+        if value in self.over:
+            return max(most, held), 0
+        own = sum(map(self.bytes, call.results))
+        if self.spellings[call].expression is None:  # what is written to is made first
+            return max(most, held) + own, own
+        taken = own if self._elided(call, temporaries) else 0
+        return max(most, held + own - taken), own
 
-    def _peak(
+    def _elided(self, call: Call, temporaries: Mapping[Value, int]) -> bool:
+        """Whether NumPy's operator writes into an operand that nothing else refers to."""
+        result = call.results[0]
+        if self.bytes(result) < ELIDED or self.spellings[call].operator(call.op.operands) is None:
+            return False
+        first = call.operands if Trait.COMMUTATIVE in call.op.traits else call.operands[:1]
+        shape = dims_of(self.graph.sizes, result.type)
+        return any(
+            operand in temporaries
+            and operand.type.dtype == result.type.dtype
+            and dims_of(self.graph.sizes, operand.type) == shape
+            for operand in first
+        )
+
+    def _scratch(self, call: Call) -> int:
+        """What the text of a call takes besides its result."""
+        scratch, known = call.op.scratch, Trait.EXTENT in call.op.traits
+        if scratch is None and (known or _is_one(self.spellings[call])):
+            scratch = 0
+        if scratch == 0 or call.results[0] in self.over:
+            return 0
+        largest = max(map(self._whole, (*call.operands, *call.results)))
+        if scratch is None:
+            self.unknown = max(self.unknown, largest)
+        return int(largest * (scratch or 0))
+
+    def peak(
         self,
-        steps: Sequence[_Step],
-        made: Sequence[Sequence[_Held]],
-        dead: Callable[[int, int, Mapping[str, _Held]], Sequence[str]],
+        dead: Dead = _none,
         eagerly: bool = False,
-    ) -> int:
-        """The most that is held while a statement runs.
+        at: int | None = None,
+    ) -> tuple[int, int]:
+        """The most that is held while a statement runs, and which statement that is.
 
-        `dead` is asked before each statement which variables are deleted; with `eagerly` all are
-        that are not read any more.
+        With `eagerly` everything is deleted that nobody reads any more; with `at` the one
+        statement counts.
         """
-        now: dict[str, _Held] = {}
+        now: dict[str, Held] = {}
         holders: Counter[Value] = Counter()
-        ending: dict[int, list[_Held]] = {}
-        live = most = 0
+        ending: dict[int, list[Held]] = {}
+        live, most, where = 0, -1, 0
 
         def dropped(name: str) -> int:
             block = now.pop(name).block
             holders[block] -= 1
             return 0 if holders[block] else self.bytes(block)
 
-        for i, step in enumerate(steps):
-            for name in dead(i, live + step.inner, now):
+        for i, made in enumerate(self.made):
+            inner = self.inner[i] if at is None else self._inner(self.steps[i]) if i == at else 0
+            for name in dead(i, live + inner, now):
                 live -= dropped(name)
-            most = max(most, live + step.inner)
-            for held in made[i]:
+            if live + inner > most and at in (i, None):
+                most, where = live + inner, i
+            for held in made:
                 if held.name in now:
                     live -= dropped(held.name)
                 live += 0 if holders[held.block] else self.bytes(held.block)
@@ -271,32 +378,29 @@ class Room:
             for held in ending.pop(i, ()) if eagerly else ():
                 if now.get(held.name) is held:
                     live -= dropped(held.name)
-        return most
+        return most, where
+
+    @cached_property
+    def made(self) -> list[list[Held]]:
+        """What each statement binds, with the last that reads it."""
+        now: dict[str, Held] = {}
+        made: list[list[Held]] = []
+        for i, step in enumerate(self.steps):
+            for name in step.reads & now.keys():
+                now[name].last = i
+            made.append([Held(name, self.block(value), i) for name, value in step.binds])
+            now.update((held.name, held) for held in made[-1])
+        return made
 
 
-def _nothing(i: int, usage: int, now: Mapping[str, _Held]) -> Sequence[str]:
-    return ()
+@cache
+def _is_one(spelling: Spelling) -> bool:
+    """Whether a text makes nothing but its result: it is one call of NumPy's."""
+    if spelling.expression is None:
+        return False
+    made = [node for node in ast.walk(spelling.expression) if isinstance(node, _MAKES)]
+    functions = [node.func for node in made if isinstance(node, ast.Call)]
+    return len(made) <= 1 and not any(isinstance(f, ast.Name) for f in functions)
 
 
-def _right_side(line: str) -> str:
-    """A line without the names that it only binds."""
-    left, sign, right = line.partition(" = ")
-    return right if sign and all(map(str.isidentifier, left.strip().split(", "))) else line
-
-
-def make_room(
-    graph: Graph,
-    writer: Writer[Origin],
-    start: int,
-    bound: Sequence[tuple[int, str, Value]],
-    over: set[Value],
-) -> tuple[int, bool] | None:
-    """The peak of a function that was just written, and whether it is exact.
-
-    None for one that branches.
-    """
-    if any(isinstance(node, Branch) for node in graph.nodes):
-        return None
-    room = Room(graph, bound, over)
-    peak = room.planned(writer, start)
-    return peak, room.exact
+_MAKES = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare)

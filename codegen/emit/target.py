@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import copysign, inf
 
-from codegen.ir import Call, Check, Number, Origin
+from codegen.ir import Block, Branch, Call, Check, Number, Origin
 from codegen.passes.fuse import LARGE
 from codegen.sizes import Dim, substitute
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
@@ -139,3 +139,14 @@ def negated(test: str) -> str:
     if " and " in test:
         return f"not ({test})"
     return test[4:] if test.startswith("not ") else f"not {test}"
+
+
+def goes_on(block: Block) -> bool:
+    """True when another branch follows."""
+    return bool(block.nodes) and isinstance(block.nodes[-1], Branch)
+
+
+def arm_order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
+    """Paths that end come first, and of equal ones that of the true outcome."""
+    outcome, block = arm
+    return goes_on(block), not outcome

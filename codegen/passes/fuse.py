@@ -44,6 +44,7 @@ from codegen.ir import (
     Trait,
     Value,
     dims_of,
+    kept_by,
     walk,
 )
 from codegen.passes.lifetime import in_c_order, lifetime
@@ -209,13 +210,18 @@ class Tiled:
         for node in block.nodes:
             for value in graph.reads(node):
                 readers.setdefault(value, set()).add(place.get(node))
+        kept = set(kept_by(block.nodes))
+        calls = (node for node in block.nodes if isinstance(node, Call))
+        here = [r for node in calls for r in node.results if r in readers and r not in kept]
         nodes: list[Node] = []
         for item in _scheduled(graph, block.nodes, place):
             if isinstance(item, int):
                 made = (node.results[0] for node in regions[item])
                 results = tuple(value for value in made if readers.get(value, set()) - {item})
                 number = f"_{len(bodies) + 1}" if bodies else ""
-                bodies.append(_body(graph, f"{graph.name}_tile{number}", regions[item], results))
+                dying = [v for v in here if readers[v] == {item} and graph.owner[v] is v]
+                name = f"{graph.name}_tile{number}"
+                bodies.append(_body(graph, name, regions[item], results, dying))
                 attributes = (("body", bodies[-1]),)
                 nodes.append(Call(IN_TILES, bodies[-1].inputs, attributes, results))
             elif isinstance(item, Branch):
@@ -235,7 +241,7 @@ def fuse(graph: Graph) -> Tiled | None:
     shapes = finder.shapes
     if not shapes:
         return None
-    sizes = tuple(dict.fromkeys(sz.mul(map(_unsliced, shape)) for shape in shapes))
+    sizes = tuple(dict.fromkeys(sz.mul(map(unsliced, shape)) for shape in shapes))
     ordered = tuple(
         value
         for value in graph.inputs
@@ -246,10 +252,10 @@ def fuse(graph: Graph) -> Tiled | None:
     return Tiled(graph, finder.regions, sizes, ordered)
 
 
-def _unsliced(dim: Dim) -> Dim:
+def unsliced(dim: Dim) -> Dim:
     """The length of what a slice is taken of: as good a measure, and quicker to tell."""
     atom = dim.atom() if isinstance(dim, Size) else None
-    return _unsliced(atom.of) if isinstance(atom, SliceLength) else dim
+    return unsliced(atom.of) if isinstance(atom, SliceLength) else dim
 
 
 class _Finder:
@@ -343,8 +349,14 @@ class _Finder:
         return True
 
 
-def _body(graph: Graph, name: str, region: Sequence[Call], results: tuple[Value, ...]) -> Graph:
-    """A region as a graph of its own; `results` are read outside of it."""
+def _body(
+    graph: Graph,
+    name: str,
+    region: Sequence[Call],
+    results: tuple[Value, ...],
+    dying: Sequence[Value],
+) -> Graph:
+    """A region as a graph of its own; `results` are read outside of it, `dying` by nobody else."""
     made = {node.results[0] for node in region}
     nodes: dict[Node, None] = {}
     given: dict[Value, None] = {}
@@ -360,7 +372,8 @@ def _body(graph: Graph, name: str, region: Sequence[Call], results: tuple[Value,
     operands = tuple(sorted(given, key=lambda value: place.get(value, len(place))))
     names = _names(operands)
     body = Graph(name, operands, tuple(nodes), results, Frame(names, names), graph.sizes)
-    return lifetime(body, ordered=[value for value in operands if value.type.shape])
+    arrays = [value for value in operands if value.type.shape]
+    return lifetime(body, ordered=arrays, dying=[value for value in dying if value in given])
 
 
 def _may_be_large(shape: Shape) -> bool:

@@ -51,14 +51,13 @@ def attention_value_and_grad(wq, wk, wv, x):
     )
     # model.py  scores = q @ k.T / math.sqrt(4.0)
     scores_bar /= 2.0
-    del scores, weights, weights_2, weights_bar
+    del scores, weights, weights_1, weights_2, weights_bar
     q_bar = scores_bar @ k
     k_bar = (q.T @ scores_bar).T
     # model.py  v = x @ wv
     wv_bar = x.T @ v_bar
     # model.py  k = x @ wk
     wk_bar = x.T @ k_bar
-    del q, k, v_bar, scores_bar, k_bar
     # model.py  q = x @ wq
     wq_bar = x.T @ q_bar
     return value, (wq_bar, wk_bar, wv_bar)

@@ -9,6 +9,7 @@
 # Saves for the backward
 #     deviation_1, deviation, discounted_1: float64 ()
 #     d1_1, d1, d2, discounted, call_1, call_2: float64 (n0,)
+# Needs about 72*n0 bytes beside its arguments
 import numpy as np
 from scipy import special
 

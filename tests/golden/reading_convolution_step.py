@@ -34,9 +34,11 @@ def convolution_step_value_and_grad(kernel, bias, image, target):
         (features.shape[2], features.shape[3]),
         (2, 2),
     )
+    del pooled, residual, residual_bar
     # model.py  features = tg.nn.relu(tg.nn.conv2d(image, kernel, bias, padding...
     features_bar = zero_outside(features > 0, features_bar)
     bias_bar = features_bar.sum(axis=(0, 2, 3))
+    del features
     kernel_bar = correlate_weight(
         image,
         features_bar,

@@ -25,4 +25,5 @@ PASSES: tuple[Pass, ...] = (
     Pass(multiples, "and of what they read: numbers go behind what makes less"),
     Pass(scaled_columns, "of the sums that are left"),
     Pass(chains, "behind contract, which makes products: they are multiplied from the vector"),
+    Pass(short_rows, "last: of the broadcasts that are left"),
 )

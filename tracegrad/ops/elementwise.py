@@ -441,6 +441,7 @@ halve_where: OpRecord = define(
     vjp=_halved_vjp,
     traits=(Trait.ELEMENTWISE,),
     needs=needs((zero_inside, zero_and_halve)),
+    scratch=0,
     domain="tied",
     doc="x, but 0 where one mask is true and half of it where the other is.",
 )

@@ -407,6 +407,7 @@ scattered = define(
     },
     traits=(Trait.C_ORDER,),
     needs=needs((added_at,)),
+    scratch=0,
     doc="Zeros of `shape` with `ct` at the index, added up where a place is named twice.",
 )
 

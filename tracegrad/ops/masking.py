@@ -62,6 +62,7 @@ def _zeroing(name: str, function: Any, jax: str, keep: bool) -> OpRecord:
         vjp=lambda ct, y, mask, x: (None, Masked(ct, mask, keep)),
         traits=(Trait.ELEMENTWISE,),
         needs=needs((function,)),
+        scratch=0,
         domain="masked",
         doc=f"{'x' if keep else '0'} where a mask is true, else {'0' if keep else 'x'}.",
     )

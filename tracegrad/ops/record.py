@@ -122,6 +122,7 @@ def define(
     partial: bool = False,
     domain: str = "real",
     needs: Mapping[str, Mapping[str, str]] | None = None,
+    scratch: float | None = None,
     doc: str = "",
 ) -> OpRecord:
     """Makes the record of an op and enters it in `TABLE`.
@@ -147,6 +148,10 @@ def define(
     needs
         What the spellings name beside ``np``, ``jnp`` and ``jax``, by target: the import or the
         text of the function that a program which uses the op has at its top.
+    scratch
+        What a text of several calls takes besides its result, in arrays as large as the largest
+        of its operands and results, where that is known: the header tells how much memory a
+        program needs.
     domain
         Where test samples come from: see ``tests/samples``.
     """
@@ -162,6 +167,7 @@ def define(
         vjp=vjp,
         differentiable=vjp is not None if differentiable is None else differentiable,
         needs=dict(needs or {}),
+        scratch=scratch,
         doc=doc,
         domain=domain,
         results=tuple(results.split()),

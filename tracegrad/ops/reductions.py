@@ -199,6 +199,7 @@ sum_over = reducer(
     text=_sum_text,
     jax="x.sum(axis=axis, keepdims=keepdims)",
     needs=needs((sum_along, sum_slices)),
+    scratch=0,
 )
 
 
@@ -213,6 +214,7 @@ mean_over = reducer(
     text=_mean_text,
     jax="x.mean(axis=axis, keepdims=keepdims)",
     needs=needs((sum_along, sum_slices)),
+    scratch=0,
 )
 
 

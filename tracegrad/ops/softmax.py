@@ -66,6 +66,7 @@ logsumexp_over = reducer(
     text=_logsumexp_text,
     jax=partial(_logsumexp_text, numpy=False),
     needs=needs((sum_along,)),
+    scratch=2,
     domain="nonempty",
 )
 
@@ -91,6 +92,7 @@ softmax_over = define(
     vjp=_softmax_vjp,
     attributes={"axis": ...},
     needs=needs((sum_along,)),
+    scratch=0,
     domain="nonempty",
 )
 
@@ -109,6 +111,7 @@ log_softmax_over = define(
     vjp=_log_softmax_vjp,
     attributes={"axis": ...},
     needs=needs((sum_along,)),
+    scratch=1,
     domain="nonempty",
 )
 
