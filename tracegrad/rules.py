@@ -21,6 +21,7 @@ from tracegrad.ops import (
     determinants,
     elementwise,
     indexing,
+    joining,
     masking,
     reductions,
     selecting,
@@ -256,6 +257,36 @@ def reshaped_splat(r: Rewriter, call: Call) -> Value | None:
     return r.emit(shape.broadcast_to_shape, splat.operands[0], shape=call.results[0].type.shape)
 
 
+@on(shape.reshape_to)
+def repeated(r: Rewriter, call: Call) -> Value | None:
+    """broadcast_to(x[:, :, None], (n, m, 2)).reshape((n, 2 * m)) -> np.repeat(x, 2, axis=1)."""
+    splat = r.node(call.operands[0])
+    if splat is None or splat.op is not shape.broadcast_to_shape:
+        return None
+    expanded = r.node(splat.operands[0])
+    if expanded is None or expanded.op is not shape.expand_axes:
+        return None
+    x = expanded.operands[0]
+    wide, old = dims_of(r.sizes, splat.results[0].type), list(dims_of(r.sizes, x.type))
+    new = axes_of(expanded.attribute("axis"), len(wide))
+    if len(wide) != expanded.results[0].type.ndim or 0 in new:
+        return None
+    whole, times = list(old), [1] * len(old)
+    for axis in sorted(new):
+        count, before = wide[axis], axis - 1 - sum(a < axis for a in new)
+        if not isinstance(count, int):
+            return None
+        whole[before], times[before] = sz.mul([whole[before], count]), times[before] * count
+    kept = [dim for axis, dim in enumerate(wide) if axis not in new]
+    if kept != old or tuple(whole) != dims_of(r.sizes, call.results[0].type):
+        return None
+    for axis in reversed(range(len(old))):
+        if times[axis] != 1:
+            along = None if len(old) == 1 else axis
+            x = r.emit(joining.repeat_along, x, repeats=times[axis], axis=along)
+    return x
+
+
 @on(elementwise.astype)
 def same_dtype(r: Rewriter, call: Call) -> Value | None:
     """astype to the dtype that it is -> nothing."""
@@ -317,6 +348,17 @@ def masked_number(r: Rewriter, call: Call) -> Value | None:
     zero = r.make_number(0.0, weak("float"))
     branches = (x, zero) if call.op is masking.keep_where else (zero, x)
     return r.emit(elementwise.where, mask, *branches)
+
+
+@on(elementwise.halve_where)
+def halved_number(r: Rewriter, call: Call) -> Value | None:
+    """The same for ties: a number is chosen by ``np.where``."""
+    x, lost, tied = call.operands
+    if all(value.type.shape for value in call.operands):
+        return None
+    half = r.emit(elementwise.multiply, r.make_number(0.5, weak("float")), x)
+    shared = r.emit(elementwise.where, tied, half, x)
+    return r.emit(elementwise.where, lost, r.make_number(0.0, weak("float")), shared)
 
 
 @on(elementwise.alias, elementwise.stop_gradient)
@@ -421,9 +463,10 @@ RULES: tuple[Rule, ...] = (
     ones_on_a_diagonal,
     infinite_and_finite,
     masked_number,
+    halved_number,
     same_value,
     computed_value,
     triangle_of_a_factor,
     full_of_nothing,
 )
-NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common, splat_placed)
+NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common, splat_placed, repeated)
