@@ -87,7 +87,8 @@ class Origin:
     """Where a value comes from: the user's variable and line, and the program point.
 
     `final` tells that the value itself is stored in the variable (else it is an inner value of the
-    statement). `section` separates forward from backward in the text.
+    statement). `section` separates forward from backward in the text. `within` is the context
+    manager, as Python, that the statement runs in.
     """
 
     name: str | None = None
@@ -97,10 +98,11 @@ class Origin:
     text: str = ""
     point: Hashable = None
     section: str = ""
+    within: str = ""
 
     def named(self, name: str | None, final: bool = False) -> Origin:
         """The same place, of a value that is called otherwise."""
-        return Origin(name, final, self.file, self.line, self.text, self.point, self.section)
+        return replace(self, name=name, final=final)
 
 
 NOWHERE = Origin()

@@ -450,7 +450,7 @@ def differentiate(
         stem = forward.name or ("value" if forward.final else None)  # final: what is returned
         name = stem and f"{stem}_bar"
         place = forward.file, forward.line, forward.text, forward.point
-        stage.origin = Origin(name, False, *place, "backward")
+        stage.origin = Origin(name, False, *place, "backward", forward.within)
 
     def done(key: Any, value: Any) -> Any:
         origin, minus = key.origin, ""

@@ -92,6 +92,10 @@ class RecompileWarning(UserWarning):
     """A function met too many paths or signatures; it goes on without being compiled."""
 
 
+class LostGradientWarning(UserWarning):
+    """A Tensor became a Python float that is computed with: its gradient ends there."""
+
+
 class ConversionError(TracegradError, TypeError):
     """A Tensor was turned into a plain array where its gradient would be lost."""
 

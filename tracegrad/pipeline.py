@@ -98,7 +98,7 @@ def _labels(graph: Graph) -> Hashable:
             origins.append(node.origin)
         origins += [result.origin for result in node.results]
     origins += [end.origin for end in ends(graph.block)]
-    return tuple((o.name, o.final, o.file, o.line, o.text) for o in origins)
+    return tuple((o.name, o.final, o.file, o.line, o.text, o.within) for o in origins)
 
 
 def _with_plain_numbers(graph: Graph) -> Graph:

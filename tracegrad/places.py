@@ -40,7 +40,7 @@ def statements(source: Source) -> Iterator[Statement]:
     """Every statement of a program that comes from a line of the user's."""
     lines = source.text.splitlines()
     for node in ast.walk(ast.parse(source.text)):
-        if not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef):
+        if not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef | ast.With):
             continue
         origin = source.origins[node.lineno - 1]
         if origin is None or not origin.line:

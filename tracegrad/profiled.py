@@ -100,6 +100,9 @@ def _noted(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                 statement.body = [note, *_noted(statement.body)]
                 statement.orelse = [note, *_noted(statement.orelse)]
                 yield statement
+            case ast.With():
+                statement.body = list(_noted(statement.body))
+                yield statement
             case _:
                 yield statement
                 yield note

@@ -21,6 +21,7 @@ from codegen.errors import CodegenError
 from codegen.ir import dims_of
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
+from tracegrad import lost
 from tracegrad.arrays import array_for, shared_array_for, with_memory
 from tracegrad.autograd.foreign import foreign, note, plain
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
@@ -185,11 +186,17 @@ class Tensor:
 
     def __float__(self) -> float:
         self._refuse_storing()
-        return float(self._look("float"))
+        number = float(self._look("float"))
+        if self._node is not None and STATE.grad_enabled:
+            lost.read(number, sys._getframe(1))
+        return number
 
     def __complex__(self) -> complex:
         self._refuse_storing()
-        return complex(self._look("complex"))
+        number = complex(self._look("complex"))
+        if self._node is not None and STATE.grad_enabled:
+            lost.read(number, sys._getframe(1))
+        return number
 
     def _refuse_storing(self) -> None:
         """NumPy asks for a number when ``array[i] = tensor`` runs: the gradient would be lost."""
@@ -492,6 +499,8 @@ def apply_to_tensors(
         if STATE.trace is not None:
             STATE.trace.raised = f"an exception in {op.name}"
         raise explained(op, operands, attributes, error) from error
+    if lost.READ and op.differentiable:
+        lost.used(operands)
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]
     if values is not None:

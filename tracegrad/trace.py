@@ -8,7 +8,9 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from os.path import basename
@@ -45,6 +47,14 @@ def plain_number(x: Any) -> Number:
         if isinstance(x, kind):
             return kind(x)
     return complex(x)
+
+
+def _within(context: str) -> AbstractContextManager[Any]:
+    """What the user's line ran in from which a derivative is; see `Trace._ignoring`."""
+    if not context:
+        return nullcontext()
+    ignored = dict.fromkeys(re.findall(r'(\w+)="ignore"', context), "ignore")
+    return np.errstate(**ignored)  # type: ignore[arg-type]
 
 
 class Trace:
@@ -236,7 +246,20 @@ class Trace:
         point = capture(self.code)
         of = label(point)
         name = of.name or ("value" if of.returned and not of.final else None)
-        return Origin(name, of.final, basename(of.file), of.line, of.text, point)
+        within = self._ignoring()
+        return Origin(name, of.final, basename(of.file), of.line, of.text, point, within=within)
+
+    def _ignoring(self) -> str:
+        """What the function has NumPy ignore here that it did not at the call, as Python."""
+        now: Mapping[str, str] = np.geterr()  # type: ignore[assignment]
+        if now == self.errors:
+            return ""
+        before: Mapping[str, str] = self.errors  # type: ignore[assignment]
+        ignored = [name for name, mode in now.items() if mode == "ignore"]
+        new = [name for name in ignored if before[name] != "ignore"]
+        names = ["all"] if new and len(ignored) == len(now) else new
+        given = ", ".join([f'{name}="ignore"' for name in names])
+        return f"np.errstate({given})" if given else ""
 
     def record(
         self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
@@ -256,7 +279,8 @@ class Trace:
         arrays = [getattr(x, "_array", x) for x in operands]
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:
-            result = op.kernel(concrete)(*arrays, **concrete)
+            with _within(origin.within if self.standing else ""):
+                result = op.kernel(concrete)(*arrays, **concrete)
         except (np.linalg.LinAlgError, FloatingPointError, RuntimeWarning):
             self.raised = f"an exception in {op.name}"
             raise

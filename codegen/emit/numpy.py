@@ -9,6 +9,7 @@ NUMPY = Target(
     module="np",
     imports=("import numpy as np",),
     inplace=True,
+    contexts=True,
     tiles=True,
     constants=True,
     ufuncs={

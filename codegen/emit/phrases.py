@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from codegen.ir import Call, Graph, Origin, Value
+from codegen.spelling import Fragment
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a value reads at this point: its text, the variables in it, and whether it is a name."""
+
+    fragment: Fragment
+    reads: frozenset[str]
+    bound: bool
+
+
+def leaves_context(graph: Graph, value: Value) -> bool:
+    """Whether a value is read outside of the ``with`` that its own line stands in."""
+    reader = next(iter(graph.users.get(value, ())), None)
+    within = reader.results[0].origin.within if isinstance(reader, Call) else ""
+    return within != value.origin.within
 
 
 def body_of(call: Call) -> Graph | None:

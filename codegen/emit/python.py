@@ -11,12 +11,19 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from codegen.emit.constants import Constants
 from codegen.emit.lengths import Lengths, anchors
-from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
+from codegen.emit.phrases import (
+    Shown,
+    filled_in,
+    leaves_context,
+    operand_names,
+    origin_of,
+    stem_of,
+    tuple_text,
+)
 from codegen.emit.target import Target, arm_order, condition, goes_on, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
@@ -53,15 +60,6 @@ from codegen.spelling import (
 from codegen.types import DTYPES, ArrayType, kind, promote, weak
 
 INLINE_WIDTH = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """How a value reads at this point: its text, the variables in it, and whether it is a name."""
-
-    fragment: Fragment
-    reads: frozenset[str]
-    bound: bool
 
 
 class Emitter:
@@ -104,12 +102,12 @@ class Emitter:
         self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
         self.written: dict[Value, int] = {}  # where an array is written to in place
         self.filled = self._fillings()
-        self.shown: dict[Value, _Shown] = {}
+        self.shown: dict[Value, Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
         self.variable: dict[Value, str] = {}  # which one each value was given to
         self.bound: list[tuple[int, str, Value]] = []  # the same in order, with the lines so far
         self.over: set[Value] = set()  # values that took over an operand's memory
-        self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
+        self.pending: dict[Value, Shown] = {}  # nested expressions that are not yet written
         self.waiting: Counter[str] = Counter()  # how many of them read a variable
         self.left = self._count_uses(graph.block)
         self.uses = dict(self.left)
@@ -170,7 +168,9 @@ class Emitter:
         if not (block.nodes and isinstance(block.nodes[-1], Branch)):
             written = (output.origin for output in block.outputs if output in self.pending)
             origin = next(written, None) or block.origin  # of what the line computes, if it does
-            self.writer.line(f"return {self._returns(block)}", origin)
+            returned = self._returns(block)
+            self.writer.inside("")
+            self.writer.line(f"return {returned}", origin)
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
         """How often the text of a block reads each value, every path counted."""
@@ -212,7 +212,7 @@ class Emitter:
             name = self.names.wish(value.origin.name or "x")
             self.names.reserved.add(name)
             self._statement([f"{name} = {read}"], value.origin)
-        self.shown[value] = _Shown(Fragment(name), frozenset({name}), True)
+        self.shown[value] = Shown(Fragment(name), frozenset({name}), True)
         if self.dense:
             self.owner[name] = value  # it may be overwritten, where the graph says so
         if value.type.weak:
@@ -243,7 +243,7 @@ class Emitter:
     def _node(self, node: Node) -> None:
         match node:
             case Constant(value, result):
-                self.shown[result] = _Shown(literal(value, self.target), frozenset(), True)
+                self.shown[result] = Shown(literal(value, self.target), frozenset(), True)
                 self.python_numbers.add(result)
                 self.literals[result] = value
             case Check():
@@ -359,7 +359,7 @@ class Emitter:
             return
         self._write(call, spelling)
 
-    def _is_overtaken(self, value: Value, shown: _Shown) -> bool:
+    def _is_overtaken(self, value: Value, shown: Shown) -> bool:
         """Whether an array that an expression reads is written to before the expression is read."""
         readers = self.graph.users.get(value)
         last = self.place[readers[0]] if readers else -1
@@ -376,7 +376,7 @@ class Emitter:
             self._take(operand)
         self.literals[value] = number
         self.python_numbers.add(value)
-        self.shown[value] = _Shown(literal(number, self.target), frozenset(), True)
+        self.shown[value] = Shown(literal(number, self.target), frozenset(), True)
         return True
 
     def _may_nest(self, call: Call, spelling: Spelling) -> bool:
@@ -389,7 +389,7 @@ class Emitter:
             self.python_numbers.add(value)
         if self._is_face_of_an_input(call, spelling):
             return True
-        if self.uses.get(value, 0) != 1:
+        if self.uses.get(value, 0) != 1 or leaves_context(self.graph, value):
             return False
         if value in self.anchors or value in self.wish:
             return False
@@ -507,13 +507,13 @@ class Emitter:
         else:
             shown = self._expression(call, spelling)
             lines = [f"{shown.fragment.text[:-1]}, out={name})"]
-        self._statement(lines, call.results[0].origin)
+        self._statement(lines, call.results[0].origin, call.results[0].origin.within)
         self.over.add(call.results[0])
         self._own(call.results[0], name)
 
     # -- text of values -------------------------------------------------------------------------
 
-    def _take(self, value: Value) -> _Shown:
+    def _take(self, value: Value) -> Shown:
         """The text of a value for one reading of it."""
         shown = self.shown[value]
         self._read(value, self.left.get(value, 1) - 1)
@@ -531,14 +531,14 @@ class Emitter:
                 if self.dense and value.type.shape and value in self.graph.producer:
                     self.dying.append(value)
 
-    def _expression(self, call: Call, spelling: Spelling) -> _Shown:
+    def _expression(self, call: Call, spelling: Spelling) -> Shown:
         if Trait.EXTENT in call.op.traits:
             self.python_numbers.add(call.results[0])
-            return _Shown(*self.lengths.size(call.attribute("size")), False)
+            return Shown(*self.lengths.size(call.attribute("size")), False)
         holes, reads = self._holes(call, spelling)
         if call.results[0].type.weak:
             self.python_numbers.add(call.results[0])
-        return _Shown(spelling.render(holes), reads, False)
+        return Shown(spelling.render(holes), reads, False)
 
     def _holes(
         self, call: Call, spelling: Spelling
@@ -675,12 +675,11 @@ class Emitter:
         stems = call.op.results or tuple(stem_of(call, result) for result in call.results)
         for result, stem in zip(call.results, stems, strict=True):
             names.append(self._name(result, call.op, stem, spelled, keep.union(names)))
-        for result, name in zip(call.results, names, strict=True):
-            if result in self.anchors:
-                self.names.reserved.add(name)
+        bound = zip(call.results, names, strict=True)
+        self.names.reserved.update(name for result, name in bound if result in self.anchors)
         filled = [filled_in(line, names) for line in lines]
         if filled != [f"{names[0]} = {names[0]}"]:  # another value in the same memory
-            self._statement(filled, origin_of(call))
+            self._statement(filled, origin_of(call), call.results[0].origin.within)
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
             self._own(result, name, shares)
@@ -694,7 +693,7 @@ class Emitter:
             self.names.wake(name)
         else:
             self.names.rest(name)
-        self.shown[value] = _Shown(Fragment(name), shares | {name}, True)
+        self.shown[value] = Shown(Fragment(name), shares | {name}, True)
 
     def _name(
         self, value: Value, op: Op, usual: str, spelled: Spelling, keep: frozenset[str]
@@ -751,9 +750,11 @@ class Emitter:
         """Tells variables that stay although nobody reads their value: the text that does waits."""
         return lambda name: name in keep or self.waiting[name] > 0
 
-    def _statement(self, lines: list[str], origin: Origin) -> None:
+    def _statement(self, lines: list[str], origin: Origin, within: str = "") -> None:
         if self.dead:
             self._delete_dead()
+        if origin.section != self.section or not within:
+            self.writer.inside("")
         group = (origin.section, origin.file, origin.line)
         if origin.section != self.section:
             self.section = origin.section
@@ -762,6 +763,8 @@ class Emitter:
             if origin.section:
                 self.writer.comment(origin.section)
             self.group = ()
+        if within and self.target.contexts:
+            self.writer.inside(within, origin)
         if origin.line and group != self.group:
             self.writer.comment(f"{origin.file}:{origin.line}  {origin.text}", origin)
             self.group = group

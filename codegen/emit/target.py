@@ -24,6 +24,7 @@ class Target:
     imports: tuple[str, ...]
     decorator: str = ""
     inplace: bool = False
+    contexts: bool = False  # statements stand in the ``with`` of the user's
     tiles: bool = False  # large arrays are worked through in parts
     constants: bool = False  # literals beside arrays are loaded as arrays
     checks_returned: bool = False

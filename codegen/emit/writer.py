@@ -117,6 +117,17 @@ class Writer(Generic[Mark]):
         self.marks: list[Mark | None] = []
         self.ready: set[int] = set()  # lines that are split as they should be
         self.depth = 0
+        self.context = ""
+
+    def inside(self, context: str, mark: Mark | None = None) -> None:
+        """From here on lines stand in a ``with`` of this context; the empty one is none."""
+        if context == self.context:
+            return
+        self.depth -= bool(self.context)
+        if context:
+            self.line(f"with {context}:", mark)
+        self.depth += bool(context)
+        self.context = context
 
     def line(self, text: str = "", mark: Mark | None = None) -> None:
         self.lines.append("    " * self.depth + text if text else "")
