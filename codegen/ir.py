@@ -38,6 +38,7 @@ class Trait(Enum):
     OUT = "out"  # elementwise, and can write into one of its operands (infix, or takes out=)
     COPY = "copy"  # same values in fresh memory
     TOTAL = "total"  # adds its operand's elements over the attribute `axis`, None for all
+    DOT = "dot"  # adds the products of the elements of two operands of one shape, in no fixed order
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
     CONTIGUOUS = "contiguous"  # whatever it makes is in C order, of any number of axes
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may

@@ -33,12 +33,17 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def load(text: str, name: str, namespace: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-    """Runs the source and returns its function `name`."""
+def load(
+    text: str, name: str, namespace: Mapping[str, Any] | None = None, loaded: str = ""
+) -> Callable[..., Any]:
+    """Runs the source and returns its function `name`.
+
+    With `loaded` that text runs, and `text`, which has the same lines and columns, is shown.
+    """
     digest = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
     filename = f"<tracegrad {name} {digest}>"
     scope: dict[str, Any] = {"__name__": "generated", **(namespace or {})}
-    exec(compile(text, filename, "exec", dont_inherit=True), scope)
+    exec(compile(loaded or text, filename, "exec", dont_inherit=True), scope)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     function: Callable[..., Any] = scope[name]
     return function

@@ -21,6 +21,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Node,
     Number,
     Op,
     Origin,
@@ -62,6 +63,8 @@ class Rewriter(Builder):
         self._rules: dict[Op, tuple[Rule, ...]] = {}
         self.fired = 0
         self.origin = Origin()
+        self.readers: tuple[Node, ...] = ()  # of what the call makes that is being rewritten
+        self.users = graph.users
         self.facts: MutableMapping[Any, Any] = {}  # what rules remember of the path so far
         self._renamed: dict[Value, Value] = {}
 
@@ -198,6 +201,7 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
             case Call(op, operands, attributes, results, reuse):
                 mapped = tuple(map(now, operands))
                 rewriter.origin = results[0].origin
+                rewriter.readers = rewriter.users.get(results[0], ())
                 values = rewriter.add(
                     node if mapped == operands else Call(op, mapped, attributes, results, reuse)
                 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checks import assert_close
+from checks import assert_close, assert_same_bits
 
 import tracegrad as tg
 
@@ -131,6 +131,31 @@ def two_arrays(x):
     y[1:] = x[1:] ** 2
     z[:-1] = y[1:] * x[:-1]
     return y, z
+
+
+def mean_of_blocks(x):
+    n, height, width = x.shape
+    blocks = np.reshape(x, (n, height // 2, 2, width // 3, 3))
+    return np.sum(np.mean(blocks, axis=(2, 4)) ** 2)
+
+
+def mean_of_neighbours(x):
+    return np.sum(np.mean(np.reshape(x, (4, 3)), axis=1) ** 2)
+
+
+def test_blocks_of_one_number_are_repeated_along_their_axes() -> None:
+    for f, x, line in [
+        (
+            mean_of_blocks,
+            array(2, 4, 6),
+            "np.repeat(np.repeat(2.0 * value_1 / 6.0, 3, axis=2), 2, axis=1)",
+        ),
+        (mean_of_neighbours, array(12), "x_bar = np.repeat(2.0 * value_1 / 3.0, 3)"),
+    ]:
+        assert line in str(tg.grad(f).source(x))
+        plain = tg.tensor(x, requires_grad=True)
+        f(plain).backward()
+        assert_same_bits(tg.grad(f)(x), plain.grad.numpy())
 
 
 def test_what_is_known_without_a_loop_has_none() -> None:

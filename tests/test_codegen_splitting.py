@@ -6,7 +6,9 @@ import re
 import black
 import pytest
 
+from codegen.emit.constants import Constants
 from codegen.emit.splitting import split
+from codegen.spelling import Fragment
 
 NAMES = ("x", "w1", "h_bar", "weights", "np.pi", "layers_0_weight_bar", "a_rather_long_name_of_x")
 NUMBERS = ("2", "0.5", "1e-05", "3j", "np.inf", "None", "...")
@@ -121,6 +123,25 @@ def test_random_statements_are_split_as_black_splits_them(seed):
                 assert split(statement, width) is None
             elif len(statement) > width:
                 assert split(statement, width) == written_by_black(statement, width)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_names_of_constants_are_split_as_the_literals_are(seed):
+    """With exponents, whose operands close up where they are literals, they are not asked for."""
+    write = Writer(seed)
+    for _ in range(20):
+        statement = flat(write.statement()).replace("**", "//")
+        constants = Constants()
+        named = statement
+        for text in set(re.findall(r"(?<![\w.])\d[\d.]*(?:e-05)?(?![\w.])", statement)):
+            name = constants.name(float(text), "float64", Fragment(text)).text
+            named = re.sub(rf"(?<![\w.]){re.escape(text)}(?![\w.])", name, named)
+        for width in write.random.sample(range(20, 88), 2):
+            lines = split(statement, width)
+            found = split(named, width)
+            assert (lines is None) == (found is None)
+            if found is not None:
+                assert tuple(map(constants.read, found)) == lines
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from checks import assert_same_bits
 
 import tracegrad as tg
+from tracegrad.ops.elementwise import halve_where
 from tracegrad.ops.masking import keep_where, zero_where
 
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324)
@@ -24,6 +25,24 @@ def test_the_bits_are_those_of_where(dtype, shapes) -> None:
     assert_same_bits(
         zero_where(mask[::2], x[::2]), np.where(mask[::2], np.zeros((), dtype), x[::2])
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turn", [lambda x: x, lambda x: x.T, lambda x: x[::2], lambda x: x[:, :1]])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("n", [0, 5, 6000])
+def test_ties_are_halved_and_losers_are_zero(dtype, turn, ties, n) -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(n, 4)).astype(dtype)
+    x.reshape(-1)[: len(SPECIAL)] = SPECIAL[: x.size]
+    lost, tied = random.random((2, n, 4)) < 0.3
+    tied = tied & ties
+    x, lost, tied = turn(x), turn(lost), turn(tied)
+    zero, half = (np.asarray(number, dtype) for number in (0.0, 0.5))
+    expected = np.where(lost, zero, np.where(tied, half * x, x))
+    found = halve_where(x, lost, tied)
+    assert_same_bits(found, expected)
+    assert found.strides == expected.strides and not np.shares_memory(found, x)
 
 
 def choices(x, w):

@@ -18,6 +18,7 @@ from scipy import special
 
 import tracegrad as tg
 from tracegrad import nn
+from tracegrad.ops.correlating import correlate, correlate_back, correlate_input
 
 rng = np.random.default_rng(0)
 
@@ -560,9 +561,11 @@ def test_a_missing_batch_axis():
     assert_close(nn.max_pool2d(x, 2), nn.max_pool2d(picture, 2)[0], 0.0)
 
 
-def test_a_batch_whose_windows_do_not_fit_the_cache():
+@pytest.mark.parametrize("channels, out", [(16, 5), (16, 40)])
+def test_a_batch_whose_windows_do_not_fit_the_cache(channels, out):
     """Seven images, two at a time and the last alone, are convolved as each by itself."""
-    x, w, weights = normal(7, 4, 18, 19), normal(5, 4, 3, 3), normal(7, 5, 18, 19)
+    x, w = normal(7, channels, 40, 41), normal(out, channels, 3, 3)
+    weights = normal(7, out, 40, 41)
     f = tg.value_and_grad(
         lambda x, w, weights: (nn.conv2d(x, w, padding=1) * weights).sum(), argnums=(0, 1)
     )
@@ -574,6 +577,25 @@ def test_a_batch_whose_windows_do_not_fit_the_cache():
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
     assert_close(nn.conv2d(x, w, padding=1), np.einsum("nchwij,ocij->nohw", windows, w), 1e-12)
+
+
+@pytest.mark.parametrize("out, groups", [(3, 1), (6, 1), (12, 3), (20, 2)])
+@pytest.mark.parametrize("padding", [((0, 0), (0, 0)), ((2, 1), (0, 3)), ((-1, 0), (1, 1))])
+@pytest.mark.parametrize("dilation", [(1, 1), (2, 3)])
+def test_the_transpose_in_the_input_where_windows_start_everywhere(out, groups, padding, dilation):
+    """Against the one that serves every stride, with few and with many channels in the result."""
+    x, w = np.empty((2, groups * 2, 9, 11)), normal(out, 2, 3, 2)
+    ct = np.ones_like(correlate(x, w, padding, None, dilation, groups))
+    ct *= normal(*ct.shape)
+    lengths = [m + a + b for m, (a, b) in zip(x.shape[2:], padding, strict=True)]
+    if np.min(padding) >= 0:
+        expected = correlate_input(ct, w, lengths, padding, None, dilation, groups)
+    else:  # what padding takes away has no gradient
+        inner = [(max(a, 0), max(b, 0)) for a, b in padding]
+        expected = np.zeros(x.shape)
+        kept = [slice(max(-a, 0), m - max(-b, 0)) for m, (a, b) in zip(x.shape[2:], padding)]
+        expected[(..., *kept)] = correlate_input(ct, w, lengths, inner, None, dilation, groups)
+    assert_close(correlate_back(ct, w, padding, dilation, groups), expected, 1e-12)
 
 
 @pytest.mark.parametrize(

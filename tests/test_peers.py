@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.peers.check import TOLERANCE, agree, distance, reference, same_bits
-from tests.benchmarks.peers.contestants import MAKERS, Missing
+from tests.benchmarks.peers.contestants import MAKERS, Contestant, Missing
 from tests.benchmarks.peers.judge import report, verdicts
 from tests.benchmarks.peers.measure import interleaved
 from tests.benchmarks.peers.table import table
@@ -107,8 +107,8 @@ def test_a_wrong_gradient_is_found():
 
 def test_turns_are_taken():
     order = []
-    calls = {name: lambda name=name: order.append(name) for name in "abc"}
-    times = interleaved(calls, rounds=5, limit=60.0)
+    contestants = {n: Contestant(lambda name=n: order.append(name)) for n in "abc"}
+    times = interleaved(contestants, rounds=5, limit=60.0)
     assert {name: len(t) for name, t in times.items()} == dict(a=5, b=5, c=5)
     assert all(t > 0 for name in times for t in times[name])
     first = [b for a, b in zip([None, *order], order) if a != b]
@@ -118,6 +118,7 @@ def test_turns_are_taken():
 def record(name="chain 1e4 f64", elements=10_000, ours=1.0, **others):
     """A record as `run` makes it, with times of the others as multiples of ours."""
     workload, size, _ = name.split()
+    ratios = {"tracegrad": 1.0, **{k.replace("_", "."): v for k, v in others.items()}}
     return {
         "name": name,
         "missing": {"jax.jit": "left out"},
@@ -125,18 +126,18 @@ def record(name="chain 1e4 f64", elements=10_000, ours=1.0, **others):
         "size": size,
         "dtype": "float64",
         "elements": elements,
-        "of_tracegrad": {"tracegrad": 1.0, **{k.replace("_", "."): v for k, v in others.items()}},
+        "of_tracegrad": ratios,
+        "of_fast_math": {name: 2.0 * ratio for name, ratio in ratios.items()},
         "seconds": {"tracegrad": ours},
         "first": {"seconds": ours + 0.02, "again": ours, "ops": 12},
-        "bytes": {"tracegrad": 100, "tuned": 100, "HIPS autograd": 400},
+        "bytes": {"tracegrad": 100, "fast math": 90, "tuned": 100, "HIPS autograd": 400},
         "bits": {"one thread": True, "the threads asked for": True},
     }
 
 
 def failing(*records):
-    return [
-        f"{v.case}: {v.found}" for v in verdicts(json.loads(json.dumps(records))) if not v.holds
-    ]
+    found = verdicts(json.loads(json.dumps(records)))
+    return [f"{v.case}: {v.found}" for v in found if not v.holds]
 
 
 def test_limits():
@@ -153,7 +154,7 @@ def test_limits():
         "chain 1e6 f64: 1.43x torch.compile",
     ]
     heavy = good | {
-        "bytes": {"tracegrad": 121, "tuned": 100, "HIPS autograd": 240},
+        "bytes": {"tracegrad": 121, "fast math": 90, "tuned": 100, "HIPS autograd": 240},
         "bits": {"one thread": True, "the threads asked for": False},
     }
     assert failing(heavy) == [
@@ -171,12 +172,21 @@ def test_limits():
     assert "FAIL  chain 1e4 f64: 60 ms for 60 ops, limit 50 ms" in report(verdicts([slow]))
 
 
+def test_fast_math_is_judged_beside():
+    slower = record(tuned=1.0) | {"of_fast_math": {"tuned": 0.5, "fast math": 1.0}}
+    (verdict,) = [v for v in verdicts([slower]) if not v.holds]
+    assert verdict.rule.startswith("fast math: at most 1.1 times tuned")
+    assert verdict.found == "2.00x tuned"
+    *_, exact, fast = report(verdicts([slower])).splitlines()
+    assert exact == "exact: 6 of 6 hold" and fast == "fast math: 2 of 3 hold"
+
+
 def test_table_has_a_row_a_case():
     shown = table([record(tuned=0.5, hand=12.0), record("chain 1e6 f64", ours=2e-6, tuned=2.0)])
     head, _, first, second, _, note = shown.splitlines()
     assert head.count("|") == first.count("|") == second.count("|")
-    assert first.startswith("| chain 1e4 f64 | 1e+03 ms | 0.50 | 12 |")
-    assert second.startswith("| chain 1e6 f64 | 2 us | 2.00 |  |")
+    assert first.startswith("| chain 1e4 f64 | 1e+03 ms |  | 0.50 | 12 |")
+    assert second.startswith("| chain 1e6 f64 | 2 us |  | 2.00 |  |")
     assert note == "- without jax.jit: left out"
 
 

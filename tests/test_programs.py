@@ -141,6 +141,22 @@ def test_other_values_and_sizes(program):
 
 
 @every_program
+def test_fast_math_stays_within_rounding(program, monkeypatch):
+    """At all sizes, for one callable; its source is written as carefully."""
+    every = (program.args, *program.other_args, program.args)
+    expected = [split(compiled(program)(*args)) for args in every]
+    monkeypatch.setattr(config, "fast_math", True)
+    f = compiled(program)
+    for args, exact in zip(every, expected, strict=True):
+        found = split(f(*args))
+        assert_close(found, exact, tolerance(program), what=str(list(map(np.shape, leaves(args)))))
+        for a, b in zip(leaves(found), leaves(exact), strict=True):
+            assert type(a) is type(b) and getattr(a, "dtype", None) == getattr(b, "dtype", None)
+    text = f.source(*program.args)
+    assert black.format_str(text, mode=black.Mode()) == text
+
+
+@every_program
 @pytest.mark.parametrize("stage", ["differentiated", "optimized"])
 def test_graphs_mean_what_the_code_means(program, stage):
     """A graph interpreted node by node gives the bits of the compiled program."""

@@ -294,6 +294,10 @@ def _source_of(code: CodeType) -> Source | None:
     return source if (code.co_firstlineno, code.co_name) in source.functions else None
 
 
+_PLACED = (ast.stmt, ast.expr)
+_SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)  # one object each
+
+
 @functools.lru_cache(maxsize=64)
 def _parse(text: str) -> Source | None:
     try:
@@ -305,10 +309,13 @@ def _parse(text: str) -> Source | None:
     nodes: dict[Span, ast.expr | ast.stmt] = {}
     parents: dict[ast.AST, ast.AST] = {}
     functions = set()
-    for node in ast.walk(module):
+    every: list[ast.AST] = [module]
+    for node in every:
         for child in ast.iter_child_nodes(node):
-            parents[child] = node
-        if isinstance(node, ast.stmt | ast.expr):
+            if not isinstance(child, _SHARED):
+                parents[child] = node
+                every.append(child)
+        if isinstance(node, _PLACED):
             last, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
             where = (node.lineno, last, node.col_offset, end_column)
             if where not in nodes or isinstance(nodes[where], ast.stmt):  # `f(x)` is both

@@ -34,7 +34,7 @@ from tracegrad.errors import (
 from tracegrad.explain import why
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
-from tracegrad.modes import EXACT, Mode, mode_of
+from tracegrad.modes import CHOSEN, EXACT, Mode
 from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
@@ -137,7 +137,7 @@ class Calling:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and not STATE.aside:
             try:
-                for run, version in self._entries.get(self._mode(), ()):
+                for run, version in self._entries.get(CHOSEN[self._backend], ()):
                     result = run(args)
                     if result is not MISS:
                         version.hits += 1
@@ -146,9 +146,6 @@ class Calling:
                 if version.opaque:  # the user's own code raised it
                     raise  # else the function may catch it: see `_lookup`
         return self._call(args, kwargs)
-
-    def _mode(self) -> Mode:
-        return mode_of(self._backend or config.backend)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls."""
@@ -171,7 +168,7 @@ class Calling:
         arguments = self._bind(args, kwargs)
         if STATE.trace is not None:  # what it closes over may be part of that trace
             return self._inline(arguments)
-        mode = self._mode()
+        mode = CHOSEN[self._backend]
         if self._given_up:
             return self._eager(arguments)
         left: list[Left] = []
@@ -197,7 +194,7 @@ class Calling:
     def _watched(self, args: tuple[Any, ...]) -> Any:
         """The result by an entry, checked for nan and inf or timed for a profile."""
         try:
-            for run, version in self._entries.get(self._mode(), ()):
+            for run, version in self._entries.get(CHOSEN[self._backend], ()):
                 result = watched_entry(run)(args)
                 if result is not MISS:
                     version.hits += 1
@@ -485,7 +482,8 @@ class Calling:
 
         Where no argument requires grad, a Tensor that the function reads from outside may.
         """
-        if self._transform.kind != "compile" or self._given_up or self._mode().target != "numpy":
+        target = CHOSEN[self._backend].target
+        if self._transform.kind != "compile" or self._given_up or target != "numpy":
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
@@ -494,7 +492,7 @@ class Calling:
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
         bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
-        mode = self._mode()
+        mode = CHOSEN[self._backend]
         if not kwargs and not STATE.aside:
             leaves = flatten(args)[0]
             for quick in self._quick.get(mode, ()):
@@ -563,7 +561,8 @@ class Calling:
         """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
         from tracegrad import jax_backend
 
-        if self._mode().target == "jax" and STATE.trace is None and not self._given_up:
+        target = CHOSEN[self._backend].target
+        if target == "jax" and STATE.trace is None and not self._given_up:
             arguments = jax_backend.described(self._bind(args, kwargs))
             left: list[Left] = []
             state = self._generation
@@ -671,7 +670,7 @@ class Calling:
 
     def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         args, kwargs = map_tree(array_leaf, (args, kwargs))
-        arguments, mode = self._bind(args, kwargs), self._mode()
+        arguments, mode = self._bind(args, kwargs), CHOSEN[self._backend]
         versions = self._versions.get((arguments.key, mode), [])
         sources = [s for version in versions for s in sources_of(version.program.graph)]
         left: list[Left] = []

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from tracegrad.modes import choose
 from tracegrad.state import State
 
 backend: str = "numpy"
@@ -32,12 +33,14 @@ One check of the results a call; off, it costs nothing.
 
 
 class _Settings(ModuleType):
-    """This module's class: compiled calls learn of `check_finite` without asking each time."""
+    """This module's class: compiled calls learn of settings without asking each time."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
+        if name in ("backend", "fast_math"):
+            choose(**{"backend": self.backend, "fast_math": self.fast_math, name: value})
         if name == "check_finite":
             State.aside = bool(value)
+        super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Settings

@@ -3,7 +3,7 @@
 Ops run on four kinds of operands: plain arrays (the kernel runs, nothing is recorded), Tensors
 (recorded on the tape, and in the graph while tracing), staged values (a graph is being built, as
 the derivative rules do) and mixtures. A kind is a class with an entry in `HANDLERS`; the first
-operand whose class has one decides.
+operand whose class has one decides, but `Repeated` goes before all.
 """
 
 from __future__ import annotations
@@ -30,8 +30,26 @@ PLAIN = frozenset({np.ndarray, *SCALARS})
 """Types of operands that tell their own shape and dtype."""
 
 
+class Repeated:
+    """A cotangent that is a smaller value repeated to a shape; see `tracegrad.ops.repeated`."""
+
+    __slots__ = ("shape", "small")
+    __array_ufunc__ = None  # arrays leave operators to it
+
+    def __init__(self, small: Any, shape: tuple[Dim, ...]) -> None:
+        self.small = small
+        self.shape = shape
+
+
+def small_of(x: Any) -> Any:
+    """What a repeated value repeats, for what broadcasts by itself; any other value as it is."""
+    return x.small if type(x) is Repeated else x
+
+
 def apply(op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
     """The op on operands of whatever kind."""
+    if Repeated in map(type, operands):
+        return HANDLERS[Repeated](None, op, operands, attributes)
     for operand in operands:
         handler = HANDLERS.get(type(operand))
         if handler is not None:
@@ -89,7 +107,7 @@ def dtype_name(dtype: np.dtype) -> str:
 
 def shape_of(x: Any) -> tuple[Dim, ...]:
     """The shape, symbolic where a graph is being made (so asking is not a look)."""
-    return x.shape if type(x) in PLAIN else type_of(x).shape
+    return x.shape if type(x) in PLAIN or type(x) is Repeated else type_of(x).shape
 
 
 def fits_at_once(a: Any, b: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracegrad import eager
 from tracegrad.autograd.foreign import plain
-from tracegrad.dispatch import dtype_of, is_weak
+from tracegrad.dispatch import Repeated, dtype_of, is_weak
 from tracegrad.errors import ArgumentError
 from tracegrad.flat import Flat
 from tracegrad.ops import elementwise as ew
@@ -108,9 +108,9 @@ def install(cls: Any) -> None:
     cls.mT = property(shape.matrix_transpose)
 
 
-for _cls in (Tensor, Staged):
+for _cls in (Tensor, Staged, Repeated):
     install(_cls)
-Staged.__getitem__ = indexing.getitem  # type: ignore[misc]
+Staged.__getitem__ = Repeated.__getitem__ = indexing.getitem  # type: ignore[misc]
 
 # -- methods ------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracegrad import config
 from tracegrad.errors import ArgumentError
 
 
@@ -22,11 +21,16 @@ class Mode:
 EXACT = {target: Mode(target) for target in ("numpy", "jax")}
 FAST = {**EXACT, "numpy": Mode("numpy", fast_math=True)}  # XLA regroups as it likes anyway
 
+CHOSEN: dict[str | None, Mode] = {None: EXACT["numpy"]}
+"""The modes of calls now, by the backend that a function names; None where it names none."""
+CHOSEN.update(EXACT)
 
-def mode_of(backend: str) -> Mode:
-    """The mode of a call for this backend, as `config` is now."""
-    try:
-        return (FAST if config.fast_math else EXACT)[backend]
-    except KeyError:
+
+def choose(backend: str, fast_math: bool) -> None:
+    """Makes these the choice for all calls from now on; `ArgumentError` for an unknown backend."""
+    if backend not in EXACT:
         known = " or ".join(f'"{name}"' for name in EXACT)
-        raise ArgumentError(f"backend={backend!r}: must be {known}") from None
+        raise ArgumentError(f"backend={backend!r}: must be {known}")
+    modes = FAST if fast_math else EXACT
+    CHOSEN.update(modes)
+    CHOSEN[None] = modes[backend]

@@ -155,12 +155,14 @@ def load(source: Source) -> Callable[..., Any]:
         from tracegrad.jax_backend import load_jax
 
         return load_jax(source)
-    return codegen.load(source.text, source.name, names_in(source))
+    return codegen.load(source.text, source.name, names_in(source), source.loaded)
 
 
 def names_in(source: Source) -> dict[str, Any]:
     """What the text of NumPy source names but does not make."""
     names: dict[str, Any] = {"np": np, **source.names}
+    for name, (number, dtype) in source.constants.items():
+        names[name] = np.array(number, dtype)
     if source.large is not None:
         names[source.large.name] = _later(source.large)
     return names

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from codegen import sizes as sz
 from codegen.ir import Call, Op, Trait, Value, dims_of
-from codegen.passes.simplify import same_type
+from codegen.passes.simplify import may_stand_for, same_type
 from codegen.rewrite import Rewriter, Rule, offered
 from codegen.types import kind, weak
 from tracegrad.ops import (
@@ -21,6 +21,7 @@ from tracegrad.ops import (
     determinants,
     elementwise,
     indexing,
+    joining,
     masking,
     reductions,
     selecting,
@@ -203,7 +204,10 @@ def transposed_twice(r: Rewriter, call: Call) -> Value | None:
 
 @on(shape.reshape_to, shape.expand_axes, shape.squeeze_axes)
 def reshape_of_reshape(r: Rewriter, call: Call) -> Value | None:
-    """x.reshape(a).reshape(b) -> x.reshape(b), and nothing at all when that is the shape of x."""
+    """x.reshape(a).reshape(b) -> x.reshape(b), and nothing at all when that is the shape of x.
+
+    Not where the first copies what is not in C order: then the rest has another order in memory.
+    """
     x = call.operands[0]
     inner = r.node(x)
     wanted = dims_of(r.sizes, call.results[0].type)
@@ -213,11 +217,18 @@ def reshape_of_reshape(r: Rewriter, call: Call) -> Value | None:
         shape.squeeze_axes,
     ):
         source = inner.operands[0]
-        if dims_of(r.sizes, source.type) == wanted:
-            return source
-        if call.op is shape.reshape_to and inner.op is shape.reshape_to:
-            return r.emit(shape.reshape_to, source, shape=wanted)
+        between, given = dims_of(r.sizes, x.type), dims_of(r.sizes, source.type)
+        if len(given) < 2 or _without_ones(between) == _without_ones(given):
+            if given == wanted:
+                return source
+            if call.op is shape.reshape_to and inner.op is shape.reshape_to:
+                return r.emit(shape.reshape_to, source, shape=wanted)
     return x if dims_of(r.sizes, x.type) == wanted else None
+
+
+def _without_ones(dims: tuple[sz.Dim, ...]) -> list[sz.Dim]:
+    """The lengths but for axes that may come and go without a copy."""
+    return [dim for dim in dims if dim != 1]
 
 
 @on(shape.squeeze_axes)
@@ -246,11 +257,42 @@ def reshaped_splat(r: Rewriter, call: Call) -> Value | None:
     return r.emit(shape.broadcast_to_shape, splat.operands[0], shape=call.results[0].type.shape)
 
 
+@on(shape.reshape_to)
+def repeated(r: Rewriter, call: Call) -> Value | None:
+    """broadcast_to(x[:, :, None], (n, m, 2)).reshape((n, 2 * m)) -> np.repeat(x, 2, axis=1)."""
+    splat = r.node(call.operands[0])
+    if splat is None or splat.op is not shape.broadcast_to_shape:
+        return None
+    expanded = r.node(splat.operands[0])
+    if expanded is None or expanded.op is not shape.expand_axes:
+        return None
+    x = expanded.operands[0]
+    wide, old = dims_of(r.sizes, splat.results[0].type), list(dims_of(r.sizes, x.type))
+    new = axes_of(expanded.attribute("axis"), len(wide))
+    if len(wide) != expanded.results[0].type.ndim or 0 in new:
+        return None
+    whole, times = list(old), [1] * len(old)
+    for axis in sorted(new):
+        count, before = wide[axis], axis - 1 - sum(a < axis for a in new)
+        if not isinstance(count, int):
+            return None
+        whole[before], times[before] = sz.mul([whole[before], count]), times[before] * count
+    kept = [dim for axis, dim in enumerate(wide) if axis not in new]
+    if kept != old or tuple(whole) != dims_of(r.sizes, call.results[0].type):
+        return None
+    for axis in reversed(range(len(old))):
+        if times[axis] != 1:
+            along = None if len(old) == 1 else axis
+            x = r.emit(joining.repeat_along, x, repeats=times[axis], axis=along)
+    return x
+
+
 @on(elementwise.astype)
 def same_dtype(r: Rewriter, call: Call) -> Value | None:
     """astype to the dtype that it is -> nothing."""
     x = call.operands[0]
-    return x if x.type.dtype == call.attribute("dtype") and not x.type.weak else None
+    own = x.type.dtype == call.attribute("dtype") and not x.type.weak
+    return x if own and may_stand_for(r, x) else None
 
 
 @on(elementwise.multiply)
@@ -306,6 +348,17 @@ def masked_number(r: Rewriter, call: Call) -> Value | None:
     zero = r.make_number(0.0, weak("float"))
     branches = (x, zero) if call.op is masking.keep_where else (zero, x)
     return r.emit(elementwise.where, mask, *branches)
+
+
+@on(elementwise.halve_where)
+def halved_number(r: Rewriter, call: Call) -> Value | None:
+    """The same for ties: a number is chosen by ``np.where``."""
+    x, lost, tied = call.operands
+    if all(value.type.shape for value in call.operands):
+        return None
+    half = r.emit(elementwise.multiply, r.make_number(0.5, weak("float")), x)
+    shared = r.emit(elementwise.where, tied, half, x)
+    return r.emit(elementwise.where, lost, r.make_number(0.0, weak("float")), shared)
 
 
 @on(elementwise.alias, elementwise.stop_gradient)
@@ -410,9 +463,10 @@ RULES: tuple[Rule, ...] = (
     ones_on_a_diagonal,
     infinite_and_finite,
     masked_number,
+    halved_number,
     same_value,
     computed_value,
     triangle_of_a_factor,
     full_of_nothing,
 )
-NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common, splat_placed)
+NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common, splat_placed, repeated)

@@ -11,9 +11,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from codegen.emit.constants import Constants
 from codegen.emit.header import header
 from codegen.emit.needs import Needs
 from codegen.emit.python import Emitter
+from codegen.emit.room import make_room
 from codegen.emit.target import Large, Source, Target
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
@@ -46,11 +48,15 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
         writer.line(line)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
+    constants = Constants() if target.constants else None
     for function in functions:
         _apart(writer)
         dense = tiled is not None and function.name not in (tiled.plain.name, tiled.name)
-        emitter = Emitter(function, target, writer, needs.called, foreign, dense)
+        emitter = Emitter(function, target, writer, needs.called, foreign, constants, dense)
+        start = len(writer.lines)
         emitter.function(tiled if tiled and function is tiled.plain else None)
+        if target.inplace and not dense:
+            make_room(function, writer, start, emitter.bound, emitter.over)
         names = {**emitter.variable, **names}
     for text in needs.functions:
         _apart(writer)
@@ -62,8 +68,12 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
         for part in textwrap.wrap(line, WIDTH - 2, subsequent_indent=indent):
             head.comment(part)
     (above, marks), (below, more) = head.written(), writer.written()
-    text = above + below if head.lines else below
-    return Source(text, graph.name, target.name, calls, (*marks, *more) if head.lines else more)
+    if head.lines:
+        below, more = above + below, (*marks, *more)
+    if constants is None or not constants.named:
+        return Source(below, graph.name, target.name, calls, origins=more)
+    text = constants.read(below)
+    return Source(text, graph.name, target.name, calls, below, constants.named, more)
 
 
 def in_groups(imports: Iterable[str]) -> list[str]:

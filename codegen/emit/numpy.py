@@ -10,6 +10,7 @@ NUMPY = Target(
     imports=("import numpy as np",),
     inplace=True,
     tiles=True,
+    constants=True,
     ufuncs={
         "+": "np.add",
         "-": "np.subtract",
@@ -21,5 +22,7 @@ NUMPY = Target(
         "&": "np.bitwise_and",
         "|": "np.bitwise_or",
         "^": "np.bitwise_xor",
+        "-x": "np.negative",
+        "~x": "np.invert",
     },
 )

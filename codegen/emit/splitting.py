@@ -19,14 +19,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from codegen.emit.constants import NAME
 from codegen.errors import CodegenError
 
 _TOKEN = re.compile(
-    r"""(?P<space>\ ?)(?:
+    rf"""(?P<space>\ ?)(?:
       (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    | (?P<number>(?:\d[\d.]*|\.\d+)(?:e-?\d+)?j?)
+    | (?P<number>(?:\d[\d.]*|\.\d+)(?:e-?\d+)?j?|{NAME})
     | (?P<name>[A-Za-z_]\w*)
-    | (?P<symbol>\*\*|//=?|<<=?|>>=?|[-+*/%@&|^<>=!]=|\.\.\.|[-+*/%@&|^~<>=.,:()\[\]{}])
+    | (?P<symbol>\*\*|//=?|<<=?|>>=?|[-+*/%@&|^<>=!]=|\.\.\.|[-+*/%@&|^~<>=.,:()\[\]{{}}])
     )""",
     re.VERBOSE,
 )
@@ -171,7 +172,8 @@ def split(statement: str, width: int) -> tuple[str, ...] | None:
 
 def _tokens(statement: str) -> list[Leaf]:
     """The statement's leaves, with the priorities of delimiters."""
-    if not statement.isascii() or "_" in re.sub(r"\b[A-Za-z_]\w*", "", statement):
+    own = re.sub(NAME, "", statement)
+    if not own.isascii() or "_" in re.sub(r"\b[A-Za-z_]\w*", "", own):
         raise _Unknown("letters of other widths, numbers with underscores")
     leaves: list[Leaf] = []
     open_brackets: list[Leaf] = []

@@ -25,6 +25,7 @@ class Target:
     decorator: str = ""
     inplace: bool = False
     tiles: bool = False  # large arrays are worked through in parts
+    constants: bool = False  # literals beside arrays are loaded as arrays
     checks_returned: bool = False
     ufuncs: Mapping[str, str] = field(default_factory=dict)
     casts: Callable[[Call, Sequence[ArrayType]], Mapping[int, str]] = lambda call, printed: {}
@@ -34,15 +35,18 @@ class Target:
 class Source:
     """Generated text, the name of its function, and the client's callables that it names.
 
-    `origins` has one entry a line of the text: where in the user's code it comes from, None for the
-    header and whatever else belongs to no statement. The function goes over to that of `large`
-    where arrays are large.
+    `loaded` is the text as it runs, with names of `constants` (a number and a dtype each) in the
+    place of literals; where it is empty, that is `text` itself. `origins` has one entry a line:
+    where in the user's code it comes from, None for the header and whatever else belongs to no
+    statement. The function goes over to that of `large` where arrays are large.
     """
 
     text: str
     name: str
     target: str
     names: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+    loaded: str = field(default="", compare=False, repr=False)
+    constants: Mapping[str, tuple[Number, str]] = field(default_factory=dict, repr=False)
     origins: tuple[Origin | None, ...] = field(default=(), compare=False, repr=False)
     large: Large | None = field(default=None, compare=False, repr=False)
 

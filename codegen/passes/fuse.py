@@ -52,7 +52,8 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact, kind
 
 WORTH = 8
-"""Elementwise calls that make a region worth while: fewer are bound by memory in either form."""
+"""Elementwise calls and products that make a region worth while: fewer are bound by memory in
+either form."""
 
 LARGE = 1 << 13
 """Elements from which on memory costs more than calls: regions run in their form for that."""
@@ -311,6 +312,8 @@ class _Finder:
             found = member.get(operand)
             closes = found is not None and not result.type.shape
             return found[0] if found and closes and _adds_in_halves(operand, result) else None
+        if Trait.DOT in node.op.traits:
+            return self._shape_of_dot(node, member)
         if Trait.ELEMENTWISE not in node.op.traits or not result.type.shape:
             return None
         if any(isinstance(value, Size | tuple) for _, value in node.attributes):
@@ -318,16 +321,26 @@ class _Finder:
         shape = dims_of(sizes, result.type)
         if shape not in self.told:
             self.told[shape] = {name for dim in shape for name in symbols(dim)} <= self.known
-        if not self.told[shape]:
-            return None
+        return shape if self.told[shape] and self._fit(node, shape) else None
+
+    def _shape_of_dot(self, node: Call, member: Mapping[Value, tuple[Shape, int]]) -> Shape | None:
+        """The shape of the region that a product of two arrays closes.
+
+        Its parts add up to another rounding than the whole: graphs of fast math alone have it.
+        """
+        shapes = [member[operand][0] for operand in node.operands if operand in member]
+        return shapes[0] if shapes and self._fit(node, shapes[0]) else None
+
+    def _fit(self, node: Call, shape: Shape) -> bool:
+        """Whether all that a call reads has this shape and order, or no axes."""
         for operand in node.operands:
             if not operand.type.shape:
                 continue
-            if dims_of(sizes, operand.type) != shape:
-                return None
+            if dims_of(self.graph.sizes, operand.type) != shape:
+                return False
             if len(shape) > 1 and operand not in self.ordered:
-                return None
-        return shape
+                return False
+        return True
 
 
 def _body(graph: Graph, name: str, region: Sequence[Call], results: tuple[Value, ...]) -> Graph:
@@ -356,7 +369,7 @@ def _may_be_large(shape: Shape) -> bool:
 
 
 def _is_worth_it(region: Sequence[Call]) -> bool:
-    return sum(Trait.ELEMENTWISE in node.op.traits for node in region) >= WORTH
+    return sum(bool(node.op.traits & {Trait.ELEMENTWISE, Trait.DOT}) for node in region) >= WORTH
 
 
 def _adds_in_halves(operand: Value, total: Value) -> bool:

@@ -21,12 +21,14 @@ What nobody reads any more is left to `dce`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import copysign
 
 from codegen.ir import Call, Graph, Number, Trait, Value, attributes_key, dims_of
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.fold import FOLD_RULES
 from codegen.rewrite import Rewriter, offered, rewrite
+from codegen.sizes import Dim
 from codegen.types import kind
 
 
@@ -43,6 +45,22 @@ def same_type(r: Rewriter, a: Value, b: Value) -> bool:
         and a.type.weak == b.type.weak
         and dims_of(r.sizes, a.type) == dims_of(r.sizes, b.type)
     )
+
+
+def may_stand_for(r: Rewriter, value: Value) -> bool:
+    """Whether a value may stand for a copy of itself that the call in hand makes.
+
+    A copy is dense; a view need not be, and what is no elementwise op (a sum, a matrix product)
+    adds in an order that depends on it. Nor need be what is read from outside: it matters to sums
+    that do not go along the first axis alone.
+    """
+    made = r.node(value)
+    if value.type.ndim < 2 or (made and not made.op.traits & {Trait.VIEW, Trait.SPLAT}):
+        return True
+    calls = [node for node in r.readers if isinstance(node, Call)]
+    if made is not None:
+        return all(Trait.ELEMENTWISE in call.op.traits for call in calls)
+    return not any(Trait.TOTAL in call.op.traits and call.attribute("axis") != 0 for call in calls)
 
 
 def _is(number: Number | None, wanted: Number, integers: bool) -> bool:
@@ -68,7 +86,7 @@ def _identity(r: Rewriter, call: Call) -> Value | None:
     for position, neutral in call.op.identities:
         number, other = r.number(call.operands[position]), call.operands[1 - position]
         if _is(number, neutral, integers) and same_type(r, other, result):
-            return other
+            return other if may_stand_for(r, other) else None
     return None
 
 
@@ -83,7 +101,8 @@ def _cancel(r: Rewriter, call: Call) -> Value | None:
     if inner.operands[1:] != call.operands[1:]:
         return None
     value = inner.operands[0] if Trait.INVOLUTION in call.op.traits else inner.results[0]
-    return value if same_type(r, value, call.results[0]) else None
+    alike = same_type(r, value, call.results[0]) and may_stand_for(r, value)
+    return value if alike else None
 
 
 @offered(lambda op: Trait.SPLAT in op.traits)
@@ -96,28 +115,47 @@ def _splat_of_same(r: Rewriter, call: Call) -> Value | None:
 def _splat_into(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
     """f(broadcast_to(a, shape), b) -> f(a, b) when b alone gives the shape.
 
-    When no operand gives it, the op is done on the small operands and its result repeated.
+    When no operand gives it, the op is done on the small operands and its result repeated. Not in
+    the user's own statements where there are axes to order: what they compute is an array in C
+    order, what meets a small one is laid out as the other is, and sums add in the order of memory.
     """
-    if len(call.results) != 1:
-        return None
-    bare = list(call.operands)
-    for i, operand in enumerate(call.operands):
-        node = r.node(operand)
-        if node is not None and Trait.SPLAT in node.op.traits:
-            bare[i] = node.operands[0]
-    if bare == list(call.operands):
+    splats = {
+        i: node
+        for i, operand in enumerate(call.operands)
+        if (node := r.node(operand)) is not None and Trait.SPLAT in node.op.traits
+    }
+    if not splats or len(call.results) != 1:
         return None
     result = call.results[0]
-    small = r.infer(call.op, *bare, **dict(call.attributes))
-    if small is None or small.dtype != result.type.dtype or small.weak:
-        return None  # the splat gave a Python number its dtype
     wanted = dims_of(r.sizes, result.type)
-    whole = r.emit(call.op, *bare, **dict(call.attributes))
-    if dims_of(r.sizes, small) == wanted:
-        return (whole,)
-    splat = next(
-        node.op
-        for operand in call.operands
-        if (node := r.node(operand)) is not None and Trait.SPLAT in node.op.traits
-    )
-    return (r.emit(splat, whole, shape=result.type.shape),)
+    small = _dims_with(r, call, splats)
+    if small is None:
+        return None
+    if small == wanted:
+        return (_with(r, call, splats),)
+    if result.type.ndim > 1:
+        derived = {i: node for i, node in splats.items() if node.results[0].origin.section}
+        if not r.origin.section or not derived:
+            return None
+        if len(derived) < len(splats):
+            whole = _dims_with(r, call, derived) == wanted
+            return (_with(r, call, derived),) if whole else None
+    splat = next(iter(splats.values())).op
+    return (r.emit(splat, _with(r, call, splats), shape=result.type.shape),)
+
+
+def _bare(call: Call, splats: Mapping[int, Call]) -> list[Value]:
+    """The operands, and of those that are splats what they repeat."""
+    return [splats[i].operands[0] if i in splats else v for i, v in enumerate(call.operands)]
+
+
+def _dims_with(r: Rewriter, call: Call, splats: Mapping[int, Call]) -> tuple[Dim, ...] | None:
+    """The shape of the call on what is repeated; None where a splat gives a number its dtype."""
+    type_ = r.infer(call.op, *_bare(call, splats), **dict(call.attributes))
+    if type_ is None or type_.dtype != call.results[0].type.dtype or type_.weak:
+        return None
+    return dims_of(r.sizes, type_)
+
+
+def _with(r: Rewriter, call: Call, splats: Mapping[int, Call]) -> Value:
+    return r.emit(call.op, *_bare(call, splats), **dict(call.attributes))

@@ -102,6 +102,7 @@ ONLY = {
     "ordered": ("int32", "int64", "float32", "float64"),
     "floating": ("float32", "float64"),
     "masked": ("float32", "float64"),
+    "tied": ("float32", "float64"),
     "gamma": ("float32", "float64"),
     "probability": ("float32", "float64"),
     "betainc": ("float32", "float64"),
@@ -128,6 +129,8 @@ def is_elementwise(record: OpRecord) -> bool:
 def _operand(draw: Draw, record: OpRecord, position: int, shape: tuple[int, ...]) -> np.ndarray:
     match record.domain:
         case "choice" | "masked" if position == 0:
+            return draw.bools(*shape)
+        case "tied" if position > 0:
             return draw.bools(*shape)
         case "ordered":
             wide = draw.of("positive", shape)
@@ -198,6 +201,7 @@ HERMITIAN = ("hermitian", "positive_definite")
 """Domains of ops that read one triangle and are derived as functions of Hermitian matrices."""
 
 REFERENCES["astype"] = lambda x, dtype: x.astype(dtype)
+REFERENCES["halve_where"] = lambda x, zero, half: np.where(zero, 0, np.where(half, x / 2, x))
 REFERENCES["sinc"] = lambda x, order: np.sinc(x)  # its derivatives are of the next orders
 REFERENCES["number_base_power"] = lambda x, base: base**x
 REFERENCES["number_power"] = lambda x, exponent: np.power(x, exponent)

@@ -29,6 +29,7 @@ from tracegrad.errors import GradientError, NonScalarError, ShapeError
 from tracegrad.ops.cotangents import Masked, Negated, Replaced
 from tracegrad.ops.elementwise import conj
 from tracegrad.ops.indexing import Scattered
+from tracegrad.ops.repeated import written_out
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 
@@ -265,6 +266,7 @@ class Watchers:
         extras = self.extras.get(key)
         if extras is None:
             return value
+        value = written_out(value)
         # In memory of its own: the hook may write into it, or keep it.
         shown = conjugate(wrap(value.copy()) if as_arrays else value)
         for hook in list(extras.get("hooks", {}).values()):
@@ -295,6 +297,7 @@ class Watchers:
 
         def boxed(values: Any) -> tuple[Any, ...]:
             several = values if isinstance(values, tuple) else (values,)
+            several = tuple(map(written_out, several))
             tensors = [wrap(v.copy()) if as_arrays and v is not None else v for v in several]
             return tuple(v if v is None else conjugate(v) for v in tensors)
 
@@ -366,6 +369,7 @@ def _explained(node: Node, pending: Pending, compute: Any) -> tuple[Any, ...]:
 
 
 def _array_of(x: Any) -> Any:
+    x = written_out(x)
     return getattr(x, "_array", x)
 
 

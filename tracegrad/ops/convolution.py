@@ -21,6 +21,7 @@ from codegen.types import ArrayType, ShapeError, promote, shape_text
 from tracegrad.dispatch import shape_of
 from tracegrad.ops.correlating import (
     correlate,
+    correlate_adding,
     correlate_back,
     correlate_input,
     correlate_weight,
@@ -202,7 +203,10 @@ conv_input: OpRecord = define(
     infer=_input_type,
     vjp=_conv_input_vjp,
     attributes={"lengths": ..., **HOW},
-    needs=needs((image_buffer, correlate, correlate_back, correlate_input), (conv_input_jax,)),
+    needs=needs(
+        (image_buffer, correlate, correlate_adding, correlate_back, correlate_input),
+        (conv_input_jax,),
+    ),
     doc="The transpose of `conv` in its input, which has these lengths when it is padded.",
 )
 conv_weight: OpRecord = define(

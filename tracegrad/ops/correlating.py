@@ -7,7 +7,7 @@ alone. Shapes: images ``(batch, channels, *lengths)``, kernels ``(out_channels, 
 In a buffer with channels first and padding, rows follow each other in memory: an offset in the
 kernel is an offset in memory, and the windows that start at every pixel are copied as rows as long
 as the buffer, not as the image is wide. Windows over an edge are copied with them and not used: in
-the weight's gradient they are multiplied by 0 (so there an infinity at the edge of x makes nan).
+gradients they are multiplied by 0 (so an infinity in a kernel, or at an edge of x, makes nan).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def image_buffer(x, kernel, dtype, padding, stride, dilation):
         steps.insert(0, m * steps[0])
     area, *steps = steps
     size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
-    count = max(min(2**22 // max(size, 1), len(x)), 1)
+    parts = max(-(-len(x) * size // 2**22), 1)
+    count = max(-(-len(x) // parts), 1)
     first = sum(a * step for (a, _), step in zip(padding, steps))
     buffer = np.zeros((x.shape[1], first + count * area), dtype)
     images = buffer[:, first:].reshape(x.shape[1], count, *stored)
@@ -128,13 +129,43 @@ def correlate_input(ct, w, lengths, padding=None, stride=None, dilation=None, gr
 def correlate_back(ct, w, padding=None, dilation=None, groups=1):
     """The transpose of `correlate` in x where windows start everywhere.
 
-    It is a convolution with kernels turned around, over a margin as wide as they reach.
+    It is a convolution with kernels turned around, over a margin as wide as they reach. Where ct
+    has many more channels than x, so that its windows are long, shifted products are added up.
     """
     channels, depth, *kernel = w.shape
     none, one = ((0, 0),) * len(kernel), (1,) * len(kernel)
     reach = [d * (k - 1) for d, k in zip(dilation or one, kernel)]
+    if ct.size and channels >= 2 * groups * depth and np.min(padding or none) >= 0:
+        outer = zip(ct.shape[2:], reach, padding or none)
+        lengths = [m + k - a - b for m, k, (a, b) in outer]
+        return correlate_adding(ct, w, lengths, padding, dilation, groups)
     margins = [(k - a, k - b) for k, (a, b) in zip(reach, padding or none)]
     parts = w.reshape(groups, channels // groups, depth, *kernel).swapaxes(1, 2)
     parts = parts.reshape(groups * depth, channels // groups, *kernel)
     parts = np.flip(parts, tuple(range(2, w.ndim)))
     return correlate(ct, parts, margins, None, dilation, groups)
+
+
+def correlate_adding(ct, w, lengths, padding, dilation, groups):
+    """The same for an x of these lengths: for each offset in the kernel long rows are added."""
+    dtype, (channels, depth, *kernel) = np.result_type(ct, w), w.shape
+    out = np.empty((len(ct), groups * depth, *lengths), dtype)
+    buffer = image_buffer(out, kernel, dtype, padding, None, dilation)
+    inner, windows, stored, places = buffer
+    count, starts = inner.shape[1], windows.shape[-1]
+    kernels = w.reshape(groups, channels // groups, -1).swapaxes(1, 2)
+    parts = np.empty(windows.shape, dtype)
+    products = parts.reshape(groups, -1, starts)
+    grid = np.zeros((channels, count, *stored), dtype)  # 0 for windows over an edge
+    rows = grid.reshape(groups, channels // groups, -1)[:, :, :starts]
+    grid = grid[(..., *map(slice, places))]
+    for i in range(0, len(out), count):
+        images = out[i : i + count].swapaxes(0, 1)
+        grid[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
+        grid[:, images.shape[1] :] = 0.0
+        np.matmul(kernels, rows, out=products)
+        inner.base[...] = 0.0
+        for offset in np.ndindex(*kernel):
+            windows[(slice(None), *offset)] += parts[(slice(None), *offset)]
+        images[...] = inner[:, : images.shape[1]]
+    return out

@@ -25,8 +25,8 @@ from tracegrad.ops.linear import (
 )
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.reductions import sum_over
+from tracegrad.ops.repeated import repeated
 from tracegrad.ops.shape import (
-    broadcast_to_shape,
     expand_axes,
     matrix_transpose,
     permute_dims,
@@ -74,7 +74,7 @@ def _stretched(ct: Any, operand: Any) -> Any:
     pairs = list(zip(shape_of(ct), shape_of(operand), strict=True))
     if all(have == want or want == 1 for have, want in pairs):
         return ct
-    return broadcast_to_shape(ct, shape=tuple(w if have == 1 else have for have, w in pairs))
+    return repeated(ct, tuple(w if have == 1 else have for have, w in pairs))
 
 
 def _einsum_record(count: int) -> OpRecord:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from codegen.ir import Trait
+from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import is_inexact, kind
-from tracegrad.dispatch import dtype_of, is_number, is_weak, ndim_of, type_of
+from codegen.types import ArrayType, broadcast, is_inexact, kind, promote, weak
+from tracegrad.dispatch import dtype_of, is_number, is_weak, ndim_of, same_shape, type_of
 from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.cotangents import Masked, Negated
-from tracegrad.ops.masking import keep_where, zero_where
+from tracegrad.ops.masking import keep_where, zero_and_halve, zero_inside, zero_where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
     angular,
@@ -29,6 +30,7 @@ from tracegrad.ops.rules import (
     select,
     ufunc,
 )
+from tracegrad.ops.texts import needs
 
 ELEMENTWISE = (Trait.ELEMENTWISE, Trait.OUT)
 
@@ -421,14 +423,44 @@ def kept(ct: Any, mask: Any, keep: bool = True) -> Any:
     return where(mask, ct, 0.0) if keep else where(mask, 0.0, ct)
 
 
+def _halved_type(sizes: Sizes, x: ArrayType, zero: ArrayType, half: ArrayType) -> ArrayType:
+    dtype, _ = promote((x, weak("float")))
+    return ArrayType(dtype, broadcast(sizes, [x.shape, zero.shape, half.shape]))
+
+
+def _halved_vjp(ct: Any, y: Any, x: Any, zero: Any, half: Any) -> tuple[Any, None, None]:
+    return Masked(where(half, 0.5 * ct, ct), zero, False), None, None
+
+
+halve_where: OpRecord = define(
+    "halve_where",
+    "zero_and_halve(x, zero, half)",
+    jax="jnp.where(zero, 0.0, jnp.where(half, 0.5 * x, x))",
+    operands="x zero half",
+    infer=_halved_type,
+    vjp=_halved_vjp,
+    traits=(Trait.ELEMENTWISE,),
+    needs=needs((zero_inside, zero_and_halve)),
+    domain="tied",
+    doc="x, but 0 where one mask is true and half of it where the other is.",
+)
+
+
+def _share(ct: Any, lost: Any, tied: Any) -> Any:
+    """A cotangent where a choice was won: exactly 0 where it was lost, and ties split it evenly."""
+    if ndim_of(ct) and same_shape(ct, lost) and dtype_of(ct) in ("float32", "float64"):
+        return halve_where(ct, lost, tied)
+    return kept(where(tied, ct * 0.5, ct), lost, False)
+
+
 def _larger_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    shared = where(a == b, ct * 0.5, ct)  # ties are split evenly
-    return kept(shared, a < b, False), kept(shared, a > b, False)
+    tied = a == b
+    return _share(ct, a < b, tied), _share(ct, a > b, tied)
 
 
 def _smaller_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    shared = where(a == b, ct * 0.5, ct)
-    return kept(shared, a > b, False), kept(shared, a < b, False)
+    tied = a == b
+    return _share(ct, a > b, tied), _share(ct, a < b, tied)
 
 
 def _ignoring_nan(rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:

@@ -397,6 +397,7 @@ repeat_along = define(
     infer=_repeated,
     vjp=_repeat_vjp,
     attributes={"repeats": ..., "axis": None},
+    traits=(Trait.CONTIGUOUS,),
     doc="Each element so many times: one number for all, or a positive one for each.",
 )
 

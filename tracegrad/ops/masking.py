@@ -26,16 +26,25 @@ def zero_outside(mask, x):
     """``np.where(mask, x, 0.0)`` for many elements: their bits, and all ones or all zeros."""
     if np.size(mask) < 4096:
         return np.where(mask, x, 0.0)
-    ones = np.negative(mask.view("i1"), dtype=f"i{x.itemsize}")
-    return (ones & x.view(ones.dtype)).view(x.dtype)
+    ones = (-mask.view("i1")).astype(f"i{x.itemsize}")
+    out = ones if ones.strides == x.strides and ones.shape == x.shape else None
+    return np.bitwise_and(ones, x.view(ones.dtype), out=out).view(x.dtype)
 
 
 def zero_inside(mask, x):
     """``np.where(mask, 0.0, x)`` for many elements: their bits, and all ones or all zeros."""
     if np.size(mask) < 4096:
         return np.where(mask, 0.0, x)
-    ones = np.subtract(mask.view("i1"), 1, dtype=f"i{x.itemsize}")
-    return (ones & x.view(ones.dtype)).view(x.dtype)
+    ones = (mask.view("i1") - 1).astype(f"i{x.itemsize}")
+    out = ones if ones.strides == x.strides and ones.shape == x.shape else None
+    return np.bitwise_and(ones, x.view(ones.dtype), out=out).view(x.dtype)
+
+
+def zero_and_halve(x, zero, half):
+    """x, but 0.0 where `zero` is true, and half of it where `half` is, which is rarely."""
+    if half.any() or half.shape != x.shape:
+        x = np.where(half, 0.5 * x, x)
+    return zero_inside(zero, x)
 
 
 def _masked_type(sizes: Sizes, mask: ArrayType, x: ArrayType) -> ArrayType:

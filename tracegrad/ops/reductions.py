@@ -36,6 +36,7 @@ from tracegrad.ops.elementwise import (
     where,
 )
 from tracegrad.ops.record import TABLE, OpRecord, define
+from tracegrad.ops.repeated import repeated
 from tracegrad.ops.rules import (
     axes_of,
     float_like,
@@ -48,7 +49,6 @@ from tracegrad.ops.rules import (
 from tracegrad.ops.selecting import PutBack
 from tracegrad.ops.shape import (
     broadcast_beside,
-    broadcast_to_shape,
     canonical_axis,
     expand_axes,
     many_axes,
@@ -73,7 +73,7 @@ def restore(y: Any, axis: Any, keepdims: bool, ndim: int) -> Any:
 def spread(ct: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """A cotangent of a sum repeated over what was summed."""
     whole = restore(ct, axis, keepdims, ndim_of(x))
-    return broadcast_to_shape(whole, shape=shape_of(x))
+    return repeated(whole, shape_of(x))
 
 
 def length(x: Any, axis: Any) -> Dim:

@@ -12,7 +12,7 @@ from codegen.sizes import Sizes
 from codegen.spelling import Slot, Spelling, Subscript
 from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import dtype_of, ndim_of, shape_of, small_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, holds_tensors, synonyms
 from tracegrad.ops.creation import (
@@ -26,6 +26,7 @@ from tracegrad.ops.creation import (
 )
 from tracegrad.ops.elementwise import maximum, minimum, not_equal, remainder
 from tracegrad.ops.indexing import (
+    COPIED,
     Scattered,
     getitem,
     scatter,
@@ -147,7 +148,7 @@ def increase_along(x, indices, ct, axis):
 increased_along: Any = define(
     "increase_along",
     Spelling(
-        "out = x.copy()\nincrease_along(out, indices, ct, axis)",
+        f"{COPIED}\nincrease_along(out, indices, ct, axis)",
         "increase_along(x, indices, ct, axis)",
     ),
     jax="jnp.put_along_axis(x, indices, jnp.take_along_axis(x, indices, axis=axis) + ct,"
@@ -185,7 +186,11 @@ class PutBack(Scattered):
         if type(total) is not np.ndarray:
             return self.onto(total, negative)
         increase = increased_along.inplace_kernel(self.at)
-        return increase(total, -self.ct if negative else self.ct, *self.arrays, **self.at)
+        ct = small_of(self.ct)
+        return increase(total, -ct if negative else ct, *self.arrays, **self.at)
+
+    def index(self) -> None:
+        """No index without arrays."""
 
 
 @synonyms

@@ -166,7 +166,7 @@ def meshgrid(
 def _reshape_text(attributes: Mapping[str, Any]) -> Spelling:
     shape = attributes["shape"]
     if len(shape) == 1 and isinstance(shape[0], Size):  # a number might be a wrong one
-        return spell("x.ravel()")
+        return spell("x.reshape(-1)")  # a view where the lengths, as numbers, would make one
     free = sum(isinstance(dim, Size) for dim in shape)
     if free == 1 and 0 not in shape:  # it follows from the others
         lengths = ", ".join("-1" if isinstance(dim, Size) else str(dim) for dim in shape)

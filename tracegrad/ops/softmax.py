@@ -46,7 +46,7 @@ def _logsumexp_text(attributes: Mapping[str, Any], numpy: bool = True) -> Spelli
     if attributes["axis"] is None and not attributes["keepdims"]:
         keep = ""
     elif not attributes["keepdims"]:
-        last = last[: -len("out")] + "np.squeeze(out, axis=axis)"
+        last = last[: -len("out")] + "out.squeeze(axis=axis)"
     return spell(
         f"out = x.max(axis=axis{keep})\nout = np.where(np.isfinite(out), out, 0.0)\n{last}"
     )

@@ -59,8 +59,9 @@ def peak(case: Case, name: str) -> int:
     try:
         contestant = MAKERS[name](case)
         arguments = sum(x.nbytes for x in case.inputs())
-        for _ in range(3):
-            contestant.call()
+        with contestant.within():
+            for _ in range(3):
+                contestant.call()
         gc.collect()
         arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
         kept = tracemalloc.take_snapshot().filter_traces([arrays])
@@ -68,7 +69,8 @@ def peak(case: Case, name: str) -> int:
         gc.collect()
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
-        contestant.call()
+        with contestant.within():
+            contestant.call()
         return max(0, stays) + tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,13 @@ class Contestant:
     call: Callable[[], Any]
     """Gives the value (None in second order) and the gradients, in the library's own arrays."""
     to_numpy: Callable[[Any], np.ndarray] = np.asarray
+    within: Callable[[], AbstractContextManager[None]] = nullcontext
+    """What calls are made in: settings of the library."""
 
     def results(self) -> list[np.ndarray]:
         """What one call gives, as NumPy arrays: the value if there is one, then the gradients."""
-        value, gradients = self.call()
+        with self.within():
+            value, gradients = self.call()
         kept = [x for x in (value, *gradients) if x is not None]
         return [np.array(self.to_numpy(x)) for x in kept]
 
@@ -90,6 +94,18 @@ def tracegrad(case: Case) -> Contestant:
     if case.workload.second_order:
         return Contestant(lambda: (None, (compiled(*inputs),)))
     return Contestant(lambda: compiled(*inputs))
+
+
+@contextmanager
+def _fast_math() -> Iterator[None]:
+    before, tg.config.fast_math = tg.config.fast_math, True
+    yield
+    tg.config.fast_math = before
+
+
+def fast_math(case: Case) -> Contestant:
+    """tracegrad where it may round otherwise, as all of the peers do."""
+    return replace(tracegrad(case), within=_fast_math)
 
 
 def eager(case: Case) -> Contestant:
@@ -228,6 +244,7 @@ def jax_jit(case: Case) -> Contestant:
 
 MAKERS: dict[str, Callable[[Case], Contestant]] = {
     "tracegrad": tracegrad,
+    "fast math": fast_math,
     "tuned": tuned,
     "hand": hand,
     "HIPS autograd": hips,
@@ -237,4 +254,4 @@ MAKERS: dict[str, Callable[[Case], Contestant]] = {
 }
 
 PEERS = ("HIPS autograd", "torch", "torch.compile", "jax.jit")
-IN_NUMPY = ("tracegrad", "tuned", "hand", "HIPS autograd")
+IN_NUMPY = ("tracegrad", "fast math", "tuned", "hand", "HIPS autograd")

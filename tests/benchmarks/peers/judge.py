@@ -1,13 +1,13 @@
 """Records come in, verdicts go out: the limits that every workload must keep.
 
 A ratio is tracegrad's time or memory over the other's; each verdict says what was found, the limit
-and whether it holds.
+and whether it holds. What fast math may change is judged once for each mode.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.benchmarks.peers.contestants import PEERS
 from tests.benchmarks.peers.run import Record
@@ -143,11 +143,21 @@ def _bits(records: list[Record]) -> Iterator[Verdict]:
             yield Verdict(rule, record["name"], f"{threads}: {shown}", "the same", same is True)
 
 
-RULES = (_tuned, _hips, _torch, _jax, _best, _million, _first, _memory, _bits)
+IN_BOTH_MODES = (_tuned, _hips, _torch, _jax, _best, _million, _memory)
+RULES = (*IN_BOTH_MODES, _first, _bits)
+
+
+def in_fast_math(record: Record) -> Record:
+    """The record with tracegrad's fast math in the place of tracegrad."""
+    bytes_ = {**record["bytes"], "tracegrad": record["bytes"]["fast math"]}
+    return {**record, "of_tracegrad": record["of_fast_math"], "bytes": bytes_}
 
 
 def verdicts(records: list[Record]) -> list[Verdict]:
-    return [verdict for rule in RULES for verdict in rule(records)]
+    fast = [in_fast_math(record) for record in records]
+    found = [verdict for rule in RULES for verdict in rule(records)]
+    faster = [verdict for rule in IN_BOTH_MODES for verdict in rule(fast)]
+    return [*found, *(replace(v, rule=f"fast math: {v.rule}") for v in faster)]
 
 
 def report(found: list[Verdict]) -> str:
@@ -158,5 +168,7 @@ def report(found: list[Verdict]) -> str:
         held = sum(verdict.holds for verdict in mine)
         lines.append(f"{rule}: {held} of {len(mine)}")
         lines += [f"  {verdict}" for verdict in sorted(mine, key=lambda v: v.holds)]
-    held = sum(verdict.holds for verdict in found)
-    return "\n".join([*lines, f"{held} of {len(found)} hold"])
+    for mode, judged in (("exact", False), ("fast math", True)):
+        mine = [v for v in found if v.rule.startswith("fast math: ") == judged]
+        lines.append(f"{mode}: {sum(v.holds for v in mine)} of {len(mine)} hold")
+    return "\n".join(lines)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+
+from tests.benchmarks.peers.contestants import Contestant
 
 SLOT = 0.003  # seconds that one contestant runs in one round, or one call if that is longer
 PAUSE = 0.0005  # lets threads of the one before, which wait actively for a while, go to sleep
 FEWEST = 5
 
 
-def seconds(call: Callable[[], Any], calls: int) -> float:
-    """Seconds a call."""
-    repeat = range(calls)
+def seconds(contestant: Contestant, calls: int) -> float:
+    """Seconds a call; one before is not timed, so that data are near and threads awake."""
+    call, repeat = contestant.call, range(calls)
+    call()
     start = time.perf_counter()
     for _ in repeat:
         call()
@@ -22,18 +24,17 @@ def seconds(call: Callable[[], Any], calls: int) -> float:
 
 
 def interleaved(
-    calls: Mapping[str, Callable[[], Any]], rounds: int, limit: float
+    contestants: Mapping[str, Contestant], rounds: int, limit: float
 ) -> dict[str, list[float]]:
     """Round by round each contestant runs for about `SLOT`, in turning order.
 
-    `limit` seconds end it early, after no fewer than `FEWEST` rounds. Within its turn each one
-    calls once untimed, so that its data are where it left them and its threads are awake.
+    `limit` seconds end it early, after no fewer than `FEWEST` rounds.
     """
-    names = list(calls)
+    names = list(contestants)
     repeats = {}
-    for name, call in calls.items():
-        call()
-        repeats[name] = max(1, round(SLOT / max(1e-7, seconds(call, 3))))
+    for name, contestant in contestants.items():
+        with contestant.within():
+            repeats[name] = max(1, round(SLOT / max(1e-7, seconds(contestant, 3))))
     times: dict[str, list[float]] = {name: [] for name in names}
     gc.collect()
     gc.freeze()
@@ -47,8 +48,8 @@ def interleaved(
             order = names[turn:] + names[:turn]
             for name in order if done % 2 else reversed(order):
                 time.sleep(PAUSE)
-                calls[name]()
-                times[name].append(seconds(calls[name], repeats[name]))
+                with contestants[name].within():
+                    times[name].append(seconds(contestants[name], repeats[name]))
             gc.collect()
     finally:
         gc.enable()

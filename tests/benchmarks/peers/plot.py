@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.benchmarks.peers.run import Record
 
 STYLE = {  # marker, colour (Okabe and Ito's, which most colour-blind eyes tell apart), size
+    "fast math": ("o", "#cc79a7", 5.5),
     "tuned": ("D", "#000000", 5.5),
     "hand": ("D", "#9a9a9a", 5.0),
     "HIPS autograd": ("o", "#0072b2", 6.5),
@@ -17,7 +18,12 @@ STYLE = {  # marker, colour (Okabe and Ito's, which most colour-blind eyes tell 
     "torch.compile": ("^", "#e69f00", 7.0),
     "jax.jit": ("o", "#009e73", 6.5),
 }
-LABELS = {"tuned": "NumPy tuned by hand", "hand": "NumPy by hand", "torch": "PyTorch"}
+LABELS = {
+    "fast math": "with fast math",
+    "tuned": "NumPy tuned by hand",
+    "hand": "NumPy by hand",
+    "torch": "PyTorch",
+}
 GRID, INK, QUIET = "#e4e4e4", "#222222", "#6f6f6f"
 GAP = 0.75  # rows between two workloads
 

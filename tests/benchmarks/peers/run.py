@@ -38,14 +38,15 @@ def run(case: Case, rounds: int, limit: float, without: tuple[str, ...] = ()) ->
         "missing": {name: "left out" for name in without},
     }
     ready = _ready(case, record)
-    times = interleaved({name: c.call for name, c in ready.items()}, rounds, limit)
-    ours = times["tracegrad"]
-    record["rounds"] = len(ours)
+    times = interleaved(ready, rounds, limit)
+    record["rounds"] = len(times["tracegrad"])
     record["seconds"] = {name: median(t) for name, t in times.items()}
     record["least"] = {name: min(t) for name, t in times.items()}
-    record["of_tracegrad"] = {
-        name: median(theirs / own for theirs, own in zip(t, ours)) for name, t in times.items()
-    }
+    for ours, ratios in (("tracegrad", "of_tracegrad"), ("fast math", "of_fast_math")):
+        record[ratios] = {
+            name: median(theirs / own for theirs, own in zip(t, times[ours]))
+            for name, t in times.items()
+        }
     return record
 
 
@@ -59,7 +60,8 @@ def _ready(case: Case, record: Record) -> dict[str, Contestant]:
         start = time.perf_counter()
         try:
             contestant = make(case)
-            contestant.call()
+            with contestant.within():
+                contestant.call()
         except Missing as reason:
             record["missing"][name] = str(reason)
             continue

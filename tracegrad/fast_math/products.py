@@ -1,0 +1,140 @@
+"""Arrays enter, sums of their products leave as BLAS and NumPy have them: the ops of fast math.
+
+Not in the table of ops: programs alone have them, behind derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Trait
+from codegen.sizes import Sizes
+from codegen.spelling import spell
+from codegen.types import ArrayType
+from tracegrad.ops.record import OpRecord
+from tracegrad.ops.reductions import sum_along
+from tracegrad.ops.texts import needs
+
+# Read as text for programs, where `np` is known.
+
+
+def inner_product(a, b):
+    """(a * b).sum(), without the products where both lie in memory as they are read."""
+    if a.flags.c_contiguous and b.flags.c_contiguous:
+        return np.vdot(a, b)
+    return (a * b).sum()
+
+
+def row_products(a, b):
+    """np.vecdot(a, b); of many short rows the products are summed, which is sooner there."""
+    if a.shape[-1] >= 24 or a.size < 1024:
+        return np.vecdot(a, b)
+    return sum_along(a * b, axis=a.ndim - 1)
+
+
+def sum_rows(x):
+    """x.sum(axis=0), as a product with ones: NumPy adds short rows one after the other."""
+    if x.size < 1024 or not x.flags.c_contiguous:
+        return x.sum(axis=0)
+    return (np.ones(len(x), x.dtype) @ x.reshape(len(x), -1)).reshape(x.shape[1:])
+
+
+SHORT = 16
+"""Rows of fewer elements are short."""
+
+
+def columns_first(x):
+    """x, with its columns one after the other in memory where they are long and rows short."""
+    return np.asfortranarray(x) if x.shape[1] < 16 < len(x) else x
+
+
+def _same(sizes: Sizes, x: ArrayType) -> ArrayType:
+    return x
+
+
+def _over_all(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
+    return ArrayType(a.dtype)
+
+
+def _over_last(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
+    return ArrayType(a.dtype, a.shape[:-1])
+
+
+def _over_first(sizes: Sizes, x: ArrayType) -> ArrayType:
+    return ArrayType(x.dtype, x.shape[1:])
+
+
+def _record(
+    name: str,
+    text: str,
+    operands: str,
+    infer: Callable[..., ArrayType],
+    doc: str,
+    functions: tuple[Any, ...] = (),
+    traits: tuple[Trait, ...] = (),
+) -> OpRecord:
+    return OpRecord(
+        name=name,
+        operands=tuple(operands.split()),
+        infer=infer,
+        spelling={"numpy": spell(text)},
+        traits=frozenset(traits),
+        differentiable=False,
+        needs=needs(functions) if functions else {},
+        doc=doc,
+    )
+
+
+vector_dot = _record(
+    "vector_dot",
+    "a.dot(b)",
+    "a b",
+    _over_all,
+    "The sum of products of two vectors.",
+    traits=(Trait.DOT,),
+)
+array_dot = _record(
+    "array_dot",
+    "inner_product(a, b)",
+    "a b",
+    _over_all,
+    "The sum of products of two arrays of one shape.",
+    (inner_product,),
+    traits=(Trait.DOT,),
+)
+ordered_dot = _record(
+    "ordered_dot",
+    "np.vdot(a, b)",
+    "a b",
+    _over_all,
+    "The same, of arrays that are known to be in C order.",
+    traits=(Trait.DOT,),
+)
+rows_dot = _record(
+    "rows_dot",
+    "row_products(a, b)",
+    "a b",
+    _over_last,
+    "The sums of products of two arrays of one shape over the last axis, however long it is.",
+    (row_products, sum_along),
+)
+rows_sum = _record(
+    "rows_sum",
+    "sum_rows(x)",
+    "x",
+    _over_first,
+    "The sum over the first axis.",
+    (sum_rows,),
+)
+columns_apart = _record(
+    "columns_apart",
+    "columns_first(x)",
+    "x",
+    _same,
+    "A matrix, its columns one after the other in memory where rows are short.",
+    (columns_first,),
+    traits=(Trait.VIEW,),
+)
