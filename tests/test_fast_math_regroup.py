@@ -7,6 +7,7 @@ one rounding explain (`Bounded`); texts with what a careful engineer writes.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,8 +20,20 @@ from codegen.ir import Call, Graph, Trait, walk
 from tests.benchmarks.peers.contestants import transformed
 from tests.benchmarks.peers.workload import Case
 from tests.benchmarks.peers.workloads import WORKLOADS
+from tracegrad import pipeline
+from tracegrad.fast_math import PASSES, regroup
 from tracegrad.fast_math.forms import Forms
 from tracegrad.fast_math.planning import Plan
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """Of the passes of fast math only this one, and no programs that others have made."""
+    passes = tuple(step for step in PASSES if step.run is regroup)
+    client = replace(pipeline.CLIENTS["numpy"], fast_math=passes)
+    monkeypatch.setitem(pipeline.CLIENTS, "numpy", client)
+    monkeypatch.setattr(pipeline, "_OPTIMIZED", {})
+    monkeypatch.setattr(pipeline, "_PROGRAMS", {})
 
 
 @pytest.fixture
@@ -164,7 +177,9 @@ AT_MOST = {
 }
 
 
-@pytest.mark.parametrize("workload", [w for w in WORKLOADS if w.name in AT_MOST], ids=str)
+@pytest.mark.parametrize(
+    "workload", [w for w in WORKLOADS if w.name in AT_MOST], ids=lambda w: w.name
+)
 def test_workloads_come_down_to_what_is_tuned_by_hand(monkeypatch, workload) -> None:
     case = Case(workload, next(iter(workload.sizes)), "float64")
     counts, results = [], []
@@ -266,7 +281,7 @@ NUMBERS = [0.5, 2.0, -1.0, 3.0, 0.3, -0.7, 4.0]
 
 
 def random_program(seed: int):
-    """A program of such steps, each on late values, and its inputs; all of the last are returned."""
+    """A program of such steps, each on late values, and its inputs; the last are returned."""
     random = np.random.default_rng(seed)
     shapes = [SHAPES[i] for i in random.integers(len(SHAPES) - (seed % 5 > 0), size=3)]
     if (0, 5) in shapes:

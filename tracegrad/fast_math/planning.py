@@ -30,8 +30,8 @@ from tracegrad.fast_math.terms import (
 )
 from tracegrad.ops.elementwise import divide
 
-ROUNDS = 3
-"""From the second on, every value knows what the others make of theirs."""
+SHORT = 100
+"""Blocks of up to so many calls are searched with more effort."""
 
 SCALES = 3
 """So many ways are tried to put a number before a sum."""
@@ -39,7 +39,7 @@ SCALES = 3
 READERS = 4
 """The readers of a value choose together when they are no more than this."""
 
-EFFORT = 40
+EFFORT, LITTLE = 40, 12
 """So many products are looked at in the search for one value."""
 
 WORTH = 4.0
@@ -54,19 +54,21 @@ class Plan:
 
     def __init__(self, forms: Forms) -> None:
         self.forms = forms
+        self._short = len(forms.calls) <= SHORT
         for greedy in (True, False):
             self.steps = Steps()
             self.step: dict[Value, Step] = {}
             self._sums: dict[tuple[Sum, float], tuple[float, Step]] = {}
+            self._products: dict[tuple[float, Product], tuple[int, Step]] = {}
             self._depth = 0  # of the sum in sums that is being made
-            self._left = EFFORT
+            self._left = 0
+            self._made_at = 0
             self._now = 0  # counts changes
             self._changed: dict[Atom, int] = {}  # when a value made of it last changed
             self._asked: dict[tuple[Value | None, ...], int] = {}  # when these last chose
             before = self._begin(greedy)
-            for _ in range(ROUNDS):
-                if not self._again():
-                    break
+            for _ in range(2 if self._short else 1):
+                self._again()
             self.better = self.steps.in_use().is_below(before)
             if self.better:
                 break
@@ -104,21 +106,20 @@ class Plan:
 
     # -- rounds ---------------------------------------------------------------------------------
 
-    def _again(self) -> bool:
-        """Looks at each value once more: now it is known what the others use. True for changes."""
-        changed = False
+    def _again(self) -> None:
+        """Looks at each value once more: now it is known what the others use."""
         for value in self.forms.calls:
             before = self.step[value] = self.step[value].now()
             if not before.uses:
                 self.step[value] = self._as_written(value, self.step)
             elif value in self.forms.roots:
-                changed |= self._choose_anew((value,))
+                self._choose_anew((value,))
                 readers = self.forms.readers.get(value, ())
-                if 1 < len(readers) <= READERS:
-                    changed |= self._choose_anew(readers)
+                if self._short and 1 < len(readers) <= READERS:
+                    self._choose_anew(readers)
                     if value not in self.forms.demanded:
-                        changed |= self._choose_anew(readers, value)
-        return self._shared_anew() or changed
+                        self._choose_anew(readers, value)
+        self._shared_anew()
 
     def _is_stale(self, key: tuple[Value | None, ...]) -> bool:
         """True when nothing that these values are made of was chosen anew since they were asked."""
@@ -138,15 +139,14 @@ class Plan:
             for atom in product.factors:
                 self._changed[atom] = self._now
 
-    def _shared_anew(self) -> bool:
+    def _shared_anew(self) -> None:
         """Looks once more at what several share without its being a value of the block."""
-        steps, known, changed = self.steps, set(self.step.values()), False
+        steps, known = self.steps, set(self.step.values())
         for step in steps.shared():
             if step in known or step.uses < 2 or step.product is None or step.instead is not None:
                 continue
             terms = next(t for t in self.forms.terms.values() if t.owns(step.product))
-            self._sums.clear()
-            self._depth, self._left = 0, EFFORT
+            self._start()
             steps.suspend(step)
             try:
                 sign, other = self._product(terms, step.coefficient, step.product)
@@ -155,22 +155,20 @@ class Plan:
             better = sign > 0 and steps.cost(other).is_below(steps.cost(step))
             if better and other.shape == step.shape and steps.may_replace(step, other):
                 steps.replace(step, other)
-                changed = True
             else:
                 steps.resume(step, step.suspended)
             steps.settle()
-        return changed
 
-    def _choose_anew(self, values: tuple[Value, ...], kept: Value | None = None) -> bool:
+    def _choose_anew(self, values: tuple[Value, ...], kept: Value | None = None) -> None:
         """Takes other steps for these values where they cost less together.
 
         `kept` is a value that they may read at no cost but its own.
         """
         if self._is_stale((kept, *values)):
-            return False
+            return
         steps, old = self.steps, [self.step[value].now() for value in values]
         if len(set(old)) < len(old) or not all(step.uses and step.operands for step in old):
-            return False
+            return
         for step in reversed(old):
             steps.suspend(step)
         before = after = Price(0.0, 0.0)
@@ -206,7 +204,6 @@ class Plan:
             else:
                 steps.resume(step, step.suspended)
         steps.settle()
-        return better
 
     def _as_written(self, value: Value, step: dict[Value, Step]) -> Step:
         """The call itself, on the steps of its operands."""
@@ -255,6 +252,14 @@ class Plan:
     def _divides_by_number(self, step: Step) -> bool:
         return step.op is divide and step.operands[1].number is not None
 
+    def _start(self) -> None:
+        """Begins a search; sums that were made since the last change are as good as then."""
+        self._depth, self._left = 0, EFFORT if self._short else LITTLE
+        self._products.clear()
+        if self._short or self._made_at != self._now:
+            self._made_at = self._now
+            self._sums.clear()
+
     def _equal(self, value: Value) -> Iterator[Step]:
         """Steps in use that compute the value."""
         try:
@@ -268,12 +273,10 @@ class Plan:
     def _options(self, value: Value) -> Iterator[Step]:
         """Other steps to a value."""
         terms, form = self.forms.of(value), self.forms.forms[value]
-        self._left = EFFORT
         for poly in (form, self._opened(terms, form)):
             if poly is None:
                 continue
-            self._sums.clear()
-            self._depth = 0
+            self._start()
             try:
                 coefficient, product = terms.term(poly)
                 for sign, step in self._ways(terms, poly, coefficient, product):
@@ -313,9 +316,16 @@ class Plan:
 
     def _product(self, terms: Terms, coefficient: float, product: Product) -> tuple[int, Step]:
         """A step that computes the term but for the sign, and the sign."""
-        self._left -= 1
-        if self._left < 0:
-            raise TooLong
+        found = self._products.get((coefficient, product))
+        if found is None:
+            self._left -= 1
+            if self._left < 0:
+                raise TooLong
+            found = self._new_product(terms, coefficient, product)
+            self._products[coefficient, product] = found
+        return found
+
+    def _new_product(self, terms: Terms, coefficient: float, product: Product) -> tuple[int, Step]:
         for step in self.steps.multiples(product):
             if abs(step.coefficient) == abs(coefficient):
                 return (1 if step.coefficient == coefficient else -1), step
