@@ -5,13 +5,17 @@ Cotangents of rows are put at their places one after the other, in an array of z
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
-from codegen.ir import Call, Value
+from codegen.errors import CodegenError
+from codegen.ir import Call, Origin, Value
 from codegen.spelling import Subscript
 from tracegrad.fast_math.turns.changes import FEWEST, FLOATS, Changes
 from tracegrad.fast_math.turns.ops import rows_of
 from tracegrad.fast_math.turns.rows import row_of
+from tracegrad.ops.elementwise import add
 from tracegrad.ops.indexing import add_at, scattered
 
 
@@ -27,15 +31,15 @@ def write_at_once(changes: Changes) -> None:
     """Writes next to each other are one."""
     for node in changes.block.nodes:
         if isinstance(node, Call) and node.op is scattered:
-            writes = sorted(_writes(changes, node), key=lambda write: write.place)
-            places = [write.place for write in writes]
-            if len(places) >= FEWEST and places == list(range(places[0], places[-1] + 1)):
-                _write(changes, node, writes)
+            writes = list(_writes(changes, node))
+            parts = [sorted(part, key=lambda write: write.place) for part in _apart(writes)]
+            if parts and all(map(_is_stretch, parts)):
+                with suppress(CodegenError):  # lengths that nothing shows to be equal
+                    _write(changes, node, writes[-1].call, parts)
 
 
-def _writes(changes: Changes, first: Call) -> list[Write]:
-    """The writes to an array of zeros, each to a row of its own."""
-    writes: list[Write] = []
+def _writes(changes: Changes, first: Call) -> Iterator[Write]:
+    """The writes of rows to an array of zeros, one after the other."""
     call: Call | None = first
     while call is not None:
         place = _place(call)
@@ -44,13 +48,29 @@ def _writes(changes: Changes, first: Call) -> list[Write]:
         shape = changes.dims(array)[1:]
         alike = value.type.dtype == array.type.dtype and changes.dims(value) == shape
         if place is None or not alike or array.type.dtype not in FLOATS:
-            return writes
-        writes.append(Write(place, value, call))
+            return
+        yield Write(place, value, call)
         reader = changes.only_reader(array)
-        call = reader if reader is not None and reader.op is add_at else None
-        if call is not None and call.operands[0] is not array:
-            return writes
-    return writes if len({write.place for write in writes}) == len(writes) else []
+        adds = reader is not None and reader.op is add_at and reader.operands[0] is array
+        call = reader if adds else None
+
+
+def _apart(writes: Sequence[Write]) -> list[list[Write]]:
+    """The writes in parts, within which none is to the place of another."""
+    parts: list[list[Write]] = []
+    places: set[int] = set()
+    for write in writes:
+        if not parts or write.place in places:
+            parts.append([])
+            places.clear()
+        parts[-1].append(write)
+        places.add(write.place)
+    return parts
+
+
+def _is_stretch(part: Sequence[Write]) -> bool:
+    places = [write.place for write in part]
+    return len(part) >= FEWEST and places == list(range(places[0], places[-1] + 1))
 
 
 def _place(call: Call) -> int | None:
@@ -60,22 +80,38 @@ def _place(call: Call) -> int | None:
     return items[0] if known and not call.attribute("repeats") else None
 
 
-def _write(changes: Changes, first: Call, writes: list[Write]) -> None:
-    last = max((write.call for write in writes), key=lambda call: changes.place[call.results[0]])
-    at, result = changes.place[last.results[0]], last.results[0]
-    inner = result.origin.named(result.origin.name)
-    start, count = writes[0].place, len(writes)
-    whole = changes.dims(result)[0] == count
-    rows = [row_of(changes, write.value) for write in writes]
-    known = rows[0] is not None and rows == [(rows[0][0], rows[0][1] + i) for i in range(count)]
-    if known and rows[0] is not None:
-        array = changes.part(at, *rows[0], count, inner)
-    else:
-        name = writes[0].value.origin.name
-        origin = result.origin if whole else inner.named(f"{name}s" if name else None)
-        array = changes.emit(at, rows_of, *(write.value for write in writes), origin=origin)
-    if not whole:
-        attributes = dict(first.attributes)
-        attributes["index"] = Subscript((slice(start or None, start + count),))
-        array = changes.emit(at, scattered, array, origin=result.origin, **attributes)
-    changes.instead[result] = array
+def _write(changes: Changes, first: Call, last: Call, parts: Sequence[Sequence[Write]]) -> None:
+    """Puts the parts, one added to the other, in the place of what the last call makes."""
+    result = last.results[0]
+    at, origin = changes.place[result], result.origin
+    inner = origin.named(origin.name)
+    stretches: dict[tuple[int, int], Value] = {}
+    for part in parts:
+        rows, where = _rows(changes, at, part, inner), (part[0].place, part[-1].place + 1)
+        if where in stretches:
+            rows = changes.emit(at, add, stretches[where], rows, origin=inner)
+        stretches[where] = rows
+    total: Value | None = None
+    for (start, stop), rows in stretches.items():
+        places = {"index": Subscript((slice(start or None, stop),)), "counts": (), "repeats": False}
+        if total is not None:
+            total = changes.emit(at, add_at, total, rows, origin=origin, **places)
+        elif changes.dims(result)[0] == stop - start:
+            total = rows
+        else:
+            attributes = {**dict(first.attributes), **places}
+            total = changes.emit(at, scattered, rows, origin=origin, **attributes)
+    assert total is not None
+    changes.instead[result] = total
+
+
+def _rows(changes: Changes, at: int, part: Sequence[Write], origin: Origin) -> Value:
+    """What is written, as one array."""
+    found = [row_of(changes, write.value) for write in part]
+    if found[0] is not None:
+        array, start = found[0]
+        if found == [(array, start + i) for i in range(len(part))]:
+            return changes.part(at, array, start, len(part), origin)
+    name = part[0].value.origin.name
+    named = origin.named(f"{name}s" if name else None)
+    return changes.emit(at, rows_of, *(write.value for write in part), origin=named)
