@@ -15,15 +15,16 @@ from codegen.spelling import Subscript
 from tracegrad.fast_math.turns.changes import FEWEST, FLOATS, Changes
 from tracegrad.fast_math.turns.ops import rows_of
 from tracegrad.fast_math.turns.rows import row_of
-from tracegrad.ops.elementwise import add
-from tracegrad.ops.indexing import add_at, scattered
+from tracegrad.ops.elementwise import add, negative, subtract
+from tracegrad.ops.indexing import add_at, scattered, set_at, subtract_at
 
 
 class Write(NamedTuple):
-    """A row, where it is written, and by which call."""
+    """A row that is added at a place, or taken away there, and the call that does."""
 
     place: int
     value: Value
+    negative: bool
     call: Call
 
 
@@ -32,15 +33,16 @@ def write_at_once(changes: Changes) -> None:
     for node in changes.block.nodes:
         if isinstance(node, Call) and node.op is scattered:
             writes = list(_writes(changes, node))
-            parts = [sorted(part, key=lambda write: write.place) for part in _apart(writes)]
-            if parts and all(map(_is_stretch, parts)):
+            parts = [part for part in _apart(writes) if _is_stretch(part)]
+            if parts:
                 with suppress(CodegenError):  # lengths that nothing shows to be equal
-                    _write(changes, node, writes[-1].call, parts)
+                    _write(changes, node, writes, parts)
 
 
 def _writes(changes: Changes, first: Call) -> Iterator[Write]:
-    """The writes of rows to an array of zeros, one after the other."""
+    """The writes of rows to an array of zeros, one after the other; each adds to what was there."""
     call: Call | None = first
+    written: set[int] = set()
     while call is not None:
         place = _place(call)
         value = call.operands[0 if call is first else 1]
@@ -49,23 +51,28 @@ def _writes(changes: Changes, first: Call) -> Iterator[Write]:
         alike = value.type.dtype == array.type.dtype and changes.dims(value) == shape
         if place is None or not alike or array.type.dtype not in FLOATS:
             return
-        yield Write(place, value, call)
+        if call.op is set_at and place in written:
+            return
+        written.add(place)
+        yield Write(place, value, call.op is subtract_at, call)
         reader = changes.only_reader(array)
-        adds = reader is not None and reader.op is add_at and reader.operands[0] is array
-        call = reader if adds else None
+        adds = reader is not None and reader.op in (set_at, add_at, subtract_at)
+        call = reader if adds and reader is not None and reader.operands[0] is array else None
 
 
 def _apart(writes: Sequence[Write]) -> list[list[Write]]:
-    """The writes in parts, within which none is to the place of another."""
+    """The writes of one sign in parts, within which none is to the place of another, in order."""
     parts: list[list[Write]] = []
-    places: set[int] = set()
-    for write in writes:
-        if not parts or write.place in places:
-            parts.append([])
-            places.clear()
-        parts[-1].append(write)
-        places.add(write.place)
-    return parts
+    for taken in (False, True):
+        places: set[int] = set()
+        for write in writes:
+            if write.negative == taken:
+                if not places or write.place in places:
+                    parts.append([])
+                    places = set()
+                parts[-1].append(write)
+                places.add(write.place)
+    return [sorted(part, key=lambda write: write.place) for part in parts]
 
 
 def _is_stretch(part: Sequence[Write]) -> bool:
@@ -80,16 +87,20 @@ def _place(call: Call) -> int | None:
     return items[0] if known and not call.attribute("repeats") else None
 
 
-def _write(changes: Changes, first: Call, last: Call, parts: Sequence[Sequence[Write]]) -> None:
-    """Puts the parts, one added to the other, in the place of what the last call makes."""
-    result = last.results[0]
+def _write(
+    changes: Changes, first: Call, writes: Sequence[Write], parts: Sequence[Sequence[Write]]
+) -> None:
+    """Puts the parts, and behind them the other writes, in the place of what the last one makes."""
+    result = writes[-1].call.results[0]
     at, origin = changes.place[result], result.origin
-    inner = origin.named(origin.name)
     stretches: dict[tuple[int, int], Value] = {}
     for part in parts:
-        rows, where = _rows(changes, at, part, inner), (part[0].place, part[-1].place + 1)
+        rows, where = _rows(changes, at, part, origin), (part[0].place, part[-1].place + 1)
         if where in stretches:
-            rows = changes.emit(at, add, stretches[where], rows, origin=inner)
+            op = subtract if part[0].negative else add
+            rows = changes.emit(at, op, stretches[where], rows, origin=_inner(origin))
+        elif part[0].negative:
+            rows = changes.emit(at, negative, rows, origin=_inner(origin))
         stretches[where] = rows
     total: Value | None = None
     for (start, stop), rows in stretches.items():
@@ -102,6 +113,12 @@ def _write(changes: Changes, first: Call, last: Call, parts: Sequence[Sequence[W
             attributes = {**dict(first.attributes), **places}
             total = changes.emit(at, scattered, rows, origin=origin, **attributes)
     assert total is not None
+    done = {write.call for part in parts for write in part}
+    for write in writes:
+        if write.call not in done:
+            op = subtract_at if write.negative else add_at
+            places = {"index": Subscript((write.place,)), "counts": (), "repeats": False}
+            total = changes.emit(at, op, total, write.value, origin=origin, **places)
     changes.instead[result] = total
 
 
@@ -111,7 +128,11 @@ def _rows(changes: Changes, at: int, part: Sequence[Write], origin: Origin) -> V
     if found[0] is not None:
         array, start = found[0]
         if found == [(array, start + i) for i in range(len(part))]:
-            return changes.part(at, array, start, len(part), origin)
+            return changes.part(at, array, start, len(part), _inner(origin))
     name = part[0].value.origin.name
     named = origin.named(f"{name}s" if name else None)
     return changes.emit(at, rows_of, *(write.value for write in part), origin=named)
+
+
+def _inner(origin: Origin) -> Origin:
+    return origin.named(origin.name)
