@@ -264,6 +264,33 @@ def test_arrays_that_are_too_short_are_refused(monkeypatch):
             compiled(*normal(*shapes))
 
 
+def test_cotangents_of_rows_that_are_read_twice(monkeypatch):
+    def f(w, v, xs):
+        a = b = np.zeros((5, 4))
+        for t in range(T):
+            a = np.tanh(xs[t] @ w + a)
+        for t in reversed(range(T)):
+            b = np.tanh(xs[t] @ v - b)
+        return (a * b).sum()
+
+    text = batched(monkeypatch, f, *normal((3, 4), (3, 4), (T, 5, 3)))
+    assert "xs_bar[0] " not in text and "xs_bar[1] " not in text
+
+
+def test_layers_one_behind_the_other(monkeypatch):
+    """The first layer does not wait for the second, nor their backwards."""
+
+    def f(w1, u1, w2, u2, xs):
+        h1 = h2 = np.zeros((5, 4))
+        for x in xs:
+            h1 = np.tanh(x @ w1 + h1 @ u1)
+            h2 = np.tanh(h1 @ w2 + h2 @ u2)
+        return (h2 * h2).sum()
+
+    text = batched(monkeypatch, f, *normal((3, 4), (4, 4), (4, 4), (4, 4), (T, 5, 3)))
+    assert text.count("@ w2\n") == text.count("@ w2.T") == text.count("@ w1.T") == 1
+
+
 def test_sequences_with_the_batch_first(monkeypatch):
     def f(w, u, xs):
         h = np.zeros((5, 4))

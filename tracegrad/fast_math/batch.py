@@ -27,6 +27,8 @@ chains may have any length.
 
 from __future__ import annotations
 
+from itertools import cycle, islice
+
 from codegen.ir import (
     Graph,
 )
@@ -39,23 +41,22 @@ from tracegrad.fast_math.turns.stacks import lift_rows
 from tracegrad.fast_math.turns.sums import sum_at_once
 from tracegrad.fast_math.turns.writes import write_at_once
 
+ROWS = (turns_first, lift_rows, work_in_rows)
+SUMS = (sum_at_once, write_at_once, work_in_rows)
 ROUNDS = 3
 """What one round makes rows of, the next may find to be rows."""
 
 
 def batch(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Does at once what the turns of unrolled loops repeat."""
-    for plans in (
-        (turns_first, lift_rows, work_in_rows),
-        (sum_at_once, write_at_once, work_in_rows),
-    ):
-        for _ in range(ROUNDS):
-            before = graph
-            for plan in plans:
-                changes = Changes(graph)
-                block = changed(graph.block, plan, changes)
-                if changes.instead:
-                    graph = dce(graph.with_block(block))
-            if graph is before:
+    for plans in (ROWS, SUMS):
+        idle = 0
+        for plan in islice(cycle(plans), ROUNDS * len(plans)):
+            changes = Changes(graph)
+            block = changed(graph.block, plan, changes)
+            idle = 0 if changes.instead else idle + 1
+            if changes.instead:
+                graph = dce(graph.with_block(block))
+            if idle == len(plans):
                 break
     return graph

@@ -168,7 +168,7 @@ def changed(block: Block, plan: Callable[[Changes], None], changes: Changes) -> 
         changes.instead, changes.named = dict(instead), dict(named)
         changes.enter(block, strict)
         plan(changes)
-        nodes = _in_order(_with_changes(changes))
+        nodes = _in_order(_with_changes(changes)) if changes.instead else list(block.nodes)
         if nodes is not None:
             break
     assert nodes is not None

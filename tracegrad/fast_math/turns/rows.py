@@ -77,6 +77,13 @@ class Family:
     parts: tuple[Parts, ...] = ()
     runs: list[Run] = field(default_factory=list)
 
+    def run_with(self, row: int) -> Run:
+        """The array that has the row."""
+        for run in self.runs:
+            if run.start <= row < run.start + run.length:
+                return run
+        raise CodegenError(f"no array was made that has row {row}")
+
     def in_stretches(self) -> Iterator[int]:
         """The rows that are next to each other, where that are enough."""
         for start, count in stretches(self.members):
@@ -184,6 +191,7 @@ def make_at_once(changes: Changes, found: Sequence[Family]) -> None:
             values = [family.members[i] for i in range(start, start + count)]
             with suppress(CodegenError):  # lengths that nothing shows to be equal
                 array = _made(changes, family, start, values, lifted)
+                _leave_out_terms(changes, values, lifted)
                 family.runs.append(Run(start, count, array))
                 rows += [(value, array, i) for i, value in enumerate(values)]
     for value, array, i in rows:
@@ -198,23 +206,23 @@ def _made(
     first, count = min(values, key=changes.place.__getitem__), len(values)
     at, origin = changes.place[first], first.origin.named(family.name, family.name is not None)
     arrays = []
+    terms = _common_terms(changes, values, lifted)
     for operand in family.operands:
         if isinstance(operand, Family):
-            run = next(r for r in operand.runs if r.start <= start < r.start + r.length)
+            run = operand.run_with(start)
             part = origin.named(operand.name)
             operand = changes.part(at, run.array, start - run.start, count, part)
         arrays.append(operand)
     assert family.op is not None
     if family.op is not matmul:
         array = changes.emit(at, family.op, *arrays, origin=origin, **family.attributes)
-        return _with_terms(changes, at, array, _common_terms(changes, values, lifted), origin)
+        return _with_terms(changes, at, array, terms, origin)
     a, b = arrays
     inner = origin.named(origin.name)
     if isinstance(family.operands[1], Family):  # vectors on the right
         a, b = b, a
         if b.type.ndim == 2:
             b = changes.emit(at, transpose_axes, b, axes=None, origin=inner)
-    terms = _common_terms(changes, values, lifted)
     array = changes.emit(
         at, matmul, changes.flat(at, a, inner.named(a.origin.name)), b, origin=origin
     )
@@ -237,7 +245,7 @@ def _with_terms(
 def _common_terms(
     changes: Changes, values: Sequence[Value], lifted: Collection[Value]
 ) -> list[Value]:
-    """What every turn adds to its row: b in ``x_t @ w + h_t @ u + b``. They do so no more."""
+    """What every turn adds to its row: b in ``x_t @ w + h_t @ u + b``."""
     first = min(changes.place[value] for value in values)
     sums = [list(_sums_of(changes, value)) for value in values]
     for found in sums:
@@ -246,12 +254,16 @@ def _common_terms(
                 return []
     shared = set.intersection(*({term for _, term, _ in found} for found in sums))
     terms = [term for _, term, _ in sums[0] if term in shared]
-    terms = [term for term in terms if changes.place.get(term, -1) < first]
-    for found in sums:
+    return [term for term in terms if changes.place.get(term, -1) < first]
+
+
+def _leave_out_terms(changes: Changes, values: Sequence[Value], lifted: Collection[Value]) -> None:
+    """What the array has already is added no more."""
+    terms = _common_terms(changes, values, lifted)
+    for found in [list(_sums_of(changes, value)) for value in values]:
         for call, term, rest in found:
             if term in terms:
                 changes.leave_out(call.results[0], rest)
-    return terms
 
 
 def _sums_of(changes: Changes, value: Value) -> Iterator[tuple[Call, Value, Value]]:
