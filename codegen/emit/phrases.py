@@ -1,8 +1,11 @@
-"""A call enters; the words of its statement leave: names, tuples, where it comes from."""
+"""A call enters; the words of its statement leave: names, tuples, where it comes from.
+
+And a branch; what decides the order of its arms.
+"""
 
 from __future__ import annotations
 
-from codegen.ir import Call, Graph, Origin, Value
+from codegen.ir import Block, Branch, Call, Graph, Number, Origin, Value
 
 
 def body_of(call: Call) -> Graph | None:
@@ -53,3 +56,14 @@ def operand_names(call: Call) -> list[str]:
     if names and names[-1].startswith("*"):
         names[-1:] = [names[-1]] * (len(call.operands) - len(names) + 1)
     return names
+
+
+def goes_on(block: Block) -> bool:
+    """True when another branch follows."""
+    return bool(block.nodes) and isinstance(block.nodes[-1], Branch)
+
+
+def arm_order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
+    """Paths that end come first, and of equal ones that of the true outcome."""
+    outcome, block = arm
+    return goes_on(block), not outcome

@@ -14,9 +14,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from codegen.emit.constants import Constants, array_dtype
+from codegen.emit.constants import Constants
 from codegen.emit.lengths import Lengths, anchors
-from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
+from codegen.emit.phrases import (
+    arm_order,
+    filled_in,
+    goes_on,
+    operand_names,
+    origin_of,
+    stem_of,
+    tuple_text,
+)
 from codegen.emit.target import Target, condition, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
@@ -81,6 +89,7 @@ class Emitter:
         self.dense = dense
         self.dying: list[Value] = []  # arrays that the next statement reads last
         self.dead: list[Value] = []
+        self.passing: list[str] = []  # variables of the next statement alone
         self.standing = NOWHERE
         self.graph = graph
         self.target = target
@@ -95,10 +104,7 @@ class Emitter:
             graph.name,
             *called.values(),
             *foreign.values(),
-            "np",
-            "jax",
-            "jnp",
-            "len",
+            *("np", "jax", "jnp", "len"),
             *frame.parameters,
             *frame.captures,
         }
@@ -109,6 +115,8 @@ class Emitter:
         self.shown: dict[Value, _Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
         self.variable: dict[Value, str] = {}  # which one each value was given to
+        self.bound: list[tuple[int, str, Value]] = []  # the same in order, with the lines so far
+        self.over: set[Value] = set()  # values that took over an operand's memory
         self.pending: dict[Value, _Shown] = {}  # nested expressions that are not yet written
         self.waiting: Counter[str] = Counter()  # how many of them read a variable
         self.left = self._count_uses(graph.block)
@@ -276,7 +284,7 @@ class Emitter:
             name = self.names.wish(branch.origin.name or "look")
             self._statement([f"{name} = {fragment.text}"], branch.origin)
             fragment = Fragment(name)
-        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=_order)
+        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=arm_order)
         tests = []
         for outcome, _ in arms:
             check = Check(branch.operand, branch.look, outcome, branch.origin)
@@ -284,7 +292,7 @@ class Emitter:
             tests.append(test)
         for i, ((_, block), test) in enumerate(zip(arms, tests, strict=True)):
             last = branch.complete and i == len(arms) - 1
-            if last and _goes_on(block):
+            if last and goes_on(block):
                 self.writer.line()
                 self._enter(block)
                 self._block(block)
@@ -506,6 +514,7 @@ class Emitter:
             shown = self._expression(call, spelling)
             lines = [f"{shown.fragment.text[:-1]}, out={name})"]
         self._statement(lines, call.results[0].origin)
+        self.over.add(call.results[0])
         self._own(call.results[0], name)
 
     # -- text of values -------------------------------------------------------------------------
@@ -543,6 +552,10 @@ class Emitter:
         called = {name: Fragment(known) for name, known in self.called.items()}
         holes: dict[str, Fragment | Absent] = {**called}
         reads: frozenset[str] = frozenset()
+        for name in spelling.variables:  # called as what they are part of
+            stem = self.shown[call.operands[0]].fragment.text
+            self.passing.append(self.names.wish(stem, self._held(frozenset())))
+            holes[name] = Fragment(self.passing[-1])
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
         casts = self.target.casts(call, self._printed_types(call, strong))
@@ -558,7 +571,7 @@ class Emitter:
                 dtype_text, _ = self._attribute(casts[i])
                 fragment = Fragment(f"{fragment.at(ATOM)}.astype({dtype_text.text})")
             elif self.constants and value in self.literals:
-                fragment = self._constant(call, spelling, i, fragment)
+                fragment = self.constants.beside(call, spelling, self.literals, i, fragment)
             fragments.append(fragment)
             reads |= shown.reads
             if not name.startswith("*"):
@@ -586,15 +599,6 @@ class Emitter:
                 holes[name], more = self._attribute(attribute)
                 reads |= more
         return holes, reads
-
-    def _constant(
-        self, call: Call, spelling: Spelling, position: int, literal: Fragment
-    ) -> Fragment:
-        """A literal as it is loaded."""
-        assert self.constants is not None
-        dtype = array_dtype(call, spelling, self.literals, position)
-        number = self.literals[call.operands[position]]
-        return literal if dtype is None else self.constants.name(number, dtype, literal)
 
     def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
         """Operands printed as bare literals that would not give the result its dtype."""
@@ -680,7 +684,9 @@ class Emitter:
         for result, name in zip(call.results, names, strict=True):
             if result in self.anchors:
                 self.names.reserved.add(name)
-        self._statement([filled_in(line, names) for line in lines], origin_of(call))
+        filled = [filled_in(line, names) for line in lines]
+        if filled != [f"{names[0]} = {names[0]}"]:  # another value in the same memory
+            self._statement(filled, origin_of(call))
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
             self._own(result, name, shares)
@@ -689,6 +695,7 @@ class Emitter:
         self.owner.pop(name, None)
         self.owner[name] = value
         self.variable[value] = name
+        self.bound.append((len(self.writer.lines), name, value))
         if self.left.get(value, 0) > 0:
             self.names.wake(name)
         else:
@@ -766,6 +773,8 @@ class Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line, origin)
+        while self.passing:
+            self.names.rest(self.passing.pop())
         self.dead, self.dying = [*self.dead, *self.dying], []
         self.standing = origin
 
@@ -785,14 +794,3 @@ class Emitter:
         if names:
             self.writer.line(f"del {', '.join(names)}", self.standing)
         self.dead = waiting
-
-
-def _goes_on(block: Block) -> bool:
-    """True when another branch follows."""
-    return bool(block.nodes) and isinstance(block.nodes[-1], Branch)
-
-
-def _order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
-    """Paths that end come first, and of equal ones that of the true outcome."""
-    outcome, block = arm
-    return _goes_on(block), not outcome
