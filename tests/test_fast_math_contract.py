@@ -49,6 +49,7 @@ SUMS: list[tuple[str, Any, tuple[Any, ...], str]] = [
     ("kept", lambda x, b: np.sum(x * b, axis=1, keepdims=True), (A, W), "(x @ b)[:, None]"),
     ("out of the sum", lambda a, x: np.sum(a[:, None] * x, axis=1), (V, A), "sum_along(x, axis=1)"),
     ("quotient", lambda a, x: np.sum(x / a[:, None], axis=1), (V, A), "sum_ / a"),
+    ("one divisor", lambda a, x: np.sum(x / np.sum(a * a, keepdims=True)), (W, V), "x.sum() / a"),
     ("bilinear", lambda a, x, b: np.sum(a[:, None] * x * b), (V, A, W), "a.dot(x @ b)"),
     (
         "over all rows",
@@ -218,3 +219,22 @@ def test_second_derivatives_of_programs(name: str, monkeypatch: Any) -> None:
     expected = leaves(tg.grad(length, program.positions)(*program.args))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the mean of no elements
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_gradients_of_empty_means_are_zeros(dtype: str) -> None:
+    losses = [
+        lambda w, x, y: np.mean((x @ w - y) ** 2),
+        lambda w, x, y: np.mean(np.tanh(x + w) * y[:, None]),
+        lambda w, x, y: np.mean(x * w * y[:, None]),
+        lambda w, x, y: np.mean(x + w) + 0.0 * np.sum(y),
+        lambda w, x, y: np.mean(np.mean(x * w, axis=0)) + 0.0 * np.sum(y),
+    ]
+    for f in losses:
+        compiled = tg.grad(f)
+        for n in (4, 0, 3):
+            args = [normal(*s, dtype=dtype) for s in [(3,), (n, 3), (n,)]]
+            found = compiled(*args)
+            assert found.dtype == dtype and np.all(np.isfinite(found))
+            assert n or not np.any(found)

@@ -33,6 +33,7 @@ from codegen.passes.lifetime import in_c_order
 from codegen.rewrite import Rewriter, offered, sweep
 from codegen.sizes import Dim
 from codegen.types import weak
+from tracegrad.fast_math.empty import is_extent, names_of, not_zero, reads_length, share
 from tracegrad.fast_math.network import TIMES, Labels, Part, Planner, Step, Writer, size_of
 from tracegrad.fast_math.products import rows_sum, sum_of_others
 from tracegrad.ops import creation, elementwise, linear, powers, reductions, shape
@@ -126,6 +127,8 @@ def _of_one_number(r: Rewriter, call: Call) -> Value | None:
         return None
     dims = dims_of(r.sizes, x.type)
     size = sz.mul([dims[i] for i in axes_of(call.attribute("axis"), len(dims))])
+    if reads_length(r.producer, r.sizes, number, names_of([size])):
+        return None
     total = r.emit(creation.extent, size=size, dtype=result.dtype)
     value = r.emit(elementwise.multiply, number, total)
     return r.emit(shape.broadcast_to_shape, value, shape=result.shape)
@@ -348,6 +351,11 @@ class _Terms:
             else:
                 term.number *= number
             return
+        ratio = None if inverse else share(self.graph, value)
+        if ratio is not None:
+            term.number *= ratio[0]
+            term.divisors.append(Factor(ratio[1], ()))
+            return
         if node is None or not self._passes(node, value, inverse):
             if value.type.ndim == 0 and inverse:
                 term.divisors.append(Factor(value, ()))
@@ -384,7 +392,7 @@ class _Terms:
 
     def _take_square(self, value: Value, labels: tuple[int | None, ...], term: Term) -> None:
         """A value times itself, which stays whole where it is more than a number times another."""
-        before = dict(self.through)
+        before, dims = dict(self.through), dict(self.dims)
         root = Term()
         self._take(value, labels, root, False)
         if len(root.factors) == 1 and not root.over:
@@ -392,7 +400,7 @@ class _Terms:
             term.factors += root.factors * 2
             term.divisors += root.divisors * 2
         else:
-            self.through = before
+            self.through, self.dims = before, dims
             term.factors += [Factor(value, labels)] * 2
 
     def _take_product(self, node: Call, labels: tuple[int | None, ...], term: Term) -> None:
@@ -473,8 +481,9 @@ class _Terms:
 
     def _plan_of(self, term: Term, out: Labels) -> tuple[TermPlan, float, float] | None:
         factors = [f for f in term.factors if any(label is not None for label in f.labels)]
-        scalars = [f for f in term.factors if f not in factors]
-        divisors = list(term.divisors)
+        numbers = [f for f in term.factors if f not in factors]
+        scalars = [f for f in numbers if not f.inverse]
+        divisors = [*term.divisors, *(f for f in numbers if f.inverse)]
         parts: list[Factor] = []
         extra = 0.0
         for factor in factors:
@@ -484,7 +493,7 @@ class _Terms:
             else:
                 parts.append(factor)
                 extra += size_of(self.dims, labels) if factor.inverse else 0.0
-        if not parts:
+        if not parts or any(map(self._may_be_infinite, (*scalars, *divisors, *parts))):
             return None
         labels_of = [tuple(x for x in f.labels if x is not None) for f in parts]
         if any(len(set(labels)) != len(labels) for labels in labels_of):
@@ -507,6 +516,16 @@ class _Terms:
 
     def _is_summed(self, labels: list[int]) -> bool:
         return any(label in self.summed or label >= 1000 for label in labels)
+
+    def _may_be_infinite(self, factor: Factor) -> bool:
+        """Whether a factor may be, where there is nothing to sum."""
+        producer, sizes = self.graph.producer, self.graph.sizes
+        summed = [self.dims[x] for x in self.dims if self._is_summed([x])]
+        own = [self.dims[x] for x in factor.labels if x is not None]
+        names = names_of(summed) - names_of(own)
+        if not names or is_extent(producer, factor.value):  # which is made 1 if it is 0
+            return False
+        return reads_length(producer, sizes, factor.value, names)
 
     def _known(self, parts: list[Factor]) -> Callable[[int, int], bool]:
         """Whether the graph has the matrix product whose diagonal a sum of products is."""
@@ -608,9 +627,13 @@ def _term(
         value = r.emit(elementwise.multiply, number, value)
     for factor in plan.term.divisors:
         labels = tuple(label for label in factor.labels if label is not None)
-        below = _squeezed(r, now(factor.value), factor.labels) if labels else now(factor.value)
+        below = now(factor.value)
         if labels:
-            below = writer.beside(Part(below, labels), out)
+            below = writer.beside(Part(_squeezed(r, below, factor.labels), labels), out)
+        elif is_extent(r.producer, below):
+            below = not_zero(r, below)
+        else:
+            below = _scalar(r, below)
         value = r.emit(elementwise.divide, value, below)
     return value
 

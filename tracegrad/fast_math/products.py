@@ -13,7 +13,7 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import spell
-from codegen.types import ArrayType
+from codegen.types import ArrayType, weak
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.reductions import sum_along
 from tracegrad.ops.texts import needs
@@ -77,6 +77,10 @@ def columns_first(x):
 
 def _same(sizes: Sizes, x: ArrayType) -> ArrayType:
     return x
+
+
+def _integer(sizes: Sizes, n: ArrayType) -> ArrayType:
+    return weak("int")
 
 
 def _over_all(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
@@ -185,4 +189,12 @@ columns_apart = _record(
     "A matrix, its columns one after the other in memory where rows are short.",
     (columns_first,),
     traits=(Trait.VIEW,),
+)
+at_least_one = _record(
+    "at_least_one",
+    "max(n, 1)",
+    "n",
+    _integer,
+    "A number of elements, 1 if there are none.",
+    traits=(Trait.ELEMENTWISE,),
 )
