@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from codegen.errors import CodegenError
 
@@ -118,6 +118,14 @@ class Spelling:
         return counts
 
     @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """What the statements call values on the way to ``out``."""
+        trees = [self.tree, *([_parse(self.inplace)] if self.inplace else [])]
+        assigned = (node for tree in trees for node in tree.body if isinstance(node, ast.Assign))
+        names = (target.id for node in assigned for target in node.targets if _is_name(target))
+        return tuple(dict.fromkeys(name for name in names if name != "out"))
+
+    @cached_property
     def infix(self) -> str | None:
         """The operator when the op is spelled ``x + y``, of two different operands."""
         tree = self.expression
@@ -175,6 +183,10 @@ class Spelling:
         if self.inplace is None:
             raise CodegenError(f"no in-place form: {self.text!r}")
         return _statements(_parse(self.inplace), holes)
+
+
+def _is_name(node: ast.expr) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name)
 
 
 SpellingOf = Spelling | Callable[[Mapping[str, object]], Spelling]

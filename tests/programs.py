@@ -1718,3 +1718,43 @@ def signs_through_sums_and_choices(np):
         return np.sum(np.tanh(-chosen) - chosen / (2.0 + x * x)) - np.sum(-(b - chosen) * 0.5)
 
     return loss
+
+
+def _diffusion_in_jax(np):
+    def loss(u, k):
+        u = u * 1.0
+        for _ in range(2):
+            u = u.at[1:-1].add(k * (u[2:] - 2.0 * u[1:-1] + u[:-2]))
+            u = u.at[0].add(-u[1] * 0.5)
+        return np.sum(u**2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=6: (draw(n), draw.number()),
+    dict(n=3),
+    dict(n=2),
+    argnums=(0, 1),
+    reference=_diffusion_in_jax,
+)
+def diffusion_in_place(np):
+    def loss(u, k):
+        u = u * 1.0
+        for _ in range(2):
+            u[1:-1] += k * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+            u[0] -= u[1] * 0.5
+        return np.sum(u**2)
+
+    return loss
+
+
+@program(lambda draw, n=6: (draw(n), draw(4, n)), dict(n=4), dict(n=5), argnums=(0, 1))
+def parameters_and_parts(np):
+    def loss(p, m):
+        a, b = p[0], p[1]
+        left, right = p[:2], p[2:]
+        odd, even = m[:, 1::2], m[:, ::2]
+        return np.sum(np.exp(-a * left) * b) * np.sum(right**2) - np.sum(odd[0] ** 2) * np.sum(even)
+
+    return loss

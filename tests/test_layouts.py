@@ -178,7 +178,7 @@ def test_random_programs_have_the_same_bits_in_every_mode(start: int) -> None:
 
 
 def weighted(x, a, b):
-    return np.sum(a * x[1:, ::2]) + np.sum(b[:, None] * 1.0)
+    return np.sum(a * x[1:, ::2]) + np.sum(x * a) + np.sum(b[:, None] * 1.0)
 
 
 def turned_flat(x, a, b):

@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 from codegen.ir import Builder, Call, Check, Constant, Graph, Node, Origin, Trait, Value
+from codegen.spelling import Subscript
 from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
@@ -27,7 +28,7 @@ from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.cotangents import Masked, Negated, Replaced, Undefined
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, astype, kept, real, subtract, where
-from tracegrad.ops.indexing import Scattered
+from tracegrad.ops.indexing import Scattered, apart
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.repeated import written_out
 from tracegrad.ops.shape import expand_axes, reshape_to
@@ -99,7 +100,7 @@ def pullback(
     asked = list(dict.fromkeys(wanted))
     active, flowing = _active(steps, asked)
     found = {key: ct for key, ct in seeds.items() if key in active}
-    made: set[Key] = set()  # whose cotangent is an array of the walker's own
+    made: dict[Key, _Places] = {}  # whose cotangent is an array of the walker's own
     finished: set[Key] = set()
     for step in reversed(flowing):
         if found.keys().isdisjoint(step.results):
@@ -139,18 +140,19 @@ def pullback(
             if type(new) is Replaced:
                 new = new.ct if fits_at_once(new.ct, operand) else _fit(new.ct, operand)
                 found[key] = new if old is None else _added(old, new)
-                made.discard(key)
+                made.pop(key, None)
                 continue
             if isinstance(new, Scattered):
-                found[key] = _scatter_onto(old, new, operand, key in made, negative)
-                made.add(key)
+                places = _Places() if old is None else made.get(key)
+                found[key] = _scatter_onto(old, new, operand, places, negative)
+                made[key] = places or _Places(known=False)
                 continue
             if masks or negative or type(new) is Masked or type(new) is Negated:
                 new = _fit_pending(_pending(new, masks, negative), operand)
             elif not fits_at_once(new, operand):
                 new = _fit(new, operand)
             found[key] = new if old is None else _added(old, new)
-            made.discard(key)
+            made.pop(key, None)
     gradients: dict[Key, Any] = {}
     for key in asked:
         if key in found:
@@ -233,17 +235,56 @@ def _pending(new: Any, masks: Masks, negative: bool) -> Pending:
     return Pending(new, masks, negative)
 
 
-def _scatter_onto(old: Any, new: Scattered, operand: Any, own: bool, negative: bool) -> Any:
-    """A cotangent that is zero but at an index, added to what there is: in place if that is ours.
+class _Places:
+    """Where an array of the walker's own is not 0, as far as that is told by indices.
 
-    The first makes an array of zeros. Reading n elements so has a backward of n steps on elements.
+    Single places (which loops over elements name by the thousand) are told apart at once; of others
+    so many are remembered.
     """
+
+    MANY = 64
+    __slots__ = ("elements", "known", "others")
+
+    def __init__(self, known: bool = True) -> None:
+        self.elements: set[tuple[object, ...]] = set()
+        self.others: list[Subscript] = []
+        self.known = known
+
+    def take(self, index: Subscript | None) -> bool:
+        """Whether there were only zeros at an index, where there are none from now on."""
+        if index is None or len(self.others) == self.MANY:
+            self.known = False
+        if not self.known or index is None:
+            return False
+        free = all(apart(other, index) for other in self.others)
+        items = index.items
+        alike = not self.elements or len(next(iter(self.elements))) == len(items)
+        if alike and all(type(item) is int and item >= 0 for item in items):
+            free = free and items not in self.elements
+            self.elements.add(items)
+            return free
+        self.others.append(index)
+        return free and all(apart(Subscript(element), index) for element in self.elements)
+
+
+def _scatter_onto(
+    old: Any, new: Scattered, operand: Any, places: _Places | None, negative: bool
+) -> Any:
+    """A cotangent that is zero but at an index, added to what there is.
+
+    The first makes an array of zeros. What there is is ours, and written in place, where its
+    `places` are given: values are written where it is still 0. Reading n elements so has a backward
+    of n steps on elements.
+    """
+    free = places is not None and places.take(new.index())
     if old is None:
         whole = (new.with_value(-new.ct) if negative else new).alone()
         return whole if fits_at_once(whole, operand) else _fit(whole, operand)
     if not same_dtype(new.ct, operand):
         new = new.with_value(_in_dtype(new.ct, operand))
-    return new.into(old, negative) if own else new.onto(settled(old), negative)
+    if places is None:
+        return new.onto(settled(old), negative)
+    return (new.beside if free else new.into)(old, negative)
 
 
 def _added(old: Any, new: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from codegen.emit.constants import Constants, array_dtype
+from codegen.emit.constants import Constants
 from codegen.emit.lengths import Lengths, anchors
 from codegen.emit.phrases import filled_in, operand_names, origin_of, stem_of, tuple_text
 from codegen.emit.target import Target, arm_order, condition, goes_on, literal, negated
@@ -81,6 +81,7 @@ class Emitter:
         self.dense = dense
         self.dying: list[Value] = []  # arrays that the next statement reads last
         self.dead: list[Value] = []
+        self.passing: list[str] = []  # variables of the next statement alone
         self.standing = NOWHERE
         self.graph = graph
         self.target = target
@@ -95,10 +96,7 @@ class Emitter:
             graph.name,
             *called.values(),
             *foreign.values(),
-            "np",
-            "jax",
-            "jnp",
-            "len",
+            *("np", "jax", "jnp", "len"),
             *frame.parameters,
             *frame.captures,
         }
@@ -548,6 +546,10 @@ class Emitter:
         called = {name: Fragment(known) for name, known in self.called.items()}
         holes: dict[str, Fragment | Absent] = {**called}
         reads: frozenset[str] = frozenset()
+        for name in spelling.variables:  # called as what they are part of
+            stem = self.shown[call.operands[0]].fragment.text
+            self.passing.append(self.names.wish(stem, self._held(frozenset())))
+            holes[name] = Fragment(self.passing[-1])
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
         casts = self.target.casts(call, self._printed_types(call, strong))
@@ -563,7 +565,7 @@ class Emitter:
                 dtype_text, _ = self._attribute(casts[i])
                 fragment = Fragment(f"{fragment.at(ATOM)}.astype({dtype_text.text})")
             elif self.constants and value in self.literals:
-                fragment = self._constant(call, spelling, i, fragment)
+                fragment = self.constants.beside(call, spelling, self.literals, i, fragment)
             fragments.append(fragment)
             reads |= shown.reads
             if not name.startswith("*"):
@@ -591,15 +593,6 @@ class Emitter:
                 holes[name], more = self._attribute(attribute)
                 reads |= more
         return holes, reads
-
-    def _constant(
-        self, call: Call, spelling: Spelling, position: int, literal: Fragment
-    ) -> Fragment:
-        """A literal as it is loaded."""
-        assert self.constants is not None
-        dtype = array_dtype(call, spelling, self.literals, position)
-        number = self.literals[call.operands[position]]
-        return literal if dtype is None else self.constants.name(number, dtype, literal)
 
     def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
         """Operands printed as bare literals that would not give the result its dtype."""
@@ -685,7 +678,9 @@ class Emitter:
         for result, name in zip(call.results, names, strict=True):
             if result in self.anchors:
                 self.names.reserved.add(name)
-        self._statement([filled_in(line, names) for line in lines], origin_of(call))
+        filled = [filled_in(line, names) for line in lines]
+        if filled != [f"{names[0]} = {names[0]}"]:  # another value in the same memory
+            self._statement(filled, origin_of(call))
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
             self._own(result, name, shares)
@@ -772,6 +767,8 @@ class Emitter:
             self.group = group
         for line in lines:
             self.writer.line(line, origin)
+        while self.passing:
+            self.names.rest(self.passing.pop())
         self.dead, self.dying = [*self.dead, *self.dying], []
         self.standing = origin
 

@@ -36,6 +36,9 @@ ENOUGH = 1.1
 FEW = 13
 """Lines below which nothing is deleted: what they hold is seen at a glance."""
 
+SHORT = 20
+"""Lines below which arrays whose lengths are not known are let be but for those of three axes."""
+
 EACH = 5
 """Statements that one line to delete is for: there are no more of them."""
 
@@ -153,6 +156,7 @@ def _deleting(
 ) -> tuple[int, dict[int, list[str]]]:
     """What keeps the limit: where it is met, all variables are deleted that nobody reads."""
     deleted: dict[int, list[str]] = {}
+    axes = 3 if memory.free and sum(step.lines for step in steps) < SHORT else 1
 
     def dead(i: int, usage: int, now: Mapping[str, Held]) -> list[str]:
         if usage <= limit:
@@ -161,7 +165,9 @@ def _deleting(
         found = [
             name
             for name, held in now.items()
-            if held.block not in needed and 50 * memory.bytes(held.block) >= limit
+            if held.block not in needed
+            and held.block.type.ndim >= axes
+            and 50 * memory.bytes(held.block) >= limit
         ]
         if found:
             deleted[i] = found

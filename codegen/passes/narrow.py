@@ -9,9 +9,9 @@ Before::                                   After::
     graph f(x: float64[n0]) {                  graph f(x: float64[n0]) {
       %c = constant(2.0)                         %c = constant(2.0)
       %a = exp(%x)                               %a = exp(%x)
-      %y = sin(%a)                               %a_greater = greater(%a, %c)
+      %y = sin(%a)                               %a_greater~ = greater(%a, %c)
       %m = greater(%a, %c)  # backward:          %y = sin(%a)
-      %b = where(%m, %x, %y)  # backward:        %b = where(%a_greater, %x, %y)  # backward:
+      %b = where(%m, %x, %y)  # backward:        %b = where(%a_greater~, %x, %y)  # backward:
       return %y, %b                              return %y, %b
     }                                          }
 """
@@ -98,6 +98,6 @@ def _earlier(call: Call, new: dict[Value, Value]) -> Call:
     (result,) = call.results
     of = next(v.origin for v in call.operands if v.type.shape)
     name = f"{of.name}_{call.op.name}" if of.name else None
-    origin = replace(result.origin.named(name, final=name is not None), section=of.section)
+    origin = replace(result.origin.named(name), section=of.section)
     new[result] = Value(result.type, origin)
     return replace(call, results=(new[result],))

@@ -50,14 +50,17 @@ def same_type(r: Rewriter, a: Value, b: Value) -> bool:
 def may_stand_for(r: Rewriter, value: Value) -> bool:
     """Whether a value may stand for a copy of itself that the call in hand makes.
 
-    A copy is dense; what is read from outside, or a view, need not be, and other than elementwise
-    ops (sums, products of matrices) add in an order that depends on it.
+    A copy is dense; a view need not be, and what is no elementwise op (a sum, a matrix product)
+    adds in an order that depends on it. Nor need be what is read from outside: it matters to sums
+    that do not go along the first axis alone.
     """
     made = r.node(value)
-    dense = made is not None and not made.op.traits & {Trait.VIEW, Trait.SPLAT}
-    if dense or value.type.ndim < 2:
+    if value.type.ndim < 2 or (made and not made.op.traits & {Trait.VIEW, Trait.SPLAT}):
         return True
-    return all(isinstance(n, Call) and Trait.ELEMENTWISE in n.op.traits for n in r.readers)
+    calls = [node for node in r.readers if isinstance(node, Call)]
+    if made is not None:
+        return all(Trait.ELEMENTWISE in call.op.traits for call in calls)
+    return not any(Trait.TOTAL in call.op.traits and call.attribute("axis") != 0 for call in calls)
 
 
 def _is(number: Number | None, wanted: Number, integers: bool) -> bool:

@@ -32,9 +32,7 @@ def dictionary_value_and_grad(params, x, y):
     error_bar = 2.0 * error
     # model.py  out = h @ params["w2"]
     h_bar = error_bar @ w2.T
-    del out, error
     w2_bar = h.T @ error_bar
-    del error_bar
     # model.py  h = np.tanh(x @ params["w1"] + params["b1"])
     h_bar *= 1.0 - h * h
     b1_bar = h_bar.sum(axis=0)

@@ -38,8 +38,8 @@ def filled_value_and_grad(w, x):
     out_bar_3 = out_bar[1]
     out_bar[1] = 0.0
     out_bar_3 = out_bar_3 * np.cos(out_4)
-    w_bar[1] += out_bar_3 * x
+    w_bar[1] = out_bar_3 * x
     out_bar = out_bar[0] * np.cos(out_2)
     x_bar = out_bar_2 * out_5 + out_bar_3 * out_3 + out_bar * out_1
-    w_bar[0] += out_bar * x
+    w_bar[0] = out_bar * x
     return value, (w_bar, x_bar)

@@ -17,7 +17,6 @@ def indexing_value_and_grad(table, rows, weights):
     rest = chosen[1:]
     # model.py  gap = rest - first
     gap = rest - first
-    del chosen, rest
     # model.py  return np.sum(weights * gap**2)
     value = (weights * (gap * gap)).sum()
 
@@ -30,8 +29,7 @@ def indexing_value_and_grad(table, rows, weights):
     chosen_bar = np.zeros(rows.size)
     chosen_bar[1:] = gap_bar
     # model.py  first = chosen[0]
-    chosen_bar[0] -= minus_first_bar
-    del gap, gap_bar
+    chosen_bar[0] = -minus_first_bar
     # model.py  chosen = table[rows]
     table_bar = added_at(rows, chosen_bar, table.size)
     return value, (table_bar,)

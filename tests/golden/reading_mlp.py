@@ -32,9 +32,7 @@ def mlp_value_and_grad(w1, b1, w2, b2, x, y):
     # model.py  scores = hidden @ w2 + b2
     b2_bar = error_bar.sum(axis=0)
     hidden_bar = error_bar @ w2.T
-    del scores, error
     w2_bar = hidden.T @ error_bar
-    del error_bar
     # model.py  hidden = np.tanh(x @ w1 + b1)
     hidden_bar *= 1.0 - hidden * hidden
     b1_bar = hidden_bar.sum(axis=0)

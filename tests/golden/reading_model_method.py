@@ -35,7 +35,6 @@ def model_method_value_and_grad(model, x, y):
     error_bar = np.float64(2.0) / n * error
     # model.py  return self.scale * np.tanh(inner)
     scale_bar = (error_bar * error_1).sum()
-    del inner, error
     inner_bar = error_bar * scale * (1.0 - error_1 * error_1)
     # model.py  inner = x @ self.weight + self.bias
     bias_bar = inner_bar.sum(axis=0)

@@ -32,7 +32,6 @@ def softmax_regression_value_and_grad(w, b, x, targets):
     log_p_bar = np.float64(-1.0) / n * targets
     # model.py  log_p = logits - log_norm
     minus_log_norm_bar = sum_along(log_p_bar, axis=1, keepdims=True)
-    del log_p
     # model.py  log_norm = tg.special.logsumexp(logits, axis=1, keepdims=True)
     logits_bar = minus_log_norm_bar * np.exp(
         logits - np.where(log_norm == -np.inf, 0.0, log_norm)

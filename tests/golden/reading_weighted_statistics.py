@@ -35,7 +35,6 @@ def weighted_statistics_value_and_grad(weights, x):
     mean_bar = mean_bar / total
     total_bar = minus_variance_bar * variance - mean_bar * mean
     x_bar = mean_bar * weights - variance_bar
-    del variance_1, variance_bar
     # model.py  total = np.sum(weights)
     weights_bar = mean_bar * x - minus_variance_bar * variance_2 + total_bar
     return value, (weights_bar, x_bar)

@@ -16,9 +16,10 @@ from __future__ import annotations
 import gc
 import operator
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from types import FrameType
 from typing import Any
 
@@ -32,12 +33,19 @@ from tracegrad.autograd.foreign import Foreign, plain
 from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.bytecode import operation, owner
 from tracegrad.devices import DeviceArray, DeviceError
-from tracegrad.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import dtype_of, is_weak, ndim_of, shape_of
 from tracegrad.eager import operand
 from tracegrad.errors import DTypeError, GradientError, ShapeError
 from tracegrad.ops import activations
 from tracegrad.ops import elementwise as ew
-from tracegrad.ops.indexing import getitem
+from tracegrad.ops.indexing import (
+    add_at,
+    element,
+    getitem,
+    getitem_basic,
+    normalize,
+    subtract_at,
+)
 from tracegrad.ops.indexing import setitem as with_items
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.state import STATE
@@ -69,13 +77,17 @@ def update(
 
 def assign(tensor: Tensor, key: Any, value: Any) -> None:
     """``tensor[key] = value``."""
+    added, _LAST.added = _LAST.added, None
+    write: Callable[[], Tensor] = partial(with_items, tensor, key, value)
+    if added is not None and added.result is value:
+        write = added.onto(tensor, key) or write
     if STATE.trace is not None:
         if tensor._node is LEAF and STATE.grad_enabled:
             raise _leaf_error()
-        _renew(tensor, with_items(tensor, key, value))
+        _renew(tensor, write())
     elif _is_recorded(tensor, (value,)):
         _refuse(tensor, lambda: False)
-        _succeed(tensor, _assigned(tensor, key, value))
+        _succeed(tensor, _assigned(tensor, write))
     else:
         _assign_memory(tensor, key, value)
 
@@ -134,22 +146,21 @@ def _pop_retained(tensor: Tensor) -> bool:
     return extras.pop("retain", None) is not None
 
 
-def _assigned(tensor: Tensor, key: Any, value: Any) -> Tensor:
-    """The Tensor with items replaced, in its own memory if nobody else holds that."""
+def _assigned(tensor: Tensor, write: Callable[[], Tensor]) -> Tensor:
+    """The Tensor with items written, in its own memory if nobody else holds that."""
     if not _is_sole_owner(tensor):
-        result: Tensor = with_items(tensor, key, value)
-        return result
+        return write()
     observe = STATE.observer
 
     def run(op: OpRecord, copying: Any, arrays: Sequence[Any], attributes: Any) -> Any:
-        chosen = op.inplace_kernel(attributes) if op is SET else copying
+        chosen = op.inplace_kernel(attributes) if op in WRITING else copying
         if observe is not None:
             return observe(op, chosen, arrays, attributes)
         return chosen(*arrays, **attributes)
 
     before = STATE.update(observer=run)
     try:
-        result = with_items(tensor, key, value)
+        result = write()
     finally:
         STATE.update(**before)
     node = result._node
@@ -160,6 +171,70 @@ def _assigned(tensor: Tensor, key: Any, value: Any) -> Tensor:
 
 
 SET: Any = TABLE["index_set"]
+WRITING = (SET, add_at, subtract_at)
+
+
+# -- what is added to a part ----------------------------------------------------------------------
+
+
+class _Added:
+    """What ``y[i] += v`` has made of ``y[i]``, until it is assigned there in the next instruction.
+
+    Then it is one op, ``v`` added to ``y`` at ``i``, whose rule has nothing to take out of the
+    cotangent of ``y`` and to put back.
+    """
+
+    __slots__ = ("index", "op", "other", "result", "whole")
+
+    def __init__(self, op: Any, other: Any, whole: Any, index: Any) -> None:
+        self.op = op
+        self.other = other
+        self.whole = whole
+        self.index = index
+        self.result: Any = None
+
+    def onto(self, tensor: Tensor, key: Any) -> Callable[[], Tensor] | None:
+        """What adds it to a Tensor, if that is the one of which the part was taken."""
+        if _place_of(tensor) is not self.whole:
+            return None
+        arrays, at = normalize(tensor, key)
+        weak = is_weak(self.other) and not isinstance(self.other, complex)
+        alike = weak or dtype_of(self.other) == dtype_of(tensor)
+        if arrays or at["index"] != self.index or not alike:
+            return None
+        return partial(self.op, tensor, self.other, **at)
+
+
+class _Last(threading.local):
+    added: _Added | None = None
+
+
+_LAST = _Last()
+ADDING = {ew.add: add_at, ew.subtract: subtract_at}
+PARTS = (getitem_basic, element)
+
+
+def _place_of(tensor: Tensor) -> Any:
+    """What names a Tensor, as it is now, in the trace or on the tape."""
+    if tensor._is_traced:
+        return tensor._traced[1]
+    return tensor._node.node if type(tensor._node) is Output else tensor._node
+
+
+def _added(part: Tensor, function: Any, other: Any) -> _Added | None:
+    """What is about to be added to a part of a Tensor; None where it is none."""
+    op = ADDING.get(function)
+    made: Any = _place_of(part)
+    if op is None or made is None or made is LEAF:
+        return None
+    if part._is_traced:
+        made = STATE.trace.builder.producer.get(made)
+        if made is None or getattr(made, "op", None) not in PARTS:
+            return None
+        return _Added(op, other, made.operands[0], made.attribute("index"))
+    if made.op not in PARTS or type(made.parents[0]) is not Node:
+        return None
+    return _Added(op, other, made.parents[0], made.attributes["index"])
 
 
 # -- who else sees the memory -------------------------------------------------------------------
@@ -486,7 +561,14 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
         if STATE.trace is not None and not self._is_traced:  # the name is bound, outer values stay
             return function(self, other)
         frame, is_new = sys._getframe(1), sys.getrefcount(self) <= TEMPORARY
-        return update(self, function, other, stored_back=lambda: is_new and _is_stored_back(frame))
+        added = _added(self, function, other) if is_new else None
+        kept = added is not None and _is_stored_back(frame)
+        result = update(
+            self, function, other, stored_back=lambda: is_new and _is_stored_back(frame)
+        )
+        if kept and added is not None:
+            added.result, _LAST.added = result, added
+        return result
 
     return method
 

@@ -236,8 +236,52 @@ class Scattered:
         add = _adding(at["repeats"], negative)
         return add(total, small_of(self.ct), *self.arrays, **at)
 
+    def beside(self, total: Any, negative: bool = False) -> Any:
+        """The same where the other is 0 at the index: the values are written there."""
+        ct = -self.ct if negative else self.ct
+        at = {**_ONCE, **self.at}
+        if type(total) is not np.ndarray:
+            return set_at(total, ct, *self.arrays, **at)
+        return set_at.inplace_kernel(at)(total, small_of(ct), *self.arrays, **at)
+
+    def index(self) -> Subscript | None:
+        """What stands between the brackets, where that is known without arrays."""
+        found: Subscript = self.at["index"]
+        return None if self.arrays else found
+
 
 _ONCE: dict[str, Any] = {"counts": (), "repeats": False}
+
+
+def apart(a: Subscript, b: Subscript) -> bool:
+    """Whether two indices name no place in common, in arrays of whatever lengths."""
+    for one, other in zip(a.items, b.items, strict=False):
+        if not isinstance(one, int | slice) or not isinstance(other, int | slice):
+            return False
+        if _before(one, other) or _before(other, one) or _interleaved(one, other):
+            return True
+    return False
+
+
+def _before(a: int | slice, b: int | slice) -> bool:
+    """Whether what `a` names along an axis ends where `b` begins, or before that."""
+    end = a.stop if isinstance(a, slice) else a + 1 if a != -1 else None
+    start = b.start if isinstance(b, slice) else b
+    if end is None or start is None or not (_forward(a) and _forward(b)):
+        return False
+    return (end < 0) == (start < 0) and end <= start
+
+
+def _interleaved(a: int | slice, b: int | slice) -> bool:
+    """Whether both go in the same steps, from places between which they do not meet."""
+    if not (isinstance(a, slice) and isinstance(b, slice) and a.step == b.step and _forward(a)):
+        return False
+    starts = (a.start or 0, b.start or 0)
+    return min(starts) >= 0 and (starts[0] - starts[1]) % (a.step or 1) != 0
+
+
+def _forward(item: int | slice) -> bool:
+    return isinstance(item, int) or item.step is None or item.step > 0
 
 
 @cache
@@ -442,12 +486,21 @@ def _subtract_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) 
     return ct, Negated(getitem_at(ct, *arrays, **at)), *([None] * len(arrays))
 
 
+def _is_view(index: Subscript) -> bool:
+    """Whether ``x[index]`` looks at the memory of x, whatever the number of its axes."""
+    free = any(isinstance(item, slice) or item is Ellipsis for item in index.items)
+    return free and not any(isinstance(item, Slot) for item in index.items)
+
+
 def _combining(name: str, function: str, symbol: str, jax: str, vjp: Any, doc: str) -> OpRecord:
     """A record of what is done to some elements with others, for every time they are named."""
 
     def text(attributes: Mapping[str, Any]) -> Spelling:
-        repeats = attributes["repeats"]
-        done = f"np.{function}.at({{}}, index_tuple, value)" if repeats else f"{{}}[index] {symbol}"
+        done = f"{{}}[index] {symbol}"
+        if attributes["repeats"]:
+            done = f"np.{function}.at({{}}, index_tuple, value)"
+        elif _is_view(attributes["index"]):  # quicker than brackets, which assign it to itself
+            done = f"part = {{}}[index]\npart {symbol}"
         return spell(f"{COPIED}\n{done.format('out')}", done.format("x"))
 
     return define(

@@ -189,6 +189,9 @@ class PutBack(Scattered):
         ct = small_of(self.ct)
         return increase(total, -ct if negative else ct, *self.arrays, **self.at)
 
+    def index(self) -> None:
+        """No index without arrays."""
+
 
 @synonyms
 def take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Any:
