@@ -9,9 +9,9 @@ Before::                                   After::
     graph f(x: float64[n0]) {                  graph f(x: float64[n0]) {
       %c = constant(2.0)                         %c = constant(2.0)
       %a = exp(%x)                               %a = exp(%x)
-      %y = sin(%a)                               %a_greater~ = greater(%a, %c)
+      %y = sin(%a)                               %a~ = greater(%a, %c)
       %m = greater(%a, %c)  # backward:          %y = sin(%a)
-      %b = where(%m, %x, %y)  # backward:        %b = where(%a_greater~, %x, %y)  # backward:
+      %b = where(%m, %x, %y)  # backward:        %b = where(%a~, %x, %y)  # backward:
       return %y, %b                              return %y, %b
     }                                          }
 """
@@ -77,7 +77,7 @@ def _moved(graph: Graph, before: Mapping[Node, list[Call]]) -> Graph:
     for node in graph.nodes:
         for call in before.get(node, ()):
             nodes.update((made, None) for v in call.operands if (made := graph.constant(v)))
-            nodes[_earlier(call, new)] = None
+            nodes[_earlier(graph, call, new)] = None
         match node:
             case Call() if node in moved or new.keys().isdisjoint(node.operands):
                 if node not in moved:
@@ -93,11 +93,13 @@ def _moved(graph: Graph, before: Mapping[Node, list[Call]]) -> Graph:
     return graph.replace(nodes=tuple(nodes))
 
 
-def _earlier(call: Call, new: dict[Value, Value]) -> Call:
-    """A comparison as part of the section of what it compares, and called after both."""
+def _earlier(graph: Graph, call: Call, new: dict[Value, Value]) -> Call:
+    """A comparison as part of the section of what it compares, called after what its line makes."""
     (result,) = call.results
-    of = next(v.origin for v in call.operands if v.type.shape)
-    name = f"{of.name}_{call.op.name}" if of.name else None
-    origin = replace(result.origin.named(name), section=of.section)
-    new[result] = Value(result.type, origin)
+    value = next(v for v in call.operands if v.type.shape)
+    made = [value, *(r for node in graph.users[value] for r in node.results)]
+    line, section = result.origin.line, value.origin.section
+    same = (v.origin for v in made if v.origin.line == line and v.origin.section == section)
+    origin = result.origin.named(next((o.name for o in same if o.name), None))
+    new[result] = Value(result.type, replace(origin, section=section))
     return replace(call, results=(new[result],))

@@ -32,10 +32,9 @@ def n_body_value_and_grad(position, velocity, mass):
     velocity_bar = (0.5 * mass)[:, None] * 2.0 * velocity
     # model.py  potential = -0.5 * np.sum(mass[:, None] * mass[None, :] / dista...
     minus_distance_bar = -0.5 / distance * potential_1
-    del potential_1
     # model.py  distance = np.sqrt(np.sum(offset**2, axis=-1) + 0.01)
     offset_bar = (-(0.5 * minus_distance_bar / distance))[:, :, None] * 2.0 * offset
-    del offset, distance, minus_distance_bar
+    del offset
     # model.py  offset = position[:, None, :] - position[None, :, :]
     position_bar = sum_along(offset_bar, axis=1) - offset_bar.sum(axis=0)
     return value, (position_bar, velocity_bar)

@@ -6,7 +6,7 @@
 # Saves for the backward
 #     total, mean, variance, value_1, value: float64 ()
 #     variance_1, variance_2: float64 (n0,)
-# Needs about 40*n0 bytes beside its arguments
+# Needs about 56*n0 bytes beside its arguments
 import numpy as np
 
 
