@@ -253,7 +253,8 @@ class Frame:
 class Graph:
     """A program: inputs, nodes in an order that works, outputs (none where it ends in a branch).
 
-    With `fast_math` passes may regroup its sums and products.
+    With `fast_math` passes may regroup its sums and products. `spent` are inputs that nobody else
+    reads: it may overwrite them.
     """
 
     name: str
@@ -264,6 +265,7 @@ class Graph:
     sizes: Sizes = field(default_factory=Sizes)
     about: str = ""
     fast_math: bool = False
+    spent: frozenset[Value] = frozenset()
 
     @cached_property
     def block(self) -> Block:

@@ -163,7 +163,7 @@ def _verify_reuse(
     graph: Graph, call: Call, last_read: Mapping[Value, int], index: int, position: int
 ) -> None:
     name, operand = call.op.name, call.operands[position]
-    if not isinstance(graph.producer.get(operand), Call):
+    if not (isinstance(graph.producer.get(operand), Call) or operand in graph.spent):
         raise VerifyError(f"{name}: reuses memory that the graph does not own: {operand!r}")
     same = _same_type(graph, operand.type, call.results[0].type)
     if call.op.traits & {Trait.VIEW, Trait.SPLAT} or not same:

@@ -28,6 +28,7 @@ from codegen.passes.cse import cse
 from codegen.passes.dce import dce
 from codegen.passes.fold import fold
 from codegen.passes.lifetime import lifetime
+from codegen.passes.narrow import narrow
 from codegen.passes.own import own
 from codegen.passes.simplify import simplify
 
@@ -636,6 +637,48 @@ def test_own_does_nothing_without_the_clients_ops():
     assert after(own, text, Client()) == text
 
 
+# -- narrow -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # the backward reads the array itself, or a view of it
+        "%a = exp(%x)\n%y = sin(%a)\n%m = greater(%a, %c)  # backward:\n"
+        "%b = where(%m, %a, %y)  # backward:\nreturn %y, %b",
+        "%a = exp(%x)\n%y = sin(%a)\n%m = greater(%a, %c)  # backward:\n"
+        "%v = transpose(%a)  # backward:\n%b = where(%m, %v, %y)  # backward:\nreturn %y, %b",
+        # it is returned, or an argument
+        "%a = exp(%x)\n%y = sin(%a)\n%m = greater(%a, %c)  # backward:\n"
+        "%b = where(%m, %x, %y)  # backward:\nreturn %a, %b",
+        "%y = sin(%x)\n%m = greater(%x, %c)  # backward:\n"
+        "%b = where(%m, %y, %y)  # backward:\nreturn %y, %b",
+        # it is compared with another array
+        "%a = exp(%x)\n%y = sin(%a)\n%m = greater(%a, %x)  # backward:\n"
+        "%b = where(%m, %x, %y)  # backward:\nreturn %y, %b",
+        # nobody reads it before
+        "%a = exp(%x)\n%y = sin(%x)\n%m = greater(%a, %c)  # backward:\n"
+        "%b = where(%m, %x, %y)  # backward:\nreturn %y, %b",
+    ],
+)
+def test_narrow_leaves_what_is_kept_anyway(lines):
+    leaves_alone(narrow, f"%c = constant(2.0)\n{lines}", "x: float64[n0]")
+
+
+def test_narrow_keeps_no_more_than_the_array():
+    """Truth values of nine comparisons take more than a float64."""
+    numbers = [f"%c{i} = constant({i}.0)" for i in range(9)]
+    asked = [f"%m{i} = greater(%a, %c{i})  # backward:" for i in range(9)]
+    reads = [f"%b{i} = where(%m{i}, %x, %y)  # backward:" for i in range(9)]
+    shown = ", ".join(f"%b{i}" for i in range(9))
+    text = [*numbers, "%a = exp(%x)", "%y = sin(%a)", *asked, *reads, f"return %y, {shown}"]
+    leaves_alone(narrow, "\n".join(text), "x: float64[n0]")
+    fewer = [line for line in text if not line.startswith(("%m8", "%b8"))]
+    fewer[-1] = fewer[-1].replace(", %b8", "")
+    moved = after(narrow, body("\n".join(fewer), "x: float64[n0]"))
+    assert moved.index("greater(%a, %c7)") < moved.index("sin(%a)")
+
+
 # -- lifetime -----------------------------------------------------------------------------------
 
 TWO = "x: float64[n0, n1], y: float64[n0, n1], v: float64[n1]"
@@ -662,8 +705,8 @@ def test_lifetime_overwrites_operands_that_die():
 def test_lifetime_overwrites_inputs_that_only_this_graph_reads():
     graph = parse(body("%a = sin(%x)\n%b = mul(%a, %y)\nreturn %b"), toy.OPS)
     x, y = graph.inputs
-    reused = [n.reuse for n in lifetime(graph, ordered=(x, y), dying=(x,)).nodes]
-    assert reused == [0, 0]
+    spent = verify(lifetime(graph.replace(spent=frozenset([x])), ordered=(x, y)))
+    assert [n.reuse for n in spent.nodes] == [0, 0]
     assert [n.reuse for n in lifetime(graph, ordered=(x, y)).nodes] == [None, 0]
 
 

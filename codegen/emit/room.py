@@ -36,8 +36,8 @@ ENOUGH = 1.1
 FEW = 13
 """Lines below which nothing is deleted: what they hold is seen at a glance."""
 
-SHORT, GUESSED = 20, LENGTH**3 * 4
-"""In so few lines arrays whose lengths are not known are let be but for those of three axes."""
+SHORT = 20
+"""Lines below which arrays whose lengths are not known are let be but for those of three axes."""
 
 EACH = 5
 """Statements that one line to delete is for: there are no more of them."""
@@ -161,8 +161,7 @@ def _deleting(
 ) -> tuple[int, dict[int, list[str]]]:
     """What keeps the limit: where it is met, all variables are deleted that nobody reads."""
     deleted: dict[int, list[str]] = {}
-    short = memory.free and sum(step.lines for step in steps) < SHORT
-    least = max(limit / 50, GUESSED) if short else limit / 50
+    axes = 3 if memory.free and sum(step.lines for step in steps) < SHORT else 1
 
     def dead(i: int, usage: int, now: Mapping[str, Held]) -> list[str]:
         if usage <= limit:
@@ -171,7 +170,9 @@ def _deleting(
         found = [
             name
             for name, held in now.items()
-            if held.block not in needed and memory.bytes(held.block) >= least
+            if held.block not in needed
+            and held.block.type.ndim >= axes
+            and 50 * memory.bytes(held.block) >= limit
         ]
         if found:
             deleted[i] = found

@@ -12,6 +12,7 @@ from codegen.passes.cse import cse
 from codegen.passes.dce import dce
 from codegen.passes.fold import fold
 from codegen.passes.lifetime import lifetime
+from codegen.passes.narrow import narrow
 from codegen.passes.own import own
 from codegen.passes.simplify import simplify
 from codegen.verify import verify
@@ -26,6 +27,7 @@ ALGEBRA: tuple[Pass, ...] = (
 MEMORY: tuple[Pass, ...] = (
     Pass(own, "once it is clear what the outputs are, and before memory is given away"),
     Pass(dce, "what simplify, cse and own left without a reader"),
+    Pass(narrow, "before lifetime: what is only compared later may be overwritten sooner"),
     Pass(lifetime, "last: it looks at who reads what last"),
 )
 

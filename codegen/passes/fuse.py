@@ -371,9 +371,10 @@ def _body(
     place = {value: i for i, value in enumerate(graph.inputs)}
     operands = tuple(sorted(given, key=lambda value: place.get(value, len(place))))
     names = _names(operands)
-    body = Graph(name, operands, tuple(nodes), results, Frame(names, names), graph.sizes)
-    arrays = [value for value in operands if value.type.shape]
-    return lifetime(body, ordered=arrays, dying=[value for value in dying if value in given])
+    spent = frozenset(value for value in dying if value in given)
+    frame = Frame(names, names)
+    body = Graph(name, operands, tuple(nodes), results, frame, graph.sizes, spent=spent)
+    return lifetime(body, ordered=[value for value in operands if value.type.shape])
 
 
 def _may_be_large(shape: Shape) -> bool:

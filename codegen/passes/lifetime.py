@@ -24,55 +24,39 @@ from codegen.ir import Block, Branch, Call, Graph, Node, Trait, Value, dims_of, 
 from codegen.passes.client import NO_CLIENT, Client
 
 
-def lifetime(
-    graph: Graph,
-    client: Client = NO_CLIENT,
-    ordered: Iterable[Value] = (),
-    dying: Iterable[Value] = (),
-) -> Graph:
+def lifetime(graph: Graph, client: Client = NO_CLIENT, ordered: Iterable[Value] = ()) -> Graph:
     """Marks the operand that each elementwise call or update may overwrite.
 
-    `ordered` are inputs that are known to be in C order, `dying` those that only this graph reads.
+    `ordered` are inputs that are known to be in C order.
     """
-    return graph.with_block(_marked(graph, graph.block, set(ordered), (), frozenset(dying)))
+    return graph.with_block(_marked(graph, graph.block, set(ordered), ()))
 
 
-def _marked(
-    graph: Graph,
-    block: Block,
-    ordered: set[Value],
-    kept: tuple[Value, ...],
-    dying: frozenset[Value],
-) -> Block:
+def _marked(graph: Graph, block: Block, ordered: set[Value], kept: tuple[Value, ...]) -> Block:
     """The block with its calls marked.
 
     `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
-    called before the block may keep, `dying` inputs that may be overwritten.
+    called before the block may keep.
     """
     last_read = graph.last_reads(block, kept)
     nodes: list[Node] = []
     for index, node in enumerate(block.nodes):
         if isinstance(node, Call):
-            choice = _choose(graph, node, index, last_read, ordered, dying)
+            choice = _choose(graph, node, index, last_read, ordered)
             if choice != node.reuse:
                 node = Call(node.op, node.operands, node.attributes, node.results, choice)
             if in_c_order(graph, node, ordered):
                 ordered.update(node.results)
         elif isinstance(node, Branch):
             held = (*kept, *kept_by(block.nodes))
-            inner = (_marked(graph, b, set(ordered), held, dying) for b in node.blocks)
+            inner = (_marked(graph, b, set(ordered), held) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         nodes.append(node)
     return replace(block, nodes=tuple(nodes))
 
 
 def _choose(
-    graph: Graph,
-    call: Call,
-    index: int,
-    last_read: Mapping[Value, int],
-    ordered: set[Value],
-    dying: frozenset[Value],
+    graph: Graph, call: Call, index: int, last_read: Mapping[Value, int], ordered: set[Value]
 ) -> int | None:
     elementwise = Trait.ELEMENTWISE in call.op.traits
     if not call.op.traits & {Trait.OUT, Trait.UPDATE} or len(call.results) != 1:
@@ -84,7 +68,7 @@ def _choose(
         made = graph.producer.get(operand)
         own = isinstance(made, Call) and Trait.EXTENT not in made.op.traits
         if (
-            (own or operand in dying)
+            (own or operand in graph.spent)
             and shape
             and graph.owner[operand] is operand
             and last_read[operand] == index

@@ -4,7 +4,7 @@
 #     x: float64 (n4, n1, n6, n7)
 #     labels: int64 (n4,)
 # Saves for the backward
-#     h: float64 (n4, n0, (n6 + 4 - n2) // 2, (n7 + 4 - n3) // 2)
+#     h_1: bool (n4, n0, (n6 + 4 - n2) // 2, (n7 + 4 - n3) // 2)
 #     log_softmax: float64 (n4, n0)
 #     not_equal: bool (n4,)
 #     sum_: float64 ()
@@ -15,6 +15,7 @@ def loss_value_and_grad(w, x, labels):
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
     h = correlate(x, w, padding=((1, 1), (1, 1)), stride=(2, 2))
     np.maximum(h, 0, out=h)
+    h_1 = h > 0
     # model.py  logits = h.mean(axis=(2, 3))
     logits = sum_slices(h, axis=(2, 3))
     n = h.shape[2] * h.shape[3]
@@ -42,10 +43,11 @@ def loss_value_and_grad(w, x, labels):
     logits_bar -= value_bar
     # model.py  logits = h.mean(axis=(2, 3))
     logits_bar /= n
+    del h, logits, log_softmax, value_bar
     # model.py  h = tg.nn.relu(tg.nn.conv2d(x, w, stride=2, padding=1))
     w_bar = correlate_weight(
         x,
-        zero_outside(h > 0, logits_bar[:, :, None, None]),
+        zero_outside(h_1, logits_bar[:, :, None, None]),
         (w.shape[2], w.shape[3]),
         padding=((1, 1), (1, 1)),
         stride=(2, 2),
