@@ -29,6 +29,20 @@ class Constants:
         self._texts: dict[str, str] = {}
         self._names: dict[tuple[str, str], str] = {}
 
+    def beside(
+        self,
+        call: Call,
+        spelling: Spelling,
+        numbers: Mapping[Value, Number],
+        position: int,
+        literal: Fragment,
+    ) -> Fragment:
+        """A literal, one of `numbers`, as it is loaded at an operand's place."""
+        dtype = array_dtype(call, spelling, numbers, position)
+        if dtype is None:
+            return literal
+        return self.name(numbers[call.operands[position]], dtype, literal)
+
     def name(self, number: Number, dtype: str, literal: Fragment) -> Fragment:
         """The name for a literal; while there are letters."""
         key = literal.text, dtype

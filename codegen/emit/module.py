@@ -15,6 +15,7 @@ from codegen.emit.constants import Constants
 from codegen.emit.header import header
 from codegen.emit.needs import Needs
 from codegen.emit.python import Emitter
+from codegen.emit.room import make_room
 from codegen.emit.target import Large, Source, Target
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
@@ -52,7 +53,10 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
         _apart(writer)
         dense = tiled is not None and function.name not in (tiled.plain.name, tiled.name)
         emitter = Emitter(function, target, writer, needs.called, foreign, constants, dense)
+        start = len(writer.lines)
         emitter.function(tiled if tiled and function is tiled.plain else None)
+        if target.inplace and not dense:
+            make_room(function, writer, start, emitter.bound, emitter.over)
         names = {**emitter.variable, **names}
     for text in needs.functions:
         _apart(writer)

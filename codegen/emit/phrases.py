@@ -1,4 +1,7 @@
-"""A call enters; the words of its statement leave: names, tuples, where it comes from."""
+"""A call enters; the words of its statement leave: names, tuples, where it comes from.
+
+And a branch; what decides the order of its arms.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def goes_on(block: Block) -> bool:
     return bool(block.nodes) and isinstance(block.nodes[-1], Branch)
 
 
-def order_of_arms(arm: tuple[Number, Block]) -> tuple[bool, bool]:
+def arm_order(arm: tuple[Number, Block]) -> tuple[bool, bool]:
     """Paths that end come first, and of equal ones that of the true outcome."""
     outcome, block = arm
     return goes_on(block), not outcome

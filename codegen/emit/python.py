@@ -13,15 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from codegen.emit.constants import Constants, array_dtype
+from codegen.emit.constants import Constants
 from codegen.emit.lengths import Lengths, anchors
 from codegen.emit.phrases import (
     Shown,
+    arm_order,
     filled_in,
     goes_on,
     leaves_context,
     operand_names,
-    order_of_arms,
     origin_of,
     stem_of,
     tuple_text,
@@ -107,6 +107,8 @@ class Emitter:
         self.shown: dict[Value, Shown] = {}
         self.owner: dict[str, Value] = {}  # which value a variable holds now
         self.variable: dict[Value, str] = {}  # which one each value was given to
+        self.bound: list[tuple[int, str, Value]] = []  # the same in order, with the lines so far
+        self.over: set[Value] = set()  # values that took over an operand's memory
         self.pending: dict[Value, Shown] = {}  # nested expressions that are not yet written
         self.waiting: Counter[str] = Counter()  # how many of them read a variable
         self.left = self._count_uses(graph.block)
@@ -276,7 +278,7 @@ class Emitter:
             name = self.names.wish(branch.origin.name or "look")
             self._statement([f"{name} = {fragment.text}"], branch.origin)
             fragment = Fragment(name)
-        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=order_of_arms)
+        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=arm_order)
         tests = []
         for outcome, _ in arms:
             check = Check(branch.operand, branch.look, outcome, branch.origin)
@@ -506,6 +508,7 @@ class Emitter:
             shown = self._expression(call, spelling)
             lines = [f"{shown.fragment.text[:-1]}, out={name})"]
         self._statement(lines, call.results[0].origin, call.results[0].origin.within)
+        self.over.add(call.results[0])
         self._own(call.results[0], name)
 
     # -- text of values -------------------------------------------------------------------------
@@ -562,7 +565,7 @@ class Emitter:
                 dtype_text, _ = self._attribute(casts[i])
                 fragment = Fragment(f"{fragment.at(ATOM)}.astype({dtype_text.text})")
             elif self.constants and value in self.literals:
-                fragment = self._constant(call, spelling, i, fragment)
+                fragment = self.constants.beside(call, spelling, self.literals, i, fragment)
             fragments.append(fragment)
             reads |= shown.reads
             if not name.startswith("*"):
@@ -590,15 +593,6 @@ class Emitter:
                 holes[name], more = self._attribute(attribute)
                 reads |= more
         return holes, reads
-
-    def _constant(
-        self, call: Call, spelling: Spelling, position: int, literal: Fragment
-    ) -> Fragment:
-        """A literal as it is loaded."""
-        assert self.constants is not None
-        dtype = array_dtype(call, spelling, self.literals, position)
-        number = self.literals[call.operands[position]]
-        return literal if dtype is None else self.constants.name(number, dtype, literal)
 
     def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
         """Operands printed as bare literals that would not give the result its dtype."""
@@ -683,8 +677,9 @@ class Emitter:
             names.append(self._name(result, call.op, stem, spelled, keep.union(names)))
         bound = zip(call.results, names, strict=True)
         self.names.reserved.update(name for result, name in bound if result in self.anchors)
-        within = call.results[0].origin.within
-        self._statement([filled_in(line, names) for line in lines], origin_of(call), within)
+        filled = [filled_in(line, names) for line in lines]
+        if filled != [f"{names[0]} = {names[0]}"]:  # another value in the same memory
+            self._statement(filled, origin_of(call), call.results[0].origin.within)
         shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
         for result, name in zip(call.results, names, strict=True):
             self._own(result, name, shares)
@@ -693,6 +688,7 @@ class Emitter:
         self.owner.pop(name, None)
         self.owner[name] = value
         self.variable[value] = name
+        self.bound.append((len(self.writer.lines), name, value))
         if self.left.get(value, 0) > 0:
             self.names.wake(name)
         else:

@@ -36,6 +36,7 @@ def attention_value_and_grad(wq, wk, wv, x):
     # backward
     # model.py  mixed = weights @ v
     weights_bar = x @ v.T
+    del v, mixed
     v_bar = weights_2.T @ x
     # model.py  weights = weights / np.sum(weights, axis=-1, keepdims=True)
     weights_bar /= weights_1
@@ -50,12 +51,14 @@ def attention_value_and_grad(wq, wk, wv, x):
     )
     # model.py  scores = q @ k.T / math.sqrt(4.0)
     scores_bar /= 2.0
+    del scores, weights, weights_2, weights_bar
     q_bar = scores_bar @ k
     k_bar = (q.T @ scores_bar).T
     # model.py  v = x @ wv
     wv_bar = x.T @ v_bar
     # model.py  k = x @ wk
     wk_bar = x.T @ k_bar
+    del q, k, v_bar, scores_bar, k_bar
     # model.py  q = x @ wq
     wq_bar = x.T @ q_bar
     return value, (wq_bar, wk_bar, wv_bar)

@@ -41,6 +41,7 @@ def black_scholes_value_and_grad(spot, strike, rate, volatility, maturity):
     # backward
     # model.py  call = spot * tg.special.ndtr(d1) - discounted * tg.special.ndt...
     minus_d2_bar = discounted * (0.3989422804014327 * np.exp(-0.5 * (d2 * d2)))
+    del d2, discounted, call
     # model.py  d2 = d1 - deviation
     d1_bar = spot * (0.3989422804014327 * np.exp(-0.5 * (d1 * d1))) - minus_d2_bar
     # model.py  d1 = (np.log(spot / strike) + (rate + 0.5 * volatility**2) * ma...

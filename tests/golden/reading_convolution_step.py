@@ -63,7 +63,8 @@ def image_buffer(x, kernel, dtype, padding, stride, dilation):
         steps.insert(0, m * steps[0])
     area, *steps = steps
     size = x.shape[1] * np.prod(kernel, dtype=int) * area * dtype.itemsize
-    count = max(min(2**22 // max(size, 1), len(x)), 1)
+    parts = max(-(-len(x) * size // 2**22), 1)
+    count = max(-(-len(x) // parts), 1)
     first = sum(a * step for (a, _), step in zip(padding, steps))
     buffer = np.zeros((x.shape[1], first + count * area), dtype)
     images = buffer[:, first:].reshape(x.shape[1], count, *stored)
@@ -158,8 +159,9 @@ def zero_outside(mask, x):
     """``np.where(mask, x, 0.0)`` for many elements: their bits, and all ones or all zeros."""
     if np.size(mask) < 4096:
         return np.where(mask, x, 0.0)
-    ones = np.negative(mask.view("i1"), dtype=f"i{x.itemsize}")
-    return (ones & x.view(ones.dtype)).view(x.dtype)
+    ones = (-mask.view("i1")).astype(f"i{x.itemsize}")
+    out = ones if ones.strides == x.strides and ones.shape == x.shape else None
+    return np.bitwise_and(ones, x.view(ones.dtype), out=out).view(x.dtype)
 
 
 def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, groups=1):

@@ -31,6 +31,7 @@ def filled_value_and_grad(w, x):
     out_bar_2 = out_bar[2]
     out_bar[2] = 0.0
     out_bar_2 = out_bar_2 * np.cos(out_6)
+    del out
     w_bar = np.zeros(w.size)
     w_bar[2] = out_bar_2 * x
     out_bar_3 = out_bar[1]

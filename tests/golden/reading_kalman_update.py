@@ -40,15 +40,18 @@ def kalman_update_value_and_grad(mean, covariance, observation, design, noise):
     # model.py  return np.sum(mean**2) + np.trace(covariance)
     covariance_bar = np.eye(mean.size)
     mean_bar = 2.0 * mean_2
+    del spread, covariance_2
     value_bar = -covariance_bar
     # model.py  covariance = covariance - gain @ design @ covariance
     covariance_bar += covariance_1.T @ value_bar
+    del covariance_1
     gain_bar = value_bar @ covariance.T @ design.T
     # model.py  mean = mean + gain @ innovation
     innovation_bar = gain.T @ mean_bar
     gain_bar += mean_bar[:, None] * innovation
     # model.py  gain = covariance @ design.T @ np.linalg.inv(spread)
     gain_bar_2 = gain_2.T
+    del gain, value_bar
     spread_bar = -(gain_bar_2 @ (gain_1.T @ gain_bar) @ gain_bar_2)
     covariance_bar += gain_bar @ gain_bar_2 @ design
     # model.py  spread = design @ covariance @ design.T + noise

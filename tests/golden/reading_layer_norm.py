@@ -36,10 +36,12 @@ def layer_norm_value_and_grad(gain, bias, x, target):
     y_bar = np.float64(2.0) / n_2 * value_1
     # model.py  y = gain * normed + bias
     bias_bar = y_bar.sum(axis=0)
+    del center, variance, y, value_1
     normed_bar = y_bar * gain
     gain_bar = (y_bar * normed).sum(axis=0)
     # model.py  normed = deviation / np.sqrt(variance + 1e-5)
     deviation_bar = normed_bar / normed_1
+    del y_bar, normed_bar
     minus_normed_bar = sum_along(deviation_bar * normed, axis=1, keepdims=True)
     minus_variance_bar = 0.5 * minus_normed_bar / normed_1
     # model.py  variance = np.mean(deviation**2, axis=-1, keepdims=True)

@@ -24,6 +24,7 @@ def logistic_regression_value_and_grad(w, b, x, labels):
     # model.py  likelihood = labels * np.log(p) + (1.0 - labels) * np.log(1.0 - p)
     likelihood_1 = 1.0 - labels
     likelihood_2 = 1.0 - p
+    del margin
     likelihood = labels * np.log(p) + likelihood_1 * np.log(likelihood_2)
     # model.py  penalty = 0.01 * np.sum(w**2)
     penalty = 0.01 * (w * w).sum()
@@ -34,6 +35,7 @@ def logistic_regression_value_and_grad(w, b, x, labels):
     # backward
     # model.py  return penalty - np.mean(likelihood)
     value_bar = np.float64(-1.0) / n
+    del likelihood
     # model.py  likelihood = labels * np.log(p) + (1.0 - labels) * np.log(1.0 - p)
     p_bar = value_bar * labels / p - value_bar * likelihood_1 / likelihood_2
     # model.py  p = 1.0 / (1.0 + np.exp(-margin))
@@ -41,5 +43,6 @@ def logistic_regression_value_and_grad(w, b, x, labels):
     margin_bar = p_bar * p * p_1
     # model.py  margin = x @ w + b
     b_bar = margin_bar.sum()
+    del p_1, p_2, p, likelihood_1, likelihood_2, p_bar
     w_bar = 0.02 * w + x.T @ margin_bar
     return value, (w_bar, b_bar)

@@ -34,6 +34,7 @@ def mixture_value_and_grad(log_weights, means, log_scales, x):
     # model.py  return -np.mean(per_point)
     n = x.size
     value = -(per_point.sum() / n)
+    del log_density, log_mix
 
     # backward
     # model.py  per_point = tg.special.logsumexp(log_density + log_mix, axis=1)
@@ -41,6 +42,7 @@ def mixture_value_and_grad(log_weights, means, log_scales, x):
         per_point_1 - np.where(per_point == -np.inf, 0.0, per_point)[:, None]
     )
     np.exp(per_point_bar, out=per_point_bar)
+    del per_point_1, per_point
     log_density_bar = np.float64(-1.0) / n * per_point_bar
     log_mix_bar = log_density_bar.sum(axis=0)
     # model.py  log_mix = log_weights - tg.special.logsumexp(log_weights)
@@ -49,9 +51,11 @@ def mixture_value_and_grad(log_weights, means, log_scales, x):
     # model.py  log_density = -0.5 * z**2 - log_scales - 0.5 * math.log(2.0 * m...
     log_density_bar *= -0.5
     log_density_bar *= 2.0
+    del per_point_bar, log_mix_bar_2
     z_bar = log_density_bar * z
     # model.py  z = (x[:, None] - means) / np.exp(log_scales)
     z_bar /= z_1
+    del log_density_bar
     minus_z_bar = (z_bar * z).sum(axis=0)
     means_bar = -z_bar.sum(axis=0)
     log_scales_bar = -(log_mix_bar + minus_z_bar * z_1)

@@ -44,6 +44,7 @@ def runge_kutta_value_and_grad(angle, speed, damping):
     angle_bar = 2.0 * angle_4
     # model.py  speed = speed + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
     a4_bar = speed_bar * 0.016666666666666666
+    del a1, speed_1, a2, a3, speed_3, a4, angle_4, speed_2
     a3_bar = a4_bar * 2.0
     # model.py  angle = angle + h / 6.0 * (v1 + 2.0 * v2 + 2.0 * v3 + v4)
     angle_bar_2 = angle_bar * 0.016666666666666666
@@ -56,6 +57,7 @@ def runge_kutta_value_and_grad(angle, speed, damping):
     speed_bar += speed_bar_3
     a3_bar_2 = a3_bar + speed_bar_3 * 0.1
     angle_bar -= minus_angle_bar
+    del angle_3, angle_bar_2, speed_bar_3
     # model.py  return speed, -np.sin(angle) - damping * speed
     speed_bar_3 = speed_bar_2 - minus_angle_bar * 0.1 - a3_bar_2 * damping
     minus_angle_bar = a3_bar_2 * np.cos(angle_2)

@@ -15,6 +15,7 @@ def f(x, h, s, k):
     l = k * 7
     m = x - l
     n = np.clip(m, -np.inf, 1e300)
+    del a, d, m
     o = x * 2j
     o *= complex(1.5, -2.0)
     p = x + 1e-300

@@ -11,13 +11,19 @@ from tracegrad.fast_math.chains import chains
 from tracegrad.fast_math.columns import scaled_columns
 from tracegrad.fast_math.contract import contract
 from tracegrad.fast_math.exponentials import exponentials_once
+from tracegrad.fast_math.mirrored import mirrored
+from tracegrad.fast_math.multiples import multiples
 from tracegrad.fast_math.regroup import regroup
+from tracegrad.fast_math.short_rows import short_rows
 
 PASSES: tuple[Pass, ...] = (
     Pass(batch, "first: what turns of loops repeat is found in the graph as it was written"),
     Pass(exponentials_once, "it knows the derivatives of logsumexp as they are written"),
     Pass(regroup, "factors that meet leave fewer products"),
     Pass(contract, "sums of products are products; it takes apart what factors were joined"),
+    Pass(mirrored, "of the products that sums became"),
+    Pass(multiples, "and of what they read: numbers go behind what makes less"),
     Pass(scaled_columns, "of the sums that are left"),
     Pass(chains, "behind contract, which makes products: they are multiplied from the vector"),
+    Pass(short_rows, "last: of the broadcasts that are left"),
 )

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 
 from codegen.ir import Call, Graph, Op, Value, dims_of, ends, walk
 from codegen.passes.client import NO_CLIENT, Client
@@ -52,6 +53,9 @@ DISSOLVED = VIEWS | {
 
 ROUNDS = 6
 """So often sums are planned anew when it is known what the others read."""
+
+MOST = 24
+"""So many ops a sum sees through at most."""
 
 SLOWER = 1.2
 """What half of the work on large arrays may cost on small ones."""
@@ -209,8 +213,8 @@ class _Sums:
             return None
         best: Plan | None = None
         saved = 0.0
-        for split in (True, False):
-            finder = _Terms(self, dims, summed, split)
+        for split, deep in product((True, False), (True, False)):
+            finder = _Terms(self, dims, summed, split, deep)
             terms = finder.terms(x, tuple(dims))
             plan = finder.plan(terms, out)
             if plan is None:
@@ -244,12 +248,19 @@ class _Terms:
     """Takes apart what a sum adds up."""
 
     def __init__(
-        self, sums: _Sums, dims: dict[int, Dim], summed: tuple[int, ...], split: bool
+        self,
+        sums: _Sums,
+        dims: dict[int, Dim],
+        summed: tuple[int, ...],
+        split: bool,
+        deep: bool,
     ) -> None:
         self.sums, self.graph = sums, sums.graph
         self.dims = dict(dims)
         self.summed = summed
-        self.split = split
+        self.split = split  # sums of terms are taken apart
+        self.deep = deep  # and factors with fewer axes
+        self.ndim = len(dims)
         self.through: dict[Value, None] = {}
 
     def node(self, value: Value) -> Call | None:
@@ -259,7 +270,7 @@ class _Terms:
     def terms(self, value: Value, labels: tuple[int | None, ...]) -> list[Term]:
         """The terms whose sum the value is."""
         node = self.node(value)
-        free = self.split and node is not None and value in self.sums.free
+        free = self.split and len(self.through) <= MOST and value in self.sums.free
         if node is not None and free and node.op is elementwise.add and not _is_double(node):
             self.through[value] = None
             return [
@@ -369,9 +380,13 @@ class _Terms:
 
     def _passes(self, node: Call, value: Value, inverse: bool) -> bool:
         """Whether a sum sees through the call that makes a value."""
+        if len(self.through) > MOST:
+            return False
         if node.op in VIEWS:
             return True
         if inverse or value not in self.sums.free:
+            return False
+        if not self.deep and 0 < value.type.ndim < self.ndim:
             return False
         if node.op is elementwise.add:
             return _is_double(node)
@@ -509,15 +524,16 @@ def _written(
 ) -> Value:
     """A plan as calls."""
     total: Value | None = None
+    whole = all(term.term.number < 0 for term in plan.terms)
     for term in plan.terms:
         value = _term(r, term, plan.out, now, ordered)
-        sign = term.term.number < 0
+        sign = term.term.number < 0 and not whole
         if total is None:
             total = r.emit(elementwise.negative, value) if sign else value
         else:
             total = r.emit(elementwise.subtract if sign else elementwise.add, total, value)
     assert total is not None
-    return total
+    return r.emit(elementwise.negative, total) if whole else total
 
 
 def _term(

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable
 
 from codegen.ir import Block, Branch, Call, Graph, Op, Trait, Value, attributes_key, dims_of
-from tracegrad.fast_math.terms import RANGE, Poly, Shape, Terms, TooLong, joined
+from tracegrad.fast_math.terms import RANGE, Poly, Shape, Term, Terms, TooLong, joined
 from tracegrad.ops.elementwise import add, divide, multiply, negative, square, subtract
 from tracegrad.ops.powers import number_power
 
@@ -36,6 +36,7 @@ class Forms:
         self.terms = {dtype: Terms(dtype) for dtype in RANGE}
         self.roots: set[Value] = set()
         self._shapes: dict[Value, Shape] = {}
+        self._terms: dict[Value, Term] = {}
         self._numbers: dict[Value, float] = {}
         for node in block.nodes:
             if not isinstance(node, Call) or self._is_number(node):
@@ -57,6 +58,13 @@ class Forms:
     def of(self, value: Value) -> Terms:
         """Where the atoms of a value's dtype are made."""
         return self.terms[value.type.dtype]
+
+    def term(self, value: Value) -> Term:
+        """What a value is, as one term."""
+        found = self._terms.get(value)
+        if found is None:
+            found = self._terms[value] = self.of(value).term(self.forms[value])
+        return found
 
     # -- what is read ---------------------------------------------------------------------------
 
@@ -137,7 +145,9 @@ class Forms:
             by = {root[reader] for reader in readers.get(value, ())}
             seen = any(Trait.VIEW in self.calls[r].op.traits for r in readers.get(value, ()))
             root[value] = value if value in self.demanded or seen or len(by) != 1 else by.pop()
-        tops = {value: dict.fromkeys(root[reader] for reader in by) for value, by in readers.items()}
+        tops = {
+            value: dict.fromkeys(root[reader] for reader in by) for value, by in readers.items()
+        }
         place = {value: i for i, value in enumerate(self.calls)}
         self.readers = {v: tuple(sorted(top, key=place.__getitem__)) for v, top in tops.items()}
         self.roots = {value for value, top in root.items() if top is value}
@@ -189,7 +199,7 @@ class Forms:
         if under.type.dtype == value.type.dtype and not under.type.weak:
             leaf = terms.leaf(value, self.shape(value))
             try:
-                square = terms.term(self.form(under, value))
+                square = self.term(under) if under in self.forms else terms.term(self.form(under, value))
             except TooLong:
                 return
             if square[1].shape == leaf.shape:

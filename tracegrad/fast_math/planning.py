@@ -7,12 +7,14 @@ that a second round finds what the first made for others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import chain
 from typing import TypeAlias
 
-from codegen.ir import Trait, Value, attributes_key
+from codegen.ir import Value, attributes_key
 from tracegrad.fast_math.forms import Forms
 from tracegrad.fast_math.steps import SCALAR, Price, Step, Steps
+from tracegrad.ops.elementwise import divide
 from tracegrad.fast_math.terms import (
     Atom,
     Bottom,
@@ -31,14 +33,17 @@ from tracegrad.fast_math.terms import (
 ROUNDS = 3
 """From the second on, every value knows what the others make of theirs."""
 
-SCALES = 4
+SCALES = 3
 """So many ways are tried to put a number before a sum."""
 
 READERS = 4
 """The readers of a value choose together when they are no more than this."""
 
+EFFORT = 30
+"""So many products are looked at in the search for one value."""
+
 WORTH = 4.0
-"""What costs more than this is made once, not anew for each that uses it."""
+"""What costs more than this is made once at first, not anew for each that uses it."""
 
 Part: TypeAlias = "tuple[Step, int, Term]"
 """A factor of a product: the step, its exponent, and what the step computes."""
@@ -49,108 +54,159 @@ class Plan:
 
     def __init__(self, forms: Forms) -> None:
         self.forms = forms
-        self.steps = Steps()
-        self.step: dict[Value, Step] = {}
-        self._sums: dict[tuple[Sum, float], tuple[float, Step]] = {}
-        self._first_round()
-        for _ in range(ROUNDS - 1):
-            self._again()
-        before = Price(0.0, 0.0)
-        for step in self._written:
-            before = before.plus(step.price)
-        self.better = self.steps.in_use().total < before.total - 1e-6
+        for greedy in (True, False):
+            self.steps = Steps()
+            self.step: dict[Value, Step] = {}
+            self._sums: dict[tuple[Sum, float], tuple[float, Step]] = {}
+            self._depth = 0  # of the sum in sums that is being made
+            self._left = EFFORT
+            self._now = 0  # counts changes
+            self._changed: dict[Atom, int] = {}  # when a value made of it last changed
+            self._asked: dict[tuple[Value | None, ...], int] = {}  # when these last chose
+            before = self._begin(greedy)
+            for _ in range(ROUNDS):
+                if not self._again():
+                    break
+            self.better = self.steps.in_use().is_below(before)
+            if self.better:
+                break
+
+    def _begin(self, greedy: bool) -> Price:
+        """The steps as written, and what they cost; greedy: at once the best for each value.
+
+        From the steps as written the search only descends; from the others it mostly ends lower,
+        but calls may have become more.
+        """
+        steps = self.steps
+        for value in self.forms.calls:
+            self.step[value] = self._as_written(value, self.step)
+            if value in self.forms.demanded:
+                steps.use(self.step[value])
+        before = steps.in_use()
+        if not greedy:
+            return before
+        for value in self.forms.demanded:
+            steps.leave(self.step[value])
+        held: list[Step] = []
+        for value in self.forms.calls:
+            step = self._as_written(value, self.step)
+            if value in self.forms.roots:
+                step = self._best(value, [step])
+            self.step[value] = step
+            if value in self.forms.demanded:
+                steps.use(step)
+            elif value in self.forms.roots and steps.cost(step).total > WORTH:
+                steps.use(step)
+                held.append(step)
+        for step in held:
+            steps.leave(step)
+        return before
 
     # -- rounds ---------------------------------------------------------------------------------
 
-    def _first_round(self) -> None:
-        steps, forms = self.steps, self.forms
-        self._written: dict[Step, None] = {}
-        written: dict[Value, Step] = {}
-        held: list[Value] = []
-        for value in forms.calls:
-            written[value] = self._as_written(value, written)
-            self._written[written[value]] = None
-            self.step[value] = self._as_written(value, self.step)
-            if value in forms.roots:
-                self.step[value] = self._best(value, [self.step[value]])
-            if value in forms.demanded:
-                steps.use(self.step[value])
-            elif value in forms.roots and steps.cost(self.step[value]).total > WORTH:
-                steps.use(self.step[value])
-                held.append(value)
-        for value in held:
-            steps.leave(self.step[value])
-
-    def _again(self) -> None:
-        """Looks at each value once more: now it is known what the others use."""
+    def _again(self) -> bool:
+        """Looks at each value once more: now it is known what the others use. True for changes."""
+        changed = False
         for value in self.forms.calls:
             before = self.step[value] = self.step[value].now()
             if not before.uses:
                 self.step[value] = self._as_written(value, self.step)
             elif value in self.forms.roots:
-                self._choose_anew([value])
+                changed |= self._choose_anew((value,))
                 readers = self.forms.readers.get(value, ())
                 if 1 < len(readers) <= READERS:
+                    changed |= self._choose_anew(readers)
                     if value not in self.forms.demanded:
-                        self._choose_anew(readers)
-                    self._choose_anew(readers, self.step[value].now())
+                        changed |= self._choose_anew(readers, value)
+        return self._shared_anew() or changed
 
-        self._shared_anew()
+    def _is_stale(self, key: tuple[Value | None, ...]) -> bool:
+        """True when nothing that these values are made of was chosen anew since they were asked."""
+        asked = self._asked.get(key, -1)
+        self._asked[key] = self._now
+        return all(
+            self._changed.get(atom, 0) <= asked
+            for value in key
+            if value is not None
+            for product in self.forms.forms[value]
+            for atom in product.factors
+        )
 
-    def _shared_anew(self) -> None:
+    def _note_change(self, value: Value) -> None:
+        self._now += 1
+        for product in self.forms.forms[value]:
+            for atom in product.factors:
+                self._changed[atom] = self._now
+
+    def _shared_anew(self) -> bool:
         """Looks once more at what several share without its being a value of the block."""
-        steps, known = self.steps, set(self.step.values())
+        steps, known, changed = self.steps, set(self.step.values()), False
         for step in steps.shared():
             if step in known or step.uses < 2 or step.product is None or step.instead is not None:
                 continue
             terms = next(t for t in self.forms.terms.values() if t.owns(step.product))
             self._sums.clear()
+            self._depth, self._left = 0, EFFORT
             steps.suspend(step)
             try:
                 sign, other = self._product(terms, step.coefficient, step.product)
             except TooLong:
                 sign, other = -1, step
-            cheaper = steps.cost(other).total < steps.cost(step).total - 1e-6
-            if sign > 0 and cheaper and other.shape == step.shape and steps.may_replace(step, other):
+            better = sign > 0 and steps.cost(other).is_below(steps.cost(step))
+            if better and other.shape == step.shape and steps.may_replace(step, other):
                 steps.replace(step, other)
+                changed = True
             else:
                 steps.resume(step, step.suspended)
+            steps.settle()
+        return changed
 
-    def _choose_anew(self, values: Sequence[Value], held: Step | None = None) -> None:
+    def _choose_anew(self, values: tuple[Value, ...], kept: Value | None = None) -> bool:
         """Takes other steps for these values where they cost less together.
 
-        `held` is a step that they may read at no cost but its own.
+        `kept` is a value that they may read at no cost but its own.
         """
+        if self._is_stale((kept, *values)):
+            return False
         steps, old = self.steps, [self.step[value].now() for value in values]
         if len(set(old)) < len(old) or not all(step.uses and step.operands for step in old):
-            return
+            return False
         for step in reversed(old):
             steps.suspend(step)
-        before = after = 0.0
+        before = after = Price(0.0, 0.0)
         for step in old:
-            before += steps.cost(step).total
+            before = before.plus(steps.cost(step))
             steps.use(step)
         for step in reversed(old):
             steps.leave(step)
-        if held is not None:
-            after += steps.cost(held).total
+        held = None
+        if kept is not None:
+            held = self.step[kept].now()
+            after = steps.cost(held)
             steps.use(held)
         made: list[Step] = []
         for value, step in zip(values, old, strict=True):
             best = self._best(value, [step, self._as_written(value, self.step)])
-            after += steps.cost(best).total
+            after = after.plus(steps.cost(best))
             steps.use(best)
             made.append(best)
         for step in reversed(made):
             steps.leave(step)
         if held is not None:
             steps.leave(held)
-        for value, step, best in zip(values, old, made, strict=True):
-            if after < before - 1e-6 and best is not step and steps.may_replace(step, best):
+        chosen = list(zip(values, old, made, strict=True))
+        better = after.is_below(before) and all(
+            best is step or steps.may_replace(step, best) for _, step, best in chosen
+        )
+        for value, step, best in chosen:
+            if better and best is not step:
                 steps.replace(step, best)
                 self.step[value] = best
+                self._note_change(value)
             else:
                 steps.resume(step, step.suspended)
+        steps.settle()
+        return better
 
     def _as_written(self, value: Value, step: dict[Value, Step]) -> Step:
         """The call itself, on the steps of its operands."""
@@ -167,38 +223,57 @@ class Plan:
         made = self.steps.call(call.op, tuple(operands), call.attributes, key, shape)
         if made.product is None:
             try:
-                coefficient, product = self.forms.of(value).term(self.forms.forms[value])
+                coefficient, product = self.forms.term(value)
             except TooLong:
                 return made
             self.steps.computes(made, coefficient, product)
         return made
 
     def _value(self, value: Value) -> Step:
-        return self.steps.value(value, self.forms.shape(value), self.forms.graph.producer.get(value))
+        return self.steps.value(
+            value, self.forms.shape(value), self.forms.graph.producer.get(value)
+        )
 
     def _best(self, value: Value, options: list[Step]) -> Step:
         """The cheapest of these steps and those of the value's form."""
-        best = min(options, key=lambda step: self.steps.cost(step).total)
-        most = self.steps.cost(best)
-        if not most.calls:
-            return best
-        price = most
-        for step in self._options(value):
-            if step.number is not None or step.shape != best.shape:
+        best, price = options[0], self.steps.cost(options[0])
+        others = iter(options[1:])
+        if price.is_least(best.shape) and not self._divides_by_number(best):
+            others = iter(())
+        else:
+            others = chain(others, self._options(value))
+        for step in chain(self._equal(value), others):
+            if step is best or step.number is not None or step.shape != best.shape:
                 continue
             found = self.steps.cost(step)
-            more = found.calls > most.calls + 3.5 * SCALAR or found.elements > most.elements * 1.001
-            if not more and found.total < price.total - 1e-6:
+            if found.is_below(price):
                 best, price = step, found
+            if price.is_least(best.shape):
+                break
         return best
+
+    def _divides_by_number(self, step: Step) -> bool:
+        return step.op is divide and step.operands[1].number is not None
+
+    def _equal(self, value: Value) -> Iterator[Step]:
+        """Steps in use that compute the value."""
+        try:
+            coefficient, product = self.forms.term(value)
+        except TooLong:
+            return
+        for step in self.steps.multiples(product):
+            if step.coefficient == coefficient:
+                yield step
 
     def _options(self, value: Value) -> Iterator[Step]:
         """Other steps to a value."""
         terms, form = self.forms.of(value), self.forms.forms[value]
+        self._left = EFFORT
         for poly in (form, self._opened(terms, form)):
             if poly is None:
                 continue
             self._sums.clear()
+            self._depth = 0
             try:
                 coefficient, product = terms.term(poly)
                 for sign, step in self._ways(terms, poly, coefficient, product):
@@ -213,25 +288,22 @@ class Plan:
         """Ways to a sum: what all terms share taken out, a number alone, or nothing."""
         yield self._product(terms, coefficient, product)
         if len(poly) > 1 and product.single() is None:
-            scales = dict.fromkeys((1.0, *map(abs, poly.values())))
-            for scale in list(scales)[:SCALES]:
+            for scale in _scales(poly):
                 sign, step = self._added(terms, poly, scale)
                 yield sign, self.steps.scaled(scale, step)
 
     def _opened(self, terms: Terms, form: Poly) -> Poly | None:
         """The form with sums in it opened, which others read as well."""
-        parts: list[tuple[float, Poly]] = []
-        for product, coefficient in form.items():
-            atom = product.single()
-            if len(form) > 1 and isinstance(atom, Sum):
-                parts.append((coefficient, atom.terms))
-            else:
-                parts.append((1.0, {product: coefficient}))
-        if len(parts) == len(form) and all(scale == 1.0 for scale, _ in parts):
-            if all(len(part) == 1 for _, part in parts):
-                return None
+        opened = [product.single() for product in form]
+        if len(form) == 1 or not any(isinstance(atom, Sum) for atom in opened):
+            return None
         try:
-            return terms.added(parts)
+            return terms.added(
+                (coefficient, atom.terms)
+                if isinstance(atom, Sum)
+                else (1.0, {product: coefficient})
+                for atom, (product, coefficient) in zip(opened, form.items(), strict=True)
+            )
         except TooLong:
             return None
 
@@ -239,6 +311,9 @@ class Plan:
 
     def _product(self, terms: Terms, coefficient: float, product: Product) -> tuple[int, Step]:
         """A step that computes the term but for the sign, and the sign."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooLong
         for step in self.steps.multiples(product):
             if abs(step.coefficient) == abs(coefficient):
                 return (1 if step.coefficient == coefficient else -1), step
@@ -261,7 +336,9 @@ class Plan:
         for atom, exponent in factors.items():
             found = list(self._atom(terms, atom, exponent, coefficient))
             prices = [  # rounded: of equal ones the first, which applies no number
-                round(self.steps.cost(step).total + _extra(coefficient / scale**exponent, smallest), 6)
+                round(
+                    self.steps.cost(step).total + _extra(coefficient / scale**exponent, smallest), 6
+                )
                 for scale, step in found
             ]
             scale, step = found[prices.index(min(prices))]
@@ -337,8 +414,9 @@ class Plan:
         self, terms: Terms, atom: Atom, exponent: int, coefficient: float
     ) -> Iterator[tuple[float, Step]]:
         """Steps that compute multiples of an atom, which has this exponent in such a term."""
-        one = terms.of(atom)
+        one, known = terms.of(atom), False
         for step in self.steps.multiples(one):
+            known = True
             yield step.coefficient, step
         match atom:
             case Leaf(value=value):
@@ -346,13 +424,14 @@ class Plan:
             case Bottom(inner=inner):
                 yield self._product(terms, 1.0, inner)
             case Seen(inner=inner):
-                for scale in {1.0, coefficient if exponent == 1 else 1.0}:
+                for scale in dict.fromkeys((1.0, coefficient if exponent == 1 else 1.0)):
                     sign, step = self._product(terms, scale, inner)
                     yield sign * scale, self._view(terms, atom, step, sign * scale)
-            case Sum(terms=of):
-                scales = [1.0, 1.0 / abs(coefficient) if exponent == 1 else 1.0]
-                scales += [abs(c) for c in of.values()]
-                for scale in list(dict.fromkeys(scales))[:SCALES]:
+            case Sum(terms=of) if not known:
+                scales = [] if self._depth else _scales(of)
+                if exponent == 1 and not _is_unit(coefficient) and _takes_numbers(terms, of):
+                    scales.append(1.0 / abs(coefficient))
+                for scale in dict.fromkeys((1.0, *scales)):
                     yield self._sum(terms, atom, scale)
 
     def _view(self, terms: Terms, atom: Seen, step: Step, scale: float) -> Step:
@@ -367,10 +446,15 @@ class Plan:
         if found is None:
             if atom.factored is None:
                 atom.factored = terms.factored(atom.terms)
+            polys = (atom.terms, atom.factored)
+            if self._depth or atom.factored is atom.terms:
+                polys = polys[1:]
+            self._depth += 1
             made = []
-            for poly in (atom.terms, atom.factored)[: 1 + (atom.factored is not atom.terms)]:
+            for poly in polys:
                 sign, step = self._added(terms, poly, scale)
                 made.append((self.steps.cost(step).total, len(made), sign / scale, step))
+            self._depth -= 1
             found = min(made)[2:]
             self._sums[atom, scale] = found
             self.steps.computes(found[1], found[0], terms.of(atom))
@@ -398,6 +482,21 @@ class Plan:
             else:
                 sign, done = 1, self.steps.subtract(step, done)
         return sign, done
+
+
+def _scales(terms: Poly) -> list[float]:
+    """The numbers that may be taken out of a sum: none, and those before several terms or few."""
+    numbers: dict[float, int] = {}
+    for product, coefficient in terms.items():
+        if product.factors:
+            numbers[abs(coefficient)] = numbers.get(abs(coefficient), 0) + 1
+    numbers.pop(1.0, None)
+    return [1.0, *sorted(numbers, key=lambda number: -numbers[number])[: SCALES - 1]]
+
+
+def _takes_numbers(terms: Terms, of: Poly) -> bool:
+    """True when a number before the sum costs nothing in one of its terms."""
+    return any(product is terms.one or not _is_unit(c) for product, c in of.items())
 
 
 def _is_unit(number: float) -> bool:

@@ -1,4 +1,4 @@
-"""Ops of fast math enter the pass that contracts: what BLAS and NumPy have for sums of products.
+"""Arrays enter, sums of their products leave as BLAS and NumPy have them: the ops of fast math.
 
 Not in the table of ops: programs alone have them, behind derivatives.
 """
@@ -40,6 +40,19 @@ def sum_rows(x):
     if x.size < 1024 or not x.flags.c_contiguous:
         return x.sum(axis=0)
     return (np.ones(len(x), x.dtype) @ x.reshape(len(x), -1)).reshape(x.shape[1:])
+
+
+SHORT = 16
+"""Rows of fewer elements are short."""
+
+
+def columns_first(x):
+    """x, with its columns one after the other in memory where they are long and rows short."""
+    return np.asfortranarray(x) if x.shape[1] < 16 < len(x) else x
+
+
+def _same(sizes: Sizes, x: ArrayType) -> ArrayType:
+    return x
 
 
 def _over_all(sizes: Sizes, a: ArrayType, b: ArrayType) -> ArrayType:
@@ -115,4 +128,13 @@ rows_sum = _record(
     _over_first,
     "The sum over the first axis.",
     (sum_rows,),
+)
+columns_apart = _record(
+    "columns_apart",
+    "columns_first(x)",
+    "x",
+    _same,
+    "A matrix, its columns one after the other in memory where rows are short.",
+    (columns_first,),
+    traits=(Trait.VIEW,),
 )

@@ -20,6 +20,9 @@ SCALAR = 0.1
 WEIGHT = {"divide": 1.5, "number_power": 20.0}
 """How many elements of a sum take the time of one; square powers are products."""
 
+SUSPENDED = 24
+"""So many steps below one that is chosen anew count as its own."""
+
 LOOKED_AT, TAKEN = 40, 6
 """Of so many steps with a factor, so many that are in use are looked at."""
 
@@ -33,6 +36,15 @@ class Price(NamedTuple):
     @property
     def total(self) -> float:
         return self.calls + self.elements / 1000.0
+
+    def is_below(self, other: Price) -> bool:
+        """True when something is saved and nothing is paid for it, but for a few scalars."""
+        more = self.calls > other.calls + 3.5 * SCALAR or self.elements > other.elements * 1.001
+        return not more and self.total < other.total - 1e-6
+
+    def is_least(self, shape: Shape) -> bool:
+        """True when nothing that makes an array of this shape anew costs less."""
+        return self.calls <= 1.0 and self.elements <= WEIGHT["divide"] * elements(shape)
 
     def plus(self, other: Price) -> Price:
         return Price(self.calls + other.calls, self.elements + other.elements)
@@ -80,6 +92,7 @@ class Steps:
         self._known: dict[object, Step] = {}
         self._equal: dict[Product, list[Step]] = {}
         self._within: dict[object, list[Step]] = {}
+        self._pinned: list[Step] = []
 
     # -- making ---------------------------------------------------------------------------------
 
@@ -99,7 +112,11 @@ class Steps:
         return found
 
     def call(
-        self, op: Op, operands: tuple[Step, ...], attributes: Attributes = (), key: object = (),
+        self,
+        op: Op,
+        operands: tuple[Step, ...],
+        attributes: Attributes = (),
+        key: object = (),
         shape: Shape | None = None,
     ) -> Step:
         """The step of this operation."""
@@ -209,18 +226,20 @@ class Steps:
 
     def cost(self, step: Step) -> Price:
         """What it costs to have this step besides those in use."""
-        calls = elements = 0.0
-        seen: set[int] = set()
+        calls = work = 0.0
+        seen: set[Step] = set()
         stack = [step]
         while stack:
             step = stack.pop()
-            if step.uses or id(step) in seen:
+            if step.instead is not None:
+                step = step.now()
+            if step.uses or step in seen:
                 continue
-            seen.add(id(step))
+            seen.add(step)
             calls += step.price.calls
-            elements += step.price.elements
-            stack += [operand.now() for operand in step.operands]
-        return Price(calls, elements)
+            work += step.price.elements
+            stack += step.operands
+        return Price(calls, work)
 
     def use(self, step: Step) -> None:
         stack = [step]
@@ -238,9 +257,26 @@ class Steps:
         self.resume(other, step.suspended)
 
     def suspend(self, step: Step) -> None:
-        """Takes a step out of use for a while; what uses it is unaware."""
-        step.suspended, step.uses = step.uses, 1
-        self.leave(step)
+        """Takes a step out of use for a while, with what it alone uses; its users are unaware.
+
+        Not more than `SUSPENDED` below it: the last result of a program uses all of it.
+        """
+        step.suspended, step.uses = step.uses, 0
+        todo = [operand.now() for operand in step.operands]
+        for place, operand in enumerate(todo):  # grows: the nearest first
+            operand.uses -= 1
+            if not operand.uses:
+                if place < SUSPENDED:
+                    todo += [below.now() for below in operand.operands]
+                else:
+                    operand.uses = 1
+                    self._pinned.append(operand)
+
+    def settle(self) -> None:
+        """Ends suspensions: what only they kept in use is left."""
+        for step in self._pinned:
+            self.leave(step)
+        self._pinned.clear()
 
     def resume(self, step: Step, uses: int) -> None:
         self.use(step)

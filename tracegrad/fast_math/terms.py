@@ -10,6 +10,7 @@ Products are not multiplied out over sums, so nothing grows; numbers are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from math import frexp, isfinite
 from typing import TypeAlias
 
@@ -21,7 +22,7 @@ Shape: TypeAlias = "tuple[Dim, ...]"
 Poly: TypeAlias = "dict[Product, float]"
 Term: TypeAlias = "tuple[float, Product]"
 
-FACTORS, TERMS, DEPTH = 8, 12, 5
+FACTORS, TERMS, DEPTH = 8, 12, 4
 """What is longer or deeper than this is not looked into: the work stays linear."""
 
 LENGTH = 100
@@ -224,6 +225,10 @@ class Terms:
         if shared:
             common = self.product(shared)
             terms = {self.without(product, common): c for product, c in terms.items()}
+            terms = self.opened(terms)
+        if len(terms) == 1:
+            coefficient, whole = self.term(terms)
+            return self.times((coefficient, whole), (1.0, self.product(shared)))
         scale = terms[min(terms, key=lambda product: product.index)]
         if scale != 1.0:
             terms = {product: self.number(c / scale) for product, c in terms.items()}
@@ -236,6 +241,17 @@ class Terms:
             depth = 1 + max(product.depth for product in terms)
             found = self._atoms[key] = Sum(self._next(), shape, depth, terms)
         return scale, self.product({**shared, found: 1})
+
+    def opened(self, terms: Poly) -> Poly:
+        """The sum with sums in it opened where their terms meet others: 0.1 + 0.3 * (1 - x)."""
+        for product, coefficient in terms.items():
+            atom = product.single()
+            if isinstance(atom, Sum) and any(inner in terms for inner in atom.terms):
+                rest = {other: c for other, c in terms.items() if other is not product}
+                found = self.added([(1.0, rest), (coefficient, atom.terms)])
+                if len(found) <= len(terms):
+                    return self.opened(found)
+        return terms
 
     def shared(self, terms: Iterable[Product]) -> dict[Atom, int]:
         """The factors that all of several products have."""
@@ -308,6 +324,7 @@ def joined(a: Shape, b: Shape) -> Shape:
     return tuple(dims)
 
 
+@cache
 def elements(shape: Shape) -> float:
     """About how many elements arrays of this shape have."""
     total = 1.0

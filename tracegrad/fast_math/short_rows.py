@@ -1,0 +1,59 @@
+"""A graph enters; what is broadcast to arrays of many short rows leaves with its columns apart.
+
+``x[:, None] - x[None]``, with three columns in `x`, is a loop over the three for each pair of rows:
+NumPy spends its time between these loops. With the columns of `x` one after the other in memory
+those of the result are so too, and every loop over it is as long as there are rows. Axes keep their
+order and elements their values; only sums may be added in another order.
+"""
+
+from __future__ import annotations
+
+from codegen.ir import Call, Graph, Trait, Value, dims_of
+from codegen.passes.client import NO_CLIENT, Client
+from codegen.rewrite import Rewriter, offered, sweep
+from codegen.sizes import Dim
+from tracegrad.fast_math.products import SHORT, columns_apart
+from tracegrad.ops import elementwise, shape
+
+BROADCAST = frozenset(
+    {elementwise.add, elementwise.subtract, elementwise.multiply, elementwise.divide}
+)
+
+
+def short_rows(graph: Graph, client: Client = NO_CLIENT) -> Graph:
+    """Columns apart, where rows may be short."""
+
+    @offered(BROADCAST.__contains__)
+    def apart(r: Rewriter, call: Call) -> Value | None:
+        whole = dims_of(r.sizes, call.results[0].type)
+        if len(whole) < 3 or not _may_be_short(whole[-1]):
+            return None
+        shapes = [dims_of(r.sizes, value.type) for value in call.operands]
+        if any(shape_ == whole or shape_[-1:] != whole[-1:] for shape_ in shapes):
+            return None
+        operands = [_apart(r, value) for value in call.operands]
+        if operands == list(call.operands):
+            return None
+        return r.emit(call.op, *operands)
+
+    return sweep(graph, Rewriter(graph, (apart,)))
+
+
+def _may_be_short(length: Dim) -> bool:
+    return not isinstance(length, int) or 1 < length < SHORT
+
+
+def _apart(r: Rewriter, value: Value) -> Value:
+    """A matrix, or a view that adds axes to it, with its columns apart."""
+    node = r.node(value)
+    if node is not None and node.op is shape.expand_axes:
+        x = _apart(r, node.operands[0])
+        if x is node.operands[0]:
+            return value
+        return r.emit(shape.expand_axes, x, **dict(node.attributes))
+    made_of = node.op if node is not None else None
+    if value.type.ndim != 2 or made_of is columns_apart:
+        return value
+    if made_of is not None and Trait.SPLAT in made_of.traits:
+        return value
+    return r.emit(columns_apart, value)
