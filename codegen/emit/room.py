@@ -94,7 +94,9 @@ class Room:
             return held
         for i in sorted(deleted, reverse=True):
             at = steps[i - 1].end
-            writer.lines.insert(at, f"    del {', '.join(deleted[i])}")
+            before = writer.lines[at - 1]
+            indent = before[: len(before) - len(before.lstrip())]
+            writer.lines.insert(at, f"{indent}del {', '.join(deleted[i])}")
             writer.marks.insert(at, writer.marks[at - 1])
         return peak
 
