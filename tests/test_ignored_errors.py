@@ -32,6 +32,11 @@ def decided(x):
         return np.sum(np.where(x > 0, np.sqrt(x), x))
 
 
+@np.errstate(all="ignore")
+def decorated(x):
+    return np.sum(np.where(x > 0, np.log(x) ** 2 / x, x))
+
+
 def plain(x):
     return np.sum(np.exp(x))
 
@@ -52,7 +57,7 @@ def warned(f: Any, *args: Any) -> list[str]:
     return [str(warning.message) for warning in found]
 
 
-@pytest.mark.parametrize("f", [some, decided, in_a_loop], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [some, decided, in_a_loop, decorated], ids=lambda f: f.__name__)
 def test_what_was_ignored_stays_ignored(f: Any) -> None:
     compiled, forward = tg.value_and_grad(f), tg.compile(f)
     second = tg.grad(lambda x: np.sum(tg.grad(f)(x) * x))

@@ -547,7 +547,8 @@ class Emitter:
         holes: dict[str, Fragment | Absent] = {**called}
         reads: frozenset[str] = frozenset()
         for name in spelling.variables:  # called as what they are part of
-            stem = self.shown[call.operands[0]].fragment.text
+            of = self.shown[call.operands[0]]
+            stem = of.fragment.text if of.bound else name
             self.passing.append(self.names.wish(stem, self._held(frozenset())))
             holes[name] = Fragment(self.passing[-1])
         fragments = []

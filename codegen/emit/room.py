@@ -17,7 +17,7 @@ from functools import cache, cached_property
 
 from codegen import sizes as sz
 from codegen.emit.writer import Writer
-from codegen.ir import Branch, Call, Graph, Node, Origin, Trait, Value, dims_of
+from codegen.ir import Branch, Call, Graph, Origin, Trait, Value, dims_of
 from codegen.memory import bytes_of, bytes_text
 from codegen.passes.fuse import unsliced
 from codegen.sizes import Dim
@@ -88,26 +88,23 @@ def make_room(
 
     The function's lines begin at `start`; `over` are values that took over an operand's memory,
     `spellings` what calls were written as.
-    None where that is not known: for one that branches or has a `with`, where a function is called that does not
+    None where that is not known: for one that branches, where a function is called that does not
     tell, or where lengths are free and no single one decides.
     """
-    if any(isinstance(node, Branch) or _in_context(node) for node in graph.nodes):
+    if any(isinstance(node, Branch) for node in graph.nodes):
         return None
     steps = statements(graph, writer.lines, start, bound)
     memory = Memory(graph, steps, over, spellings)
     peak, deleted = _planned(steps, memory)
     for i in sorted(deleted, reverse=True):
         at = steps[i - 1].end
-        writer.lines.insert(at, f"    del {', '.join(deleted[i])}")
+        before = writer.lines[at - 1]
+        indent = before[: len(before) - len(before.lstrip())]
+        writer.lines.insert(at, f"{indent}del {', '.join(deleted[i])}")
         writer.marks.insert(at, writer.marks[at - 1])
     if 50 * memory.unknown > peak:
         return None
     return _formula(steps, memory, deleted) if memory.free else f"at most {bytes_text(peak)}"
-
-
-def _in_context(node: Node) -> bool:
-    """Whether its statement stands in a ``with``."""
-    return any(result.origin.within for result in node.results)
 
 
 def statements(

@@ -136,7 +136,7 @@ def of_value(value: Any, attributes: Iterable[str], bare: Container[str], text: 
         return f"what {text} logs"
     if isinstance(value, pathlib.Path):
         return f"the file system through {text}"
-    if isinstance(value, _HARMLESS) or type(value) is object:
+    if isinstance(value, _HARMLESS) or type(value) is object or value is _ERROR_STATE:
         return ""
     if isinstance(value, Iterator) and not _is_written_in_python(type(value)):
         return f"{text}, an iterator that is used up,"
@@ -161,6 +161,10 @@ def _of_function(function: Any, bare: Container[str], text: str) -> str:
     if fresh and text.rpartition(".")[2] in bare:
         return f"a generator that {text}() seeds anew"
     return ""
+
+
+_ERROR_STATE = getattr(sys.modules.get("numpy._core._ufunc_config"), "_extobj_contextvar", None)
+"""What `np.errstate` sets, which a function decorated with it reads: traces ask for it."""
 
 
 def shows_state(value: Any) -> bool:
