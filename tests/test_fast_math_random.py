@@ -44,7 +44,7 @@ class Program:
         return total
 
     def _step(self, values: list[Any], pick: list[int], number: float) -> Any:
-        kind, first, second, third, axis, turn = pick
+        kind, first, second, third, axis, *_ = pick
         a, b = values[first % len(values)], values[second % len(values)]
         c = values[third % len(values)]
         match kind % 20:
