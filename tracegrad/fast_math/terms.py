@@ -160,7 +160,7 @@ class Terms:
         """The number, if arithmetic with it is safe."""
         if value == 0.0 or not isfinite(value) or abs(frexp(value)[1]) > self.limit:
             raise TooLong
-        return value
+        return tidy(value)
 
     # -- products -------------------------------------------------------------------------------
 
@@ -305,6 +305,12 @@ class Terms:
                     coefficient = 0.0
             terms = rest
         return terms
+
+
+def tidy(value: float) -> float:
+    """The number as it was meant: 0.3 / 0.1 is 3, but for a rounding or two."""
+    short = float(f"{value:.12g}")
+    return short if abs(short - value) <= 4e-16 * abs(value) else value
 
 
 def joined(a: Shape, b: Shape) -> Shape:
