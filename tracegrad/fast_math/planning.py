@@ -70,8 +70,9 @@ class Plan:
             before = self._begin(greedy)
             for _ in range(2 if self._short else 1):
                 self._again()
-            self.better = self.steps.in_use().is_below(before)
-            if self.better:
+            after = self.steps.in_use()
+            self.better = after.is_below(before)
+            if self.better or not (self._short or after.total < before.total):
                 break
 
     def _begin(self, greedy: bool) -> Price:
