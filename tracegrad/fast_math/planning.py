@@ -27,6 +27,7 @@ from tracegrad.fast_math.terms import (
     Terms,
     TooLong,
     elements,
+    tidy,
 )
 from tracegrad.ops.elementwise import divide
 
@@ -69,8 +70,9 @@ class Plan:
             before = self._begin(greedy)
             for _ in range(2 if self._short else 1):
                 self._again()
-            self.better = self.steps.in_use().is_below(before)
-            if self.better:
+            after = self.steps.in_use()
+            self.better = after.is_below(before)
+            if self.better or not (self._short or after.total < before.total):
                 break
 
     def _begin(self, greedy: bool) -> Price:
@@ -339,7 +341,7 @@ class Plan:
                 parts[-1] = part, parts[-1][1] + 1, parts[-1][2]
             else:
                 parts.append((part, 1, (part.coefficient, part.product)))
-            coefficient /= part.coefficient
+            coefficient = tidy(coefficient / part.coefficient)
             for atom, exponent in part.product.factors.items():
                 factors[atom] -= exponent
                 if not factors[atom]:
@@ -355,7 +357,7 @@ class Plan:
             ]
             scale, step = found[prices.index(min(prices))]
             parts.append((step, exponent, (scale, terms.of(atom))))
-            coefficient /= scale**exponent
+            coefficient = tidy(coefficient / scale**exponent)
         return (1 if coefficient > 0.0 else -1), self._combined(terms, abs(coefficient), parts)
 
     def _part(self, factors: dict[Atom, int], coefficient: float) -> Step | None:

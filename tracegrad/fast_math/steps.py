@@ -260,6 +260,8 @@ class Steps:
         Not more than `SUSPENDED` below it: the last result of a program uses all of it.
         """
         step.suspended, step.uses = step.uses, 0
+        if not step.suspended:  # what used it was suspended before
+            return
         todo = [operand.now() for operand in step.operands]
         for place, operand in enumerate(todo):  # grows: the nearest first
             operand.uses -= 1
@@ -273,12 +275,13 @@ class Steps:
     def settle(self) -> None:
         """Ends suspensions: what only they kept in use is left."""
         for step in self._pinned:
-            self.leave(step)
+            self.leave(step.now())
         self._pinned.clear()
 
     def resume(self, step: Step, uses: int) -> None:
-        self.use(step)
-        step.uses += uses - 1
+        if uses:
+            self.use(step)
+            step.uses += uses - 1
 
     def may_replace(self, step: Step, other: Step) -> bool:
         """True when nothing in use that `other` stands on can stand on `step`."""

@@ -11,7 +11,7 @@ numbers are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from math import frexp, isfinite
 from typing import TypeAlias
 
@@ -158,9 +158,10 @@ class Terms:
 
     def number(self, value: float) -> float:
         """The number, if arithmetic with it is safe."""
-        if value == 0.0 or not isfinite(value) or abs(frexp(value)[1]) > self.limit:
+        found = safe(value, self.limit)
+        if found is None:
             raise TooLong
-        return value
+        return found
 
     # -- products -------------------------------------------------------------------------------
 
@@ -305,6 +306,21 @@ class Terms:
                     coefficient = 0.0
             terms = rest
         return terms
+
+
+@lru_cache(4096)
+def safe(value: float, limit: int) -> float | None:
+    """The number, tidy, unless it is 0, not finite, or near the ends of what is."""
+    if value == 0.0 or not isfinite(value) or abs(frexp(value)[1]) > limit:
+        return None
+    return tidy(value)
+
+
+@lru_cache(4096)
+def tidy(value: float) -> float:
+    """The number as it was meant: 0.3 / 0.1 is 3, but for a rounding or two."""
+    short = float(f"{value:.12g}")
+    return short if abs(short - value) <= 4e-16 * abs(value) else value
 
 
 def joined(a: Shape, b: Shape) -> Shape:
