@@ -42,6 +42,7 @@ class Forms:
         self._shapes: dict[Value, Shape] = {}
         self._terms: dict[Value, Term] = {}
         self._numbers: dict[Value, float] = {}
+        self.place = {v: i for i, node in enumerate(block.nodes) for v in node.results}
         for node in block.nodes:
             if not isinstance(node, Call) or self._is_number(node):
                 continue

@@ -229,9 +229,8 @@ class Plan:
         return made
 
     def _value(self, value: Value) -> Step:
-        return self.steps.value(
-            value, self.forms.shape(value), self.forms.graph.producer.get(value)
-        )
+        made_by, place = self.forms.graph.producer.get(value), self.forms.place.get(value, -1)
+        return self.steps.value(value, self.forms.shape(value), made_by, place)
 
     def _best(self, value: Value, options: list[Step]) -> Step:
         """The cheapest of these steps and those of the value's form."""
@@ -243,6 +242,8 @@ class Plan:
             others = chain(others, self._options(value))
         for step in chain(self._equal(value), others):
             if step is best or step.number is not None or step.shape != best.shape:
+                continue
+            if step.place > self.forms.place[value]:  # of a square root, which may be the value's
                 continue
             found = self.steps.cost(step)
             if found.is_below(price):

@@ -56,7 +56,8 @@ class Step:
 
     `python` marks what may be a Python number at run time, which divides by 0 with an error.
     `product` times `coefficient` is what it computes, where that is known. `instead` is a cheaper
-    step to the same, which was found later; `rank` is above that of every operand.
+    step to the same, which was found later; `rank` is above that of every operand. `place` is that of the node
+    of the block behind which all values that it needs are made.
     """
 
     operands: tuple[Step, ...]
@@ -73,6 +74,7 @@ class Step:
     product: Product | None = None
     instead: Step | None = None
     rank: int = 0
+    place: int = -1
 
     def now(self) -> Step:
         """The step that stands for this one."""
@@ -100,11 +102,13 @@ class Steps:
 
     # -- making ---------------------------------------------------------------------------------
 
-    def value(self, value: Value, shape: Shape, made_by: Node | None = None) -> Step:
+    def value(
+        self, value: Value, shape: Shape, made_by: Node | None = None, place: int = -1
+    ) -> Step:
         found = self._known.get(value)
         if found is None:
             python = isinstance(made_by, Call) and Trait.EXTENT in made_by.op.traits
-            found = Step((), shape, FREE, value=value, python=python)
+            found = Step((), shape, FREE, value=value, python=python, place=place)
             self._known[value] = found
         return found
 
@@ -140,6 +144,7 @@ class Steps:
             price = FREE if Trait.VIEW in op.traits else _price(op, attributes, shape)
             found = Step(operands, shape, price, op, attributes, python=python)
             found.rank = len(self._known)
+            found.place = max(operand.place for operand in operands)
             self._known[whole] = found
         return found.now()
 
@@ -285,6 +290,8 @@ class Steps:
 
     def may_replace(self, step: Step, other: Step) -> bool:
         """True when nothing in use that `other` stands on can stand on `step`."""
+        if other.place > step.place:  # of what stands on it, something may be made before
+            return False
         if other.uses:
             return other.rank < step.rank
         frontier = (
