@@ -226,8 +226,8 @@ class Forms:
             return terms.added([(-1.0, parts[0])])
         if op is add or op is subtract:
             opened = [
-                part if value not in self.calls or value in self.single else _closed(terms, part)
-                for value, part in zip(call.operands, parts, strict=True)
+                part if self._opens(value, part, other) else _closed(terms, part)
+                for value, part, other in zip(call.operands, parts, reversed(parts), strict=True)
             ]
             return terms.added([(1.0, opened[0]), (1.0 if op is add else -1.0, opened[1])])
         if not all(parts):
@@ -248,6 +248,14 @@ class Forms:
         coefficient, product = terms.times(terms.term(a), right)
         return {product: coefficient}
 
+    def _opens(self, value: Value, part: Poly, other: Poly) -> bool:
+        """Whether the terms of an operand become terms of the sum."""
+        if value not in self.calls:
+            return True
+        terms = self.of(value)
+        closed = saturates(terms, part) and other.keys() != {terms.one}
+        return value in self.single and not closed
+
     def _power(self, terms: Terms, form: Poly, exponent: float) -> Poly:
         base = terms.term(form)
         power = base
@@ -266,6 +274,11 @@ class Forms:
         key = call.op.name, attributes_key(self.graph.sizes, call)
         seen = terms.seen(call, key, self.shape(value), product)
         return {terms.of(seen): coefficient}
+
+
+def saturates(terms: Terms, form: Poly) -> bool:
+    """True for sums with a number in them, such as 1 - t*t: small ones stay exact when closed."""
+    return len(form) > 1 and terms.one in form
 
 
 def _closed(terms: Terms, form: Poly) -> Poly:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from codegen.ir import Value, attributes_key
-from tracegrad.fast_math.forms import Forms
+from tracegrad.fast_math.forms import Forms, saturates
 from tracegrad.fast_math.steps import SCALAR, Price, Step, Steps
 from tracegrad.fast_math.terms import (
     Atom,
@@ -302,15 +302,17 @@ class Plan:
 
     def _opened(self, terms: Terms, form: Poly) -> Poly | None:
         """The form with sums in it opened, which others read as well."""
-        opened = [product.single() for product in form]
-        if len(form) == 1 or not any(isinstance(atom, Sum) for atom in opened):
+        sums = {
+            product: atom.terms
+            for product in form
+            if isinstance(atom := product.single(), Sum) and not saturates(terms, atom.terms)
+        }
+        if len(form) == 1 or not sums:
             return None
         try:
             return terms.added(
-                (coefficient, atom.terms)
-                if isinstance(atom, Sum)
-                else (1.0, {product: coefficient})
-                for atom, (product, coefficient) in zip(opened, form.items(), strict=True)
+                (coefficient, sums[product]) if product in sums else (1.0, {product: coefficient})
+                for product, coefficient in form.items()
             )
         except TooLong:
             return None

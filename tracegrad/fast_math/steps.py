@@ -56,8 +56,8 @@ class Step:
 
     `python` marks what may be a Python number at run time, which divides by 0 with an error.
     `product` times `coefficient` is what it computes, where that is known. `instead` is a cheaper
-    step to the same, which was found later; `rank` is above that of every operand. `place` is that of the node
-    of the block behind which all values that it needs are made.
+    step to the same, which was found later; `rank` is above that of every operand. `place` is that
+    of the node of the block behind which all values that it needs are made.
     """
 
     operands: tuple[Step, ...]

@@ -59,6 +59,8 @@ def work_in_rows(changes: Changes) -> None:
 
 def _own_rows(changes: Changes, array: Value) -> dict[Value, int]:
     """The rows of an array of which nothing else is read, and whose memory nobody else has."""
+    if array.type.ndim < 2:  # rows of a vector are numbers, which have no memory to write to
+        return {}
     owner, readers = changes.graph.owner[array], changes.readers(array)
     made = changes.made_by(owner)
     if (
