@@ -199,7 +199,7 @@ def quotient(of: Dim, by: Dim) -> Dim:
 def slice_length(of: Dim, item: slice) -> Dim:
     """The length of ``x[item]`` along an axis of length `of`."""
     if isinstance(of, int):
-        return len(range(*item.indices(of)))
+        return len(range(of)[item])  # a length below 0, which a guess may give, has no elements
     step = 1 if item.step is None else item.step
     if step == 0:
         raise SizeError("slice step cannot be zero")

@@ -1758,3 +1758,27 @@ def parameters_and_parts(np):
         return np.sum(np.exp(-a * left) * b) * np.sum(right**2) - np.sum(odd[0] ** 2) * np.sum(even)
 
     return loss
+
+
+def _windows_joined_in_jax(np):
+    def loss(x):
+        n = len(x) - 4
+        windows = np.stack([x[i : i + n] for i in range(5)], axis=1)
+        y = np.tanh(windows) * windows
+        z = np.concatenate((y[1:], y[:-1])) ** 2
+        return np.sum(np.exp(-z) * z)
+
+    return loss
+
+
+@program(lambda draw, n=8: (draw(n),), dict(n=5), dict(n=12), reference=_windows_joined_in_jax)
+def windows_joined(np):
+    """Slices of an axis that is shorter by 4 than any that is given."""
+
+    def loss(x):
+        windows = np.lib.stride_tricks.sliding_window_view(x, 5)
+        y = np.tanh(windows) * windows
+        z = np.concatenate((y[1:], y[:-1])) ** 2
+        return np.sum(np.exp(-z) * z)
+
+    return loss

@@ -13,7 +13,9 @@ import pytest
 
 import tracegrad as tg
 
-SEEDS = range(60)
+SEEDS = [*range(60), 370, 373, 552, 956, 1087]
+"""The latter have shown faults once."""
+
 STEPS = 12
 EPSILON = 2.0**-52
 

@@ -155,8 +155,8 @@ class Plan:
             except TooLong:
                 sign, other = -1, step
             better = sign > 0 and steps.cost(other).is_below(steps.cost(step))
-            if better and other.shape == step.shape and steps.may_replace(step, other):
-                steps.replace(step, other)
+            if better and other.shape == step.shape and steps.may_replace({step: other}):
+                steps.replace({step: other})
             else:
                 steps.resume(step, step.suspended)
             steps.settle()
@@ -194,14 +194,13 @@ class Plan:
             steps.leave(step)
         if held is not None:
             steps.leave(held)
-        chosen = list(zip(values, old, made, strict=True))
-        better = after.is_below(before) and all(
-            best is step or steps.may_replace(step, best) for _, step, best in chosen
-        )
-        for value, step, best in chosen:
-            if better and best is not step:
-                steps.replace(step, best)
-                self.step[value] = best
+        others = {step: best for step, best in zip(old, made, strict=True) if best is not step}
+        if not (after.is_below(before) and steps.may_replace(others)):
+            others = {}
+        steps.replace(others)
+        for value, step in zip(values, old, strict=True):
+            if step in others:
+                self.step[value] = others[step]
                 self._note_change(value)
             else:
                 steps.resume(step, step.suspended)

@@ -6,7 +6,7 @@ to use again, so what a form of an expression costs is what it adds to the store
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,8 +56,8 @@ class Step:
 
     `python` marks what may be a Python number at run time, which divides by 0 with an error.
     `product` times `coefficient` is what it computes, where that is known. `instead` is a cheaper
-    step to the same, which was found later; `rank` is above that of every operand. `place` is that
-    of the node of the block behind which all values that it needs are made.
+    step to the same, which was found later; `rank` is never below that of an operand. `place` is
+    that of the node of the block behind which all values that it needs are made.
     """
 
     operands: tuple[Step, ...]
@@ -252,12 +252,14 @@ class Steps:
             if step.uses == 1:
                 stack += [operand.now() for operand in step.operands]
 
-    def replace(self, step: Step, other: Step) -> None:
-        """Gives what uses a step (which was suspended) another that computes the same."""
-        for fresh in self._fresh(other):
-            fresh.rank = step.rank
-        step.instead = other
-        self.resume(other, step.suspended)
+    def replace(self, others: Mapping[Step, Step]) -> None:
+        """Gives what uses steps (which were suspended) others that compute the same."""
+        for step, other in others.items():
+            for fresh in self._fresh(other):
+                fresh.rank = min(fresh.rank, step.rank)
+        for step, other in others.items():
+            step.instead = other
+            self.resume(other, step.suspended)
 
     def suspend(self, step: Step) -> None:
         """Takes a step out of use for a while, with what it alone uses; its users are unaware.
@@ -288,19 +290,22 @@ class Steps:
             self.use(step)
             step.uses += uses - 1
 
-    def may_replace(self, step: Step, other: Step) -> bool:
-        """True when nothing in use that `other` stands on can stand on `step`."""
-        if other.place > step.place:  # of what stands on it, something may be made before
-            return False
-        if other.uses:
-            return other.rank < step.rank
-        frontier = (
-            operand
-            for fresh in self._fresh(other)
-            for operand in map(Step.now, fresh.operands)
-            if operand.uses
-        )
-        return all(operand.rank < step.rank for operand in frontier)
+    def may_replace(self, others: Mapping[Step, Step]) -> bool:
+        """True when nothing that the others stand on can stand on the steps that they replace."""
+        for step, other in others.items():
+            if other.place > step.place:  # of what stands on it, something may be made before
+                return False
+            if other.uses:
+                below = [other]
+            else:
+                fresh = self._fresh(other)
+                if any(each in others for each in fresh):
+                    return False
+                operands = (operand.now() for each in fresh for operand in each.operands)
+                below = [operand for operand in operands if operand.uses]
+            if any(each.rank >= step.rank for each in below):
+                return False
+        return True
 
     def _fresh(self, step: Step) -> list[Step]:
         """The step and those below it that are not in use."""
