@@ -53,7 +53,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
         value_bar = 200.0 * value_2
         x_bar = np.zeros(x.size)
         x_bar[:-1] = -2.0 * value_3 - value_bar * 2.0 * value_1
-        x_bar[1:] += value_bar
+        x_bar_2 = x_bar[1:]
+        x_bar_2 += value_bar
         """,
     ),
     (
