@@ -15,14 +15,17 @@ def length_of(sizes: Sizes, dim: Dim, known: Mapping[str, int]) -> int | None:
     return None if isinstance(length, Size) else length
 
 
+def bytes_of_one(type: ArrayType) -> int:
+    """The bytes of an element."""
+    return bits(type.dtype) // 8 * (2 if kind(type.dtype) == "complex" else 1)
+
+
 def bytes_of(sizes: Sizes, type: ArrayType, known: Mapping[str, int]) -> int | None:
     """The bytes of an array; None for Python numbers and unknown lengths."""
     lengths = [length_of(sizes, dim, known) for dim in type.shape]
     if type.weak or any(n is None for n in lengths):
         return None
-    width = 8 if type.dtype == "bool" else bits(type.dtype)
-    parts = 2 if kind(type.dtype) == "complex" else 1
-    return prod(n for n in lengths if n is not None) * parts * width // 8
+    return prod(n for n in lengths if n is not None) * bytes_of_one(type)
 
 
 def bytes_text(count: int) -> str:

@@ -47,6 +47,7 @@ from codegen.ir import (
     kept_by,
     walk,
 )
+from codegen.memory import bytes_of_one
 from codegen.passes.lifetime import in_c_order, lifetime
 from codegen.sizes import Dim, Size, Sizes, SliceLength, symbols
 from codegen.spelling import Spelling, spell
@@ -87,14 +88,14 @@ HELPERS = {
 def in_tiles(body, arrays):
     """`body` on parts of arrays of one shape that fit the cache, on all cores.
 
-    Elements have the bits that `body` gives them on the whole, and so have sums: the parts are the
-    halves, down to 256 KiB of an array, that NumPy's pairwise sum adds.
+    The widest array comes first, numbers last. Elements have the bits that `body` gives them on the
+    whole, and so have sums: the parts are the halves, down to 256 KiB of an array, that NumPy's
+    pairwise sum adds.
     """
-    shape = next(np.shape(a) for a in arrays if np.ndim(a))
-    size, itemsize = math.prod(shape), max(a.itemsize for a in arrays if np.ndim(a))
-    if size * itemsize < {SPLIT}:
+    widest = arrays[0]
+    if widest.nbytes < {SPLIT}:
         return body(*arrays)
-    most = {TILE} // itemsize
+    shape, size, most = widest.shape, widest.size, {TILE} // widest.itemsize
     flat = [a.reshape(-1) if np.ndim(a) else a for a in arrays]
     tiles = list(halves(0, size, most))
 
@@ -155,7 +156,6 @@ def cores():
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 ''',
-    "math": "import math",
     "os": "import os",
     "copy_context": "from contextvars import copy_context",
     "Thread": "from threading import Thread",
@@ -369,7 +369,11 @@ def _body(
                 given[operand] = None
         nodes[replace(node, reuse=None)] = None
     place = {value: i for i, value in enumerate(graph.inputs)}
-    operands = tuple(sorted(given, key=lambda value: place.get(value, len(place))))
+
+    def order(value: Value) -> tuple[bool, int, int]:  # as `in_tiles` takes them
+        return not value.type.shape, -bytes_of_one(value.type), place.get(value, len(place))
+
+    operands = tuple(sorted(given, key=order))
     names = _names(operands)
     spent = frozenset(value for value in dying if value in given)
     frame = Frame(names, names)
