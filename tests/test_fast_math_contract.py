@@ -63,6 +63,7 @@ SUMS: list[tuple[str, Any, tuple[Any, ...], str]] = [
     ("rows", lambda x, y: np.sum(x * y, axis=-1), (A, A), "row_products(x, y)"),
     ("transposed", lambda x, y: np.sum(x[:, :, None] * y, axis=1), (A, B), "x @ y"),
     ("rows of a product", lambda x, y: np.sum(x @ y, axis=0), (A, B), "sum_rows(x) @ y"),
+    ("of equal signs", lambda x, y, z: np.sum((-x) @ y - z, 0), (A, B, ("n", "k")), "(x) @ y"),
     ("columns of one", lambda x, y: np.sum(x @ y, axis=1), (A, B), "x @ sum_along(y, axis=1)"),
     ("first axis", lambda x: np.sum(np.tanh(x), axis=0), (A,), "sum_rows(np.tanh(x))"),
     ("first axes", lambda x: np.sum(np.tanh(x), axis=(0, 1)), (C,), "sum_around(np.tanh(x)"),

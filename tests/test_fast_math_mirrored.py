@@ -75,13 +75,21 @@ def test_the_second_sum_is_the_first() -> None:
     assert ".transpose(" not in text and ".T" not in text
 
 
+def _broadcast(x: Any, y: Any) -> Any:
+    apart = x[:, None] - y
+    return np.sum(np.tanh(apart) * apart) + np.sum(np.sum(apart, axis=1) ** 3)
+
+
+def _multiplied(x: Any, y: Any) -> Any:
+    apart = x[:, None] - y
+    turned = np.exp(-apart) @ (y.T @ y) * 1e-3
+    return np.sum(np.tanh(turned) * apart)
+
+
+@pytest.mark.parametrize("f", [_broadcast, _multiplied])
 @pytest.mark.parametrize("columns", [1, 3, 40])
 @pytest.mark.parametrize("turn", [np.asarray, np.asfortranarray, lambda x: np.repeat(x, 2, 0)[::2]])
-def test_broadcast_rows_of_any_length(columns: int, turn: Any) -> None:
-    def f(x: Any, y: Any) -> Any:
-        apart = x[:, None] - y
-        return np.sum(np.tanh(apart) * apart) + np.sum(np.sum(apart, axis=1) ** 3)
-
+def test_broadcast_rows_of_any_length(f: Any, columns: int, turn: Any) -> None:
     compiled = tg.value_and_grad(f, (0, 1))
     random = np.random.default_rng(columns)
     for n in (0, 1, 15, 17, 50):
@@ -93,4 +101,6 @@ def test_broadcast_rows_of_any_length(columns: int, turn: Any) -> None:
         tg.config.fast_math = True
         for found, wanted in zip(gradients, expected, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
-    assert "columns_first(" in compiled.source(*args)
+    text = compiled.source(*args)
+    assert "columns_first(" in text
+    assert ("product_of_columns(" in text) is (f is _multiplied)

@@ -28,10 +28,13 @@ DISSOLVED = VIEWS | {
     elementwise.divide,
     elementwise.negative,
     elementwise.add,
+    elementwise.subtract,
     powers.number_power,
     linear.matmul,
 }
 """Ops that sums see through."""
+
+SUMS = (elementwise.add, elementwise.subtract)
 
 ROUNDS = 6
 """So often sums are planned anew when it is known what the others read."""
@@ -39,8 +42,11 @@ ROUNDS = 6
 MOST = 24
 """So many ops a sum sees through at most."""
 
-SLOWER = ((10.0, 2.0), (2.0, 1.2), (0.0, 1.0))
+SLOWER = ((10.0, 2.0), (5.0, 1.5), (2.0, 1.2), (0.0, 1.0))
 """How often less work on large arrays may take how much longer on small ones."""
+
+ELEMENTS = 1000.0
+"""So many elements take the time of a call on a few, where lengths are known."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class Sums:
                 plan = self._plan(call)
                 if plan is not None:
                     self.plans[call.results[0]] = plan
-            more = set(self._read()) - kept
+            more = self._read() - kept
             if not more & self.free:
                 break
             kept |= more
@@ -124,15 +130,20 @@ class Sums:
                 free.add(result)
         return free
 
-    def _read(self) -> Iterator[Value]:
-        """What the sums read as they are planned now."""
-        for call in self.sums:
-            plan = self.plans.get(call.results[0])
+    def _read(self) -> set[Value]:
+        """What the sums read as they are planned now, but for those that others see through."""
+        read: set[Value] = set()
+        for call in reversed(self.sums):
+            result = call.results[0]
+            if result in self.free and result not in read:
+                continue
+            plan = self.plans.get(result)
             if plan is None:
-                yield call.operands[0]
+                read.update(call.operands)
                 continue
             for term in plan.terms:
-                yield from (factor.value for factor in (*term.parts, *term.term.divisors))
+                read.update(factor.value for factor in (*term.parts, *term.term.divisors))
+        return read
 
     # -- one sum --------------------------------------------------------------------------------
 
@@ -148,11 +159,19 @@ class Sums:
                 break
             if plan is None:
                 continue
-            cost, time = finder.before()
-            most = time * next(slower for less, slower in SLOWER if less * plan.cost <= cost)
-            if cost - plan.cost > saved and plan.time <= most:
-                best, saved = plan, cost - plan.cost
+            found = _saved(plan, *finder.before(), finder.is_known)
+            if found > saved:
+                best, saved = plan, found
         return best
+
+
+def _saved(plan: Plan, cost: float, time: float, known: bool) -> float:
+    """How much less work a plan is, or 0 where it may take longer; `known` are all lengths."""
+    less = cost - plan.cost
+    if known:
+        return less + (time - plan.time) * ELEMENTS
+    most = time * next(slower for often, slower in SLOWER if often * plan.cost <= cost)
+    return less if plan.time <= most else 0.0
 
 
 def _is_sum(node: Call) -> bool:
@@ -195,6 +214,11 @@ class _Terms:
         self.summed = axes_of(call.attribute("axis"), self.ndim) if is_sum else ()
         self.out = tuple(i for i in self.dims if i not in self.summed)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether all lengths of the sum are."""
+        return all(isinstance(dim, int) for dim in self.dims.values())
+
     def node(self, value: Value) -> Call | None:
         node = self.graph.producer.get(value)
         return node if isinstance(node, Call) else None
@@ -203,13 +227,13 @@ class _Terms:
         """The terms whose sum the value is."""
         node = self.node(value)
         free = self.split and len(self.through) <= MOST and value in self.sums.free
-        if node is not None and free and node.op is elementwise.add and not _is_double(node):
+        if node is not None and free and node.op in SUMS and not _is_double(node):
             self.through[value], self.saw = None, True
-            return [
-                term
-                for operand in node.operands
-                for term in self.terms(operand, self._labels_of(operand, labels))
-            ]
+            first, second = (self.terms(x, self._labels_of(x, labels)) for x in node.operands)
+            if node.op is elementwise.subtract:
+                for term in second:
+                    term.number = -term.number
+            return first + second
         term = Term()
         self._take(value, labels, term, False)
         return self._inside(value, term)
@@ -220,7 +244,7 @@ class _Terms:
             return [term]
         factor = term.factors[0]
         node = self.node(factor.value)
-        again = node is not None and node.op is elementwise.add and factor.value in self.sums.free
+        again = node is not None and node.op in SUMS and factor.value in self.sums.free
         if not again or factor.value is value:
             return [term]
         inner = self.terms(factor.value, factor.labels)
@@ -327,8 +351,8 @@ class _Terms:
             return False
         if not self.deep and 0 < value.type.ndim < self.ndim:
             return False
-        if node.op is elementwise.add:
-            return _is_double(node)
+        if node.op in SUMS:
+            return node.op is elementwise.add and _is_double(node)
         if node.op is linear.matmul:
             return self.call.op is reductions.sum_over and self._sums_out(node)
         if node.op is powers.number_power:

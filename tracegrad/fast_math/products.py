@@ -14,6 +14,7 @@ from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import spell
 from codegen.types import ArrayType, weak
+from tracegrad.ops import linear
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.reductions import sum_along
 from tracegrad.ops.texts import needs
@@ -73,6 +74,12 @@ SHORT = 16
 def columns_first(x):
     """x, with its columns one after the other in memory where they are long and rows short."""
     return np.asfortranarray(x) if x.shape[1] < 16 < len(x) else x
+
+
+def product_of_columns(a, b):
+    """a @ b, its columns apart where those of a are and its rows are short."""
+    apart = a.strides[-1] > a.strides[-2] and b.shape[-1] < 16
+    return (b.mT @ a.mT).mT if apart else a @ b
 
 
 def _same(sizes: Sizes, x: ArrayType) -> ArrayType:
@@ -189,6 +196,15 @@ columns_apart = _record(
     "A matrix, its columns one after the other in memory where rows are short.",
     (columns_first,),
     traits=(Trait.VIEW,),
+)
+columns_product = OpRecord(
+    name="columns_product",
+    operands=("a", "b"),
+    infer=linear.matmul.infer,
+    spelling={"numpy": spell("product_of_columns(a, b)")},
+    differentiable=False,
+    needs=needs((product_of_columns,)),
+    doc="A product of matrices; its columns are apart where those of the first are.",
 )
 at_least_one = _record(
     "at_least_one",

@@ -2,18 +2,19 @@
 
 ``x[:, None] - x[None]``, with three columns in `x`, is a loop over the three for each pair of rows:
 NumPy spends its time between these loops. With the columns of `x` one after the other in memory
-those of the result are so too, and every loop over it is as long as there are rows. Axes keep their
-order and elements their values; only sums may be added in another order.
+those of the result are so too, and every loop over it is as long as there are rows; products of
+matrices hand that on. Axes keep their order and elements their values; only sums may be added in
+another order.
 """
 
 from __future__ import annotations
 
-from codegen.ir import Call, Graph, Trait, Value, dims_of
+from codegen.ir import Call, Graph, Trait, Value, dims_of, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, offered, sweep
 from codegen.sizes import Dim
-from tracegrad.fast_math.products import SHORT, columns_apart
-from tracegrad.ops import elementwise, shape
+from tracegrad.fast_math.products import SHORT, columns_apart, columns_product
+from tracegrad.ops import elementwise, linear, shape
 
 BROADCAST = frozenset(
     {elementwise.add, elementwise.subtract, elementwise.multiply, elementwise.divide}
@@ -24,7 +25,7 @@ def short_rows(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Columns apart, where rows may be short."""
 
     @offered(BROADCAST.__contains__)
-    def apart(r: Rewriter, call: Call) -> Value | None:
+    def broadcast(r: Rewriter, call: Call) -> Value | None:
         whole = dims_of(r.sizes, call.results[0].type)
         if len(whole) < 3 or not _may_be_short(whole[-1]):
             return None
@@ -36,7 +37,36 @@ def short_rows(graph: Graph, client: Client = NO_CLIENT) -> Graph:
             return None
         return r.emit(call.op, *operands)
 
-    return sweep(graph, Rewriter(graph, (apart,)))
+    graph = sweep(graph, Rewriter(graph, (broadcast,)))
+    products = _products(graph)
+    if not products:
+        return graph
+
+    @offered(lambda op: op is linear.matmul)
+    def multiplied(r: Rewriter, call: Call) -> Value | None:
+        return r.emit(columns_product, *call.operands) if call.results[0] in products else None
+
+    return sweep(graph, Rewriter(graph, (multiplied,)))
+
+
+def _products(graph: Graph) -> set[Value]:
+    """Products of matrices whose first has its columns apart, and whose own rows may be short."""
+    columns: set[Value] = set()
+    products: set[Value] = set()
+    for node in walk(graph.nodes):
+        if not isinstance(node, Call):
+            continue
+        (result, *_), (first, *_) = node.results, node.operands or (None,)
+        if node.op is linear.matmul and first in columns and node.operands[1].type.ndim > 1:
+            if _may_be_short(dims_of(graph.sizes, result.type)[-1]):
+                columns.add(result)
+                products.add(result)
+        elif node.op is columns_apart or (
+            (Trait.ELEMENTWISE in node.op.traits or node.op is shape.expand_axes)
+            and any(value in columns for value in node.operands)
+        ):
+            columns.add(result)
+    return products
 
 
 def _may_be_short(length: Dim) -> bool:
