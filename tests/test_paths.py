@@ -251,7 +251,7 @@ def test_the_report_names_state_and_lengths():
 
 
 def test_the_report_counts_calls_by_version_and_times_by_stage():
-    pipeline._PROGRAMS.clear(), pipeline._OPTIMIZED.clear()  # of other tests
+    pipeline.forget()  # the programs of other tests
     made = tg.value_and_grad(two_ways)
     for x in (UP, DOWN, UP, UP, np.ones((3, 1)), DOWN, UP):
         made(x)

@@ -245,8 +245,7 @@ def _message(error: BaseException) -> str:
 def _cache(action: str) -> None:
     programs = len(pipeline._PROGRAMS)
     if action == "clear":
-        pipeline._PROGRAMS.clear()
-        pipeline._OPTIMIZED.clear()
+        pipeline.forget()
         print("nothing to clear: programs are cached in the memory of each process, not on disk")
         return
     print("on disk: nothing is cached; programs live in the memory of the process that made them")

@@ -83,6 +83,12 @@ def compile_graph(graph: Graph, target: str, times: dict[str, float] | None = No
     return program
 
 
+def forget() -> None:
+    """Forgets all programs, so that the next graphs are compiled anew."""
+    _PROGRAMS.clear()
+    _OPTIMIZED.clear()
+
+
 def _remember(table: dict[Hashable, Any], key: Hashable, value: Any) -> Any:
     while len(table) >= _LIMIT:
         table.pop(next(iter(table)), None)

@@ -95,7 +95,8 @@ def in_tiles(body, arrays):
     widest = arrays[0]
     if widest.nbytes < {SPLIT}:
         return body(*arrays)
-    shape, size, most = widest.shape, widest.size, {TILE} // widest.itemsize
+    shape, size = widest.shape, widest.size
+    most = {TILE} // widest.itemsize
     flat = [a.reshape(-1) if np.ndim(a) else a for a in arrays]
     tiles = list(halves(0, size, most))
 

@@ -97,7 +97,7 @@ def tracegrad(case: Case) -> Contestant:
 
 
 @contextmanager
-def _fast_math() -> Iterator[None]:
+def in_fast_math() -> Iterator[None]:
     before, tg.config.fast_math = tg.config.fast_math, True
     yield
     tg.config.fast_math = before
@@ -105,7 +105,7 @@ def _fast_math() -> Iterator[None]:
 
 def fast_math(case: Case) -> Contestant:
     """tracegrad where it may round otherwise, as all of the peers do."""
-    return replace(tracegrad(case), within=_fast_math)
+    return replace(tracegrad(case), within=in_fast_math)
 
 
 def eager(case: Case) -> Contestant:
