@@ -239,3 +239,16 @@ def test_gradients_of_empty_means_are_zeros(dtype: str) -> None:
             found = compiled(*args)
             assert found.dtype == dtype and np.all(np.isfinite(found))
             assert n or not np.any(found)
+
+
+def test_what_several_sums_read_is_made_once() -> None:
+    def f(s, x, y):
+        p = -(s[:, :, None] * x)
+        turned = np.tanh(np.swapaxes(y, 1, 2) @ p)
+        return np.sum(turned) + np.sum(np.sum(p * y, axis=1) ** 2) + np.sum(np.sum(p, axis=1) ** 2)
+
+    args = normal(3, 20), normal(3, 20, 4, seed=1), normal(3, 20, 4, seed=2)
+    compiled = tg.compile(f)
+    np.testing.assert_allclose(compiled(*args), f(*args), rtol=1e-12)
+    text = body(compiled, *args)
+    assert text.count("s[:, :, None]") == text.count(" @ ") == text.count(".diagonal(") == 1

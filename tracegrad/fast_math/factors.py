@@ -99,6 +99,7 @@ class Sums:
         self.sums = [call for call in calls if _is_sum(call) or _is_product(call)]
         kept = {value for end in ends(graph.block) for value in end.outputs}
         self.plans: dict[Value, Plan] = {}
+        self.made: set[tuple[Value, Value]] = set()  # products p.mT @ q that are planned
         for _ in range(ROUNDS if self.sums else 0):
             self.free = self._unread(kept)
             self.plans = {}
@@ -106,10 +107,11 @@ class Sums:
                 plan = self._plan(call)
                 if plan is not None:
                     self.plans[call.results[0]] = plan
-            more = self._read() - kept
-            if not more & self.free:
+            more, made = self._read() - kept, set(self._products())
+            if not more & self.free and made == self.made:
                 break
             kept |= more
+            self.made = made
 
     def _unread(self, kept: set[Value]) -> set[Value]:
         """The values that only sums read, if all are contracted, through ops that they see."""
@@ -145,19 +147,29 @@ class Sums:
                 read.update(factor.value for factor in (*term.parts, *term.term.divisors))
         return read
 
+    def _products(self) -> Iterator[tuple[Value, Value]]:
+        """The pairs of which ``p.mT @ q`` is planned."""
+        for plan in self.plans.values():
+            for term in plan.terms:
+                if [step.kind for step in term.steps] == ["matrices"]:
+                    step = term.steps[0]
+                    if all(term.labels[i][-2:-1] == step.over for i in step.parts):
+                        p, q = (term.parts[i].value for i in step.parts)
+                        yield p, q
+
     # -- one sum --------------------------------------------------------------------------------
 
     def _plan(self, call: Call) -> Plan | None:
         best: Plan | None = None
         saved = 0.0
-        for split, deep in product((True, False), (True, False)):
-            finder = _Terms(self, call, split, deep)
+        for split, deep, shared in product((True, False), repeat=3):
+            finder = _Terms(self, call, split, deep, shared)
             if 1 in finder.dims.values():
                 return None
             plan = finder.plan()
-            if not finder.saw:
+            if shared and not finder.saw:
                 break
-            if plan is None:
+            if plan is None or not finder.saw:
                 continue
             found = _saved(plan, *finder.before(), finder.is_known)
             if found > saved:
@@ -191,6 +203,12 @@ def _is_double(node: Call) -> bool:
     return node.operands[0] is node.operands[1]
 
 
+def _is_of_arrays(node: Call) -> bool:
+    """Whether a call multiplies or divides two arrays."""
+    product = node.op in (elementwise.multiply, elementwise.divide)
+    return product and all(operand.type.shape for operand in node.operands)
+
+
 def _is_square(node: Call) -> bool:
     """Whether a call multiplies a value by itself."""
     if node.op is powers.number_power:
@@ -201,11 +219,13 @@ def _is_square(node: Call) -> bool:
 class _Terms:
     """Takes apart what a sum adds up."""
 
-    def __init__(self, sums: Sums, call: Call, split: bool, deep: bool) -> None:
+    def __init__(self, sums: Sums, call: Call, split: bool, deep: bool, shared: bool) -> None:
         self.sums, self.graph, self.call = sums, sums.graph, call
         self.split = split  # sums of terms are taken apart
         self.deep = deep  # and factors with fewer axes
+        self.shared = shared  # and products of arrays that several read
         self.through: dict[Value, None] = {}
+        self.several: set[Value] = set()  # what several read, themselves or what is made of it
         self.saw = False  # more than views
         is_sum = call.op is reductions.sum_over
         whole = call.operands[0] if is_sum else call.results[0]
@@ -264,6 +284,8 @@ class _Terms:
     ) -> None:
         """Adds the factors of a value to a term."""
         node = self.node(value)
+        if len(self.graph.users.get(value, ())) > 1:
+            self.several.add(value)
         constant = self.graph.constant(value)
         if constant is not None and isinstance(constant.value, int | float):
             number = float(constant.value)
@@ -286,6 +308,8 @@ class _Terms:
         self.through[value] = None
         self.saw |= node.op not in TURNED
         operands = node.operands
+        if value in self.several:
+            self.several.update(operands)
         if node.op is elementwise.negative:
             term.number = -term.number
             self._take(operands[0], labels, term, inverse)
@@ -357,6 +381,8 @@ class _Terms:
             return self.call.op is reductions.sum_over and self._sums_out(node)
         if node.op is powers.number_power:
             return _is_square(node)
+        if not self.shared and value in self.several and _is_of_arrays(node):
+            return False
         dtype = value.type.dtype
         return all(v.type.dtype == dtype or v.type.weak for v in node.operands)
 
@@ -460,7 +486,9 @@ class _Terms:
         return known
 
     def _is_multiplied(self, p: Value, q: Value) -> bool:
-        """Whether p.mT @ q is there."""
+        """Whether p.mT @ q is there, or planned."""
+        if (p, q) in self.sums.made:
+            return True
         ndim = p.type.ndim
         last = (*range(ndim - 2), ndim - 1, ndim - 2)
         for turned in self._calls_on(p, shape.transpose_axes):

@@ -51,7 +51,7 @@ def row_products(a, b):
 
 def sum_rows(x):
     """x.sum(axis=0), as a product with ones: NumPy adds short rows one after the other."""
-    if x.size < 1024 or not x.flags.c_contiguous:
+    if len(x) < 128 or x.size < 1024 or not x.flags.c_contiguous:
         return x.sum(axis=0)
     return (np.ones(len(x), x.dtype) @ x.reshape(len(x), -1)).reshape(x.shape[1:])
 
