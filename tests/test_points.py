@@ -569,3 +569,53 @@ def test_tables_live_as_long_as_their_code():
     del code, kept
     gc.collect()
     assert reference() is None
+
+
+PARTS = """\
+a = x + 1; b = x * 2
+class Model:
+    w = x - 1
+    @(lambda f: f)
+    def step(self, x):
+        class Inner:
+            v = x - 3
+            def twice(self, y):
+                z = y + y
+                return z
+        return Inner().twice(x)
+    u = [tanh(i) for i in (x,)]
+if b is not None:
+    def helper(parameter): return parameter
+    c = helper(Model().step(x) + 1)
+"""
+
+
+def test_statements_of_modules_and_classes():
+    code = compile(PARTS, "<parts>", "exec")
+    linecache.cache["<parts>"] = (len(PARTS), None, PARTS.splitlines(keepends=True), "<parts>")
+    Fake.stop, Fake.points = code, []
+    exec(code, {"__name__": "generated", "x": Fake(), "tanh": tanh})
+    found = [(show(each), each.line, each.text) for each in map(label, Fake.points)]
+    assert found == [
+        ("a", 1, "a = x + 1"),
+        ("b", 1, "b = x * 2"),
+        ("w", 3, "w = x - 1"),
+        ("u~", 12, "u = [tanh(i) for i in (x,)]"),
+        ("v", 7, "v = x - 3"),
+        ("z", 9, "z = y + y"),
+        ("c~", 15, "c = helper(Model().step(x) + 1)"),
+    ]
+
+
+def test_of_a_long_file_the_parts_in_use_are_read(monkeypatch):
+    text = "".join(f"def f{i}(x):\n    y{i} = x + {i}\n" for i in range(50))
+    read = []
+    original = bytecode._read
+    monkeypatch.setattr(bytecode, "_read", lambda *args: read.append(args[1]) or original(*args))
+    functions = load(text, "<long>")
+    assert [label(point).name for i in (7, 31, 7) for point in run(functions[f"f{i}"])] == [
+        "y7",
+        "y31",
+        "y7",
+    ]
+    assert [part.name for part in read] == ["f7", "f31"]

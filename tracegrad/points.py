@@ -310,11 +310,7 @@ def _parameter(site: Syntax | None) -> str | None:
             case ast.Call(func=ast.Name(id=name), args=args) if node in args and not _has_star(
                 args
             ):
-                functions = [
-                    other
-                    for other in site.source.parents
-                    if isinstance(other, ast.FunctionDef) and other.name == name
-                ]
+                functions = site.source.file.definitions.get(name, [])
                 if len(functions) != 1:
                     return None
                 parameters = [*functions[0].args.posonlyargs, *functions[0].args.args]
