@@ -258,6 +258,13 @@ def substitute(dim: Dim, known: Mapping[str, Dim]) -> Dim:
     )
 
 
+def guessed(dim: Dim, length: int) -> int:
+    """A length of which nobody knows the symbols: each counts as `length`; it is 1 at least."""
+    found = substitute(dim, dict.fromkeys(symbols(dim), length))
+    assert isinstance(found, int)
+    return found if isinstance(dim, int) else max(found, 1)
+
+
 def _substitute_atom(atom: Atom, known: Mapping[str, Dim]) -> Dim:
     if isinstance(atom, str):
         return known.get(atom, symbol(atom))

@@ -15,6 +15,7 @@ from codegen.sizes import (
     MANY,
     Settled,
     add,
+    guessed,
     mul,
     quotient,
     slice_length,
@@ -126,6 +127,14 @@ def test_slice_lengths_are_pythons(item, n):
 def test_slices_of_less_than_nothing_have_no_elements(item, n):
     """A guess of a length may give less than 0 elements for one that is shorter by a number."""
     assert slice_length(n, item) == len(range(n)[item])
+
+
+def test_lengths_that_nobody_knows_are_guessed():
+    assert guessed(3, 100) == 3 and guessed(0, 100) == 0
+    assert guessed(mul([A, B]), 100) == 10_000
+    shorter = add(A, -7)
+    assert guessed(shorter, 4) == guessed(mul([7, shorter]), 4) == 1
+    assert guessed(add(slice_length(shorter, slice(1, None)), 2), 4) == 2
 
 
 @given(SLICES, SLICES, st.integers(0, 6))

@@ -239,15 +239,9 @@ class Memory:
         self.measures: dict[tuple[str, tuple[Dim, ...]], tuple[Dim, int]] = {}
 
     def length_of(self, size: Dim) -> int:
-        """A number of elements, the lengths in it taken as they count here.
-
-        A length less a number may count as less than none so: it is one then.
-        """
-        known = dict.fromkeys(sz.symbols(size), LENGTH)
-        self.free = self.free or bool(known)
-        found = sz.substitute(size, known)
-        assert isinstance(found, int)
-        return max(found, 1) if known else found
+        """A number of elements, the lengths in it taken as they count here."""
+        self.free = self.free or not isinstance(size, int)
+        return sz.guessed(size, LENGTH)
 
     def bytes(self, value: Value) -> int:
         """What a value that the function makes takes; numbers and arguments nothing."""

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from codegen import sizes as sz
 from codegen.ir import Call, Value
-from codegen.sizes import Dim, Size
+from codegen.sizes import Dim
 
 Shape: TypeAlias = "tuple[Dim, ...]"
 Poly: TypeAlias = "dict[Product, float]"
@@ -346,12 +346,5 @@ def elements(shape: Shape) -> float:
     """About how many elements arrays of this shape have."""
     total = 1.0
     for dim in shape:
-        total *= _length(dim) if isinstance(dim, Size) else dim
+        total *= sz.guessed(dim, LENGTH)
     return total
-
-
-def _length(dim: Size) -> float:
-    if dim.symbol() is not None:
-        return LENGTH
-    length = sz.substitute(dim, dict.fromkeys(sz.symbols(dim), LENGTH))
-    return max(length, 1) if isinstance(length, int) else LENGTH
