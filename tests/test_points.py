@@ -19,7 +19,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tracegrad import bytecode
+from tracegrad import bytecode, sources
 from tracegrad.points import Label, Point, capture, label
 
 # A library in the sense of `capture`: the name of its module starts with tracegrad.
@@ -610,8 +610,8 @@ def test_statements_of_modules_and_classes():
 def test_of_a_long_file_the_parts_in_use_are_read(monkeypatch):
     text = "".join(f"def f{i}(x):\n    y{i} = x + {i}\n" for i in range(50))
     read = []
-    original = bytecode._read
-    monkeypatch.setattr(bytecode, "_read", lambda *args: read.append(args[1]) or original(*args))
+    original = sources._read
+    monkeypatch.setattr(sources, "_read", lambda *args: read.append(args[1]) or original(*args))
     functions = load(text, "<long>")
     assert [label(point).name for i in (7, 31, 7) for point in run(functions[f"f{i}"])] == [
         "y7",

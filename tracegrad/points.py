@@ -18,7 +18,8 @@ import weakref
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
-from tracegrad.bytecode import Source, Syntax, enclosing, owner, position, statement, syntax
+from tracegrad.bytecode import Syntax, enclosing, owner, position, statement, syntax
+from tracegrad.sources import Source
 
 __all__ = ["Label", "Point", "capture", "label"]
 
