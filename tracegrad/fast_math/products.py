@@ -110,7 +110,7 @@ def _record(
     name: str,
     text: str,
     operands: str,
-    infer: Callable[..., ArrayType],
+    infer: Callable[..., ArrayType | tuple[ArrayType, ...]],
     doc: str,
     functions: tuple[Any, ...] = (),
     traits: tuple[Trait, ...] = (),
@@ -197,14 +197,13 @@ columns_apart = _record(
     (columns_first,),
     traits=(Trait.VIEW,),
 )
-columns_product = OpRecord(
-    name="columns_product",
-    operands=("a", "b"),
-    infer=linear.matmul.infer,
-    spelling={"numpy": spell("product_of_columns(a, b)")},
-    differentiable=False,
-    needs=needs((product_of_columns,)),
-    doc="A product of matrices; its columns are apart where those of the first are.",
+columns_product = _record(
+    "columns_product",
+    "product_of_columns(a, b)",
+    "a b",
+    linear.matmul.infer,
+    "A product of matrices; its columns are apart where those of the first are.",
+    (product_of_columns,),
 )
 at_least_one = _record(
     "at_least_one",

@@ -56,17 +56,20 @@ def _products(graph: Graph) -> set[Value]:
     for node in walk(graph.nodes):
         if not isinstance(node, Call):
             continue
-        (result, *_), (first, *_) = node.results, node.operands or (None,)
-        if node.op is linear.matmul and first in columns and node.operands[1].type.ndim > 1:
-            if _may_be_short(dims_of(graph.sizes, result.type)[-1]):
+        result, handed_on = node.results[0], not columns.isdisjoint(node.operands)
+        if node.op is linear.matmul:
+            a, b = node.operands
+            short = b.type.ndim > 1 and _may_be_short(dims_of(graph.sizes, result.type)[-1])
+            if a in columns and short:
                 columns.add(result)
                 products.add(result)
-        elif node.op is columns_apart or (
-            (Trait.ELEMENTWISE in node.op.traits or node.op is shape.expand_axes)
-            and any(value in columns for value in node.operands)
-        ):
+        elif node.op is columns_apart or (handed_on and _keeps_columns(node)):
             columns.add(result)
     return products
+
+
+def _keeps_columns(call: Call) -> bool:
+    return Trait.ELEMENTWISE in call.op.traits or call.op is shape.expand_axes
 
 
 def _may_be_short(length: Dim) -> bool:

@@ -98,9 +98,12 @@ def tracegrad(case: Case) -> Contestant:
 
 @contextmanager
 def in_fast_math() -> Iterator[None]:
+    """Where tracegrad's calls may round otherwise."""
     before, tg.config.fast_math = tg.config.fast_math, True
-    yield
-    tg.config.fast_math = before
+    try:
+        yield
+    finally:
+        tg.config.fast_math = before
 
 
 def fast_math(case: Case) -> Contestant:
