@@ -1,5 +1,7 @@
 """Fast math is a mode: switching it makes versions of their own, and exact programs stay exact."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,20 @@ def test_an_unknown_backend_is_said():
     with pytest.raises(tg.errors.ArgumentError, match="numpie"):
         tg.config.backend = "numpie"
     assert tg.config.backend == "numpy"
+
+
+@pytest.mark.parametrize("start", [0.0, 0, np.float64(0.0)])
+def test_nothing_is_added_to_the_first_turn(fast_math, start):
+    def total(xs):
+        found = start
+        for x in xs:
+            found = found + np.sum(np.tanh(x)) - 0.0
+        return found
+
+    f = tg.value_and_grad(total)
+    xs = np.linspace(-1.0, 1.0, 8).reshape(2, 4)
+    value, slope = f(xs)
+    np.testing.assert_allclose(value, total(xs), rtol=1e-15)
+    np.testing.assert_allclose(slope, 1.0 - np.tanh(xs) ** 2, rtol=1e-15)
+    lines = [line for line in str(f.source(xs)).splitlines() if "#" not in line]
+    assert not re.search(r"\b0(\.0)? \+|[+-] 0\.0\b", "\n".join(lines))

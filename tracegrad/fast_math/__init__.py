@@ -15,9 +15,11 @@ from tracegrad.fast_math.mirrored import mirrored
 from tracegrad.fast_math.multiples import multiples
 from tracegrad.fast_math.regroup import regroup
 from tracegrad.fast_math.short_rows import short_rows
+from tracegrad.fast_math.zeros import zeros
 
 PASSES: tuple[Pass, ...] = (
-    Pass(batch, "first: what turns of loops repeat is found in the graph as it was written"),
+    Pass(zeros, "a loop's first turn looks then as the others do"),
+    Pass(batch, "early: what turns of loops repeat is found in the graph as it was written"),
     Pass(exponentials_once, "it knows the derivatives of logsumexp as they are written"),
     Pass(regroup, "factors that meet leave fewer products"),
     Pass(contract, "sums of products are products; it takes apart what factors were joined"),
