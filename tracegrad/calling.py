@@ -30,6 +30,7 @@ from tracegrad.errors import (
     FiniteError,
     RecompileWarning,
     TracegradError,
+    raise_told,
 )
 from tracegrad.explain import why
 from tracegrad.guards import MISS, entry, watched_entry
@@ -39,6 +40,7 @@ from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
     derivative_on_tensors,
+    on_tensors,
     plain_leaf,
     pulled_back,
 )
@@ -363,6 +365,7 @@ class Calling:
         self._detach()
         settle(run)
         result = map_tree(plain_leaf, self._of_tape(run, arguments))
+        run.borrowed.settle()
         if checking() and not is_finite(result):
             self._blame(run, arguments)
         return passed(result, self.__name__)
@@ -450,7 +453,11 @@ class Calling:
             named = list(zip(arguments.keywords, values, strict=True))
             args = [value for keyword, value in named if keyword is None]
             kwargs = {keyword: value for keyword, value in named if keyword is not None}
-            return self._function(*args, **kwargs)
+            try:
+                return self._function(*args, **kwargs)
+            except ValueError as error:
+                raise_told(error)
+                raise
 
         return call
 
@@ -550,6 +557,7 @@ class Calling:
                 if made is not None:
                     settle(made)
                     result = map_tree(untraced, made.returned)
+                    made.borrowed.settle(untraced)
                     if checking() and not is_finite(result):
                         self._blame(made, arguments)
                     return passed(result, self.__name__)
@@ -619,7 +627,7 @@ class Calling:
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
         if self._transform.kind == "compile":
-            return call([map_tree(boxed_leaf, value) for value in arguments.values])
+            return on_tensors(call, arguments.values)
         return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
 
     def _detach(self) -> None:

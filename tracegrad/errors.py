@@ -100,6 +100,12 @@ class ConversionError(TracegradError, TypeError):
     """A Tensor was turned into a plain array where its gradient would be lost."""
 
 
+def raise_told(error: ValueError) -> None:
+    """Raises our error where NumPy has put one of its own around it, which says less."""
+    if isinstance(error.__cause__, ConversionError):
+        raise error.__cause__.with_traceback(error.__traceback__) from None
+
+
 RAISED_BY_NUMPY = (ValueError, IndexError, FloatingPointError, RuntimeWarning)
 """What a program raises where lengths do not fit, a matrix is singular (a `LinAlgError` is one), or
 the caller wants floating-point errors, or warnings of them, raised: the function itself has a line

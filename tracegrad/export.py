@@ -24,8 +24,10 @@ from codegen.emit.formatting import formatted
 from codegen.emit.module import in_groups
 from codegen.emit.writer import Names
 from codegen.ir import Branch, Check, walk
+from tracegrad.borrowed import ArgumentStore
 from tracegrad.demands import Demands
 from tracegrad.draws import Draw
+from tracegrad.environment import Store
 from tracegrad.errors import ExportError
 from tracegrad.literals import Literals, array_text, axes_by_memory
 from tracegrad.returned import Transform
@@ -107,7 +109,7 @@ def _refuse(callee: Callee, version: Version) -> None:
             f"{name} is bound to an object whose arrays are arguments: export it from the class, "
             f"with the object as its first argument, Class.{name}.export(path, object, ...)"
         )
-    for store in (store for r in version.results for store in r.stores):
+    for store in _stores_of(version):
         held = getattr(store.guard.value, "_array", store.guard.value)
         if store.text == version.effect or not isinstance(held, np.ndarray):
             shown = "an array of NumPy's" if isinstance(held, np.ndarray) else repr(held)
@@ -127,6 +129,12 @@ def _refuse(callee: Callee, version: Version) -> None:
             raise ExportError(
                 f"{name} {what}, a Python callable that cannot be written into a file: {more}"
             )
+
+
+def _stores_of(version: Version) -> list[Store]:
+    """The places outside the arguments that the function writes to."""
+    every = (store for returned in version.results for store in returned.stores)
+    return [store for store in every if isinstance(store, Store)]
 
 
 class _File:
@@ -167,7 +175,7 @@ class _File:
             if captured.source is not None
         }
         found: dict[Any, tuple[str, Any]] = {}
-        for store in (store for r in self.version.results for store in r.stores):
+        for store in _stores_of(self.version):
             if store.place not in found:
                 known = read.get(store.place)
                 found[store.place] = known or (self.names.wish(store.name), store.guard.now())
@@ -385,7 +393,7 @@ class _File:
                 lines.append(self._as_read(line))
         if self.stored:
             lines.append("Keeps from call to call, in this file")
-            places = {s.place: s.text for r in self.version.results for s in r.stores}
+            places = {s.place: s.text for s in _stores_of(self.version)}
             lines += [
                 f"{INDENT}{name}, which was {places[place]}"
                 for place, (name, _) in self.stored.items()
@@ -417,6 +425,7 @@ class _File:
         given = [str(root) for root in self.roots if root is not None]
         if self.version.takes_leaves:
             given = [t for leaf, t in zip(leaves, demands.leaves, strict=True) if leaf.traced]
+        self.leaves = [t for leaf, t in zip(leaves, demands.leaves, strict=True) if leaf.traced]
         frame = self.version.program.graph.frame
         pairs = zip(frame.captures, self.captures, strict=True)
         passed = ", ".join([*given, *(f"{key}={name}" for key, name in pairs)])
@@ -443,10 +452,12 @@ class _File:
         return [*lines, *ends[-1]]
 
     def _writes(self, returned: Returned, outputs: str) -> list[str]:
-        """The statements that keep what the function stores."""
+        """The statements that keep what the function stores, or write it to an argument."""
         start = returned.stored.start
         return [
-            f"{self.stored[store.place][0]} = {outputs}[{start + i}]"
+            f"np.copyto({self.leaves[store.leaf]}, {outputs}[{start + i}])"
+            if isinstance(store, ArgumentStore)
+            else f"{self.stored[store.place][0]} = {outputs}[{start + i}]"
             for i, store in enumerate(returned.stores)
         ]
 

@@ -17,6 +17,7 @@ from codegen import sizes as sz
 from codegen.load import load
 from codegen.sizes import Dim, Size
 from tracegrad.blame import checked
+from tracegrad.borrowed import in_c_order, overlapping
 from tracegrad.signature import is_plain
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
@@ -90,11 +91,13 @@ def entry_source(
     lines += _unless(_captured_conditions(version, captures, names))
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
     lines += _lengths(version, guards, given, traced, captures)
+    lines += _unless(_layouts(version, traced, captures, names))
     passed = [f"{c.name}={name}" for c, name in zip(version.captured, captures, strict=True)]
     plain = traced if version.takes_leaves else parameters
     call = f"program({', '.join([*plain, *passed])})"
     if version.built and run is None:
-        call = f"finish({call})"
+        leaves_text = f", ({', '.join(traced)},)" if version.written else ""
+        call = f"finish({call}{leaves_text})"
     if version.checked:
         lines += [
             "    try:",
@@ -246,6 +249,22 @@ def _lengths(
     lines = _tried(lines)
     others += [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in every]
     return [*lines, *_unless(others)]
+
+
+def _layouts(
+    version: Version, traced: Sequence[str], captures: Sequence[str], names: dict[str, Any]
+) -> list[str]:
+    """How arrays must lie in memory, where that decides what a write changes."""
+    conditions = []
+    every = [*traced, *captures]
+    if version.ordered:
+        names["in_c_order"] = in_c_order
+        conditions += [f"in_c_order({text})" for text in every]
+    for i in version.written:
+        names["overlapping"] = overlapping
+        others = ", ".join([*every[:i], *every[i + 1 :]])
+        conditions.append(f"not overlapping({every[i]}, ({others},))" if others else "True")
+    return conditions
 
 
 def dim_text(dim: Dim, texts: dict[str, str]) -> str:

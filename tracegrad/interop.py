@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from tracegrad import inspection, namespace, special
+from tracegrad.autograd.inplace import update
 from tracegrad.dispatch import is_number
-from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.errors import ArgumentError, DTypeError, ShapeError, TracegradError
 from tracegrad.inspection import API_VERSIONS
 from tracegrad.ops.arguments import SYNONYMS
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype, strengthen
-from tracegrad.ops.indexing import getitem
+from tracegrad.ops.indexing import getitem, normalize
 from tracegrad.ops.shape import one_axis
-from tracegrad.tensor import Tensor
+from tracegrad.tensor import Tensor, written_into_plain
 
 # -- ufuncs -------------------------------------------------------------------------------------
 
@@ -64,8 +65,8 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     name = ufunc.__name__
     operands = [np.asarray(x) if isinstance(x, list | tuple) else x for x in inputs]
     given = _spoken(kwargs)
-    if "out" in given:
-        raise TracegradError(f"np.{name}(..., out=...) cannot write a Tensor: use the result")
+    if "out" in given and method in ("__call__", "reduce", "accumulate"):
+        return _written_out(self, ufunc, method, operands, given)
     match method:
         case "__call__":
             return _call_ufunc(name, operands, given)
@@ -78,10 +79,54 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
             return _ufunc_called(name)(getitem(a, (..., *[None] * np.ndim(b))), b)
         case "reduceat" if name in REDUCE:
             return _segments(name, operands, **given)
-        case "at":
-            written = "x = tg.index_add(x, index, value)" if name == "add" else "x[index] = ..."
-            raise TracegradError(f"np.{name}.at writes into its argument: write {written}")
+        case "at" if not given:
+            return _at(name, *operands)
     raise _no_counterpart(f"np.{name}.{method}")
+
+
+def _written_out(
+    self: Tensor, ufunc: Any, method: str, operands: list[Any], given: dict[str, Any]
+) -> Any:
+    """``np.exp(x, out=y)``: the result is written into `y`, which is returned."""
+    outs, mask = given.pop("out"), given.pop("where", True)
+    outs = outs if isinstance(outs, tuple) else (outs,)
+    found = _array_ufunc(self, ufunc, method, *operands, **given)
+    results = found if isinstance(found, tuple) else (found,)
+    written = [
+        result if out is None else _write_into(out, result, mask)
+        for out, result in zip(outs, results, strict=True)
+    ]
+    return tuple(written) if isinstance(found, tuple) else written[0]
+
+
+def _write_into(out: Any, result: Any, mask: Any = True) -> Any:
+    """The Tensor `out`, which now holds the result (where the mask is true)."""
+    if not isinstance(out, Tensor):
+        raise written_into_plain()
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise DTypeError(f"out= of dtype {out.dtype} cannot hold a result of {result.dtype}")
+    shape = np.shape(out._array)
+    if np.broadcast_shapes(np.shape(result._array), shape) != shape:
+        raise ShapeError(
+            f"out= of shape {shape} cannot hold a result of shape {np.shape(result._array)}"
+        )
+    out[...] = result if mask is True else namespace.where(mask, result, out)  # type: ignore[index]
+    return out
+
+
+def _at(name: str, x: Any, index: Any, *values: Any) -> None:
+    """``np.add.at(x, index, v)``: the ufunc in place, once for each time that a place is named."""
+    if not isinstance(x, Tensor):
+        raise written_into_plain()
+    if name in ("add", "subtract"):
+        update(x, namespace.index_add, index, values[0] if name == "add" else -values[0])
+        return
+    if normalize(x, index)[1]["repeats"]:
+        raise TracegradError(
+            f"np.{name}.at with an array of places, of which some may be named twice, has no "
+            f"gradient here: write x[index] = np.{name}(x[index], ...) where none is"
+        )
+    x[index] = _ufunc_called(name)(getitem(x, index), *values)  # type: ignore[index]
 
 
 def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
@@ -179,7 +224,10 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     function = _counterpart(module, name)
     if function is None:
         raise _no_counterpart(shown)
-    return _call(shown, function, args, _renamed(func, function, _spoken(kwargs)))
+    given = _spoken(kwargs)
+    out = given.pop("out", None)
+    found = _call(shown, function, args, _renamed(func, function, given))
+    return found if out is None else _write_into(out, found)
 
 
 def _as_array(x: Any) -> Any:

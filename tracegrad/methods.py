@@ -14,10 +14,11 @@ from tracegrad.dispatch import Repeated, dtype_of, is_weak
 from tracegrad.errors import ArgumentError
 from tracegrad.flat import Flat
 from tracegrad.ops import elementwise as ew
-from tracegrad.ops import indexing, linear, powers, selecting, shape
+from tracegrad.ops import indexing, linear, powers, selecting, shape, sorting
 from tracegrad.ops.creation import shape_tuple
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.staging import Staged
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 
 # -- operators ----------------------------------------------------------------------------------
@@ -117,9 +118,9 @@ Staged.__getitem__ = Repeated.__getitem__ = indexing.getitem  # type: ignore[mis
 # fmt: off
 NUMPY = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
-    "conj", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
-    "nonzero", "partition", "prod", "ptp", "put", "ravel", "repeat", "reshape", "round",
-    "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose",
+    "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
+    "nonzero", "prod", "ptp", "put", "ravel", "repeat", "reshape", "round",
+    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose",
     "var",
 )
 """ndarray's methods: functions of the namespace under their own names."""
@@ -156,7 +157,6 @@ RENAMED = {
     "atanh": "arctanh",
     "clamp": "clip",
     "clone": "copy",
-    "conjugate": "conj",
     "deg2rad": "deg2rad",
     "div": "divide",
     "divide": "divide",
@@ -239,6 +239,28 @@ def _fill(x: Tensor, value: Any) -> None:
     x[...] = value  # type: ignore[index]
 
 
+def _sort(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """The elements in order along an axis; in functions of arrays written in place, as NumPy's."""
+    return _in_place(x, sorting.sort(x, *args, **kwargs))
+
+
+def _partition(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Parted at `kth` along an axis; in functions of arrays written in place, as NumPy's."""
+    return _in_place(x, sorting.partition(x, *args, **kwargs))
+
+
+def _in_place(x: Tensor, result: Any) -> Any:
+    if not STATE.elements_are_numbers:
+        return result
+    x[...] = result  # type: ignore[index]
+    return None
+
+
+def _conj(x: Tensor) -> Any:
+    """The complex conjugate; a real Tensor itself, as ndarray's method has it."""
+    return ew.conj(x) if x.is_complex() else x
+
+
 def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
     """The slices along `axis` (the elements, without one) where `condition` is true."""
     return selecting.compress(condition, x, axis)
@@ -246,6 +268,8 @@ def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
 
 OWN: dict[str, Any] = {
     "compress": _compress,
+    "conj": _conj,
+    "conjugate": _conj,
     "dim": lambda x: x.ndim,
     "fill": _fill,
     "flat": property(Flat, lambda x, value: _fill(x, value)),
@@ -253,8 +277,10 @@ OWN: dict[str, Any] = {
     "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.dtype.itemsize * _size(x)),
     "numel": lambda x: int(_size(x)),
+    "partition": _partition,
     "real": property(ew.real),
     "size": property(_size),
+    "sort": _sort,
     "strides": property(_strides),
     "t": _t,
     "tobytes": lambda x, order="C": x.__array__().tobytes(order),

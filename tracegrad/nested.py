@@ -13,8 +13,9 @@ import numpy as np
 
 from tracegrad.autograd import engine
 from tracegrad.autograd.tape import LEAF
+from tracegrad.borrowed import Borrowed
 from tracegrad.devices import DeviceArray
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, raise_told
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
 from tracegrad.returned import Transform, check_returned, check_wanted
@@ -37,6 +38,24 @@ def boxed_leaf(leaf: Any) -> Any:
     return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
 
 
+def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> Any:
+    """The function on arrays, which it has as Tensors."""
+    borrowed = Borrowed()
+    boxed = [borrowed.box(value, boxed_leaf) for value in values]
+    before = STATE.update(elements_are_numbers=not _holds_tensors(values))
+    try:
+        result = call(boxed)
+    finally:
+        STATE.update(**before)
+    borrowed.settle()
+    return result
+
+
+def _holds_tensors(values: Any) -> bool:
+    """Whether the caller's arrays are Tensors."""
+    return any(isinstance(leaf, Tensor) for leaf in flatten(values)[0])
+
+
 class _Unusual(Exception):
     """An argument that is to be bound and checked: see `derivative_of_arrays`."""
 
@@ -57,11 +76,20 @@ def derivative_of_arrays(
         inputs.append(_leaf_of(x))
         return inputs[-1]
 
+    borrowed = Borrowed()
     try:
-        values = [_over(leaf if i in positions else _other, x) for i, x in enumerate(args)]
+        values = [borrowed.box(x, leaf if i in positions else _other) for i, x in enumerate(args)]
     except _Unusual:
         return NotImplemented
-    value = function(*values)
+    before, STATE.elements_are_numbers = STATE.elements_are_numbers, True
+    try:
+        value = function(*values)
+    except ValueError as error:
+        raise_told(error)
+        raise
+    finally:
+        STATE.elements_are_numbers = before
+    borrowed.settle()
     check_returned(value, transform, name)
     cts: list[Any] = [None] * len(inputs)
     if isinstance(value, Tensor) and value.requires_grad:
@@ -131,13 +159,18 @@ def derivative_on_tensors(
         inputs.append(tensor)
         return tensor
 
+    borrowed = Borrowed()
     values = [
-        map_tree(leaf_tensor if i in positions else boxed_leaf, value)
+        borrowed.box(value, leaf_tensor if i in positions else boxed_leaf)
         for i, value in enumerate(arguments.values)
     ]
-    before = STATE.update(grad_enabled=True)
+    numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
+    before = STATE.update(
+        grad_enabled=True, elements_are_numbers=STATE.elements_are_numbers or numbers
+    )
     try:
         returned = call(values)
+        borrowed.settle()
         return pulled_back(returned, inputs, arguments, transform, create_graph, name)
     finally:
         STATE.update(**before)
@@ -208,15 +241,18 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         tensors.append(tensor)
         return tensor
 
-    values = [map_tree(boxed, primal) for primal in primals]
+    borrowed = Borrowed()
+    values = [borrowed.box(primal, boxed) for primal in primals]
     wants_tensors = STATE.trace is not None or any(
         isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
     )
-    before = STATE.update(grad_enabled=True)
+    numbers = STATE.elements_are_numbers or not wants_tensors
+    before = STATE.update(grad_enabled=True, elements_are_numbers=numbers)
     try:
         returned = f(*values)
     finally:
         STATE.update(**before)
+    borrowed.settle()
     outputs, spec = flatten(returned)
 
     def plain(leaf: Any) -> Any:

@@ -283,6 +283,8 @@ def can_be_recorded(version: Version) -> bool:
     """Not what draws, calls the user's Python, or has lengths that only data tell."""
     if version.tree.closed or version.tree.masks or version.target != "numpy":
         return False
+    if version.written or version.ordered:  # the caller's Tensors have histories of their own
+        return False
     calls = [node for node in walk(version.traced.nodes) if isinstance(node, Call)]
     return not any(
         node.op.opaque or node.op is hooked or Trait.EFFECT in node.op.traits  # type: ignore[attr-defined]
@@ -352,7 +354,7 @@ def call_recorded(
 def settle(run: Run) -> None:
     """Makes the tape of a run one of numbers, for backwards outside of its trace."""
     leaves = [x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]
-    for node in engine.gather(leaves):
+    for node in engine.gather([*leaves, *run.tensors]):
         if node.traced is not None and node.attributes:
             read = run.trace.concrete
             node.attributes = {name: read(value) for name, value in node.attributes.items()}

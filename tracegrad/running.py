@@ -12,11 +12,20 @@ from time import perf_counter
 from types import CodeType, FunctionType
 from typing import Any
 
-from codegen.ir import Call
+from codegen.ir import Call, Value
 from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
+from tracegrad.borrowed import (
+    DIFFERENTIATED,
+    ArgumentStore,
+    Borrowed,
+    in_c_order,
+    overlapping,
+    refuse_overlap,
+    written_leaves,
+)
 from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
-from tracegrad.errors import TraceError
+from tracegrad.errors import GradientError, TraceError
 from tracegrad.ops.elementwise import alias
 from tracegrad.overlap import Runs, held, watch_writes
 from tracegrad.paths import Tree
@@ -35,9 +44,11 @@ class Run:
     tree: Tree | None  # that the trace continued
     tensors: tuple[Tensor, ...]  # the traced arguments, as the function had them
     returned: Any
+    borrowed: Borrowed
     environment: Environment  # the state that the function can read, as it was before
     computed: bool  # Python may have read arrays of that state by itself
     stores: tuple[Store, ...]  # arrays that it wrote to its state; they are taken back
+    written: tuple[ArgumentStore, ...]  # arguments that it wrote to
     effect: str  # what else it did beside computing; "" for nothing
     alone: bool  # no other thread was in the way of finding out
     seconds: float  # that it took, with the comparison of the state before and after
@@ -87,9 +98,12 @@ def run_traced(
     tensors = _tensors(trace, arguments, wanted, histories)
     values = iter(tensors)
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
-    before = STATE.update(trace=trace, grad_enabled=True)
+    structured, borrowed = _structured(arguments, filled), Borrowed()
+    borrowed.watch(tuple(arguments.values), tuple(structured))
+    inputs = [tensor._traced[1] for tensor in tensors]
+    before = STATE.update(trace=trace, grad_enabled=True, elements_are_numbers=not histories)
     try:
-        returned = call(_structured(arguments, filled))
+        returned = call(structured)
     except BaseException:
         for store in environment.stores():
             store.restore()
@@ -98,6 +112,10 @@ def run_traced(
     finally:
         STATE.update(**before)
         trace.finish()
+    written = _written(arguments, tensors, inputs, trace)
+    given = histories or [leaf.value for leaf in arguments.leaves if leaf.traced]
+    for value, tensor in zip(given, tensors, strict=True):
+        borrowed.stands_for(value, tensor)
     environment.leave_out([source for source, _ in trace.drawn_from.values()])
     if random_state() != random_before:
         raise TraceError(
@@ -117,7 +135,7 @@ def run_traced(
         again = captured or environment.by_identity
         if again or id(getattr(before, "_array", before)) in watched:
             effect = effect or store.text
-    effect = effect or trace.unseen
+    effect = effect or borrowed.changed or trace.unseen
     if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
         effect = effect or f"the way on from {trace.raised}"
     touched = bool(stores or effect or trace.drawn_from)
@@ -125,11 +143,42 @@ def run_traced(
         single = trace.drew_alone() and not written_by_others() and (not touched or alone())
         seconds = perf_counter() - began
         run = Run(
-            trace, tree, tensors, returned, environment, computed, stores, effect, single, seconds
+            trace,
+            tree,
+            tensors,
+            returned,
+            borrowed,
+            environment,
+            computed,
+            stores,
+            written,
+            effect,
+            single,
+            seconds,
         )
         if run.serves:  # the program will write and draw
             run.undo()
     return run
+
+
+def _written(
+    arguments: Arguments, tensors: Sequence[Tensor], inputs: Sequence[Value], trace: Trace
+) -> tuple[ArgumentStore, ...]:
+    """The arguments that the function wrote to; raises for what cannot be written by every call."""
+    leaves = [leaf for leaf in arguments.leaves if leaf.traced]
+    texts = [(arguments.text_of(leaf), arguments.name_of(leaf)) for leaf in leaves]
+    written = written_leaves(tensors, inputs, texts)
+    arrays = [leaf.value for leaf in leaves]
+    outside = [getattr(holder, "_array", holder) for holder, _ in trace.captured.values()]
+    for store in written:
+        if inputs[store.leaf] in trace.wanted:
+            raise GradientError(DIFFERENTIATED)
+        others = [*arrays[: store.leaf], *arrays[store.leaf + 1 :], *outside]
+        if overlapping(arrays[store.leaf], others):
+            refuse_overlap(store.text)
+    if trace.ordered and not all(map(in_c_order, [*arrays, *outside])):
+        trace.read("how an array lies in memory")
+    return written
 
 
 def watched_arrays(environment: Environment, trace: Trace, computed: bool) -> list[Any]:
@@ -147,6 +196,8 @@ def _tensors(
             value = trace.input(leaf.value, arguments.name_of(leaf))
             tensor = wrap(leaf.value, (trace, value))
             tensor._node = LEAF if leaf.parameter in wanted else None
+            if tensor._node is LEAF:
+                trace.wanted.append(value)
             given = histories[len(tensors)] if histories else None
             if isinstance(given, Tensor) and given.requires_grad:
                 tensor._node = alias(given)._node

@@ -27,6 +27,7 @@ from tracegrad.autograd.foreign import foreign, note, plain
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.nodes import GradFn, shown_node
 from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, next_stamp, record
+from tracegrad.autograd.views import View, is_view_of, leave, place_of, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
 from tracegrad.devices import Device, DeviceArray, DeviceError, kernel_on_device, where
@@ -79,16 +80,17 @@ class Tensor:
     tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "_aliases", "_array", "_grad", "_hooks", "_node", "_traced")
+    __slots__ = ("__weakref__", "_array", "_grad", "_hooks", "_node", "_traced", "_view", "_views")
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    _aliases: list[weakref.ref[Tensor]]  # of Tensors that share memory by `detach`, else not set
     _array: Any
     _grad: Tensor | None
     _hooks: dict[int, Callable[[Tensor], Any]] | None  # of a leaf; those of others: in the node
     _node: Any
     _traced: Any
+    _view: View | None  # where it looks at the memory of another one, else None or not set
+    _views: list[weakref.ref[Tensor]]  # that look at its memory, else not set
 
     def __init__(
         self, data: Any, dtype: Any = None, requires_grad: bool = False, *, copy: bool = True
@@ -204,10 +206,7 @@ class Tensor:
             return
         frame = sys._getframe(2)
         if operation(frame.f_code, frame.f_lasti) == "STORE_SUBSCR":
-            raise ConversionError(
-                "a Tensor written into a plain array would lose its gradient: build the array with "
-                "tg.stack, or write into a Tensor (tg.zeros, not np.zeros)"
-            )
+            raise written_into_plain()
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
@@ -234,11 +233,14 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._is_traced:
+            frame = sys._getframe(1)
+            if operation(frame.f_code, frame.f_lasti) in ("STORE_SUBSCR", "STORE_SLICE"):
+                raise written_into_plain()
             raise ConversionError(
                 "a traced value cannot become a plain array, its computation would be lost: use "
                 "tg.stack or tg.concat to build arrays of Tensors, x[i] = v on a Tensor "
                 "(tg.zeros, not np.zeros), tg.vectorize for np.vectorize, and tg.stop_gradient "
-                "where the gradient is to end"
+                f"where the gradient is to end{_at_line()}"
             )
         if self.requires_grad:
             raise ConversionError(
@@ -360,6 +362,7 @@ class Tensor:
         if self.requires_grad and np.dtype(array.dtype).kind not in "fc":
             raise DTypeError(f"a Tensor that requires grad cannot hold {array.dtype}")
         stamp(self._array)  # for tapes that have saved it
+        leave(self)
         self._array = with_memory(array)
         self._traced = getattr(value, "_traced", None)
 
@@ -432,6 +435,21 @@ class Tensor:
         engine.backward(self, gradient, retain_graph=retain, create_graph=create_graph)
 
 
+def _at_line(more: str = "") -> str:
+    """The user's line as the last one of a message, and what to write there."""
+    where = label(capture(None))
+    return f"\n  at {where.file}:{where.line}  {where.text}{more}" if where.line else more
+
+
+def written_into_plain() -> ConversionError:
+    """The error for a Tensor that is written into an array of NumPy's."""
+    instead = ": make the array with tg.zeros(...) or np.zeros_like(x), where x is an argument"
+    return ConversionError(
+        "a Tensor written into a plain array would lose its gradient: write into a Tensor, or "
+        f"build the array with tg.stack{_at_line(instead)}"
+    )
+
+
 def wrap(array: Any, traced: Any = None) -> Tensor:
     """A Tensor around an array or number, which is not copied."""
     tensor: Tensor = Tensor.__new__(Tensor)
@@ -448,13 +466,7 @@ def sharing(tensor: Tensor) -> Tensor:
     if not tensor._is_traced:
         tensor._array = with_memory(tensor._array)
     other = wrap(tensor._array, tensor._traced)
-    group = getattr(tensor, "_aliases", None)
-    if group is None:
-        group = tensor._aliases = [weakref.ref(tensor)]
-    elif len(group) > 16:
-        group[:] = [alias for alias in group if alias() is not None]
-    group.append(weakref.ref(other))
-    other._aliases = group
+    register((other,), tensor, TABLE["stop_gradient"], (), {})
     return other
 
 
@@ -503,6 +515,8 @@ def apply_to_tensors(
         lost.used(operands)
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]
+    if op.looks and type(operands[0]) is Tensor:
+        _note_views(tensors, op, operands, attributes)
     if values is not None:
         for tensor, value in zip(tensors, values, strict=True):
             tensor._traced = (STATE.trace, value)
@@ -512,6 +526,20 @@ def apply_to_tensors(
                 _record(op, operands, attributes, tensors, special and STATE.anomaly)
                 break
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+
+def _note_views(
+    tensors: Sequence[Tensor], op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
+) -> None:
+    """Links the results that look at the memory of the first operand with it."""
+    x, array = operands[0], operands[0]._array
+    logical = type(array) is DeviceArray or (
+        isinstance(array, np.generic) and not STATE.elements_are_numbers
+    )
+    if logical or any([is_view_of(tensor._array, array) for tensor in tensors]):
+        register(tensors, x, op, operands[1:], attributes)
+    if op is TABLE["reshape"] and x._is_traced and x.ndim > 1:
+        STATE.trace.note_reshape(place_of(x).base)
 
 
 def _refuse_devices(op: Any, operands: Sequence[Any]) -> None:

@@ -86,6 +86,9 @@ class Trace:
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
+        self.reshaped: dict[int, Any] = {}  # Tensors of several axes that were reshaped
+        self.wanted: list[Value] = []  # inputs by which is differentiated
+        self.ordered = False  # inputs are in C order: it decides what is a view
         self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.errors = np.geterr()  # what NumPy does about floating-point errors
@@ -327,6 +330,20 @@ class Trace:
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         self.builder.append(Check(value, kind, outcome, self.origin()))
+
+    def note_reshape(self, base: Any) -> None:
+        """A matrix was reshaped, by its layout as a view or a copy."""
+        self.reshaped[id(base)] = base
+
+    def note_write(self, base: Any) -> None:
+        """Memory that the function made or was given is written, with all that look at it.
+
+        Where a matrix was reshaped before, lengths and layouts decide who looks at it: then the
+        program is for these lengths, and for arguments in C order.
+        """
+        if id(base) in self.reshaped and not self.ordered:
+            self.ordered = True
+            self.look_at_shape(base._traced[1])
 
     def read(self, what: str) -> None:
         """Python read a value in a way that no look stands for: no program stands for this run."""

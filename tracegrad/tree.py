@@ -24,6 +24,7 @@ __all__ = [
     "Path",
     "TreeSpec",
     "check_text",
+    "children",
     "flatten",
     "has_text",
     "is_leaf",
@@ -168,6 +169,20 @@ def map_tree(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
             raise ValueError(f"map_tree: the trees differ: {spec} and {other_spec}")
         columns.append(others)
     return unflatten(spec, [f(*row) for row in zip(*columns)])
+
+
+def children(tree: Any) -> list[Any]:
+    """Return what stands directly in a container (dicts in the order of their sorted keys).
+
+    ```python
+    >>> children({"b": [2], "a": 1}), children(1)
+    ([1, [2]], [])
+
+    ```
+    """
+    kind: Any = type(tree)
+    node = _node(kind)
+    return [] if node is None else list(node.split(tree)[1])
 
 
 def is_leaf(value: Any) -> bool:

@@ -18,6 +18,7 @@ from codegen.emit.target import Source
 from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.blame import checked, checking
+from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
 from tracegrad.collecting import collected_later
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
@@ -71,6 +72,7 @@ class Version:
     """Where Python read a length that a guard fixes: its symbol, and the line."""
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
+    ordered: bool = False  # arrays are in C order: it decides what is a view
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
@@ -102,13 +104,25 @@ class Version:
         calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
         return any(call.op.opaque for call in calls)  # type: ignore[attr-defined]
 
-    def finish(self, outputs: Any) -> Any:
-        """The returned object, from a flat tuple or from the number of the end and such a tuple."""
+    def finish(self, outputs: Any, leaves: Sequence[Any] = ()) -> Any:
+        """The returned object, from a flat tuple or from the number of the end and such a tuple.
+
+        `leaves` are the traced arguments, where some are written to.
+        """
         end, values = outputs if len(self.results) > 1 else (0, outputs)
         returned = self.results[end]
         for store, value in zip(returned.stores, values[returned.stored], strict=True):
-            store.write(value)
+            if isinstance(store, ArgumentStore):
+                store.write(value, leaves[store.leaf])
+            else:
+                store.write(value)
         return returned.result.build(values)
+
+    @cached_property
+    def written(self) -> tuple[int, ...]:
+        """Which of the traced leaves calls write to."""
+        stores = (store for returned in self.results for store in returned.stores)
+        return tuple(sorted({s.leaf for s in stores if isinstance(s, ArgumentStore)}))
 
     @property
     def run(self) -> Callable[..., Any]:
@@ -145,6 +159,11 @@ class Version:
         start = len(leaves) - len(self.captured)
         if not all(map(Captured.fits, self.captured, leaves[start:])):
             return False
+        if self.ordered and not all(map(in_c_order, leaves)):
+            return False
+        for i in self.written:
+            if overlapping(leaves[i], [*leaves[:i], *leaves[i + 1 :]]):
+                return False
         known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
 
@@ -161,7 +180,9 @@ class Version:
     def call(self, arguments: Arguments) -> Any:
         """The result for arguments of this version's key."""
         outputs = self.outputs(arguments)
-        return self.finish(outputs) if self.built else outputs
+        if not self.built:
+            return outputs
+        return self.finish(outputs, [leaf.value for leaf in arguments.leaves if leaf.traced])
 
     def result(self, arguments: Arguments) -> Any:
         """As `call`, but what the call would store is left out."""
@@ -259,9 +280,10 @@ def make_version(
     target, times = mode.target, {"trace": run.seconds}
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
-    stored = tuple(run.trace.lift(store.value, Origin()) for store in run.stores)
+    stores = (*run.stores, *run.written)
+    stored = tuple(run.trace.lift(store.value, Origin()) for store in stores)
     origin = ended(run.trace.code, run.trace.builder.nodes)
-    end = End((*outputs, *stored), result, run.stores, origin)
+    end = End((*outputs, *stored), result, stores, origin)
     tree, continues = _tree_of(run, end, target)
     replaces = known if continues else None
     computed = run.computed or (replaces is not None and replaces.computed)
@@ -308,6 +330,7 @@ def make_version(
         times=times,
         growth=known.growth if known is not None else Growth(),
         replaces=replaces,
+        ordered=run.trace.ordered or (replaces is not None and replaces.ordered),
         looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
     )
 
@@ -397,7 +420,7 @@ class Returned:
 
     result: Result
     names: tuple[str, ...]  # of all outputs
-    stores: tuple[Store, ...]
+    stores: tuple[Store | ArgumentStore, ...]
     stored: slice  # of the outputs
 
 

@@ -4,40 +4,50 @@ What is written decides how:
 
 * No history is involved (gradients are off, or nothing requires grad): the memory is written, and
   all that share it see it. Tapes that had saved it are refused (`tracegrad.autograd.writes`).
-* The write is recorded: the Tensor goes on with the result of the op, in memory of its own, and so
-  do the Tensors made of it by ``detach()`` and ``data``. What tapes have saved stays as it was.
-  Where others look at the same memory in ways that cannot follow (the Tensor is a view, or shares
-  memory with a NumPy array), the write is refused.
-* While a function is being traced, the Tensor goes on with the new value of the graph.
+* The write is recorded: the Tensor goes on with the result of the op, in memory of its own, and
+  so do all that look at the same memory (`tracegrad.autograd.views`). What tapes have saved stays
+  as it was.
+* While a function is being traced, it goes on with the new value of the graph, and so do they.
 """
 
 from __future__ import annotations
 
-import gc
+import math
 import operator
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from codegen.ir import Trait
+from codegen.spelling import Subscript
 from tracegrad import methods
 from tracegrad.arrays import with_memory
 from tracegrad.autograd import writes
 from tracegrad.autograd.foreign import Foreign, plain
 from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
-from tracegrad.bytecode import operation, owner
+from tracegrad.autograd.views import (
+    Step,
+    disjoint,
+    follow,
+    memory_at,
+    place_of,
+    put,
+    register,
+    same_place,
+    views_of,
+)
 from tracegrad.devices import DeviceArray, DeviceError
 from tracegrad.dispatch import dtype_of, is_weak, ndim_of, shape_of
 from tracegrad.eager import operand
 from tracegrad.errors import DTypeError, GradientError, ShapeError
 from tracegrad.ops import activations
 from tracegrad.ops import elementwise as ew
+from tracegrad.ops.creation import shape_tuple, zeros_in
 from tracegrad.ops.indexing import (
     add_at,
     element,
@@ -47,61 +57,50 @@ from tracegrad.ops.indexing import (
     subtract_at,
 )
 from tracegrad.ops.indexing import setitem as with_items
+from tracegrad.ops.joining import concatenate
 from tracegrad.ops.record import TABLE, OpRecord
+from tracegrad.ops.shape import ravel, reshape
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, explained, node_of, wrap
 
 # -- the three ways -----------------------------------------------------------------------------
 
 
-def update(
-    tensor: Tensor,
-    function: Callable[..., Any],
-    *args: Any,
-    stored_back: Callable[[], bool] = lambda: False,
-    **kwargs: Any,
-) -> Tensor:
-    """``tensor = function(tensor, *args)``, in place.
-
-    `stored_back` tells whether the Tensor was made for the place to which it is about to be
-    assigned, as in ``y[0] += v``: then it may be a view.
-    """
-    if STATE.trace is not None:
-        return _renew(tensor, _fitted(tensor, function(tensor, *args, **kwargs)))
+def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
+    """``tensor = function(tensor, *args)``, in place."""
     if not _is_recorded(tensor, (*args, *kwargs.values())):
         _write(tensor, function, args, kwargs)
         return tensor
-    _refuse(tensor, stored_back)
-    return _succeed(tensor, _fitted(tensor, function(tensor, *args, **kwargs)))
+    _refuse(tensor)
+    add = ADDING.get(function) if len(args) == 1 and not kwargs else None
+    if add is not None and _adds_to_part(tensor, add, args[0]):
+        return tensor
+    result = _fitted(tensor, function(tensor, *args, **kwargs))
+    _succeed(tensor, result)
+    return tensor
 
 
 def assign(tensor: Tensor, key: Any, value: Any) -> None:
     """``tensor[key] = value``."""
     added, _LAST.added = _LAST.added, None
+    if type(value) is Tensor and _is_there(tensor, key, value):
+        return  # ``y[1:] += v``: the view has written it
     write: Callable[[], Tensor] = partial(with_items, tensor, key, value)
     if added is not None and added.result is value:
         write = added.onto(tensor, key) or write
-    if STATE.trace is not None:
-        if tensor._node is LEAF and STATE.grad_enabled:
-            raise _leaf_error()
-        _renew(tensor, write())
-    elif _is_recorded(tensor, (value,)):
-        _refuse(tensor, lambda: False)
-        _succeed(tensor, _assigned(tensor, write))
+    if _is_recorded(tensor, (value,)):
+        _refuse(tensor)
+        _succeed(tensor, write() if STATE.trace is not None else _assigned(tensor, write))
     else:
         _assign_memory(tensor, key, value)
 
 
 def _is_recorded(tensor: Tensor, others: Sequence[Any]) -> bool:
-    return STATE.grad_enabled and any(
-        [type(x) is Tensor and x._node is not None for x in (tensor, *others)]
+    """Whether a write goes into the trace or onto the tape, and not into memory alone."""
+    return STATE.trace is not None or (
+        STATE.grad_enabled
+        and any([type(x) is Tensor and x._node is not None for x in (tensor, *others)])
     )
-
-
-def _renew(tensor: Tensor, result: Tensor) -> Tensor:
-    """The Tensor, which goes on as `result`."""
-    tensor._array, tensor._traced, tensor._node = result._array, result._traced, result._node
-    return tensor
 
 
 def _fitted(tensor: Tensor, result: Any) -> Any:
@@ -122,18 +121,58 @@ def _fitted(tensor: Tensor, result: Any) -> Any:
 # -- recorded -----------------------------------------------------------------------------------
 
 
-def _succeed(tensor: Tensor, result: Tensor) -> Tensor:
-    """The Tensor, which goes on as `result`, and with it those that share all of its memory."""
-    before, retained = tensor._array, _pop_retained(tensor)
-    writes.succeed(before, result._array)
-    for alias in getattr(tensor, "_aliases", ()):
-        other = alias()
-        if other is not None and other._array is before:
-            other._array = result._array
-    _renew(tensor, result)
+def _succeed(tensor: Tensor, result: Tensor) -> None:
+    """The Tensor goes on as `result`, and with it all that look at the same memory."""
+    base, path = place_of(tensor)
+    with _CalledLike(base):
+        whole = put(base, path, result)
+    _go_on(base, whole, path, (tensor, result))
+
+
+class _CalledLike:
+    """What a statement makes of a Tensor beside its own result has the Tensor's name in a graph."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.trace, self.value = tensor._traced if tensor._is_traced else (None, None)
+
+    def __enter__(self) -> None:
+        if self.trace is not None:
+            self.before = self.trace.standing
+            name = self.value.origin.name
+            self.trace.standing = replace(self.trace.origin(), name=name)
+
+    def __exit__(self, *_: object) -> None:
+        if self.trace is not None:
+            self.trace.standing = self.before
+
+
+def _go_on(
+    base: Tensor, whole: Tensor, path: Sequence[Step], written: tuple[Tensor, Tensor] | None = None
+) -> None:
+    """A base goes on as `whole`, which differs from it at the end of a path; its views follow.
+
+    `written` is the Tensor that was written to, and its new value. On the tape it is made of the
+    whole again, for they share memory; a graph has none.
+    """
+    if STATE.trace is not None and base._is_traced:
+        STATE.trace.note_write(base)
+    elif not base._is_traced:
+        writes.succeed(base._array, whole._array)
+    _renew(base, whole)
+    for view in views_of(base):
+        if written is not None and view is written[0] and view._is_traced:
+            _renew(view, written[1])
+        elif not disjoint(view._view.path, path):
+            with _CalledLike(view):
+                _renew(view, follow(base, view._view.path))
+
+
+def _renew(tensor: Tensor, result: Tensor) -> None:
+    """The Tensor goes on as `result`."""
+    retained = _pop_retained(tensor)
+    tensor._array, tensor._traced, tensor._node = result._array, result._traced, result._node
     if retained:
         tensor.retain_grad()
-    return tensor
 
 
 def _pop_retained(tensor: Tensor) -> bool:
@@ -177,30 +216,70 @@ WRITING = (SET, add_at, subtract_at)
 # -- what is added to a part ----------------------------------------------------------------------
 
 
-class _Added:
-    """What ``y[i] += v`` has made of ``y[i]``, until it is assigned there in the next instruction.
+ADDING = {ew.add: add_at, ew.subtract: subtract_at}
+PARTS = (getitem_basic, element)
 
-    Then it is one op, ``v`` added to ``y`` at ``i``, whose rule has nothing to take out of the
-    cotangent of ``y`` and to put back.
+
+def _adds_to_part(part: Tensor, add: OpRecord, other: Any) -> bool:
+    """Adds to a view ``y[1:]`` as one op on `y`, whose rule has nothing to take out and put back.
+
+    False where the Tensor is no such view.
+    """
+    base, path = place_of(part)
+    if len(path) != 1 or path[0].op not in PARTS or not _is_alike(part, other):
+        return False
+    shape = np.shape(getattr(other, "_array", other))
+    if np.broadcast_shapes(shape, np.shape(part._array)) != np.shape(part._array):
+        return False
+    with _CalledLike(base):
+        whole = add(base, other, **{**ONCE, **path[0].attributes})
+    _go_on(base, whole, path)
+    return True
+
+
+ONCE: dict[str, Any] = {"counts": (), "repeats": False}
+
+
+def _is_alike(x: Tensor, other: Any) -> bool:
+    """Whether adding the other keeps the dtype."""
+    weak = is_weak(other) and not isinstance(other, complex)
+    return weak or dtype_of(other) == dtype_of(x)
+
+
+def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
+    """Whether a value is the view ``tensor[key]`` itself."""
+    view = getattr(value, "_view", None)
+    base, path = place_of(tensor)
+    if view is None or view.base is not base or len(view.path) != len(path) + 1:
+        return False
+    arrays, at = normalize(tensor, key)
+    last = view.path[-1]
+    if arrays or last.op not in PARTS or last.attributes["index"] != at["index"]:
+        return False
+    return same_place(view.path[:-1], path)
+
+
+class _Added:
+    """What ``y[i] += v`` has made of a number ``y[i]``, until it is assigned there.
+
+    Then it is one op, ``v`` added to ``y`` at ``i``.
     """
 
     __slots__ = ("index", "op", "other", "result", "whole")
 
-    def __init__(self, op: Any, other: Any, whole: Any, index: Any) -> None:
+    def __init__(self, op: Any, other: Any, whole: Any, index: Any, result: Any) -> None:
         self.op = op
         self.other = other
         self.whole = whole
         self.index = index
-        self.result: Any = None
+        self.result = result
 
     def onto(self, tensor: Tensor, key: Any) -> Callable[[], Tensor] | None:
         """What adds it to a Tensor, if that is the one of which the part was taken."""
-        if _place_of(tensor) is not self.whole:
+        if _made_by(tensor) is not self.whole:
             return None
         arrays, at = normalize(tensor, key)
-        weak = is_weak(self.other) and not isinstance(self.other, complex)
-        alike = weak or dtype_of(self.other) == dtype_of(tensor)
-        if arrays or at["index"] != self.index or not alike:
+        if arrays or at["index"] != self.index or not _is_alike(tensor, self.other):
             return None
         return partial(self.op, tensor, self.other, **at)
 
@@ -210,31 +289,26 @@ class _Last(threading.local):
 
 
 _LAST = _Last()
-ADDING = {ew.add: add_at, ew.subtract: subtract_at}
-PARTS = (getitem_basic, element)
 
 
-def _place_of(tensor: Tensor) -> Any:
+def _made_by(tensor: Tensor) -> Any:
     """What names a Tensor, as it is now, in the trace or on the tape."""
     if tensor._is_traced:
         return tensor._traced[1]
     return tensor._node.node if type(tensor._node) is Output else tensor._node
 
 
-def _added(part: Tensor, function: Any, other: Any) -> _Added | None:
-    """What is about to be added to a part of a Tensor; None where it is none."""
-    op = ADDING.get(function)
-    made: Any = _place_of(part)
+def _note_added(part: Tensor, function: Any, other: Any, result: Any) -> None:
+    """Remembers what was added to a number that was taken out of a Tensor."""
+    op, made = ADDING.get(function), _made_by(part)
     if op is None or made is None or made is LEAF:
-        return None
+        return
     if part._is_traced:
         made = STATE.trace.builder.producer.get(made)
-        if made is None or getattr(made, "op", None) not in PARTS:
-            return None
-        return _Added(op, other, made.operands[0], made.attribute("index"))
-    if made.op not in PARTS or type(made.parents[0]) is not Node:
-        return None
-    return _Added(op, other, made.parents[0], made.attributes["index"])
+        if made is not None and getattr(made, "op", None) in PARTS:
+            _LAST.added = _Added(op, other, made.operands[0], made.attribute("index"), result)
+    elif made.op in PARTS and type(made.parents[0]) is Node:
+        _LAST.added = _Added(op, other, made.parents[0], made.attributes["index"], result)
 
 
 # -- who else sees the memory -------------------------------------------------------------------
@@ -252,6 +326,8 @@ def _is_sole_owner(tensor: Tensor) -> bool:
     """Whether the array is a Tensor's own and held by nobody else, its history included."""
     if type(tensor._array) is not np.ndarray or tensor._array.base is not None:
         return False
+    if getattr(tensor, "_view", None) is not None:
+        return False
     node = node_of(tensor)
     if node is not None and node.result is tensor._array:
         read = read_by_rule(node)
@@ -261,149 +337,64 @@ def _is_sole_owner(tensor: Tensor) -> bool:
     return _references(tensor) <= ALONE
 
 
-def _is_seen_by_others(tensor: Tensor) -> bool:
-    """Whether another Tensor looks at the memory that a view looks at.
-
-    What the view and its own history hold is known by counting; nodes of others may hold the memory
-    too. Only then all Tensors are asked, once: after a write the Tensor has memory of its own.
-    """
-    if max(_unexplained_references(tensor)) <= EXPLAINED:
-        return False
-    memory = writes.memory_of(tensor._array)
-    return any(
-        type(other) is Tensor and other is not tensor and writes.memory_of(other._array) is memory
-        for other in gc.get_objects()
-    )
-
-
-def _unexplained_references(tensor: Tensor) -> list[int]:
-    """Of each array that a view's history knows: by how many more it is held than by that."""
-    arrays = _arrays_along(tensor)
-    holders = Counter(map(id, arrays))
-    distinct = {id(array): array for array in arrays}
-    del arrays
-    holders.update(id(array.base) for array in distinct.values())
-    memory = writes.memory_of(tensor._array)
-    distinct[id(memory)] = memory
-    del memory
-    return [sys.getrefcount(distinct[key]) - holders[key] for key in distinct]
-
-
-def _arrays_along(tensor: Tensor) -> list[np.ndarray]:
-    """A view and what the nodes that made it hold of its memory: an array once for each holder."""
-    memory = writes.memory_of(tensor._array)
-    found = [tensor._array]
-    node = node_of(tensor)
-    while node is not None:
-        results = node.result if type(node.result) is tuple else (node.result,)
-        held = (*node.values, *results)
-        found += [x for x in held if isinstance(x, np.ndarray) and writes.memory_of(x) is memory]
-        if Trait.VIEW not in node.op.traits or not node.parents:
-            break
-        parent = node.parents[0]
-        node = parent.node if type(parent) is Output else parent if type(parent) is Node else None
-    return found
-
-
-EXPLAINED = max(_unexplained_references(wrap(np.zeros(4)[1:3])))
-
-
-def _refuse(tensor: Tensor, stored_back: Callable[[], bool]) -> None:
-    """Raises where a recorded write would change what others see behind their histories."""
-    if tensor._node is LEAF:
-        raise _leaf_error()
-    array = tensor._array
-    if type(array) is Foreign:
+def _refuse(tensor: Tensor) -> None:
+    """Raises where a recorded write cannot go."""
+    base = place_of(tensor).base
+    if base._node is LEAF and STATE.grad_enabled:
+        raise _leaf_error(base, tensor)
+    if type(base._array) is Foreign:
         raise GradientError(
             "this Tensor shares the memory of a NumPy array, where a recorded write cannot go: "
             "change a copy (x = x.clone())"
         )
-    if tensor._node is None:
-        for alias in getattr(tensor, "_aliases", ()):
-            other = alias()
-            if other is not None and other._array is array and other._node is not None:
-                raise GradientError(
-                    "this Tensor shares memory with the one that it was detached from, whose "
-                    "history would not know of the write: change a copy (x = x.detach().clone())"
-                )
-    if not stored_back() and _is_part(tensor):
-        raise GradientError(
-            "a view is being changed in place, and another Tensor looks at the same memory, whose "
-            "history would not know of it: write to that one (y[0] += v, and not row = y[0]; "
-            "row += v), or to a copy (row = y[0].clone())"
+
+
+def _leaf_error(base: Tensor, written: Tensor) -> GradientError:
+    what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
+    if base._is_traced:
+        return GradientError(
+            "an argument by which is differentiated is being changed in place, and its gradient "
+            "would be that of another value: change a copy (x = x.copy())"
         )
-
-
-def _is_part(tensor: Tensor) -> bool:
-    """Whether a Tensor stands for a part of another one that is still there."""
-    array = tensor._array
-    if isinstance(array, np.ndarray) and array.base is not None:
-        return _is_seen_by_others(tensor)
-    node = node_of(tensor)
-    if node is None or node.op.name != "getitem" or not node.parents:
-        return False
-    whole = node.parents[0]
-    return type(whole) is Node and whole.op is SET  # a part in memory of its own (`item`)
-
-
-def _leaf_error() -> GradientError:
     return GradientError(
-        "a leaf Tensor that requires grad is being changed in place: write under tg.no_grad(), "
+        f"{what} that requires grad is being changed in place: write under tg.no_grad(), "
         "or change a copy (x = x.clone())"
     )
-
-
-def _is_stored_back(frame: FrameType) -> bool:
-    """Whether a frame is at the operator of ``y[i] += v``, whose result is assigned to ``y[i]``."""
-    code, at = frame.f_code, frame.f_lasti
-    if operation(code, at) != "BINARY_OP":
-        return False
-    start = owner(code, at)
-    while owner(code, at) == start or operation(code, at) == "SWAP":
-        at += 2
-    return operation(code, at) in ("STORE_SUBSCR", "STORE_SLICE")
-
-
-def _references_of_a_temporary() -> int:
-    """How often the operand of an in-place operator is held that nothing but ``y[i] += v`` holds.
-
-    Asked where `_operator` asks, for Pythons count what a running expression holds differently.
-    """
-
-    class Part:
-        def __iadd__(self, other: Any) -> int:
-            return sys.getrefcount(self)
-
-    class Whole(dict[int, Any]):
-        def __missing__(self, key: int) -> Any:
-            return Part()
-
-    whole = Whole()
-    whole[0] += 1
-    count: int = whole[0]
-    return count
-
-
-TEMPORARY = _references_of_a_temporary()
 
 
 def item(tensor: Tensor, key: Any) -> Tensor:
     """``tensor[key]``, which looks at the memory of the whole, also where it is one element.
 
-    A small part of a Tensor that is being filled gets memory of its own, so that it does not keep
-    the whole, and the next write needs no copy of the whole.
+    In functions of arrays an element is a number. A small part of a Tensor that is being filled
+    gets memory of its own, so that it does not keep the whole, and the next write needs no copy of
+    the whole.
     """
     part: Tensor = getitem(tensor, key)
-    if part._traced is not None:
-        return part
     array, node = part._array, tensor._node
+    is_element = isinstance(array, np.generic) and isinstance(tensor._array, np.ndarray)
+    if is_element and STATE.elements_are_numbers:
+        return part
+    if part._traced is not None:
+        if is_element:
+            _look_at_element(part, tensor, key)
+        return part
     if type(node) is Node and node.op is SET and part._node is not None:
+        if is_element:
+            _look_at_element(part, tensor, key)
         if _is_small_part(array, tensor._array):
             _hold(part, array.copy())
-    elif isinstance(array, np.generic) and isinstance(tensor._array, np.ndarray):
-        places: Any = map(operator.index, key if type(key) is tuple else (key,))
+    elif is_element:
+        places = _look_at_element(part, tensor, key)
         _hold(part, tensor._array[(*places, Ellipsis)])
     return part
+
+
+def _look_at_element(part: Tensor, tensor: Tensor, key: Any) -> tuple[int, ...]:
+    """Says that an element looks at the memory of the whole; its place there."""
+    items = key if type(key) is tuple else (key,)
+    places = tuple(operator.index(item) for item in items if item is not Ellipsis)
+    register((part,), tensor, element, (), {"index": Subscript(places)})
+    return places
 
 
 def _hold(part: Tensor, array: np.ndarray) -> None:
@@ -448,7 +439,7 @@ def _write(
             target.value = result.value
         else:
             np.copyto(plain(target), result)
-    writes.stamp(target)
+    _has_written(tensor)
 
 
 def _write_directly(
@@ -479,13 +470,51 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 
 
 def _memory_to_write(tensor: Tensor) -> Any:
-    array = tensor._array = with_memory(tensor._array)
+    base, path = place_of(tensor)
+    base._array = with_memory(base._array)
+    if path and not _shares(tensor, base):
+        tensor._array = memory_at(base._array, path)
+    array = tensor._array
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         raise GradientError(
             "this Tensor is a read-only view (of broadcast_to, say), whose elements share memory: "
             "change a copy (x = x.clone())"
         )
     return array
+
+
+def _has_written(tensor: Tensor) -> None:
+    """The memory of a Tensor was written: what looks at it elsewhere looks there again."""
+    base, path = place_of(tensor)
+    if type(base._array) is DeviceArray:
+        _has_written_on_device(tensor, base, path)
+    else:
+        for view in views_of(base):
+            if not _shares(view, base) and not disjoint(view._view.path, path):
+                view._array = memory_at(base._array, view._view.path)
+    writes.stamp(base._array)
+
+
+def _has_written_on_device(tensor: Tensor, base: Tensor, path: Sequence[Step]) -> None:
+    """The same where arrays share no memory."""
+    before = STATE.update(grad_enabled=False)
+    try:
+        if path:
+            base._array.value = put(bare(base), path, bare(tensor))._array.value
+        for view in views_of(base):
+            if view is not tensor and not disjoint(view._view.path, path):
+                view._array.value = follow(bare(base), view._view.path)._array.value
+    finally:
+        STATE.update(**before)
+
+
+def bare(tensor: Tensor) -> Tensor:
+    """What a Tensor holds, as one that nobody looks at."""
+    return wrap(tensor._array)
+
+
+def _shares(tensor: Tensor, base: Tensor) -> bool:
+    return writes.memory_of(tensor._array) is writes.memory_of(base._array)
 
 
 def _assign_memory(tensor: Tensor, key: Any, value: Any) -> None:
@@ -502,7 +531,7 @@ def _assign_memory(tensor: Tensor, key: Any, value: Any) -> None:
             plain(target)[_plain_key(key)] = array
         except (ValueError, TypeError, IndexError) as error:
             raise explained(SET, (), {}, error) from error
-    writes.stamp(target)
+    _has_written(tensor)
 
 
 def _plain_key(key: Any) -> Any:
@@ -560,15 +589,11 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
             return NotImplemented
         if STATE.trace is not None and not self._is_traced:  # the name is bound, outer values stay
             return function(self, other)
-        frame, is_new = sys._getframe(1), sys.getrefcount(self) <= TEMPORARY
-        added = _added(self, function, other) if is_new else None
-        kept = added is not None and _is_stored_back(frame)
-        result = update(
-            self, function, other, stored_back=lambda: is_new and _is_stored_back(frame)
-        )
-        if kept and added is not None:
-            added.result, _LAST.added = result, added
-        return result
+        if STATE.elements_are_numbers and not isinstance(self._array, np.ndarray):
+            result = function(self, other)
+            _note_added(self, function, other, result)
+            return result
+        return update(self, function, other)
 
     return method
 
@@ -602,6 +627,21 @@ def _sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 def _is_one(number: Any) -> bool:
     return isinstance(number, int | float) and number == 1
+
+
+def _resize(self: Tensor, *lengths: Any, refcheck: bool = True) -> None:
+    """Goes on in another shape, as ndarray's: the elements row after row, then zeros."""
+    if place_of(self).path or any(True for _ in views_of(self)):
+        raise GradientError(
+            "resize: another array looks at the memory of this one, or it at another's: write "
+            "x = np.resize(x, shape), or resize before views are taken"
+        )
+    shape = shape_tuple(lengths[0] if len(lengths) == 1 else lengths)
+    row, size = ravel(self), math.prod(shape)
+    missing = max(size - int(np.size(self._array)), 0)
+    if missing:
+        row = concatenate([row, zeros_in(row, (missing,), dtype_of(row))])
+    _renew(self, reshape(row[:size], shape))
 
 
 def _fill_(self: Tensor, value: Any) -> Tensor:
@@ -674,6 +714,7 @@ def install(cls: Any) -> None:
     for name, (function, doc) in FUNCTIONS.items():
         setattr(cls, name, _method(name, function, f"{doc[0].upper()}{doc[1:]}, in place."))
     cls.add_, cls.sub_, cls.subtract_ = _add_, _sub_, _sub_
+    cls.resize = _resize
     cls.fill_, cls.zero_, cls.copy_ = _fill_, _zero_, _copy_
     for name, method in DRAWN.items():
         setattr(cls, name, method)

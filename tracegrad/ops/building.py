@@ -41,6 +41,7 @@ from tracegrad.ops.joining import concatenate, stack, tile, unstack
 from tracegrad.ops.powers import power
 from tracegrad.ops.selecting import take_along_axis, tril_indices, triu_indices
 from tracegrad.ops.shape import (
+    apart_from,
     broadcast_arrays,
     broadcast_beside,
     expand_axes,
@@ -141,7 +142,7 @@ def resize(x: Any, new_shape: Any) -> Any:
         return zeros_in(x, shape, dtype_of(x))
     often = -(-total // have)
     whole = tile(x, often) if often > 1 else x
-    return reshape_to(getitem(whole, slice(None, total)), shape=shape)
+    return apart_from(reshape_to(getitem(whole, slice(None, total)), shape=shape))
 
 
 def block(arrays: Any) -> Any:

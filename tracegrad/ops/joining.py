@@ -29,6 +29,7 @@ from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.rules import sum_dtype
 from tracegrad.ops.shape import (
     VIEW,
+    apart_from,
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -481,7 +482,7 @@ def tile(x: Any, reps: Any) -> Any:
     """`x` side by side with itself, so many times along each axis."""
     several = tuple(map(as_int, reps)) if isinstance(reps, tuple | list) else (as_int(reps),)
     several = (*[1] * (ndim_of(x) - len(several)), *several)
-    return tile_by(x, reps=several) if several else alias(x)
+    return tile_by(x, reps=several) if several else apart_from(alias(x))
 
 
 __all__ = [

@@ -24,6 +24,7 @@ from tracegrad.ops.reductions import amax, amin, mean
 from tracegrad.ops.selecting import take
 from tracegrad.ops.shape import (
     VIEW,
+    apart_from,
     brackets,
     flip,
     length_of,
@@ -161,7 +162,7 @@ def pad(
         known = ", ".join(map(repr, (*MODES, *OF_LINES, "linear_ramp")))
         raise ArgumentError(f"pad: mode={mode!r} is not one of {known}")
     if not any(n for pair in widths for n in pair):
-        return alias(x)
+        return apart_from(alias(x))
     if mode in OF_LINES:
         lengths = _pairs(stat_length, ndim, "stat_length")
         return _pad_lines(x, widths, lengths, OF_LINES[mode])

@@ -83,6 +83,11 @@ class OpRecord(Op):
             return False
         return not re.search(r"\b[a-z]\.", spelling.text)
 
+    @cached_property
+    def looks(self) -> bool:
+        """True when a result may look at the memory of the first operand."""
+        return bool(self.traits & {Trait.VIEW, Trait.SPLAT}) or self.name == "gather"
+
     @property
     def __name__(self) -> str:
         return self.name

@@ -33,6 +33,7 @@ from tracegrad.ops.indexing import (
 )
 from tracegrad.ops.record import define
 from tracegrad.ops.shape import (
+    apart_from,
     expand_axes,
     one_axis,
     one_or_many,
@@ -58,7 +59,8 @@ def take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         indices = _within(
             as_array(beside(indices, x)), extent_like(x, shape_of(x)[axis], "int64"), mode
         )
-    return getitem(x, (*[slice(None)] * axis, indices))
+    taken = getitem(x, (*[slice(None)] * axis, indices))
+    return apart_from(taken) if isinstance(indices, int | np.integer) else taken
 
 
 def _within(indices: Any, length: Any, mode: str) -> Any:

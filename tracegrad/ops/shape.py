@@ -71,6 +71,19 @@ def brackets(items: Mapping[int, str]) -> str:
     return ", ".join(items.get(axis, ":") for axis in range(max(items) + 1))
 
 
+def apart_from(view: Any) -> Any:
+    """A view that was just made, where the function gives memory of its own.
+
+    A value of a graph is never written to: there it is enough that nobody counts it as a view.
+    """
+    if type(view) is np.ndarray:
+        return view.copy()
+    if getattr(view, "_traced", None) is not None:
+        view._view = None
+        return view
+    return copy_of(view) if hasattr(view, "_array") else view
+
+
 # -- broadcasting -------------------------------------------------------------------------------
 
 
@@ -474,7 +487,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
         a = axes[i % len(axes)]
         total[a] = total.get(a, 0) + shifts[i % len(shifts)]
     if not total:
-        return alias(x)
+        return apart_from(alias(x))
     return roll_by(x, shift=one_or_many(tuple(total.values())), axis=one_or_many(tuple(total)))
 
 
