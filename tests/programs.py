@@ -1782,3 +1782,93 @@ def windows_joined(np):
         return np.sum(np.exp(-z) * z)
 
     return loss
+
+
+# -- views and writes ---------------------------------------------------------------------------
+
+
+def _rows_are_views_in_jax(np):
+    def loss(x):
+        y = (x + 1.0) * 2.0
+        t = y.T.at[0].set(y.T[1] * 3.0).T
+        flat = t.reshape(-1).at[0].set(5.0 * x[0, 0])
+        return np.sum(flat.reshape(t.shape) ** 2 * x)
+
+    return loss
+
+
+@program(
+    lambda draw, n=3, m=2: (draw(n, m),),
+    dict(n=4),
+    dict(n=2, m=3),
+    reference=_rows_are_views_in_jax,
+)
+def rows_are_views(np):
+    def loss(x):
+        y = x * 1.0
+        for row in y:
+            row += 1.0
+            row *= 2.0
+        y.T[0] = y.T[1] * 3.0
+        flat = y.reshape(-1)
+        flat[0] = 5.0 * x[0, 0]
+        return np.sum(y**2 * x)
+
+    return loss
+
+
+def _overlapping_views_in_jax(np):
+    def loss(x, a):
+        y = np.sin(x)
+        y = y.at[:3].add(a)
+        y = y.at[1:4].multiply(y[:3])
+        y = y.at[-1].set(y[1])
+        y = y.at[2:].set(y[2:][::-1] * 2.0)
+        return np.sum(y[:3] * y[1:4]) + np.sum(y**2)
+
+    return loss
+
+
+@program(
+    lambda draw, n=6: (draw(n), draw.number()),
+    dict(n=5),
+    argnums=(0, 1),
+    reference=_overlapping_views_in_jax,
+)
+def overlapping_views(np):
+    def loss(x, a):
+        y = np.sin(x)
+        left, right = y[:3], y[1:4]
+        left += a
+        right *= left.copy()
+        y[-1] = right[0]
+        tail = y[1:][1:]
+        tail[...] = tail[::-1].copy() * 2.0
+        return np.sum(left * right) + np.sum(y**2)
+
+    return loss
+
+
+def _written_by_functions_in_jax(np):
+    def loss(x):
+        y = np.exp(x)
+        y = y.at[np.array([0, 1, 0])].add(x[:3] * 2.0)
+        y = y.at[2].set(x[0])
+        z = np.tanh(y) + x
+        return np.sum(z * y)
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n),), dict(n=4), reference=_written_by_functions_in_jax)
+def written_by_functions(np):
+    def loss(x):
+        y = np.exp(x)
+        np.add.at(y, numpy.array([0, 1, 0]), x[:3] * 2.0)
+        np.put(y, [2], x[0])
+        z = np.empty_like(y)
+        np.tanh(y, out=z)
+        np.add(z, x, out=z)
+        return np.sum(z * y)
+
+    return loss

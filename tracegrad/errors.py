@@ -64,6 +64,10 @@ class GradientError(TracegradError, RuntimeError):
     text: str = ""
 
 
+class ReadOnlyError(GradientError, ValueError):
+    """A write to memory that may not be written; a ``ValueError`` too, as NumPy's."""
+
+
 class FiniteError(TracegradError, FloatingPointError):
     """A compiled call gave nan or inf; the message names the statement that did first.
 

@@ -10,7 +10,8 @@ from typing import Any
 from codegen.ir import Frame, Graph, Value
 from codegen.sizes import as_python
 from codegen.types import kind
-from tracegrad.environment import Environment
+from tracegrad.borrowed import ArgumentStore
+from tracegrad.environment import Environment, Store
 from tracegrad.modes import Mode
 from tracegrad.paths import Tree
 from tracegrad.returned import Transform
@@ -108,10 +109,13 @@ def _about(
             origin = value.origin
             where = f", read at {origin.file}:{origin.line}" if origin.line else ""
             lines.append(f"    {name}: {shown_type(tree, value)}{where}")
-    stored = dict.fromkeys(store.text for end in tree.ends for store in end.stores)
-    if stored:
-        lines.append("Returns besides, to be stored")
-        lines += [f"    {text}" for text in stored]
+    every = dict.fromkeys(store for end in tree.ends for store in end.stores)
+    for heading, sort in (
+        ("Returns besides, to be stored", Store),
+        ("Returns besides, to be written to arguments", ArgumentStore),
+    ):
+        texts = dict.fromkeys(store.text for store in every if isinstance(store, sort))
+        lines += [heading, *(f"    {text}" for text in texts)] if texts else []
     return "\n".join(lines)
 
 

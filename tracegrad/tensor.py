@@ -27,7 +27,7 @@ from tracegrad.autograd.foreign import foreign, note, plain
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.nodes import GradFn, shown_node
 from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, next_stamp, record
-from tracegrad.autograd.views import View, is_view_of, leave, place_of, register
+from tracegrad.autograd.views import Link, base_of, is_view_of, leave, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
 from tracegrad.devices import Device, DeviceArray, DeviceError, kernel_on_device, where
@@ -89,7 +89,7 @@ class Tensor:
     _hooks: dict[int, Callable[[Tensor], Any]] | None  # of a leaf; those of others: in the node
     _node: Any
     _traced: Any
-    _view: View | None  # where it looks at the memory of another one, else None or not set
+    _view: Link | None  # how it looks at another one's memory, else None or not set
     _views: list[weakref.ref[Tensor]]  # that look at its memory, else not set
 
     def __init__(
@@ -533,13 +533,14 @@ def _note_views(
 ) -> None:
     """Links the results that look at the memory of the first operand with it."""
     x, array = operands[0], operands[0]._array
-    logical = type(array) is DeviceArray or (
-        isinstance(array, np.generic) and not STATE.elements_are_numbers
-    )
-    if logical or any([is_view_of(tensor._array, array) for tensor in tensors]):
+    if type(array) is not np.ndarray and not isinstance(array, np.ndarray):
+        looks = type(array) is DeviceArray or not STATE.elements_are_numbers
+    else:
+        looks = is_view_of(tensors[0]._array, array)
+    if looks:
         register(tensors, x, op, operands[1:], attributes)
-    if op is TABLE["reshape"] and x._is_traced and x.ndim > 1:
-        STATE.trace.note_reshape(place_of(x).base)
+    if x._traced is not None and op.name == "reshape" and x._is_traced and x.ndim > 1:
+        STATE.trace.note_reshape(base_of(x))
 
 
 def _refuse_devices(op: Any, operands: Sequence[Any]) -> None:

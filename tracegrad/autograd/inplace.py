@@ -32,6 +32,7 @@ from tracegrad.autograd.foreign import Foreign, plain
 from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
 from tracegrad.autograd.views import (
     Step,
+    base_of,
     disjoint,
     follow,
     memory_at,
@@ -44,7 +45,7 @@ from tracegrad.autograd.views import (
 from tracegrad.devices import DeviceArray, DeviceError
 from tracegrad.dispatch import dtype_of, is_weak, ndim_of, shape_of
 from tracegrad.eager import operand
-from tracegrad.errors import DTypeError, GradientError, ShapeError
+from tracegrad.errors import DTypeError, GradientError, ReadOnlyError, ShapeError
 from tracegrad.ops import activations
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops.creation import shape_tuple, zeros_in
@@ -162,9 +163,9 @@ def _go_on(
     for view in views_of(base):
         if written is not None and view is written[0] and view._is_traced:
             _renew(view, written[1])
-        elif not disjoint(view._view.path, path):
+        elif not disjoint(place_of(view).path, path):
             with _CalledLike(view):
-                _renew(view, follow(base, view._view.path))
+                _renew(view, follow(base, place_of(view).path))
 
 
 def _renew(tensor: Tensor, result: Tensor) -> None:
@@ -248,9 +249,10 @@ def _is_alike(x: Tensor, other: Any) -> bool:
 
 def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
     """Whether a value is the view ``tensor[key]`` itself."""
-    view = getattr(value, "_view", None)
-    base, path = place_of(tensor)
-    if view is None or view.base is not base or len(view.path) != len(path) + 1:
+    if getattr(value, "_view", None) is None:
+        return False
+    (base, path), view = place_of(tensor), place_of(value)
+    if view.base is not base or len(view.path) != len(path) + 1:
         return False
     arrays, at = normalize(tensor, key)
     last = view.path[-1]
@@ -339,7 +341,7 @@ def _is_sole_owner(tensor: Tensor) -> bool:
 
 def _refuse(tensor: Tensor) -> None:
     """Raises where a recorded write cannot go."""
-    base = place_of(tensor).base
+    base = base_of(tensor)
     if base._node is LEAF and STATE.grad_enabled:
         raise _leaf_error(base, tensor)
     if type(base._array) is Foreign:
@@ -476,9 +478,10 @@ def _memory_to_write(tensor: Tensor) -> Any:
         tensor._array = memory_at(base._array, path)
     array = tensor._array
     if isinstance(array, np.ndarray) and not array.flags.writeable:
-        raise GradientError(
-            "this Tensor is a read-only view (of broadcast_to, say), whose elements share memory: "
-            "change a copy (x = x.clone())"
+        raise ReadOnlyError(
+            "assignment destination is read-only: this is a view (of broadcast_to, say) whose "
+            "elements share memory, or an array that its owner has locked: change a copy "
+            "(x = x.copy())"
         )
     return array
 
@@ -490,8 +493,8 @@ def _has_written(tensor: Tensor) -> None:
         _has_written_on_device(tensor, base, path)
     else:
         for view in views_of(base):
-            if not _shares(view, base) and not disjoint(view._view.path, path):
-                view._array = memory_at(base._array, view._view.path)
+            if not _shares(view, base) and not disjoint(place_of(view).path, path):
+                view._array = memory_at(base._array, place_of(view).path)
     writes.stamp(base._array)
 
 
@@ -502,8 +505,8 @@ def _has_written_on_device(tensor: Tensor, base: Tensor, path: Sequence[Step]) -
         if path:
             base._array.value = put(bare(base), path, bare(tensor))._array.value
         for view in views_of(base):
-            if view is not tensor and not disjoint(view._view.path, path):
-                view._array.value = follow(bare(base), view._view.path)._array.value
+            if view is not tensor and not disjoint(place_of(view).path, path):
+                view._array.value = follow(bare(base), place_of(view).path)._array.value
     finally:
         STATE.update(**before)
 

@@ -18,7 +18,7 @@ from codegen import sizes as sz
 from codegen.spelling import Slot, Subscript
 from tracegrad.autograd.foreign import plain
 from tracegrad.dispatch import shape_of
-from tracegrad.errors import GradientError
+from tracegrad.errors import GradientError, ReadOnlyError
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops.creation import arange_in
 from tracegrad.ops.indexing import apart, element, gather, getitem_basic, set_at
@@ -48,24 +48,39 @@ class View(NamedTuple):
     path: tuple[Step, ...]
 
 
+Link = tuple[Any, Any, tuple[Any, ...], Mapping[str, Any], int]
+"""How a Tensor was made of the one that it looks at: that, and the parts of a `Step`."""
+
+
 def place_of(tensor: Any) -> View:
     """The base of a Tensor and the path to it; its own, and empty, where it looks at nobody."""
-    return getattr(tensor, "_view", None) or View(tensor, ())
+    path: list[Step] = []
+    while (link := getattr(tensor, "_view", None)) is not None:
+        path.append(Step(*link[1:]))
+        tensor = link[0]
+    return View(tensor, tuple(reversed(path)))
+
+
+def base_of(tensor: Any) -> Any:
+    """The Tensor of whose memory a Tensor is a part; itself where it looks at nobody."""
+    while (link := getattr(tensor, "_view", None)) is not None:
+        tensor = link[0]
+    return tensor
 
 
 def register(
     results: Sequence[Any], x: Any, op: Any, others: Sequence[Any], attributes: Mapping[str, Any]
 ) -> None:
     """Says that these results of an op look at the memory of its first operand."""
-    base, path = place_of(x)
-    kept = tuple(map(_kept, others))
+    base = base_of(x)
+    kept = tuple([_kept(other) for other in others]) if others else ()
     seen = getattr(base, "_views", None)
     if seen is None:
         seen = base._views = []
     elif len(seen) >= 32 and not len(seen) & (len(seen) - 1):
         seen[:] = [ref for ref in seen if ref() is not None]
     for output, view in enumerate(results):
-        view._view = View(base, (*path, Step(op, kept, attributes, output)))
+        view._view = (x, op, kept, attributes, output)
         seen.append(weakref.ref(view))
 
 
@@ -73,47 +88,49 @@ def _kept(other: Any) -> Any:
     """An operand as it is now, whatever is written to it later."""
     if not hasattr(other, "_array"):
         return np.array(other) if isinstance(other, np.ndarray) else other
-    copied = object.__new__(type(other))
-    copied._array = np.array(other._array) if other._traced is None else other._array
-    copied._node = copied._hooks = copied._grad = None
-    copied._traced = other._traced
-    return copied
+    held = other._array if other._traced is not None else np.array(other._array)
+    return _stand_in(other, held, None)
+
+
+def _stand_in(tensor: Any, array: Any, node: Any) -> Any:
+    """Another Tensor with the place of one in a graph."""
+    made = object.__new__(type(tensor))
+    made._array, made._node, made._traced = array, node, tensor._traced
+    made._hooks = made._grad = None
+    return made
 
 
 def is_view_of(result: Any, x: Any) -> bool:
     """Whether an array that an op made of another one is a look at its memory."""
     if result is x:
         return True
-    return (
-        isinstance(result, np.ndarray)
-        and result.base is not None
-        and isinstance(x, np.ndarray)
-        and np.may_share_memory(result, x)
-    )
+    if not isinstance(result, np.ndarray) or (owner := result.base) is None:
+        return False
+    return owner is x or owner is x.base or bool(np.may_share_memory(result, x))
 
 
 def views_of(base: Any) -> Iterator[Any]:
     """The Tensors that look at the memory of a base."""
     for ref in tuple(getattr(base, "_views", ())):
         view = ref()
-        if view is not None:
+        if view is not None and getattr(view, "_view", None) is not None:
             yield view
 
 
 def leave(tensor: Any) -> None:
     """Says that a Tensor goes on with memory of its own, and its views stay where they are."""
-    if getattr(tensor, "_view", None) is not None:
-        tensor._view = None
-        return
-    views = list(views_of(tensor))
-    if not views:
-        return
-    base = object.__new__(type(tensor))
-    base._array, base._node, base._traced = tensor._array, tensor._node, tensor._traced
-    base._hooks = base._grad = None
-    base._views, tensor._views = tensor._views, []
-    for view in views:
-        view._view = View(base, view._view.path)
+    base = base_of(tensor)
+    views = list(views_of(base))
+    looking = [view for view in views if view._view[0] is tensor]
+    if looking:
+        before = _stand_in(tensor, tensor._array, tensor._node)
+        before._view = getattr(tensor, "_view", None)
+        if base is tensor:
+            before._views = tensor._views
+        for view in looking:
+            view._view = (before, *view._view[1:])
+    tensor._view = None
+    tensor._views = []
 
 
 def disjoint(a: Sequence[Step], b: Sequence[Step]) -> bool:
@@ -190,9 +207,9 @@ def _written(x: Any, step: Step, value: Any) -> Any:
     if op in REARRANGING:
         return op.vjp(value, value, x, **attributes)[0]
     if op is TABLE["broadcast_to"]:
-        raise GradientError(
-            "this Tensor is a read-only view (of broadcast_to, say), whose elements share memory: "
-            "change a copy (x = x.clone())"
+        raise ReadOnlyError(
+            "assignment destination is read-only: this is a view (of broadcast_to, say) whose "
+            "elements share memory: change a copy (x = x.copy())"
         )
     return _written_by_place(x, step, value)
 
