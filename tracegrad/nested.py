@@ -17,7 +17,7 @@ from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
-from tracegrad.returned import Transform, check_returned, check_wanted
+from tracegrad.returned import Transform, check_returned, check_wanted, gradients_in
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
@@ -120,6 +120,8 @@ def derivative_on_tensors(
     inputs: list[Tensor] = []
 
     def leaf_tensor(leaf: Any) -> Any:
+        if not isinstance(leaf, Tensor | np.ndarray | np.generic | float | complex):
+            return leaf  # that is carried along
         if isinstance(leaf, Tensor):
             tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
         elif isinstance(leaf, np.ndarray | np.generic) or STATE.trace is not None:
@@ -162,11 +164,7 @@ def pulled_back(
         found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, create_graph)
         cts = [found.get(engine.key_of(t)) for t in inputs]
     filled = [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]
-    rest = iter(filled)
-    count = len(arguments.values)
-    gradients = tuple(
-        map_tree(lambda leaf: next(rest), arguments.values[p % count]) for p in transform.positions
-    )
+    gradients = gradients_in(arguments, transform, filled)
     gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
     if transform.kind == "grad":
         return (gradient, aux) if transform.has_aux else gradient
