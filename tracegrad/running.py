@@ -27,6 +27,10 @@ from tracegrad.trace import Trace
 from tracegrad.tree import unflatten
 
 
+ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
+"""With these names, code finds out whether operations are recorded."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One traced run of a function."""
@@ -41,6 +45,7 @@ class Run:
     effect: str  # what else it did beside computing; "" for nothing
     alone: bool  # no other thread was in the way of finding out
     seconds: float  # that it took, with the comparison of the state before and after
+    grad_enabled: bool | None  # while it ran; None where the function does not ask
 
     @property
     def serves(self) -> bool:
@@ -85,9 +90,11 @@ def run_traced(
         code_of(function), target == "jax", tree, holders, environment.reaches, environment.called
     )
     tensors = _tensors(trace, arguments, wanted, histories)
+    asks = not wanted and any(not ASKING.isdisjoint(c.co_names) for c in environment.scopes)
+    enabled = STATE.grad_enabled if asks else True
     values = iter(tensors)
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
-    before = STATE.update(trace=trace, grad_enabled=True)
+    before = STATE.update(trace=trace, grad_enabled=enabled)
     try:
         returned = call(_structured(arguments, filled))
     except BaseException:
@@ -124,8 +131,10 @@ def run_traced(
     with held([source for source, _ in trace.drawn_from.values()]):
         single = trace.drew_alone() and not written_by_others() and (not touched or alone())
         seconds = perf_counter() - began
+        mode = enabled if asks else None
         run = Run(
-            trace, tree, tensors, returned, environment, computed, stores, effect, single, seconds
+            *(trace, tree, tensors, returned, environment, computed),
+            *(stores, effect, single, seconds, mode),
         )
         if run.serves:  # the program will write and draw
             run.undo()
