@@ -43,6 +43,7 @@ from tracegrad.nested import (
     pulled_back,
 )
 from tracegrad.overlap import runs_of
+from tracegrad.questions import Unanswerable, asks_class
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
 from tracegrad.returned import Transform
 from tracegrad.running import Run, code_of
@@ -104,6 +105,7 @@ class Calling:
 
     _misses: int
     _traces: int
+    _untraced: bool  # it runs on the caller's own objects, without a program
     _quick: dict[Mode, tuple[Quick, ...]]  # entries for Tensors with history
 
     def __init__(
@@ -156,7 +158,22 @@ class Calling:
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The general way of a call: any arguments, any structure, first calls."""
+        """The general way of a call: any arguments, any structure, first calls.
+
+        A function that asks of its arguments what no Tensor can answer has the caller's own; with
+        derivatives there are none but Tensors, and it is refused.
+        """
+        if not self._untraced:
+            try:
+                return self._traced(args, kwargs)
+            except Unanswerable as error:  # before anything has run
+                if self._transform.kind != "compile" or error.function is not self._function:
+                    raise
+                self._untraced = True
+                _warn(f"{error}. It runs without being compiled")
+        return self._function(*args, **kwargs)
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if STATE.aside and not kwargs and STATE.trace is None:
             result = self._watched(args)
             if result is not MISS:
@@ -511,7 +528,8 @@ class Calling:
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
-        return recorded or not every or any(isinstance(h, Tensor) for h in holders)
+        asks = asks_class(code_of(self._function))  # and is told that they are Tensors
+        return recorded or asks or not every or any(isinstance(h, Tensor) for h in holders)
 
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
@@ -593,6 +611,8 @@ class Calling:
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
         call = self._caller(arguments)
+        before = STATE.standing
+        STATE.standing = True
         try:
             with self._runs.entered():
                 result = journaled(
@@ -602,6 +622,7 @@ class Calling:
                     lambda call: self._on_tensors(call, arguments),
                 )
         finally:
+            STATE.standing = before
             self._detach()
         return map_tree(plain_leaf, result)
 
@@ -627,7 +648,7 @@ class Calling:
         self._entries = {}
         self._quick = {}
         self._misses = self._traces = 0
-        self._given_up = False
+        self._given_up = self._untraced = False
         self._strikes = 0
         self._stores = ()
         self._generation += 1

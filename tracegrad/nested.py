@@ -61,7 +61,12 @@ def derivative_of_arrays(
         values = [_over(leaf if i in positions else _other, x) for i, x in enumerate(args)]
     except _Unusual:
         return NotImplemented
-    value = function(*values)
+    before = STATE.standing
+    STATE.standing = True
+    try:
+        value = function(*values)
+    finally:
+        STATE.standing = before
     check_returned(value, transform, name)
     cts: list[Any] = [None] * len(inputs)
     if isinstance(value, Tensor) and value.requires_grad:

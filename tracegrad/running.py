@@ -20,12 +20,12 @@ from tracegrad.errors import TraceError
 from tracegrad.ops.elementwise import alias
 from tracegrad.overlap import Runs, held, watch_writes
 from tracegrad.paths import Tree
+from tracegrad.questions import Unanswerable, question
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Trace
 from tracegrad.tree import unflatten
-
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
 """With these names, code finds out whether operations are recorded."""
@@ -84,6 +84,9 @@ def run_traced(
     ]
     alone = (runs or Runs()).watch()
     environment = Environment(function, objects)
+    asked = question(environment, function, code_of(function), arguments)
+    if asked:
+        raise Unanswerable(function, asked)
     written_by_others = watch_writes(environment.reaches_id)
     random_before = random_state()
     trace = Trace(
@@ -157,6 +160,8 @@ def _tensors(
             tensor = wrap(leaf.value, (trace, value))
             tensor._node = LEAF if leaf.parameter in wanted else None
             given = histories[len(tensors)] if histories else None
+            if isinstance(given, Tensor):
+                trace.shown.add(value)
             if isinstance(given, Tensor) and given.requires_grad:
                 tensor._node = alias(given)._node
             tensors.append(tensor)

@@ -16,6 +16,7 @@ class State(threading.local):
 
     grad_enabled: bool = True
     trace: Any = None  # the tracegrad.trace.Trace in progress
+    standing: bool = False  # Tensors of the function that runs stand for arrays of its caller's
     observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
     anomaly: bool = False
     special: bool = False

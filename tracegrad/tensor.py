@@ -81,8 +81,6 @@ class Tensor:
 
     __slots__ = ("__weakref__", "_aliases", "_array", "_grad", "_hooks", "_node", "_traced")
     __array_priority__ = 1000
-    __hash__ = object.__hash__
-
     _aliases: list[weakref.ref[Tensor]]  # of Tensors that share memory by `detach`, else not set
     _array: Any
     _grad: Tensor | None
@@ -109,6 +107,41 @@ class Tensor:
         self._grad = None
         if requires_grad:
             self.requires_grad = True
+
+    # -- what it stands for ---------------------------------------------------------------------
+
+    @property
+    def _stands(self) -> bool:
+        """Whether code that asks meets it where it would have an array or number of NumPy's.
+
+        So in functions that are called with such. tracegrad's own code is told that it is a Tensor.
+        """
+        trace = STATE.trace
+        if trace is None:
+            found = STATE.standing
+        else:
+            found = self._is_traced and trace.stands(self._traced[1])
+        if not found or type(self._array) is DeviceArray:
+            return False
+        asking: str = sys._getframe(2).f_globals.get("__name__", "")
+        return not asking.startswith(("tracegrad.", "codegen."))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` is told besides that it is a Tensor."""
+        return type(self._array) if self._stands else Tensor
+
+    @__class__.setter
+    def __class__(self, other: type) -> None:
+        raise TypeError("the class of a Tensor cannot be changed")
+
+    def __hash__(self) -> int:
+        if not self._stands:
+            return object.__hash__(self)
+        if not is_scalar(self._array):
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        self._read_whole("")
+        return hash(self._array)
 
     # -- shape and dtype ------------------------------------------------------------------------
 
@@ -257,9 +290,16 @@ class Tensor:
 
     def __repr__(self) -> str:
         self._read_whole("the text of an array")
-        return text_of(self, usual_dtypes())
+        return repr(self._array) if self._stands else text_of(self, usual_dtypes())
+
+    def __str__(self) -> str:
+        self._read_whole("the text of an array")
+        return str(self._array) if self._stands else text_of(self, usual_dtypes())
 
     def __format__(self, spec: str) -> str:
+        if self._stands:
+            self._read_whole("the text of an array")
+            return format(self._array, spec)
         return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
 
     def _as_constant(self) -> Tensor:
@@ -456,6 +496,11 @@ def sharing(tensor: Tensor) -> Tensor:
     group.append(weakref.ref(other))
     other._aliases = group
     return other
+
+
+def is_scalar(array: Any) -> bool:
+    """True for numbers, NumPy's and Python's."""
+    return isinstance(array, np.generic) or is_number(array)
 
 
 def node_of(tensor: Tensor) -> Node | None:
