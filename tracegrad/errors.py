@@ -102,6 +102,6 @@ class ConversionError(TracegradError, TypeError):
 
 RAISED_BY_NUMPY = (ValueError, IndexError, ArithmeticError, RuntimeWarning)
 """What a program raises where lengths do not fit, a matrix is singular (a `LinAlgError` is one), or
-the caller wants floating-point errors, or warnings of them, raised, or a number of Python's is divided
-by zero: the function itself has a line to tell, may catch it, or may have switched it off.
+the caller wants floating-point errors, or warnings of them, raised, or a number is divided by
+zero: the function itself has a line to tell, may catch it, or may have switched it off.
 """

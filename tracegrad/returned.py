@@ -66,7 +66,7 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
             raise ArgumentError(f"argnums={position}: the function has {count} arguments")
         parameter = position % count
         own = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
-        found = [leaf for leaf in own if not is_carried(leaf)]
+        found = [leaf for leaf in own if not is_carried(leaf)] or own
         if not found:
             raise ArgumentError(f"argument {arguments.parameters[parameter]} holds no array")
         for leaf in found:
