@@ -333,16 +333,26 @@ def test_static_argnames():
     assert_close(floats(X, 3.0), 3.0 * X**2, 1e-14)
 
 
-def test_ints_that_vary_are_traced_from_the_third_value_on():
+def test_ints_that_vary_are_compiled_once_a_value():
     def f(x, n):
         return np.sum(x * n) / (n + 1)
 
     made = tg.value_and_grad(f)
-    for n in range(1, 12):
+    for n in (*range(1, 6), *range(1, 6)):
         value, gradient = made(X, n)
         assert_close(value, X.sum() * n / (n + 1), 1e-14)
         assert_close(gradient, np.full(3, n / (n + 1)), 1e-14)
-    assert made.cache_info().traces == 3
+    assert made.cache_info() == (5, 5, 5, 5)
+
+
+def test_past_the_bound_of_versions_ints_run_eagerly():
+    made = tg.value_and_grad(lambda x, n: np.sum(x * n))
+    with pytest.warns(tg.errors.RecompileWarning, match=r"n was \d+, is \d+"):
+        for n in range(1, 20 + tg.config.versions):
+            value, gradient = made(X, n)
+            assert_same_bits(value, np.sum(X * n))
+            assert_same_bits(gradient, np.full(3, float(n)))
+    assert made.cache_info().versions == tg.config.versions
 
 
 def test_ints_that_python_needs_stay_right():

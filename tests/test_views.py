@@ -35,11 +35,11 @@ def shared(call: str) -> list[str]:
     names = used(call)
     arrays = {name: OPERANDS[name].copy() for name in names}
     tensors = {name: tg.tensor(array) for name, array in arrays.items()}
-    before, STATE.elements_are_numbers = STATE.elements_are_numbers, True
+    before, STATE.standing = STATE.standing, True
     try:
         expected, found = (flat(eval(call, {"np": np, **ops})) for ops in (arrays, tensors))
     finally:
-        STATE.elements_are_numbers = before
+        STATE.standing = before
     wrong = []
     for name, array in arrays.items():
         for one, other in zip(expected, found, strict=True):

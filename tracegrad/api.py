@@ -59,6 +59,10 @@ def grad(
         Plain Python over arrays; any control flow. Left out in ``@tg.grad(argnums=1)``.
     argnums : int or sequence of int
         Which arguments to differentiate; each may be an array, a float, or a pytree of them.
+        Settings in a dict or dataclass (strings, flags, whole numbers, objects) go along: the
+        function has them as they are, and None stands in their places of the gradient.
+        Settings in a dict or dataclass (strings, flags, whole numbers, other objects) go along:
+        the function sees them as they are, and their place in the gradient holds None.
     has_aux : bool
         The function returns ``(value, aux)``; the callable returns ``(gradient, aux)``.
     backend : "numpy" or "jax", optional
@@ -69,7 +73,8 @@ def grad(
     Returns
     -------
     callable
-        Same arguments as `f`; returns the structure of ``args[argnums]``.
+        Same arguments as `f`; returns the structure of ``args[argnums]``. Copies and pickles as
+        the plain function does: of a module's own function that is its name.
 
     Raises
     ------
@@ -137,4 +142,4 @@ def compile(
     >>> print(softplus(0.0))
     0.6931471805599453
     """
-    return _decorator("compile", f, 0, False, backend, static_argnames)
+    return _decorator("compile", f, (), False, backend, static_argnames)

@@ -5,8 +5,10 @@ How calls run is `calling.py`'s; here is what users ask of a callable beside its
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,26 @@ class Compiled(Calling):
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None or not self._binds else Bound(self, instance)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By its name, as a plain function, where that is its own; else with the function's."""
+        found: Any = sys.modules.get(self.__module__)
+        for name in getattr(self, "__qualname__", "").split("."):
+            found = getattr(found, name, None)
+        if found is self:
+            return self.__qualname__
+        given = (self._function, self._transform, self._backend, tuple(sorted(self._static)))
+        return type(self), given
+
+    def __copy__(self) -> Compiled:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        """Itself, as a plain function; of a method of an object, that of the object's copy."""
+        function = copy.deepcopy(self._function, memo)
+        if function is self._function:
+            return self
+        return Compiled(function, self._transform, self._backend, tuple(self._static))
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """The generated source for these arguments (by default the latest), formatted by black.
@@ -139,6 +161,9 @@ class Bound:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(self._instance, *args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._instance, self.__name__)
 
     def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
         """As `Compiled.source`."""

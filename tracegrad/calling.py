@@ -45,6 +45,7 @@ from tracegrad.nested import (
     pulled_back,
 )
 from tracegrad.overlap import runs_of
+from tracegrad.questions import Unanswerable, asks_class
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
 from tracegrad.returned import Transform
 from tracegrad.running import Run, code_of
@@ -79,6 +80,14 @@ class Left(NamedTuple):
     said: str
 
 
+class Answer(NamedTuple):
+    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
+
+    version: Version | None = None
+    result: Any = None
+    run: Run | None = None
+
+
 def array_leaf(leaf: Any) -> Any:
     """A Tensor's or a JAX array's NumPy array."""
     leaf = bare(leaf)
@@ -98,6 +107,7 @@ class Calling:
 
     _misses: int
     _traces: int
+    _untraced: bool  # it runs on the caller's own objects, without a program
     _quick: dict[Mode, tuple[Quick, ...]]  # entries for Tensors with history
 
     def __init__(
@@ -150,13 +160,28 @@ class Calling:
         return self._call(args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The general way of a call: any arguments, any structure, first calls."""
-        if STATE.aside and not kwargs and STATE.trace is None:
+        """The general way of a call: any arguments, any structure, first calls.
+
+        A function that asks of its arguments what no Tensor can answer has the caller's own; with
+        derivatives there are none but Tensors, and it is refused.
+        """
+        if not self._untraced and (config.compile or self._transform.kind != "compile"):
+            try:
+                return self._traced(args, kwargs)
+            except Unanswerable as error:  # before anything has run
+                if self._transform.kind != "compile" or error.function is not self._function:
+                    raise
+                self._untraced = True
+                _warn(f"{error}. It runs without being compiled")
+        return self._function(*args, **kwargs)
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if STATE.aside and not kwargs and STATE.trace is None and config.compile:
             result = self._watched(args)
             if result is not MISS:
                 return result
         plain = not (kwargs or self._static or self._transform.kind == "compile" or checking())
-        if self._given_up and plain:
+        if self._stays_eager and plain:
             name = self.__name__
             result = derivative_of_arrays(self._function, args, self._transform, name)
             if result is not NotImplemented:
@@ -171,27 +196,57 @@ class Calling:
         if STATE.trace is not None:  # what it closes over may be part of that trace
             return self._inline(arguments)
         mode = CHOSEN[self._backend]
-        if self._given_up:
+        if self._stays_eager:
             return self._eager(arguments)
+        found = self._answer(arguments, mode, None if kwargs else args)
+        if found.version is not None:
+            return found.result
+        return self._eager(arguments) if found.run is None else self._result(found.run, arguments)
+
+    def _answer(
+        self,
+        arguments: Arguments,
+        mode: Mode,
+        args: tuple[Any, ...] | None,
+        call: Callable[[Version], Any] | None = None,
+        plain: Callable[[], Arguments] | None = None,
+        histories: Sequence[Any] = (),
+        looks: bool = False,
+    ) -> Answer:
+        """Looks up the version that stands for a call; without any, makes one if that is worth it.
+
+        args
+            What a call gave by position, for an entry; None where it gave more.
+        call
+            Gives the result of a version, where that is not the plain one.
+        plain
+            The arguments for a trace, where those of the call do not hold NumPy arrays.
+        looks
+            This is no call: nothing is counted, and what is made is not called.
+        """
         left: list[Left] = []
         state = self._generation
-        found = self._lookup(arguments, mode, left)
-        if found is None:
-            if not self._tracing.acquire(blocking=False):  # it may be waiting for this thread
-                self._misses += 1
-                return self._eager(arguments)
+        found = self._lookup(arguments, mode, left, call)
+        made: Version | Run | None = None
+        if found is None and not self._tracing.acquire(blocking=False):
+            self._misses += not looks  # another thread traces, which may wait for this one
+        elif found is None:
             try:
-                if self._generalise(arguments):
-                    arguments, state = self._bind(args, kwargs), -1
                 if state != self._generation:  # another thread has been here
                     left = []
-                    found = self._lookup(arguments, mode, left)
+                    found = self._lookup(arguments, mode, left, call)
                 if found is None:
-                    return self._missed(arguments, mode, None if kwargs else args, left)
+                    given = arguments if plain is None else plain()
+                    made = self._missed(given, mode, args, left, histories, looks)
             finally:
                 self._tracing.release()
-        found[0].hits += 1
-        return found[1]
+        if found is not None:
+            if found.version is not None and not looks:
+                found.version.hits += 1
+            return found
+        if isinstance(made, Version):
+            return Answer(made) if looks else self._first(made, arguments, call)
+        return Answer(run=made)
 
     def _watched(self, args: tuple[Any, ...]) -> Any:
         """The result by an entry, checked for nan and inf or timed for a profile."""
@@ -212,17 +267,16 @@ class Calling:
         mode: Mode,
         args: tuple[Any, ...] | None,
         left: Sequence[Left],
-    ) -> Any:
-        """The result of a call that no version takes."""
-        self._misses += 1
+        histories: Sequence[Any],
+        looks: bool,
+    ) -> Version | Run | None:
+        """What is made for a call that no version takes."""
+        self._misses += not looks
         before = left[0].version.growth.copy() if left else None
         try:
-            if left and not self._worth_a_trace(left[0]):
-                return self._eager(arguments)
-            made = self._make(arguments, mode, args, left)
-            if isinstance(made, Version):
-                return self._first(made, arguments)
-            return self._eager(arguments) if made is None else self._result(made, arguments)
+            if left and not looks and not self._worth_a_trace(left[0]):
+                return None
+            return self._make(arguments, mode, args, left, histories, not looks)
         except Exception:  # the user's function raised: this was no path
             if before is not None:
                 left[0].version.growth.restore(before)
@@ -244,20 +298,27 @@ class Calling:
             self._give_up()
         return False
 
+    @property
+    def _stays_eager(self) -> bool:
+        """Whether no program is to be made or run."""
+        return self._given_up or not config.compile
+
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
             self._defaults, self._signature = defaults, signature_of(self._function)
-        return bind(self._signature, args, kwargs, self._static, frozenset(self._traced_ints))
+        return bind(self._signature, args, kwargs, self._static)
 
-    def _first(self, version: Version, arguments: Arguments) -> Any:
+    def _first(
+        self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
+    ) -> Answer:
         """The result of the call that a version was made for."""
         try:
-            return version.call(arguments)
+            return Answer(version, version.call(arguments) if call is None else call(version))
         except LookupError as error:  # XLA rounds otherwise than what Python looked at
             if type(error) is not LookupError:
                 raise
-            return self._eager(arguments)
+            return Answer()
 
     def _lookup(
         self,
@@ -265,23 +326,23 @@ class Calling:
         mode: Mode,
         left: list[Left],
         call: Callable[[Version], Any] | None = None,
-    ) -> tuple[Version, Any] | None:
-        """The version that stands for a call, and its result; `left` gets those that were left.
-
-        `call` gives the result, where that is not the plain one.
-        """
+    ) -> Answer | None:
+        """The version that stands for a call, and its result; `left` gets those that were left."""
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
         for version in reversed(self._versions.get((arguments.key, mode), [])):
             if not version.holds([*traced, *version.captured_arrays()]):
                 continue
             try:
-                return version, version.call(arguments) if call is None else call(version)
+                result = version.call(arguments) if call is None else call(version)
+                return Answer(version, result)
             except RAISED_BY_NUMPY as error:
                 if version.opaque or isinstance(error, TracegradError):
                     raise
                 if call is not None:
                     raise NotRecorded from error
-                return version, self._eager(arguments)  # which catches it, or names its line
+                return Answer(
+                    version, self._eager(arguments)
+                )  # which catches it, or names its line
             except LookupError as error:
                 if type(error) is not LookupError:
                     raise
@@ -431,21 +492,6 @@ class Calling:
             self._given_up = True
             self._entries = {}
 
-    def _generalise(self, arguments: Arguments) -> bool:
-        """An int that differs from call to call is traced like a float from the third value on.
-
-        True when these arguments have such an int: they are to be bound again.
-        """
-        before = len(self._traced_ints)
-        for leaf in arguments.leaves:
-            if leaf.kind[0] == "static" and leaf.kind[1] is int:
-                place = (leaf.parameter, leaf.path)
-                seen = self._ints.setdefault(place, set())
-                seen.add(leaf.value)
-                if len(seen) >= 3:
-                    self._traced_ints.add(place)
-        return len(self._traced_ints) > before
-
     def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
         """Calls the function with one value a parameter."""
 
@@ -490,11 +536,12 @@ class Calling:
         Where no argument requires grad, a Tensor that the function reads from outside may.
         """
         target = CHOSEN[self._backend].target
-        if self._transform.kind != "compile" or self._given_up or target != "numpy":
+        if self._transform.kind != "compile" or self._stays_eager or target != "numpy":
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
-        return recorded or not every or any(isinstance(h, Tensor) for h in holders)
+        asks = asks_class(code_of(self._function))  # and is told that they are Tensors
+        return recorded or asks or not every or any(isinstance(h, Tensor) for h in holders)
 
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
@@ -528,39 +575,17 @@ class Calling:
                     version.outputs(arguments)  # raises, and names the statement
             return passed(result, self.__name__)
 
-        left: list[Left] = []
-        state = self._generation
         try:
-            found = self._lookup(arguments, mode, left, call)
-            if found is not None:
-                found[0].hits += 1
-                return found[1]
-            self._misses += 1
-            if self._tracing.acquire(blocking=False):
-                before = left[0].version.growth.copy() if left else None
-                try:
-                    made = None
-                    again = self._generalise(arguments)
-                    fresh = not again and state == self._generation
-                    if fresh and (not left or self._worth_a_trace(left[0])):
-                        made = self._make(arguments, mode, None, left, inputs)
-                except Exception:  # the user's function raised: this was no path
-                    if before is not None:
-                        left[0].version.growth.restore(before)
-                    raise
-                finally:
-                    self._tracing.release()
-                if again:
-                    return self._call_with_history(args, kwargs)
-                if isinstance(made, Version):
-                    return call(made)
-                if made is not None:
-                    settle(made)
-                    result = map_tree(untraced, made.returned)
-                    made.borrowed.settle(untraced)
-                    if checking() and not is_finite(result):
-                        self._blame(made, arguments)
-                    return passed(result, self.__name__)
+            found = self._answer(arguments, mode, None, call, histories=inputs)
+            if found.version is not None:
+                return found.result
+            if found.run is not None:
+                settle(found.run)
+                result = map_tree(untraced, found.run.returned)
+                found.run.borrowed.settle(untraced)
+                if checking() and not is_finite(result):
+                    self._blame(found.run, arguments)
+                return passed(result, self.__name__)
         except (NotRecorded, np.linalg.LinAlgError):
             pass
         return self._inline(given)
@@ -570,31 +595,17 @@ class Calling:
         from tracegrad import jax_backend
 
         target = CHOSEN[self._backend].target
-        if target == "jax" and STATE.trace is None and not self._given_up:
+        if target == "jax" and STATE.trace is None and not self._stays_eager:
             arguments = jax_backend.described(self._bind(args, kwargs))
-            left: list[Left] = []
-            state = self._generation
-            found = self._lookup(arguments, EXACT["jax"], left)
-            if found is not None:
-                found[0].hits += 1
-                return found[1]
-            self._misses += 1
-            plain = self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
-            made = None
-            if self._tracing.acquire(blocking=False):
-                try:  # where another thread has been here, the next call tries again
-                    fresh = state == self._generation
-                    if fresh and (not left or self._worth_a_trace(left[0])):
-                        made = self._make(plain, EXACT["jax"], None if kwargs else args, left)
-                finally:
-                    self._tracing.release()
-            try:
-                if isinstance(made, Version):
-                    return made.call(arguments)
-            except LookupError as error:  # XLA rounds otherwise than what Python looked at
-                if type(error) is not LookupError:
-                    raise
-            result = self._result(made, plain) if isinstance(made, Run) else self._eager(plain)
+
+            @functools.cache
+            def plain() -> Arguments:
+                return self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
+
+            found = self._answer(arguments, EXACT["jax"], None if kwargs else args, plain=plain)
+            if found.version is not None:
+                return found.result
+            result = self._eager(plain()) if found.run is None else self._result(found.run, plain())
         else:
             plain_args, plain_kwargs = map_tree(jax_backend.to_numpy, (args, kwargs))
             result = self(*plain_args, **plain_kwargs)
@@ -613,6 +624,7 @@ class Calling:
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
         call = self._caller(arguments)
+        before, STATE.standing = STATE.standing, True
         try:
             with self._runs.entered():
                 result = journaled(
@@ -622,6 +634,7 @@ class Calling:
                     lambda call: self._on_tensors(call, arguments),
                 )
         finally:
+            STATE.standing = before
             self._detach()
         return map_tree(plain_leaf, result)
 
@@ -647,12 +660,10 @@ class Calling:
         self._entries = {}
         self._quick = {}
         self._misses = self._traces = 0
-        self._given_up = False
+        self._given_up = self._untraced = False
         self._strikes = 0
         self._stores = ()
         self._generation += 1
-        self._ints: dict[Any, set[int]] = {}
-        self._traced_ints: set[Any] = set()
 
     def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
         """The version for these arguments; without any, the one that was compiled last."""
@@ -681,27 +692,18 @@ class Calling:
         arguments, mode = self._bind(args, kwargs), CHOSEN[self._backend]
         versions = self._versions.get((arguments.key, mode), [])
         sources = [s for version in versions for s in sources_of(version.program.graph)]
-        left: list[Left] = []
 
         def outputs(version: Version) -> Any:
             with suppress(NotRecorded, *RAISED_BY_NUMPY):
                 version.outputs(arguments)
 
         with given_back(sources):  # to look is not to call
-            found = self._lookup(arguments, mode, left, outputs)
-        if found is not None:
-            return found[0]
-        if self._tracing.acquire(blocking=False):
-            try:
-                given = args if not kwargs else None
-                made = self._make(arguments, mode, given, left, counts=False)
-            finally:
-                self._tracing.release()
-        else:
-            made = None  # another thread traces: this version is for looking at alone
-        if isinstance(made, Version):
-            return made
-        run = made if made is not None else self._run(arguments, mode, None)
+            given = args if not kwargs else None
+            found = self._answer(arguments, mode, given, outputs, looks=True)
+        if found.version is not None:
+            return found.version
+        # another thread traces: this version is for looking at alone
+        run = found.run if found.run is not None else self._run(arguments, mode, None)
         if not run.serves:
             run.undo()
         return self._version(arguments, mode, run, None, "its source was asked for")

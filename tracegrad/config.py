@@ -12,6 +12,9 @@ from tracegrad.state import State
 backend: str = "numpy"
 """The target of compiled functions that name none: "numpy" or "jax"."""
 
+compile: bool = True
+"""Off, every function runs eagerly, line by line: for a debugger in the user's own code."""
+
 fast_math: bool = False
 """Let the programs of compiled functions (NumPy source) regroup sums and products.
 
@@ -38,8 +41,9 @@ class _Settings(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("backend", "fast_math"):
             choose(**{"backend": self.backend, "fast_math": self.fast_math, name: value})
-        if name == "check_finite":
-            State.aside = bool(value)
+        if name in ("check_finite", "compile"):
+            settings = {"check_finite": self.check_finite, "compile": self.compile, name: value}
+            State.aside = bool(settings["check_finite"] or not settings["compile"])
         super().__setattr__(name, value)
 
 

@@ -110,8 +110,8 @@ def raise_told(error: ValueError) -> None:
         raise error.__cause__.with_traceback(error.__traceback__) from None
 
 
-RAISED_BY_NUMPY = (ValueError, IndexError, FloatingPointError, RuntimeWarning)
+RAISED_BY_NUMPY = (ValueError, IndexError, ArithmeticError, RuntimeWarning)
 """What a program raises where lengths do not fit, a matrix is singular (a `LinAlgError` is one), or
-the caller wants floating-point errors, or warnings of them, raised: the function itself has a line
-to tell, may catch it, or may have switched it off.
+the caller wants floating-point errors, or warnings of them, raised, or a number is divided by
+zero: the function itself has a line to tell, may catch it, or may have switched it off.
 """

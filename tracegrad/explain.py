@@ -15,6 +15,7 @@ from codegen.sizes import Dim, Size, as_python, substitute, symbols
 from tracegrad.environment import IMMUTABLE, Guard
 from tracegrad.modes import Mode
 from tracegrad.signature import Arguments, Leaf
+from tracegrad.state import STATE
 from tracegrad.version import Version
 
 MOST_GUARDS = 40  # that a report lists
@@ -42,6 +43,8 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
         line = version.environment.line_of(change)
         read = f" ({line})" if line else ""
         return f"{change.text} was {_short(change.value)}, is {_short(change.now())}{read}"
+    if version.grad_enabled is not None and version.grad_enabled is not STATE.grad_enabled:
+        return f"it asks whether gradients are recorded: {STATE.grad_enabled} now"
     for captured in version.captured:
         array = captured.array()
         if not captured.fits(array):

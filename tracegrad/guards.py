@@ -84,7 +84,11 @@ def entry_source(
         else:
             lines += [f"    {name} = {text}" for name, text in pairs]
     lines += _tried(unpacked)
-    lines += _unless([*_conditions(version, given, leaves, names), "unchanged()"])
+    conditions = [*_conditions(version, given, leaves, names), "unchanged()"]
+    if version.grad_enabled is not None:
+        names["STATE"] = STATE
+        conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
+    lines += _unless(conditions)
     captures = [f"c{i}" for i in range(len(version.captured))]
     for name, captured in zip(captures, version.captured, strict=True):
         lines.append(f"    {name} = {captured.text(names)}")

@@ -63,7 +63,10 @@ def _spoken(kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     name = ufunc.__name__
-    operands = [np.asarray(x) if isinstance(x, list | tuple) else x for x in inputs]
+    operands = [
+        np.asarray(x) if type(x) is not Tensor and isinstance(x, list | tuple) else x
+        for x in inputs
+    ]
     given = _spoken(kwargs)
     if "out" in given and method in ("__call__", "reduce", "accumulate"):
         return _written_out(self, ufunc, method, operands, given)

@@ -250,7 +250,7 @@ def _partition(x: Tensor, *args: Any, **kwargs: Any) -> Any:
 
 
 def _in_place(x: Tensor, result: Any) -> Any:
-    if not STATE.elements_are_numbers:
+    if not STATE.standing:
         return result
     x[...] = result  # type: ignore[index]
     return None

@@ -18,7 +18,7 @@ from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError, raise_told
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
-from tracegrad.returned import Transform, check_returned, check_wanted
+from tracegrad.returned import Transform, check_returned, check_wanted, gradients_in
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
@@ -42,7 +42,7 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> A
     """The function on arrays, which it has as Tensors."""
     borrowed = Borrowed()
     boxed = [borrowed.box(value, boxed_leaf) for value in values]
-    before = STATE.update(elements_are_numbers=not _holds_tensors(values))
+    before = STATE.update(standing=not _holds_tensors(values))
     try:
         result = call(boxed)
     finally:
@@ -81,14 +81,14 @@ def derivative_of_arrays(
         values = [borrowed.box(x, leaf if i in positions else _other) for i, x in enumerate(args)]
     except _Unusual:
         return NotImplemented
-    before, STATE.elements_are_numbers = STATE.elements_are_numbers, True
+    before, STATE.standing = STATE.standing, True
     try:
         value = function(*values)
     except ValueError as error:
         raise_told(error)
         raise
     finally:
-        STATE.elements_are_numbers = before
+        STATE.standing = before
     borrowed.settle()
     check_returned(value, transform, name)
     cts: list[Any] = [None] * len(inputs)
@@ -148,6 +148,8 @@ def derivative_on_tensors(
     inputs: list[Tensor] = []
 
     def leaf_tensor(leaf: Any) -> Any:
+        if not isinstance(leaf, Tensor | np.ndarray | np.generic | float | complex):
+            return leaf  # that is carried along
         if isinstance(leaf, Tensor):
             tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
         elif isinstance(leaf, np.ndarray | np.generic) or STATE.trace is not None:
@@ -165,9 +167,7 @@ def derivative_on_tensors(
         for i, value in enumerate(arguments.values)
     ]
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
-    before = STATE.update(
-        grad_enabled=True, elements_are_numbers=STATE.elements_are_numbers or numbers
-    )
+    before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
         returned = call(values)
         borrowed.settle()
@@ -195,11 +195,7 @@ def pulled_back(
         found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, create_graph)
         cts = [found.get(engine.key_of(t)) for t in inputs]
     filled = [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]
-    rest = iter(filled)
-    count = len(arguments.values)
-    gradients = tuple(
-        map_tree(lambda leaf: next(rest), arguments.values[p % count]) for p in transform.positions
-    )
+    gradients = gradients_in(arguments, transform, filled)
     gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
     if transform.kind == "grad":
         return (gradient, aux) if transform.has_aux else gradient
@@ -246,8 +242,8 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     wants_tensors = STATE.trace is not None or any(
         isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
     )
-    numbers = STATE.elements_are_numbers or not wants_tensors
-    before = STATE.update(grad_enabled=True, elements_are_numbers=numbers)
+    numbers = STATE.standing or not wants_tensors
+    before = STATE.update(grad_enabled=True, standing=numbers)
     try:
         returned = f(*values)
     finally:

@@ -21,7 +21,7 @@ from tracegrad.errors import ArgumentError, NonScalarError
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.tensor import Tensor
 from tracegrad.trace import Trace
-from tracegrad.tree import TreeSpec, flatten, unflatten
+from tracegrad.tree import Item, Step, TreeSpec, flatten, unflatten
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
         if not -count <= position < count:
             raise ArgumentError(f"argnums={position}: the function has {count} arguments")
         parameter = position % count
-        found = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
+        own = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
+        found = [leaf for leaf in own if not is_carried(leaf)] or own
         if not found:
             raise ArgumentError(f"argument {arguments.parameters[parameter]} holds no array")
         for leaf in found:
@@ -84,6 +85,35 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
                 )
         leaves += found
     return leaves
+
+
+def is_carried(leaf: Leaf) -> bool:
+    """A setting among arrays: a string, an object, a flag or whole number that has a name.
+
+    It has no gradient, None stands in its place. A whole number in a list of floats is one that
+    somebody forgot to write as a float.
+    """
+    named = bool(leaf.path) and not _counted(leaf.path[-1])
+    return not leaf.traced and bool(leaf.path) and (named or not isinstance(leaf.value, int))
+
+
+def _counted(step: Step) -> bool:
+    """The step to an element of a list or tuple."""
+    return isinstance(step, Item) and type(step.key) is int
+
+
+def gradients_in(
+    arguments: Arguments, transform: Transform, gradients: Sequence[Any]
+) -> tuple[Any, ...]:
+    """The gradient of each argument in its structure, from those of the leaves that have one."""
+    rest, trees = iter(gradients), []
+    count = len(arguments.values)
+    for position in transform.positions:
+        parameter = position % count
+        leaves = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
+        found = [None if is_carried(leaf) else next(rest) for leaf in leaves]
+        trees.append(unflatten(arguments.specs[parameter], found))
+    return tuple(trees)
 
 
 def check_returned(returned: Any, transform: Transform, name: str) -> None:
@@ -151,12 +181,9 @@ def result_of(
     gradient_names = [f"{arguments.name_of(leaf)}_bar" for leaf in wanted]
     skip = 0 if transform.kind == "value_and_grad" else 1
     start = n_outputs - skip
-    specs = [arguments.specs[p % len(arguments.specs)] for p in transform.positions]
-    if isinstance(transform.argnums, int):
-        gradient_spec = specs[0]
-    else:
-        gradient_spec = flatten(tuple(unflatten(s, [0] * _count(s)) for s in specs))[1]
-    gradient = (gradient_spec, [start + i for i in range(len(wanted))])
+    numbers = gradients_in(arguments, transform, range(start, start + len(wanted)))
+    leaves, spec = flatten(numbers[0] if isinstance(transform.argnums, int) else numbers)
+    gradient = (spec, leaves)
     pieces: list[tuple[TreeSpec, list[Any]]] = []
     if transform.kind == "value_and_grad":
         pieces.append((returned.spec, list(returned.leaves)))
@@ -172,11 +199,6 @@ def result_of(
         return Result(pieces[0][0], tuple(pieces[0][1])), names
     spec = flatten(tuple(unflatten(s, [0] * len(leaves)) for s, leaves in pieces))[1]
     return Result(spec, tuple(i for _, leaves in pieces for i in leaves)), names
-
-
-def _count(spec: TreeSpec) -> int:
-    """The number of leaves of a structure."""
-    return 1 if spec.type is None else sum(_count(child) for child in spec.children)
 
 
 def template_of(result: Result, target: str) -> str | None:

@@ -29,11 +29,15 @@ from tracegrad.errors import GradientError, TraceError
 from tracegrad.ops.elementwise import alias
 from tracegrad.overlap import Runs, held, watch_writes
 from tracegrad.paths import Tree
+from tracegrad.questions import Unanswerable, question
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Trace
 from tracegrad.tree import unflatten
+
+ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
+"""With these names, code finds out whether operations are recorded."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Run:
     effect: str  # what else it did beside computing; "" for nothing
     alone: bool  # no other thread was in the way of finding out
     seconds: float  # that it took, with the comparison of the state before and after
+    grad_enabled: bool | None  # while it ran; None where the function does not ask
 
     @property
     def serves(self) -> bool:
@@ -90,18 +95,23 @@ def run_traced(
     ]
     alone = (runs or Runs()).watch()
     environment = Environment(function, objects)
+    asked = question(environment, function, code_of(function), arguments)
+    if asked:
+        raise Unanswerable(function, asked)
     written_by_others = watch_writes(environment.reaches_id)
     random_before = random_state()
     trace = Trace(
         code_of(function), target == "jax", tree, holders, environment.reaches, environment.called
     )
     tensors = _tensors(trace, arguments, wanted, histories)
+    asks = not wanted and any(not ASKING.isdisjoint(c.co_names) for c in environment.scopes)
+    enabled = STATE.grad_enabled if asks else True
     values = iter(tensors)
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
     structured, borrowed = _structured(arguments, filled), Borrowed()
     borrowed.watch(tuple(arguments.values), tuple(structured))
     inputs = [tensor._traced[1] for tensor in tensors]
-    before = STATE.update(trace=trace, grad_enabled=True, elements_are_numbers=not histories)
+    before = STATE.update(trace=trace, grad_enabled=enabled, standing=not histories)
     try:
         returned = call(structured)
     except BaseException:
@@ -142,19 +152,10 @@ def run_traced(
     with held([source for source, _ in trace.drawn_from.values()]):
         single = trace.drew_alone() and not written_by_others() and (not touched or alone())
         seconds = perf_counter() - began
+        mode = enabled if asks else None
         run = Run(
-            trace,
-            tree,
-            tensors,
-            returned,
-            borrowed,
-            environment,
-            computed,
-            stores,
-            written,
-            effect,
-            single,
-            seconds,
+            *(trace, tree, tensors, returned, borrowed, environment, computed),
+            *(stores, written, effect, single, seconds, mode),
         )
         if run.serves:  # the program will write and draw
             run.undo()
@@ -199,6 +200,8 @@ def _tensors(
             if tensor._node is LEAF:
                 trace.wanted.append(value)
             given = histories[len(tensors)] if histories else None
+            if isinstance(given, Tensor):
+                trace.shown.add(value)
             if isinstance(given, Tensor) and given.requires_grad:
                 tensor._node = alias(given)._node
             tensors.append(tensor)

@@ -159,7 +159,6 @@ def bind(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     static: frozenset[str] = frozenset(),
-    traced_ints: frozenset[tuple[int, Path]] = frozenset(),
 ) -> Arguments:
     """Binds and flattens the arguments of a call; raises TypeError as Python would.
 
@@ -191,8 +190,7 @@ def bind(
         specs.append(spec)
         for path, leaf in zip(leaf_paths(spec), flat, strict=True):
             text = path_text(name, path)
-            kind = kind_of(leaf, text, (i, path) in traced_ints)
-            leaves.append(Leaf(i, path, leaf, kind))
+            leaves.append(Leaf(i, path, leaf, kind_of(leaf, text)))
     return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
 
 
@@ -219,7 +217,7 @@ def identifiers(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, ...]:
+def kind_of(value: Any, text: str) -> tuple[Hashable, ...]:
     """What a leaf contributes to the key; raises naming the argument for what cannot be one."""
     match value:
         case np.ndarray():
@@ -238,10 +236,6 @@ def kind_of(value: Any, text: str, trace_int: bool = False) -> tuple[Hashable, .
         case np.generic():
             _numeric(value.dtype, text)
             return ("scalar", value.dtype.name)
-        case bool():
-            return _static(value, text)
-        case int() if trace_int:
-            return ("number", "int")
         case float() | complex() if type(value) in (float, complex):
             return ("number", type(value).__name__)
         case DeviceArray():

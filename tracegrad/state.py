@@ -19,12 +19,13 @@ class State(threading.local):
     observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
     anomaly: bool = False
     special: bool = False
-    elements_are_numbers: bool = False
-    """True while a function runs that was called with arrays: ``x[0]`` of a vector and ``x.sum()``
-    are numbers there, as NumPy's are, which nobody can write to. Else they are Tensors."""
+    standing: bool = False
+    """True while a function runs that was called with arrays, for which its Tensors stand: there
+    ``x[0]`` of a vector and ``x.sum()`` are numbers, as NumPy's are, which nobody can write to."""
     aside: bool = False
     """True while compiled calls may not take their fast path: a trace, checks of results, profiles.
-    The class has what `config.check_finite` says, for all threads; an instance only says True."""
+    The class has what `config.check_finite` and `config.compile` say, for all threads; an instance
+    only says True."""
 
     def update(self, **changes: Any) -> dict[str, Any]:
         """Changes settings; returns what they were, to be given back to `update`."""

@@ -82,8 +82,6 @@ class Tensor:
 
     __slots__ = ("__weakref__", "_array", "_grad", "_hooks", "_node", "_traced", "_view", "_views")
     __array_priority__ = 1000
-    __hash__ = object.__hash__
-
     _array: Any
     _grad: Tensor | None
     _hooks: dict[int, Callable[[Tensor], Any]] | None  # of a leaf; those of others: in the node
@@ -111,6 +109,41 @@ class Tensor:
         self._grad = None
         if requires_grad:
             self.requires_grad = True
+
+    # -- what it stands for ---------------------------------------------------------------------
+
+    @property
+    def _stands(self) -> bool:
+        """Whether code that asks meets it where it would have an array or number of NumPy's.
+
+        So in functions that are called with such. tracegrad's own code is told that it is a Tensor.
+        """
+        trace = STATE.trace
+        if trace is None:
+            found = STATE.standing
+        else:
+            found = self._is_traced and trace.stands(self._traced[1])
+        if not found or type(self._array) is DeviceArray:
+            return False
+        asking: str = sys._getframe(2).f_globals.get("__name__", "")
+        return not asking.startswith(("tracegrad.", "codegen."))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` is told besides that it is a Tensor."""
+        return type(self._array) if self._stands else Tensor
+
+    @__class__.setter
+    def __class__(self, other: type) -> None:
+        raise TypeError("the class of a Tensor cannot be changed")
+
+    def __hash__(self) -> int:
+        if not self._stands:
+            return object.__hash__(self)
+        if not is_scalar(self._array):
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        self._read_whole("")
+        return hash(self._array)
 
     # -- shape and dtype ------------------------------------------------------------------------
 
@@ -232,10 +265,11 @@ class Tensor:
         return self.__array__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if self._is_traced:
+        if self._is_traced or self.requires_grad:
             frame = sys._getframe(1)
             if operation(frame.f_code, frame.f_lasti) in ("STORE_SUBSCR", "STORE_SLICE"):
                 raise written_into_plain()
+        if self._is_traced:
             raise ConversionError(
                 "a traced value cannot become a plain array, its computation would be lost: use "
                 "tg.stack or tg.concat to build arrays of Tensors, x[i] = v on a Tensor "
@@ -246,6 +280,7 @@ class Tensor:
             raise ConversionError(
                 "a Tensor that requires grad cannot become a plain array, its gradient would be "
                 "lost: use .detach() first, or tg.stack to build arrays of Tensors"
+                f"{_at_line()}"
             )
         if type(self._array) is DeviceArray:
             raise ConversionError(
@@ -259,9 +294,16 @@ class Tensor:
 
     def __repr__(self) -> str:
         self._read_whole("the text of an array")
-        return text_of(self, usual_dtypes())
+        return repr(self._array) if self._stands else text_of(self, usual_dtypes())
+
+    def __str__(self) -> str:
+        self._read_whole("the text of an array")
+        return str(self._array) if self._stands else text_of(self, usual_dtypes())
 
     def __format__(self, spec: str) -> str:
+        if self._stands:
+            self._read_whole("the text of an array")
+            return format(self._array, spec)
         return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
 
     def _as_constant(self) -> Tensor:
@@ -470,6 +512,11 @@ def sharing(tensor: Tensor) -> Tensor:
     return other
 
 
+def is_scalar(array: Any) -> bool:
+    """True for numbers, NumPy's and Python's."""
+    return isinstance(array, np.generic) or is_number(array)
+
+
 def node_of(tensor: Tensor) -> Node | None:
     """The tape's node that made a Tensor; None for a leaf."""
     node = tensor._node
@@ -534,7 +581,7 @@ def _note_views(
     """Links the results that look at the memory of the first operand with it."""
     x, array = operands[0], operands[0]._array
     if type(array) is not np.ndarray and not isinstance(array, np.ndarray):
-        looks = type(array) is DeviceArray or not STATE.elements_are_numbers
+        looks = type(array) is DeviceArray or not STATE.standing
     else:
         looks = is_view_of(tensors[0]._array, array)
     if looks:

@@ -91,6 +91,7 @@ class Trace:
         self.ordered = False  # inputs are in C order: it decides what is a view
         self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for
+        self.shown: set[Value] = set()  # Tensors for the function's caller too
         self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
@@ -284,14 +285,27 @@ class Trace:
         try:
             with _within(origin.within if self.standing else ""):
                 result = op.kernel(concrete)(*arrays, **concrete)
-        except (np.linalg.LinAlgError, FloatingPointError, RuntimeWarning):
+        except (np.linalg.LinAlgError, ArithmeticError, RuntimeWarning):
             self.raised = f"an exception in {op.name}"
             raise
         self._watch_errors()
+        if not self._from_stand_ins(operands):
+            self.shown.update(values)
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
             self._check_type(op, array, value.type)
         return result, values
+
+    def stands(self, value: Value) -> bool:
+        """Whether the function would have an array or number of NumPy's for this value."""
+        return value not in self.shown
+
+    def _from_stand_ins(self, operands: Sequence[Any]) -> bool:
+        """Whether NumPy would have computed it: all Tensors that it is of stand for arrays."""
+        traced = [x._traced for x in operands if hasattr(x, "_traced")]
+        return bool(traced) and all(
+            of is not None and of[0] is self and self.stands(of[1]) for of in traced
+        )
 
     def _watch_errors(self) -> None:
         """Other values may raise here, and the program knows no ``np.errstate`` of the function."""

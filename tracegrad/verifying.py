@@ -21,6 +21,7 @@ from tracegrad.tree import flatten, leaf_paths, map_tree, path_text
 from tracegrad.version import Version
 
 STEP = 1e-3  # of differences; those of a half and a quarter of it leave an error of its sixth power
+STILL = object()  # the direction of a leaf that is no number
 TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "float16": 1e-2}
 
 
@@ -156,7 +157,7 @@ def slopes(
         pairs = [
             (np.asarray(g), np.asarray(v))
             for part, move in zip(parts, moves, strict=True)
-            for g, v in zip(flatten(part)[0], flatten(move)[0], strict=True)
+            for g, v in zip(flatten(part)[0], _moved(move), strict=True)
         ]
         for g, v in pairs:
             if g.shape != v.shape:
@@ -183,9 +184,16 @@ def _wide(leaf: Any) -> Any:
 
 
 def _direction(random: np.random.Generator, leaf: Any) -> Any:
+    if not isinstance(leaf, np.ndarray | np.generic | float | complex):
+        return STILL  # it has no gradient
     array = np.asarray(leaf)
     v = random.normal(size=array.shape)
     return v + 1j * random.normal(size=array.shape) if array.dtype.kind == "c" else v
+
+
+def _moved(move: Any) -> list[Any]:
+    """The directions of the leaves that have one."""
+    return [v for v in flatten(move)[0] if v is not STILL]
 
 
 def _slope(
@@ -200,7 +208,7 @@ def _slope(
     def at(h: float) -> float:
         moved = list(values)
         for p, v in zip(positions, moves, strict=True):
-            moved[p] = map_tree(lambda x, d: _like(x, x + h * d), values[p], v)
+            moved[p] = map_tree(lambda x, d: x if d is STILL else _like(x, x + h * d), values[p], v)
         result = call([map_tree(boxed_leaf, value) for value in moved])
         main = result[0] if transform.has_aux else result
         main = main._array if isinstance(main, Tensor) else main

@@ -66,6 +66,7 @@ class Version:
     times: Mapping[str, float]  # seconds that each stage took for the last path
     growth: Growth
     replaces: Version | None  # the one that it has grown from
+    grad_enabled: bool | None = None  # when it stands: recording or not; None for both
     reasons: tuple[str, ...] = ()  # why each of its paths was compiled
     hits: int = 0  # calls that it answered
     looked_at: Mapping[str, str] = field(default_factory=dict)
@@ -154,7 +155,7 @@ class Version:
 
         `leaves` are the traced arguments and then the captured arrays.
         """
-        if not self.unchanged():
+        if not self.unchanged() or self.grad_enabled not in (None, STATE.grad_enabled):
             return False
         start = len(leaves) - len(self.captured)
         if not all(map(Captured.fits, self.captured, leaves[start:])):
@@ -331,6 +332,7 @@ def make_version(
         growth=known.growth if known is not None else Growth(),
         replaces=replaces,
         ordered=run.trace.ordered or (replaces is not None and replaces.ordered),
+        grad_enabled=run.grad_enabled,
         looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
     )
 

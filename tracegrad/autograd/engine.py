@@ -222,8 +222,8 @@ def gradients_of_leaves(output: Tensor, leaves: Sequence[Tensor]) -> list[Any]:
     if type(node) is Node and not _watched():
         matched = compiled.run_matching(node, conjugate(ct), free=False)
         if matched is not None:
-            of = dict(matched)
-            return [conjugate(of[leaf]) if leaf in of else None for leaf in leaves]
+            of = {id(leaf): gradient for leaf, gradient in matched}
+            return [conjugate(of[id(leaf)]) if id(leaf) in of else None for leaf in leaves]
     nodes = gather([output])
     every = leaves_of(nodes, [output])  # a matcher is made for all leaves
     wanted = every if set(leaves).issuperset(every) else leaves

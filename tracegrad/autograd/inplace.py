@@ -353,7 +353,7 @@ def _refuse(tensor: Tensor) -> None:
 
 def _leaf_error(base: Tensor, written: Tensor) -> GradientError:
     what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
-    if base._is_traced:
+    if base._is_traced or STATE.standing:
         return GradientError(
             "an argument by which is differentiated is being changed in place, and its gradient "
             "would be that of another value: change a copy (x = x.copy())"
@@ -374,7 +374,7 @@ def item(tensor: Tensor, key: Any) -> Tensor:
     part: Tensor = getitem(tensor, key)
     array, node = part._array, tensor._node
     is_element = isinstance(array, np.generic) and isinstance(tensor._array, np.ndarray)
-    if is_element and STATE.elements_are_numbers:
+    if is_element and STATE.standing:
         return part
     if part._traced is not None:
         if is_element:
@@ -473,6 +473,8 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 
 def _memory_to_write(tensor: Tensor) -> Any:
     base, path = place_of(tensor)
+    if STATE.standing and base._node is LEAF:  # an argument by which is differentiated
+        raise _leaf_error(base, tensor)
     base._array = with_memory(base._array)
     if path and not _shares(tensor, base):
         tensor._array = memory_at(base._array, path)
@@ -592,7 +594,7 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
             return NotImplemented
         if STATE.trace is not None and not self._is_traced:  # the name is bound, outer values stay
             return function(self, other)
-        if STATE.elements_are_numbers and not isinstance(self._array, np.ndarray):
+        if STATE.standing and not isinstance(self._array, np.ndarray):
             result = function(self, other)
             _note_added(self, function, other, result)
             return result

@@ -36,21 +36,29 @@ def _pure(rule: Rule, lr: Rate, **settings: Any) -> Pure:
     names = rule.keeps(settings)
 
     def init(params: Any) -> dict[str, Any]:
-        return {"step": np.int64(0), **{name: map_tree(_zeros, params) for name in names}}
+        moving = map_tree(_moving, params)
+        return {"step": np.int64(0), **{name: map_tree(_zeros, moving) for name in names}}
 
     def update(params: Any, grads: Any, state: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         t = state["step"] + 1
         chosen = {"lr": lr(state["step"]) if callable(lr) else lr, **settings}
-        leaves, spec = flatten(params)
+        leaves, spec = flatten(map_tree(_moving, params))
         columns = [_leaves_like(spec, tree) for tree in (grads, *(state[name] for name in names))]
         results = [
             rule(p, g, dict(zip(names, kept, strict=True)), t, chosen)
             for p, g, *kept in zip(leaves, *columns, strict=True)
         ]
         kept = {name: unflatten(spec, [new[name] for _, new in results]) for name in names}
-        return unflatten(spec, [p for p, _ in results]), {"step": t, **kept}
+        moved = iter([p for p, _ in results])
+        after = map_tree(lambda p: p if _moving(p) is None else next(moved), params)
+        return after, {"step": t, **kept}
 
     return Pure(init, update)
+
+
+def _moving(p: Any) -> Any:
+    """A parameter; None for a setting among them, which `tracegrad.grad` has no gradient for."""
+    return p if hasattr(p, "dtype") or isinstance(p, float | complex) else None
 
 
 def _zeros(p: Any) -> Any:
