@@ -15,6 +15,7 @@ import functools
 import linecache
 import sys
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
@@ -209,11 +210,16 @@ def holding_variable(x: object) -> str | None:
 
     ```
     """
+    return variable_of(lambda value: value is x)
+
+
+def variable_of(test: Callable[[object], bool]) -> str | None:
+    """Return the local variable of the innermost user frame whose value passes the test."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         users = _is_users.get(id(frame.f_code))
         if _learn(frame) if users is None else users:
-            names = (name for name, value in frame.f_locals.items() if value is x)
+            names = (name for name, value in frame.f_locals.items() if test(value))
             return next((name for name in names if name.strip("_.")[:1].isalpha()), None)
         frame = frame.f_back
     return None
