@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import engine
+from tracegrad.autograd.foreign import plain
 from tracegrad.autograd.tape import LEAF
 from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError
@@ -29,7 +30,7 @@ _NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
 
 def plain_leaf(leaf: Any) -> Any:
     """A Tensor leaf as its array."""
-    return leaf._array if isinstance(leaf, Tensor) else leaf
+    return plain(leaf._array) if isinstance(leaf, Tensor) else leaf
 
 
 def boxed_leaf(leaf: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from codegen.emit.target import Source
 from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from tracegrad.autograd.foreign import plain
 from tracegrad.blame import checked, checking
 from tracegrad.collecting import collected_later
 from tracegrad.differentiate import differentiate
@@ -205,7 +206,7 @@ class Captured:
     def array(self) -> Any:
         """What that holds."""
         holder = self.now()
-        return getattr(holder, "_array", holder)
+        return plain(getattr(holder, "_array", holder))
 
     def fits(self, array: Any) -> bool:
         """Whether the program takes this array."""

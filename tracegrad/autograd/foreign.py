@@ -68,7 +68,10 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
-COPYING = "__getitem__ astype copy cumprod cumsum flatten ravel repeat reshape take"
+COPYING = (
+    "__getitem__ argmax argmin argpartition argsort astype byteswap choose compress copy cumprod "
+    "cumsum dot flatten nonzero ravel repeat reshape searchsorted take trace"
+)
 """Methods whose result is, or may be, in memory of its own: then it is an ordinary array."""
 
 for _name in COPYING.split():

@@ -47,19 +47,21 @@ def hand_out(tensor: Any) -> np.ndarray:
     array = np.asarray(plain(own))
     if not isinstance(own, np.ndarray) or not array.flags.writeable:
         return array
+    key = id(memory_of(array))
+    for out in _out.get(key, ()):
+        before = out.reference() if out.watched is own else None
+        if before is not None:
+            return before
     given = np.asarray(memoryview(array))  # of which all views that are made of it keep hold
     out = _Out()
-    out.array, out.point = array, capture(None)
-    out.digest = digest(array)
-    out.group = _group(tensor)
-    out.watched = None
-    memory = memory_of(array)
-    key = id(memory)
+    out.array, out.digest, out.point = array, digest(array), capture(None)
+    out.group, out.watched = _group(tensor), None
     if type(own) is not Foreign:
-        _mark(out, own)
+        out.watched = foreign(own)
+        _exchange(out.group, own, out.watched)
     out.reference = weakref.ref(given, partial(_back, key, out))
-    _out.setdefault(key, []).append(out)
-    _open[key] = _out[key]
+    _open[key] = _out.setdefault(key, [])
+    _open[key].append(out)
     WRITES.last = ALWAYS
     return given
 
@@ -72,12 +74,8 @@ def _group(tensor: Any) -> Sequence[weakref.ref[Any]]:
     return found
 
 
-def _mark(out: _Out, own: np.ndarray) -> None:
-    out.watched = foreign(own)
-    _exchange(out.group, own, out.watched)
-
-
 def _exchange(group: Sequence[weakref.ref[Any]], old: np.ndarray, new: np.ndarray) -> None:
+    """Gives other views of their memory to the Tensors that have this one."""
     for reference in list(group):
         tensor = reference()
         if tensor is not None and tensor._array is old:
@@ -88,18 +86,13 @@ def _back(key: int, out: _Out, reference: Any, ending: Any = sys.is_finalizing) 
     """What was handed out is gone: whoever had the memory has it alone."""
     if ending():
         return
-    rest = _out[key]
-    rest.remove(out)
+    _out[key].remove(out)
     if digest(out.array) != out.digest:
         memory = memory_of(out.array)
         _changed[key] = (weakref.ref(memory, partial(_forget, key)), next_stamp(), out.point)
     if out.watched is not None:
-        heir = next((other for other in rest if other.group is out.group), None)
-        if heir is None:
-            _exchange(out.group, out.watched, out.array)
-        else:
-            heir.watched, heir.array = out.watched, out.array
-    if not rest:
+        _exchange(out.group, out.watched, out.array)
+    if not _out[key]:
         del _out[key]
         _open.pop(key, None)
         _settle()
