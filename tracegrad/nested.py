@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import engine
-from tracegrad.autograd.foreign import plain
+from tracegrad.autograd.foreign import Foreign, memory_of, own_or_watched, plain, seal
 from tracegrad.autograd.tape import LEAF
-from tracegrad.devices import DeviceArray
+from tracegrad.autograd.writes import arrays_of
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
@@ -194,12 +194,10 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     tensors: list[Tensor] = []
 
     def boxed(leaf: Any) -> Any:
-        traced = leaf._traced if isinstance(leaf, Tensor) else None
-        if isinstance(leaf, Tensor) and leaf.requires_grad:
-            tensor = alias(leaf)
+        if isinstance(leaf, Tensor):
+            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
         else:
-            array = getattr(leaf, "_array", leaf)
-            tensor = wrap(array if type(array) is DeviceArray else np.asarray(array), traced)
+            tensor = wrap(own_or_watched(np.asarray(leaf)))
         if tensor.dtype.kind not in "fc":
             raise ArgumentError(
                 f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
@@ -219,9 +217,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     finally:
         STATE.update(**before)
     outputs, spec = flatten(returned)
-
-    def plain(leaf: Any) -> Any:
-        return leaf if wants_tensors or not isinstance(leaf, Tensor) else leaf._array
+    shown = outputs if wants_tensors else _handed_over(outputs, tensors)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         given, given_spec = flatten(cotangent)
@@ -242,8 +238,28 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
             ct, box = next(cts), next(boxes)
             if ct is None:
                 ct = zeros_of(box)
-            return plain(ct)
+            return ct if wants_tensors else plain_leaf(ct)
 
         return tuple(map_tree(gradient, primal) for primal in primals)
 
-    return unflatten(spec, [plain(leaf) for leaf in outputs]), pull
+    return unflatten(spec, shown), pull
+
+
+def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
+    """Results as arrays of the caller's own; what the tape keeps of the inputs is watched."""
+    recorded = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
+    nodes = engine.gather(recorded)
+    held = {id(memory_of(array)) for node in nodes for array in arrays_of(node)}
+    for x in inputs:
+        if type(x._array) is Foreign and id(memory_of(x._array)) in held:
+            seal(x._array)
+    held |= {id(memory_of(x._array)) for x in inputs}
+    found = []
+    for out in outputs:
+        array = plain_leaf(out)
+        if isinstance(out, Tensor) and isinstance(array, np.ndarray):
+            if id(memory_of(array)) in held:
+                array = array.copy(order="K")
+            held.add(id(memory_of(array)))
+        found.append(array)
+    return found

@@ -22,7 +22,17 @@ from codegen.types import is_inexact
 from tracegrad.autograd import compiled, engine
 from tracegrad.autograd.foreign import Foreign, kept, note, plain
 from tracegrad.autograd.python_op import hooked, python_op
-from tracegrad.autograd.tape import FREED, LEAF, WRITES, Node, Output, Shape, next_stamp, record, slim
+from tracegrad.autograd.tape import (
+    FREED,
+    LEAF,
+    WRITES,
+    Node,
+    Output,
+    Shape,
+    next_stamp,
+    record,
+    slim,
+)
 from tracegrad.autograd.writes import damaged
 from tracegrad.differentiate import differentiate, reached, sources
 from tracegrad.dispatch import apply

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from tracegrad.autograd.tape import WRITES, next_stamp
 from tracegrad.points import Point, capture
@@ -124,6 +125,23 @@ def kept(array: Any) -> Any:
     watched = rooted(array)
     seal(watched)
     return watched
+
+
+def own_or_watched(array: np.ndarray) -> np.ndarray:
+    """A copy that lies in memory as the array does; the array, not yet watched, where it is large.
+
+    Reductions add in the order of memory, so that decides bits.
+    """
+    low, high = byte_bounds(array)
+    if high - low > COPIED:
+        return rooted(array)
+    if array.flags.forc:
+        return array.copy(order="K")
+    start = array.__array_interface__["data"][0] - low
+    room = np.empty(high - low, np.uint8)
+    copied: np.ndarray = np.ndarray(array.shape, array.dtype, room, start, array.strides)
+    copied[...] = array
+    return copied
 
 
 def rooted(array: np.ndarray) -> Foreign:

@@ -88,7 +88,7 @@ def damaged(nodes: Sequence[Node]) -> bool:
     held = _cached_digest()
     found = False
     for node in nodes:
-        for position, array in enumerate(_held(node)):
+        for position, array in enumerate(arrays_of(node)):
             if isinstance(array, np.ndarray | np.generic) and not array.ndim:
                 numbers.setdefault(_name(node, position), []).append((node, position, array))
             change = _change(array, node.stamp, held)
@@ -96,15 +96,27 @@ def damaged(nodes: Sequence[Node]) -> bool:
                 found = True
                 if _is_needed(node, position):
                     raise GradientError(_message(node, position, array, change))
+        for array in _saved_by_user(node):
+            change = _change(array, node.stamp, held)
+            if change is not None:
+                raise GradientError(_message(node, None, array, change))
     several = [uses for uses in numbers.values() if not _are_equal(uses)]
     for uses in several:
         _keep_one_value(uses)
     return found or bool(several)
 
 
-def _held(node: Node) -> tuple[Any, ...]:
+def arrays_of(node: Node) -> tuple[Any, ...]:
     """The arrays of a node: operands, then results."""
     return (*node.values, *(node.result if type(node.result) is tuple else (node.result,)))
+
+
+def _saved_by_user(node: Node) -> tuple[Any, ...]:
+    """What the forward of a `Function` saved besides its arguments and results."""
+    if not node.op.opaque:
+        return ()
+    saved: tuple[Any, ...] = getattr(node.attributes.get("function"), "saved", ())
+    return saved
 
 
 def _is_needed(node: Node, position: int) -> bool:
@@ -140,7 +152,7 @@ def _keep_one_value(uses: Sequence[tuple[Node, int, Any]]) -> None:
         raise GradientError(_message(*needed[-1], change))
     for node, position, _ in uses if needed else ():
         if not _is_needed(node, position):
-            held = [*_held(node)]
+            held = [*arrays_of(node)]
             held[position] = needed[0][2]
             count = len(node.values)
             node.values = tuple(held[:count])
@@ -207,13 +219,14 @@ def _variable_of(array: Any) -> str | None:
     return variable_of(has)
 
 
-def _message(node: Node, position: int, array: Any, change: _Change) -> str:
-    which = "result" if position >= len(node.values) else f"operand {position}"
-    what = f"the {which} of {node.name()}, of shape {np.shape(array)}"
+def _message(node: Node, position: int | None, array: Any, change: _Change) -> str:
+    which = "result" if position is None or position >= len(node.values) else f"operand {position}"
+    what = f"the {which} of {node.name()}" if position is not None else f"saved by {node.name()}"
+    what = f"{what}, of shape {np.shape(array)}"
     at = None if change.point is None else label(change.point)
     name = None if at is None or change.by_numpy else at.name or _receiver(at.text)
     name = name or _variable_of(array) or "a Tensor"
-    by = " by the owner of the NumPy array that it shares memory with" if change.by_numpy else ""
+    by = ", by the owner of the NumPy array that it shares memory with" if change.by_numpy else ""
     where = (node.more or {}).get("where")
     saved = (
         f"  it was saved at {where.file}:{where.line}  {where.text}"
@@ -222,7 +235,7 @@ def _message(node: Node, position: int, array: Any, change: _Change) -> str:
     )
     lines = [
         "one of the variables needed for gradient computation has been modified by an in-place "
-        f"operation: {name} was changed{by} after the backward had saved it ({what})",
+        f"operation: {name} was changed after the backward had saved it ({what}){by}",
         saved if change.did == "changed" else "",
         "  write to a copy (x = x.clone(), or a = a.copy()), or after the backward",
         f"  {change.did} at {at.file}:{at.line}  {at.text}" if at is not None and at.line else "",
