@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import engine
-from tracegrad.autograd.foreign import Foreign, memory_of, own_or_watched, plain, seal
+from tracegrad.autograd.foreign import COPIED, Foreign, memory_of, own_or_watched, plain, seal
 from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import arrays_of
 from tracegrad.errors import ArgumentError
@@ -247,19 +247,27 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
 
 def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
     """Results as arrays of the caller's own; what the tape keeps of the inputs is watched."""
-    recorded = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
-    nodes = engine.gather(recorded)
-    held = {id(memory_of(array)) for node in nodes for array in arrays_of(node)}
-    for x in inputs:
-        if type(x._array) is Foreign and id(memory_of(x._array)) in held:
+    large = [x for x in inputs if type(x._array) is Foreign]
+    held: set[int] = set()  # ids of the memory of which others know
+    if large or any([_is_large(out) for out in outputs]):
+        recorded = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
+        nodes = engine.gather(recorded)
+        held = {id(memory_of(array)) for node in nodes for array in arrays_of(node)}
+    for x in large:
+        if id(memory_of(x._array)) in held:
             seal(x._array)
     held |= {id(memory_of(x._array)) for x in inputs}
     found = []
     for out in outputs:
         array = plain_leaf(out)
         if isinstance(out, Tensor) and isinstance(array, np.ndarray):
-            if id(memory_of(array)) in held:
+            if not _is_large(out) or id(memory_of(array)) in held:
                 array = array.copy(order="K")
             held.add(id(memory_of(array)))
         found.append(array)
     return found
+
+
+def _is_large(x: Any) -> bool:
+    array = getattr(x, "_array", x)
+    return isinstance(array, np.ndarray) and array.nbytes > COPIED

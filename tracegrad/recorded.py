@@ -156,6 +156,11 @@ class _Applied:
         """The operands that a backward over arrays reads."""
         return self.way.read
 
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """What the function calls its inputs."""
+        return tuple(value.origin.name for value in self.way.path.inputs)
+
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         """Over arrays by the program, over Tensors (for gradients of gradients) op by op."""
         cts: Sequence[Any] = _several(ct)

@@ -26,14 +26,15 @@ ALWAYS = 1 << 62  # a time when `WRITES` last saw a write: every backward asks
 class _Out:
     """One array that was handed out."""
 
-    __slots__ = ("array", "digest", "group", "point", "reference", "watched")
+    __slots__ = ("array", "digest", "group", "key", "point", "reference", "watched")
 
     array: np.ndarray  # the Tensor's own
-    digest: int  # of what it held
-    point: Point
+    digest: int | None  # of what it held; None where no tape can hold it
     group: Sequence[weakref.ref[Any]]  # the Tensors that have it
-    watched: Foreign | None  # what they read it by meanwhile
+    key: int  # the id of the memory
+    point: Point
     reference: weakref.ref[np.ndarray]  # to what was handed out
+    watched: Foreign | None  # what the Tensors read it by meanwhile
 
 
 _out: dict[int, list[_Out]] = {}  # by id of the memory
@@ -43,27 +44,38 @@ _changed: dict[int, tuple[weakref.ref[Any], int, Point]] = {}  # by id of the me
 
 def hand_out(tensor: Any) -> np.ndarray:
     """The array of a Tensor, for code that may write into it."""
-    own = tensor._array
-    array = np.asarray(plain(own))
-    if not isinstance(own, np.ndarray) or not array.flags.writeable:
-        return array
-    key = id(memory_of(array))
-    for out in _out.get(key, ()):
-        before = out.reference() if out.watched is own else None
-        if before is not None:
-            return before
-    given = np.asarray(memoryview(array))  # of which all views that are made of it keep hold
-    out = _Out()
-    out.array, out.digest, out.point = array, digest(array), capture(None)
+    if not isinstance(tensor._array, np.ndarray) or not tensor._array.flags.writeable:
+        return np.asarray(plain(tensor._array))
+    before = _still_out(tensor._array)
+    if before is not None:
+        return before
+    given, out = _lend(tensor)
+    if _is_held_elsewhere(_out[out.key]):
+        out.digest = digest(out.array)
+        _open[out.key] = _out[out.key]
+        WRITES.last = ALWAYS
+    return given
+
+
+def _still_out(own: np.ndarray) -> np.ndarray | None:
+    """What was handed out of this array before."""
+    outs = [out for out in _out.get(id(memory_of(own)), ()) if out.watched is own]
+    return outs[0].reference() if outs else None
+
+
+def _lend(tensor: Any) -> tuple[np.ndarray, _Out]:
+    """An array that looks at a Tensor's memory, of which all views that are made keep hold."""
+    own, out = tensor._array, _Out()
+    out.array, out.digest, out.point = np.asarray(plain(own)), None, capture(None)
     out.group, out.watched = _group(tensor), None
     if type(own) is not Foreign:
         out.watched = foreign(own)
         _exchange(out.group, own, out.watched)
-    out.reference = weakref.ref(given, partial(_back, key, out))
-    _open[key] = _out.setdefault(key, [])
-    _open[key].append(out)
-    WRITES.last = ALWAYS
-    return given
+    given = np.asarray(memoryview(out.array))  # type: ignore[arg-type]
+    out.reference = weakref.ref(given, partial(_back, out))
+    out.key = id(memory_of(own))
+    _out.setdefault(out.key, []).append(out)
+    return given, out
 
 
 def _group(tensor: Any) -> Sequence[weakref.ref[Any]]:
@@ -82,12 +94,13 @@ def _exchange(group: Sequence[weakref.ref[Any]], old: np.ndarray, new: np.ndarra
             tensor._array = new
 
 
-def _back(key: int, out: _Out, reference: Any, ending: Any = sys.is_finalizing) -> None:
+def _back(out: _Out, reference: Any, ending: Any = sys.is_finalizing) -> None:
     """What was handed out is gone: whoever had the memory has it alone."""
     if ending():
         return
+    key = out.key
     _out[key].remove(out)
-    if digest(out.array) != out.digest:
+    if out.digest is not None and digest(out.array) != out.digest:
         memory = memory_of(out.array)
         _changed[key] = (weakref.ref(memory, partial(_forget, key)), next_stamp(), out.point)
     if out.watched is not None:
@@ -110,32 +123,42 @@ def _settle() -> None:
 
 
 def look_again() -> None:
-    """Forgets what is not held by tapes any more; see `_open`."""
+    """Forgets what is not held by tapes any more."""
     for key in [key for key, outs in list(_open.items()) if not _is_held_elsewhere(outs)]:
-        _open.pop(key, None)
+        for out in _open.pop(key, ()):
+            out.digest = None
     _settle()
 
 
 def _is_held_elsewhere(outs: Sequence[_Out]) -> bool:
-    """Whether more is to be seen of the memory than the array handed out and Tensors known here."""
-    return len(outs) > 1 or sys.getrefcount(memory_of(outs[0].array)) > KNOWN
+    """Whether more is to be seen of the memory than what was handed out and Tensors known here."""
+    if len(outs) > 1 or outs[0].watched is None:
+        return True
+    is_view, count = _references(outs[0])
+    return count > ALONE[is_view]
 
 
-def _known() -> int:
-    """How often memory is held of which nobody else knows."""
-
-    class Sample:
-        _array: Any = np.zeros(1)
-
-    sample, last = Sample(), WRITES.last
-    given = hand_out(sample)
-    count = sys.getrefcount(memory_of(next(iter(_out.values()))[0].array))
-    del given
-    WRITES.last = last
-    return count
+def _references(out: _Out) -> tuple[bool, int]:
+    """Whether an array is a view, and how often its memory is held."""
+    memory = memory_of(out.array)
+    return memory is not out.array, sys.getrefcount(memory)
 
 
-KNOWN = _known()
+class _Sample:
+    """Stands for a Tensor whose memory nobody else has."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+
+def _references_alone(array: np.ndarray) -> tuple[bool, int]:
+    sample = _Sample(array)
+    del array
+    _given, out = _lend(sample)
+    return _references(out)
+
+
+ALONE = dict([_references_alone(np.zeros(1)), _references_alone(np.zeros(2)[1:])])
 
 
 def change_of(array: Any, saved: int, held: Callable[[Any], int]) -> Point | None:
@@ -150,6 +173,6 @@ def change_of(array: Any, saved: int, held: Callable[[Any], int]) -> Point | Non
     if gone is not None and gone[0]() is memory and gone[1] > saved:
         return gone[2]
     for out in _out.get(id(memory), ()):
-        if held(out.array) != out.digest:
+        if out.digest is not None and held(out.array) != out.digest:
             return out.point
     return None

@@ -19,7 +19,7 @@ from tracegrad.autograd import handed
 from tracegrad.autograd.foreign import Foreign, digest, memory_of, note_of
 from tracegrad.autograd.tape import WRITES, Node, Output, needed_from, next_stamp
 from tracegrad.errors import GradientError
-from tracegrad.points import Point, capture, label, variable_of
+from tracegrad.points import Point, capture, label, variables
 
 
 @dataclass(slots=True)
@@ -208,7 +208,7 @@ def _receiver(statement: str) -> str | None:
 
 
 def _variable_of(array: Any) -> str | None:
-    """The user's variable that has this memory, where the backward is asked for."""
+    """The user's variable that has this memory, nearest to where the backward is asked for."""
     memory = memory_of(array)
 
     def has(value: Any) -> bool:
@@ -216,7 +216,13 @@ def _variable_of(array: Any) -> str | None:
         own = value._array if "_array" in slots else value
         return isinstance(own, np.ndarray) and memory_of(own) is memory
 
-    return variable_of(has)
+    return next(filter(None, variables(has)), None)
+
+
+def _parameter(node: Node, position: int | None) -> str | None:
+    """What a compiled function calls the operand of the node of a call."""
+    names: tuple[str | None, ...] = getattr(node.attributes.get("function"), "names", ())
+    return names[position] if position is not None and position < len(names) else None
 
 
 def _message(node: Node, position: int | None, array: Any, change: _Change) -> str:
@@ -225,7 +231,7 @@ def _message(node: Node, position: int | None, array: Any, change: _Change) -> s
     what = f"{what}, of shape {np.shape(array)}"
     at = None if change.point is None else label(change.point)
     name = None if at is None or change.by_numpy else at.name or _receiver(at.text)
-    name = name or _variable_of(array) or "a Tensor"
+    name = name or _variable_of(array) or _parameter(node, position) or "a Tensor"
     by = ", by the owner of the NumPy array that it shares memory with" if change.by_numpy else ""
     where = (node.more or {}).get("where")
     saved = (
