@@ -247,27 +247,22 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
 
 def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
     """Results as arrays of the caller's own; what the tape keeps of the inputs is watched."""
+    arrays = [plain_leaf(out) for out in outputs]
+    sizes = [x.nbytes if type(x) is np.ndarray else 0 for x in arrays]
     large = [x for x in inputs if type(x._array) is Foreign]
     held: set[int] = set()  # ids of the memory of which others know
-    if large or any([_is_large(out) for out in outputs]):
+    if large or max(sizes, default=0) > COPIED:
         recorded = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
         nodes = engine.gather(recorded)
         held = {id(memory_of(array)) for node in nodes for array in arrays_of(node)}
-    for x in large:
-        if id(memory_of(x._array)) in held:
-            seal(x._array)
-    held |= {id(memory_of(x._array)) for x in inputs}
-    found = []
-    for out in outputs:
-        array = plain_leaf(out)
-        if isinstance(out, Tensor) and isinstance(array, np.ndarray):
-            if not _is_large(out) or id(memory_of(array)) in held:
-                array = array.copy(order="K")
-            held.add(id(memory_of(array)))
-        found.append(array)
-    return found
-
-
-def _is_large(x: Any) -> bool:
-    array = getattr(x, "_array", x)
-    return isinstance(array, np.ndarray) and array.nbytes > COPIED
+        for x in large:
+            if id(memory_of(x._array)) in held:
+                seal(x._array)
+        held |= {id(memory_of(x._array)) for x in inputs}
+    for i, size in enumerate(sizes):
+        if isinstance(outputs[i], Tensor) and size:
+            if size <= COPIED or id(memory_of(arrays[i])) in held:
+                arrays[i] = arrays[i].copy(order="K")
+            else:
+                held.add(id(memory_of(arrays[i])))
+    return arrays

@@ -132,11 +132,11 @@ def own_or_watched(array: np.ndarray) -> np.ndarray:
 
     Reductions add in the order of memory, so that decides bits.
     """
+    if array.flags.forc:
+        return array.copy(order="K") if array.nbytes <= COPIED else rooted(array)
     low, high = byte_bounds(array)
     if high - low > COPIED:
         return rooted(array)
-    if array.flags.forc:
-        return array.copy(order="K")
     start = array.__array_interface__["data"][0] - low
     room = np.empty(high - low, np.uint8)
     copied: np.ndarray = np.ndarray(array.shape, array.dtype, room, start, array.strides)
