@@ -122,8 +122,10 @@ class Borrowed:
         arrays = [getattr(given, "_array", given) for given, _, _ in self._arrays]
         for i, (given, tensor, node) in enumerate(self._arrays):
             array = arrays[i]
-            if node is LEAF and tensor._node is not LEAF:
-                raise GradientError(DIFFERENTIATED)
+            if node is LEAF:
+                if tensor._node is not LEAF:
+                    raise GradientError(DIFFERENTIATED)
+                continue
             if not isinstance(array, np.ndarray) or _same_memory(tensor._array, array):
                 continue
             if overlapping(array, [*arrays[:i], *arrays[i + 1 :]]):

@@ -18,6 +18,7 @@ from codegen.load import kernel
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact
+from tracegrad.autograd.foreign import plain
 from tracegrad.dispatch import HANDLERS, TYPES, type_of
 from tracegrad.errors import TracegradError
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, OpRecord
@@ -253,7 +254,7 @@ def where(array: Any) -> Device:
 def bare(leaf: Any) -> Any:
     """A Tensor's array, one of JAX where it is on a device; anything else as it is."""
     array = getattr(leaf, "_array", leaf)
-    return array.value if type(array) is DeviceArray else array
+    return array.value if type(array) is DeviceArray else plain(array)
 
 
 def one_place(named: Iterable[tuple[str, Any]]) -> None:
@@ -283,7 +284,7 @@ def move(array: Any, place: Device) -> Any:
         return brought if brought.ndim else brought[()]
     backend = _backend()
     target = _jax_device(place, place.type, place.index or 0)
-    value = array.value if type(array) is DeviceArray else np.asarray(array)
+    value = array.value if type(array) is DeviceArray else np.array(plain(array))  # JAX may share
     with backend._wide_types(True):
         return DeviceArray(backend.jax.device_put(value, target))
 

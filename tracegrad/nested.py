@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import engine
+from tracegrad.autograd.foreign import COPIED, Foreign, memory_of, own_or_watched, plain, seal
 from tracegrad.autograd.tape import LEAF
+from tracegrad.autograd.writes import arrays_of
 from tracegrad.borrowed import Borrowed
-from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError, raise_told
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
@@ -30,7 +31,7 @@ _NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
 
 def plain_leaf(leaf: Any) -> Any:
     """A Tensor leaf as its array."""
-    return leaf._array if isinstance(leaf, Tensor) else leaf
+    return plain(leaf._array) if isinstance(leaf, Tensor) else leaf
 
 
 def boxed_leaf(leaf: Any) -> Any:
@@ -222,12 +223,10 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     tensors: list[Tensor] = []
 
     def boxed(leaf: Any) -> Any:
-        traced = leaf._traced if isinstance(leaf, Tensor) else None
-        if isinstance(leaf, Tensor) and leaf.requires_grad:
-            tensor = alias(leaf)
+        if isinstance(leaf, Tensor):
+            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
         else:
-            array = getattr(leaf, "_array", leaf)
-            tensor = wrap(array if type(array) is DeviceArray else np.asarray(array), traced)
+            tensor = wrap(own_or_watched(np.asarray(leaf)))
         if tensor.dtype.kind not in "fc":
             raise ArgumentError(
                 f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
@@ -250,9 +249,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         STATE.update(**before)
     borrowed.settle()
     outputs, spec = flatten(returned)
-
-    def plain(leaf: Any) -> Any:
-        return leaf if wants_tensors or not isinstance(leaf, Tensor) else leaf._array
+    shown = outputs if wants_tensors else _handed_over(outputs, tensors)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         given, given_spec = flatten(cotangent)
@@ -273,8 +270,31 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
             ct, box = next(cts), next(boxes)
             if ct is None:
                 ct = zeros_of(box)
-            return plain(ct)
+            return ct if wants_tensors else plain_leaf(ct)
 
         return tuple(map_tree(gradient, primal) for primal in primals)
 
-    return unflatten(spec, [plain(leaf) for leaf in outputs]), pull
+    return unflatten(spec, shown), pull
+
+
+def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
+    """Results as arrays of the caller's own; what the tape keeps of the inputs is watched."""
+    arrays = [plain_leaf(out) for out in outputs]
+    sizes = [x.nbytes if type(x) is np.ndarray else 0 for x in arrays]
+    large = [x for x in inputs if type(x._array) is Foreign]
+    held: set[int] = set()  # ids of the memory of which others know
+    if large or max(sizes, default=0) > COPIED:
+        recorded = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
+        nodes = engine.gather(recorded)
+        held = {id(memory_of(array)) for node in nodes for array in arrays_of(node)}
+        for x in large:
+            if id(memory_of(x._array)) in held:
+                seal(x._array)
+        held |= {id(memory_of(x._array)) for x in inputs}
+    for i, size in enumerate(sizes):
+        if isinstance(outputs[i], Tensor) and size:
+            if size <= COPIED or id(memory_of(arrays[i])) in held:
+                arrays[i] = arrays[i].copy(order="K")
+            else:
+                held.add(id(memory_of(arrays[i])))
+    return arrays

@@ -15,6 +15,7 @@ import functools
 import linecache
 import sys
 import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 
@@ -155,7 +156,8 @@ def _learn(frame: FrameType) -> bool:
     """Decide once whether a code object is the user's, by the module that it runs in."""
     code = frame.f_code
     module = frame.f_globals.get("__name__")
-    users = not (isinstance(module, str) and module.partition(".")[0] in LIBRARY)
+    library = isinstance(module, str) and module.partition(".")[0] in LIBRARY
+    users = not (library or code.co_filename.startswith("<tracegrad "))  # nor generated source
     _is_users[id(code)] = users
     weakref.finalize(code, _is_users.pop, id(code), None).atexit = False
     if users:  # lets linecache ask the loader later, for sources that are not files
@@ -209,14 +211,18 @@ def holding_variable(x: object) -> str | None:
 
     ```
     """
+    return next(variables(lambda value: value is x), None)
+
+
+def variables(test: Callable[[object], bool]) -> Iterator[str | None]:
+    """Give for each user frame, from the innermost out, a local variable that passes the test."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         users = _is_users.get(id(frame.f_code))
         if _learn(frame) if users is None else users:
-            names = (name for name, value in frame.f_locals.items() if value is x)
-            return next((name for name in names if name.strip("_.")[:1].isalpha()), None)
+            names = (name for name, value in frame.f_locals.items() if test(value))
+            yield next((name for name in names if name.strip("_.")[:1].isalpha()), None)
         frame = frame.f_back
-    return None
 
 
 def constant_index() -> int | None:

@@ -20,18 +20,32 @@ from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, walk
 from codegen.sizes import Size, Sizes, substitute
 from codegen.types import is_inexact
 from tracegrad.autograd import compiled, engine
+from tracegrad.autograd.foreign import Foreign, kept, note, plain
 from tracegrad.autograd.python_op import hooked, python_op
-from tracegrad.autograd.tape import FREED, LEAF, WRITES, Node, Output, Shape, record
+from tracegrad.autograd.tape import (
+    FREED,
+    LEAF,
+    WRITES,
+    Node,
+    Output,
+    Shape,
+    next_stamp,
+    record,
+    slim,
+)
 from tracegrad.autograd.writes import damaged
 from tracegrad.differentiate import differentiate, reached, sources
 from tracegrad.dispatch import apply
+from tracegrad.errors import GradientError
 from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
 from tracegrad.partition import backward_graph
 from tracegrad.paths import End, blocks
 from tracegrad.pipeline import Program, compile_graph, concrete, lengths, lengths_of
+from tracegrad.points import capture, label
 from tracegrad.running import Run
 from tracegrad.signature import Arguments
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version
@@ -47,6 +61,7 @@ class Back:
     program: Program
     reads: tuple[Value, ...]
     places: tuple[int, ...]  # the inputs of the path whose gradients it gives
+    kept: bool  # whether calls keep what it reads
 
 
 @dataclass
@@ -56,7 +71,8 @@ class Way:
     path: Graph  # straight code
     targets: tuple[Value, ...]
     outputs: tuple[Value, ...]  # those of the path that have a gradient
-    residuals: tuple[Value, ...] = ()  # that the path makes; inputs are read where they are
+    residuals: tuple[Value, ...] = ()  # that the path makes
+    read: frozenset[int] = frozenset()  # inputs, by place, that are read where they are
     backwards: dict[tuple[int, ...], Back] = field(default_factory=dict)
 
     def backward(self, given: tuple[int, ...]) -> Back:
@@ -72,10 +88,23 @@ class Way:
             name = f"{self.path.name}_backward"
             program = compile_graph(graph.replace(name=name, about=""), "numpy")
             places = tuple(map(self.path.inputs.index, targets))
-            found = self.backwards[given] = Back(program, tuple(reads), places)
+            known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
+            kept = len(given) == len(self.outputs) or known.issuperset(reads)
+            found = self.backwards[given] = Back(program, tuple(reads), places, kept)
         return found
 
-    def replay(self, inputs: Sequence[Any]) -> list[Any]:
+    def keep(self, node: Node, inputs: Sequence[Any]) -> None:
+        """Copies or watches what the node of a call keeps of arrays that have other owners."""
+        values = [*node.values]
+        for i in self.read:
+            if type(values[i]) is Foreign:
+                note((values[i],))
+                node.stamp = next_stamp()  # later than the note
+            elif type(inputs[i]) is np.ndarray:
+                values[i] = kept(values[i])
+        node.values = tuple(values)
+
+    def replay(self, inputs: Sequence[Any], residuals: Mapping[Value, Any]) -> list[Any]:
         """The outputs that have a gradient, by the ops of the path on Tensors."""
         values: dict[Value, Any] = dict(zip(self.path.inputs, inputs, strict=True))
         arrays = [getattr(x, "_array", x) for x in inputs]
@@ -91,7 +120,23 @@ class Way:
                     made = out if len(results) > 1 else (out,)
                     values.update(zip(results, made, strict=True))
                     known |= lengths_of(results, [getattr(x, "_array", x) for x in made], known)
+        self._compare(values, residuals)
         return [values[output] for output in self.outputs]
+
+    def _compare(self, values: Mapping[Value, Any], residuals: Mapping[Value, Any]) -> None:
+        """Raises where an input has changed, which shows in what is computed from it again."""
+        if self.path.fast_math or STATE.trace is not None:  # rounded otherwise; not yet returned
+            return
+        for value, saved in residuals.items():
+            if not np.array_equal(getattr(values[value], "_array", values[value]), saved, True):
+                at = label(capture(None))
+                raise GradientError(
+                    "one of the variables needed for gradient computation has been modified by an "
+                    f"in-place operation: an argument of {self.path.name}, or an array that it "
+                    "reads, was changed before its gradient was recorded (create_graph)\n"
+                    "  write to a copy (a = a.copy()), or after the backward\n"
+                    f"  at {at.file}:{at.line}  {at.text}"
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +151,16 @@ class _Applied:
         """Itself: what a `PythonOp` asks its attribute for."""
         return self
 
+    @property
+    def needed(self) -> frozenset[int]:
+        """The operands that a backward over arrays reads."""
+        return self.way.read
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """What the function calls its inputs."""
+        return tuple(value.origin.name for value in self.way.path.inputs)
+
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         """Over arrays by the program, over Tensors (for gradients of gradients) op by op."""
         cts: Sequence[Any] = _several(ct)
@@ -114,13 +169,13 @@ class _Applied:
         if any(isinstance(c, Tensor) for c in cts):
             gradients = self._recorded(cts, given, operands, back.places)
         else:
-            at = {**dict(zip(self.way.path.inputs, operands, strict=True)), **self.residuals}
-            if not at.keys() >= set(back.reads):  # only the backward of all outputs has its reads
+            if not back.kept:  # only the backward of all outputs has its reads
                 every = tuple(range(len(self.way.outputs)))
                 back = self.way.backward(every)
                 zeros = [np.zeros(shape.shape, shape.dtype) for shape in _several(y)]
                 cts = [zeros[k] if cts[k] is None else cts[k] for k in every]
                 given = every
+            at = {**dict(zip(self.way.path.inputs, operands, strict=True)), **self.residuals}
             gradients = back.program.run(*(at[v] for v in back.reads), *(cts[k] for k in given))
         contributions: list[Any] = [None] * len(operands)
         for i, gradient in zip(back.places, gradients, strict=True):
@@ -138,7 +193,7 @@ class _Applied:
         for i in places:
             x = inputs[i]
             inputs[i] = alias(x) if isinstance(x, Tensor) and x.requires_grad else _leaf(x)
-        outputs = self.way.replay(inputs)
+        outputs = self.way.replay(inputs, self.residuals)
         wanted = [inputs[i] for i in places]
         found = engine.gradients(
             [outputs[k] for k in given], [cts[k] for k in given], wanted, create_graph=True
@@ -226,6 +281,7 @@ class Recorded:
         if outputs:
             reads = way.backward(tuple(range(len(outputs)))).reads
             way.residuals = tuple(v for v in reads if v not in path.inputs)
+            way.read = frozenset(i for i, v in enumerate(path.inputs) if v in reads)
         return way
 
     def holds(self, arrays: Sequence[Any]) -> bool:
@@ -257,6 +313,7 @@ class Recorded:
             shapes = tuple(Shape(tensors[i]._array) for i in first)
             result = shapes if len(shapes) > 1 else shapes[0]
             node = record(_call, inputs, {"function": function}, result, None)
+            way.keep(node, inputs)
             for output, tensor in zip(way.path.outputs, tensors, strict=True):
                 if output in way.outputs:
                     k = way.outputs.index(output)
@@ -334,7 +391,7 @@ def call_recorded(
     if not any(wanted):
         result = version.call(arguments)
         return map_tree(lambda x: wrap(x) if isinstance(x, np.ndarray | np.generic) else x, result)
-    arrays = [getattr(x, "_array", x) for x in inputs]
+    arrays = [plain(getattr(x, "_array", x)) for x in inputs]
     known = version.recorded.setdefault(wanted, [])
     for candidate in known:
         if candidate.holds(arrays):
@@ -359,6 +416,9 @@ def settle(run: Run) -> None:
             read = run.trace.concrete
             node.attributes = {name: read(value) for name, value in node.attributes.items()}
         node.traced = None
+        slim(node)
+        pairs = zip(node.parents, node.values, strict=True)
+        node.values = tuple([kept(v) if parent is None else v for parent, v in pairs])
 
 
 def untraced(leaf: Any) -> Any:

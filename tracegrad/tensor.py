@@ -23,10 +23,11 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad import lost
 from tracegrad.arrays import array_for, shared_array_for, with_memory
-from tracegrad.autograd.foreign import foreign, note, plain
+from tracegrad.autograd.foreign import kept, plain
+from tracegrad.autograd.handed import hand_out
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.nodes import GradFn, shown_node
-from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, next_stamp, record
+from tracegrad.autograd.tape import FREED, LEAF, Node, Output, record
 from tracegrad.autograd.views import Link, base_of, is_view_of, leave, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
@@ -53,7 +54,6 @@ READ: dict[str, Callable[[Any], Any]] = {
     "complex": complex,
     "item": lambda value: value,
 }
-LARGE = 1 << 16  # bytes of a NumPy operand that is watched, not copied
 
 
 class Tensor:
@@ -286,8 +286,9 @@ class Tensor:
             raise ConversionError(
                 f'a Tensor on "{self.device}" cannot become a NumPy array: bring it with .cpu()'
             )
-        array = np.asarray(plain(self._array))
-        return np.array(array, dtype=dtype) if dtype is not None or copy else array
+        if dtype is not None or copy:
+            return np.array(plain(self._array), dtype=dtype)
+        return hand_out(self)
 
     def __contains__(self, element: Any) -> bool:
         return bool(TABLE["any"](TABLE["equal"](self, element), axis=None, keepdims=False))
@@ -399,8 +400,7 @@ class Tensor:
 
     @data.setter
     def data(self, value: Any) -> None:
-        array = getattr(value, "_array", value)
-        array = array if hasattr(array, "dtype") else array_for(array)
+        array = value._array if isinstance(value, Tensor) else shared_array_for(value)
         if self.requires_grad and np.dtype(array.dtype).kind not in "fc":
             raise DTypeError(f"a Tensor that requires grad cannot hold {array.dtype}")
         stamp(self._array)  # for tapes that have saved it
@@ -666,13 +666,8 @@ def _is_differentiable(array: Any) -> bool:
 
 def _guard_operands(node: Node, operands: Sequence[Any]) -> None:
     """Copies or watches what is kept of NumPy operands, which their owner may change."""
-    values = list(node.values)
-    for i, x in enumerate(operands):
-        if type(x) is np.ndarray and type(values[i]) is not Shape:
-            values[i] = x.copy() if x.nbytes <= LARGE else foreign(x)
-    note(values)
-    node.values = tuple(values)
-    node.stamp = next_stamp()  # later than the notes
+    pairs = zip(operands, node.values, strict=True)
+    node.values = tuple([kept(v) if type(x) is np.ndarray else v for x, v in pairs])
 
 
 def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exception:

@@ -17,6 +17,7 @@ import numpy as np
 from codegen.emit.target import Source
 from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from tracegrad.autograd.foreign import plain
 from tracegrad.blame import checked, checking
 from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
 from tracegrad.collecting import collected_later
@@ -227,7 +228,7 @@ class Captured:
     def array(self) -> Any:
         """What that holds."""
         holder = self.now()
-        return getattr(holder, "_array", holder)
+        return plain(getattr(holder, "_array", holder))
 
     def fits(self, array: Any) -> bool:
         """Whether the program takes this array."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracegrad.autograd.context import FunctionCtx, places_of
+from tracegrad.autograd.foreign import note
 from tracegrad.autograd.function_calls import apply_traced
 from tracegrad.autograd.halves import dirty_outputs, run_backward, run_forward, with_history
 from tracegrad.autograd.python_call import boxed, copied, one_or_all
@@ -151,6 +152,19 @@ class _Applied:
         """Itself: what a `PythonOp` asks its attribute for."""
         return self
 
+    @property
+    def needed(self) -> frozenset[int]:
+        """The operands, and after them the results, that were saved."""
+        places = places_of(self.ctx)
+        count = sum(shape is not None for shape in self.ctx._inputs)
+        results = {count + self.ctx._result(k) for kind, k in places if kind == "output"}
+        return frozenset({i for kind, i in places if kind == "input"} | results)
+
+    @property
+    def saved(self) -> tuple[Any, ...]:
+        """The arrays besides that were saved."""
+        return tuple(x._array for x in self.ctx._saved if x is not None)
+
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         """Over arrays (computed) or Tensors (recorded, for gradients of gradients)."""
         cts, results = (ct, y) if isinstance(y, tuple) else ((ct,), (y,))
@@ -185,6 +199,7 @@ def _apply(cls: type[Any], args: tuple[Any, ...]) -> Any:
         dirty = dirty_outputs(cls, ctx, tensors, tensors, outputs)
         function = _Applied(cls, ctx)
         arrays = [x._array for x in outputs if isinstance(x, Tensor)]
+        note([x._array for x in (*tensors, *ctx._saved) if x is not None])
         node = record(cls._op, tensors, {"function": function}, one_or_all(arrays), None)
         _keep_only(node, ctx)
         outputs = with_history(ctx, outputs, [None] * len(outputs), dirty, node)

@@ -173,7 +173,11 @@ def _stage_rule(node: Node) -> frozenset[int]:
 
 def needed_from(node: Node) -> frozenset[int] | None:
     """Like `read_by_rule`, counting only what the gradients of the node's parents are made of."""
-    if node.op.opaque or isinstance(node.result, tuple):
+    if node.op.opaque:
+        called = getattr(node.attributes.get("function"), "call", None)
+        found: frozenset[int] | None = getattr(called, "needed", None)
+        return found
+    if isinstance(node.result, tuple):
         return None
     values, contributions, builder = _staged(node)
     needed: set[Value] = set()

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.foreign import Foreign, is_changed
+from tracegrad.autograd import handed
+from tracegrad.autograd.foreign import Foreign, digest, memory_of, note_of
 from tracegrad.autograd.tape import WRITES, Node, Output, needed_from, next_stamp
 from tracegrad.errors import GradientError
-from tracegrad.points import Label, Point, capture, label
+from tracegrad.points import Point, capture, label, variables
 
 
 @dataclass(slots=True)
@@ -32,13 +33,6 @@ class _Written:
 
 
 _written: dict[int, _Written] = {}  # by id of the memory
-
-
-def memory_of(array: Any) -> Any:
-    """The array that owns an array's memory; anything else as it is."""
-    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def _entry(memory: Any) -> _Written | None:
@@ -90,25 +84,39 @@ def version(array: Any) -> int:
 def damaged(nodes: Sequence[Node]) -> bool:
     """Whether anything that the nodes hold was written since; raises if a rule reads it."""
     numbers: dict[Hashable, list[tuple[Node, int, Any]]] = {}
+    handed.look_again()
+    held = _cached_digest()
     found = False
     for node in nodes:
-        for position, array in enumerate(_held(node)):
+        for position, array in enumerate(arrays_of(node)):
             if isinstance(array, np.ndarray | np.generic) and not array.ndim:
                 numbers.setdefault(_name(node, position), []).append((node, position, array))
-            change = _change(array, node.stamp)
+            change = _change(array, node.stamp, held)
             if change is not None:
                 found = True
                 if _is_needed(node, position):
                     raise GradientError(_message(node, position, array, change))
+        for array in _saved_by_user(node):
+            change = _change(array, node.stamp, held)
+            if change is not None:
+                raise GradientError(_message(node, None, array, change))
     several = [uses for uses in numbers.values() if not _are_equal(uses)]
     for uses in several:
         _keep_one_value(uses)
     return found or bool(several)
 
 
-def _held(node: Node) -> tuple[Any, ...]:
+def arrays_of(node: Node) -> tuple[Any, ...]:
     """The arrays of a node: operands, then results."""
     return (*node.values, *(node.result if type(node.result) is tuple else (node.result,)))
+
+
+def _saved_by_user(node: Node) -> tuple[Any, ...]:
+    """What the forward of a `Function` saved besides its arguments and results."""
+    if not node.op.opaque:
+        return ()
+    saved: tuple[Any, ...] = getattr(node.attributes.get("function"), "saved", ())
+    return saved
 
 
 def _is_needed(node: Node, position: int) -> bool:
@@ -140,56 +148,102 @@ def _keep_one_value(uses: Sequence[tuple[Node, int, Any]]) -> None:
     if not _are_equal(needed):
         entries = [_written.get(id(memory_of(array))) for *_, array in needed]
         points = [entry.point for entry in entries if entry is not None and entry.point]
-        raise GradientError(_message(*needed[-1], label(points[0]) if points else "a write"))
+        change = _Change("changed", points[0] if points else None)
+        raise GradientError(_message(*needed[-1], change))
     for node, position, _ in uses if needed else ():
         if not _is_needed(node, position):
-            held = [*_held(node)]
+            held = [*arrays_of(node)]
             held[position] = needed[0][2]
             count = len(node.values)
             node.values = tuple(held[:count])
             node.result = tuple(held[count:]) if type(node.result) is tuple else held[count]
 
 
-def _change(array: Any, saved: int) -> Label | str | None:
-    """Who has changed an array since a time; None for nobody."""
+@dataclass(frozen=True)
+class _Change:
+    """That an array was changed: what the user's line at `point` did with it."""
+
+    did: str
+    point: Point | None
+    by_numpy: bool = False
+
+
+def _change(array: Any, saved: int, held: Callable[[Any], int]) -> _Change | None:
+    """What has changed an array since a time; None for nothing."""
     memory = memory_of(array)
     entry = _written.get(id(memory))
     if entry is not None and entry.memory() is memory and entry.stamp > saved:
-        return label(entry.point) if entry.point is not None else "a write"
-    if type(array) is Foreign and is_changed(array, saved):
-        return "the owner of the NumPy array that it was made from"
-    return None
+        return _Change("changed", entry.point)
+    if type(array) is Foreign:
+        note = note_of(array, saved)
+        whole = array if array.root is None else array.root
+        if note is not None and held(whole) != note.digest:
+            return _Change("read", note.point, by_numpy=True)
+    point = handed.change_of(array, saved, held)
+    return None if point is None else _Change("handed out", point, by_numpy=True)
+
+
+def _cached_digest() -> Callable[[Any], int]:
+    """`digest`, which is asked for one array again and again."""
+    known: dict[int, tuple[Any, int]] = {}
+
+    def held(array: Any) -> int:
+        if id(array) not in known:
+            known[id(array)] = array, digest(array)
+        return known[id(array)][1]
+
+    return held
 
 
 def _receiver(statement: str) -> str | None:
-    """What a statement such as ``y.data.mul_(2)`` calls a method of, if it is one."""
+    """What a statement such as ``y.data.mul_(2)`` changes by a method, if it is one."""
     try:
         tree = ast.parse(statement).body[0]
     except (SyntaxError, IndexError):
         return None
     match tree:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=receiver))):
-            return ast.unparse(receiver)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=receiver, attr=name))):
+            return ast.unparse(receiver) if name.endswith("_") else None
     return None
 
 
-def _message(node: Node, position: int, array: Any, change: Label | str) -> str:
-    which = "result" if position >= len(node.values) else f"operand {position}"
-    what = f"the {which} of {node.name()}, of shape {np.shape(array)}"
-    if isinstance(change, str):
-        name, who = "a Tensor", f"by {change}"
-    else:
-        name = change.name or _receiver(change.text) or "a Tensor"
-        who = f"at {change.file}:{change.line}  {change.text}" if change.line else "in place"
+def _variable_of(array: Any) -> str | None:
+    """The user's variable that has this memory, nearest to where the backward is asked for."""
+    memory = memory_of(array)
+
+    def has(value: Any) -> bool:
+        slots = getattr(type(value), "__slots__", ())
+        own = value._array if "_array" in slots else value
+        return isinstance(own, np.ndarray) and memory_of(own) is memory
+
+    return next(filter(None, variables(has)), None)
+
+
+def _parameter(node: Node, position: int | None) -> str | None:
+    """What a compiled function calls the operand of the node of a call."""
+    names: tuple[str | None, ...] = getattr(node.attributes.get("function"), "names", ())
+    return names[position] if position is not None and position < len(names) else None
+
+
+def _message(node: Node, position: int | None, array: Any, change: _Change) -> str:
+    which = "result" if position is None or position >= len(node.values) else f"operand {position}"
+    what = f"the {which} of {node.name()}" if position is not None else f"saved by {node.name()}"
+    what = f"{what}, of shape {np.shape(array)}"
+    at = None if change.point is None else label(change.point)
+    name = None if at is None or change.by_numpy else at.name or _receiver(at.text)
+    name = name or _variable_of(array) or _parameter(node, position) or "a Tensor"
+    by = ", by the owner of the NumPy array that it shares memory with" if change.by_numpy else ""
     where = (node.more or {}).get("where")
     saved = (
-        f"it was saved at {where.file}:{where.line}  {where.text}"
+        f"  it was saved at {where.file}:{where.line}  {where.text}"
         if where is not None and where.line
-        else "tg.autograd.detect_anomaly() tells the line that saved it"
+        else "  tg.autograd.detect_anomaly() tells the line that saved it"
     )
-    return (
-        f"{name} was changed after the backward had saved it ({what})\n"
-        f"  changed {who}\n"
-        f"  {saved}\n"
-        "write to a copy (x = x.clone()), or after the backward"
-    )
+    lines = [
+        "one of the variables needed for gradient computation has been modified by an in-place "
+        f"operation: {name} was changed after the backward had saved it ({what}){by}",
+        saved if change.did == "changed" else "",
+        "  write to a copy (x = x.clone(), or a = a.copy()), or after the backward",
+        f"  {change.did} at {at.file}:{at.line}  {at.text}" if at is not None and at.line else "",
+    ]
+    return "\n".join(filter(None, lines))
