@@ -38,7 +38,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             b, nb = other._array, other._node
         elif kind in NUMBERS:
             if recorded and READ and id(other) in READ:
-                used((other,))
+                used(other)
             b, nb = other, None
         else:
             other = operand(other, self)
@@ -78,7 +78,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         if STATE.special:
             return apply(op, (other, self), EMPTY)
         if recorded and READ and id(other) in READ:
-            used((other,))
+            used(other)
         a = self._array
         try:
             array = kernel(other, a)

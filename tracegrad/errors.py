@@ -64,6 +64,10 @@ class GradientError(TracegradError, RuntimeError):
     text: str = ""
 
 
+class LostGradientError(GradientError):
+    """A value that is differentiated was read as a Python number that came back in the result."""
+
+
 class FiniteError(TracegradError, FloatingPointError):
     """A compiled call gave nan or inf; the message names the statement that did first.
 
@@ -90,10 +94,6 @@ class ExportError(TracegradError, ValueError):
 
 class RecompileWarning(UserWarning):
     """A function met too many paths or signatures; it goes on without being compiled."""
-
-
-class LostGradientWarning(UserWarning):
-    """A Tensor became a Python float that is computed with: its gradient ends there."""
 
 
 class ConversionError(TracegradError, TypeError):

@@ -15,6 +15,7 @@ from tracegrad.autograd import engine
 from tracegrad.autograd.tape import LEAF
 from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError
+from tracegrad.lost import Watch
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
 from tracegrad.returned import Transform, check_returned, check_wanted
@@ -61,7 +62,7 @@ def derivative_of_arrays(
         values = [_over(leaf if i in positions else _other, x) for i, x in enumerate(args)]
     except _Unusual:
         return NotImplemented
-    value = function(*values)
+    value = Watch(transform.kind).run(function, *values)
     check_returned(value, transform, name)
     cts: list[Any] = [None] * len(inputs)
     if isinstance(value, Tensor) and value.requires_grad:
@@ -137,7 +138,7 @@ def derivative_on_tensors(
     ]
     before = STATE.update(grad_enabled=True)
     try:
-        returned = call(values)
+        returned = Watch(transform.kind, transform.has_aux).run(call, values)
         return pulled_back(returned, inputs, arguments, transform, create_graph, name)
     finally:
         STATE.update(**before)
@@ -214,7 +215,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     )
     before = STATE.update(grad_enabled=True)
     try:
-        returned = f(*values)
+        returned = Watch("vjp").run(f, *values)
     finally:
         STATE.update(**before)
     outputs, spec = flatten(returned)

@@ -40,6 +40,7 @@ from tracegrad.errors import (
     SingularError,
     TracegradError,
 )
+from tracegrad.flows import TEXT, WHOLE
 from tracegrad.ops.record import TABLE
 from tracegrad.points import capture, label
 from tracegrad.printing import text_of
@@ -182,20 +183,23 @@ class Tensor:
         return bool(self._look("bool"))
 
     def __int__(self) -> int:
-        return int(self._look("int"))
+        number = int(self._look("int"))
+        if self._node is not None and STATE.grad_enabled:
+            lost.read((number,), WHOLE)
+        return number
 
     def __float__(self) -> float:
         self._refuse_storing()
         number = float(self._look("float"))
         if self._node is not None and STATE.grad_enabled:
-            lost.read(number, sys._getframe(1))
+            lost.read((number,))
         return number
 
     def __complex__(self) -> complex:
         self._refuse_storing()
         number = complex(self._look("complex"))
         if self._node is not None and STATE.grad_enabled:
-            lost.read(number, sys._getframe(1))
+            lost.read((number,))
         return number
 
     def _refuse_storing(self) -> None:
@@ -224,9 +228,15 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        if self._is_traced:
-            return self.item() if not self.ndim else [row.tolist() for row in self]
-        return np.asarray(self._array).tolist()
+        traced = self._is_traced
+        found = self._nested() if traced else np.asarray(self._array).tolist()
+        if self._node is not None and STATE.grad_enabled:
+            lost.read(lost.flat(found))
+        return found
+
+    def _nested(self) -> Any:
+        """Each element of a traced value, looked at."""
+        return [row._nested() for row in self] if self.ndim else self.item()
 
     def numpy(self) -> np.ndarray:
         """The array itself (shared memory); refused where its gradient would be lost."""
@@ -257,10 +267,16 @@ class Tensor:
 
     def __repr__(self) -> str:
         self._read_whole("the text of an array")
+        if self._node is not None and STATE.grad_enabled:
+            lost.read((), TEXT)
         return text_of(self, usual_dtypes())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
+        if not spec or np.size(self._array) != 1:
+            return repr(self)
+        if self._node is not None and STATE.grad_enabled:
+            lost.read((), TEXT)
+        return format(self.item(), spec)
 
     def _as_constant(self) -> Tensor:
         """A copy, of a value that is being traced and has no gradient to lose."""
@@ -499,8 +515,12 @@ def apply_to_tensors(
         if STATE.trace is not None:
             STATE.trace.raised = f"an exception in {op.name}"
         raise explained(op, operands, attributes, error) from error
-    if lost.READ and op.differentiable:
-        lost.used(operands)
+    if special and STATE.watch is not None:
+        if STATE.losing:
+            STATE.watch.used(operands, attributes)
+    elif lost.READ and op.differentiable:
+        for x in operands:
+            lost.used(x)
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]
     if values is not None:

@@ -25,6 +25,7 @@ from tracegrad.environment import Environment, Guard, Store
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.lines import ended
+from tracegrad.lost import Watch
 from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
@@ -239,7 +240,10 @@ def traced_run(
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders = _continued(known)
-    return run_traced(function, call, arguments, parameters, target, tree, holders, runs, histories)
+    watch = Watch(transform.kind, transform.has_aux)
+    return run_traced(
+        function, call, arguments, parameters, target, tree, holders, runs, histories, watch
+    )
 
 
 @collected_later()
