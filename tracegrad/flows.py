@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import functools
 import os
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
@@ -26,26 +25,26 @@ NONE, TEXT, WHOLE, NUMBER = range(4)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DECIDES = frozenset(
-    "all any allclose argmax argmin argsort bisect bisect_left bisect_right bool callable count "
-    "detach digitize hash id index is_integer isclose isfinite isinf isinstance isnan item len "
-    "print searchsorted startswith stop_gradient type signbit".split()
+    {"all", "any", "allclose", "argmax", "argmin", "argsort", "bisect", "bisect_left"}
+    | {"bisect_right", "bool", "callable", "count", "detach", "digitize", "hash", "id", "index"}
+    | {"is_integer", "isclose", "isfinite", "isinf", "isinstance", "isnan", "item", "len", "print"}
+    | {"range", "searchsorted", "signbit", "startswith", "stop_gradient", "type"}
 )
 """Functions and methods whose results have no slope, or which say that a constant is meant."""
 WHOLES = frozenset({"int", "floor", "ceil", "trunc", "rint", "floor_divide"})
 TEXTS = frozenset({"str", "repr", "format", "ascii", "array2string", "array_repr", "array_str"})
 READS_TEXT = frozenset(
-    "Decimal Fraction array asarray complex eval float float32 float64 fromhex fromstring "
-    "literal_eval loads unpack".split()
+    {"Decimal", "Fraction", "array", "asarray", "complex", "eval", "float", "float32", "float64"}
+    | {"fromhex", "fromstring", "literal_eval", "loads", "unpack"}
 )
-PUTS = frozenset("add append appendleft extend extendleft insert put setdefault update".split())
+PUTS = frozenset({"add", "append", "appendleft", "extend", "extendleft", "insert", "put"})
+PUTS |= {"setdefault", "update"}
 """Methods that put their arguments into what they are called on."""
 PUTS_INTO_FIRST = frozenset({"heappush", "heapreplace", "heappushpop", "insort", "setattr"})
 ASKS = frozenset({"shape", "ndim", "size", "dtype", "__class__", "__name__"})
 
-_FOREIGN = tuple(
-    os.path.join(path, "")
-    for path in {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
-)
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
+_INSTALLED = tuple(f"{os.sep}{name}-packages{os.sep}" for name in ("site", "dist"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +94,18 @@ def flow(point: Point, level: int, main: bool = False) -> Flow:
 
 
 def own_frames(point: Point) -> tuple[tuple[CodeType, int], ...]:
-    """The frames of a point that are of the user's own files, or of the outermost one's package."""
-    outermost = os.path.join(os.path.dirname(point.chain[-1][0].co_filename), "")
+    """The frames of a point that are of the user's own files, or of the outermost one's folder."""
+    own = os.path.join(os.path.dirname(point.chain[-1][0].co_filename), "")
     return tuple(
         (code, offset)
         for code, offset in point.chain
-        if not code.co_filename.startswith(_FOREIGN) or code.co_filename.startswith(outermost)
+        if code.co_filename.startswith(own) or not _of_others(code.co_filename)
     )
+
+
+def _of_others(file: str) -> bool:
+    """Whether a file is Python's own, or was installed."""
+    return file.startswith(_STANDARD) or any(part in file for part in _INSTALLED)
 
 
 def enters(point: Point, operand: int | None, count: int, flows: Flow) -> bool:

@@ -83,7 +83,9 @@ class Watch:
         """An op runs on these."""
         if self._lost is not None:
             return
-        plain = [(i, x) for i, x in enumerate(operands) if getattr(x, "_node", None) is None]
+        plain: list[tuple[int | None, Any]] = [
+            (i, x) for i, x in enumerate(operands) if getattr(x, "_node", None) is None
+        ]
         plain += [(None, x) for x in attributes.values() if isinstance(x, float | complex)]
         if not plain:
             return

@@ -17,7 +17,6 @@ from tracegrad.autograd.python_op import hooked
 from tracegrad.autograd.tape import LEAF
 from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
 from tracegrad.errors import TraceError
-from tracegrad.lost import Watch
 from tracegrad.ops.elementwise import alias
 from tracegrad.overlap import Runs, held, watch_writes
 from tracegrad.paths import Tree
@@ -65,12 +64,11 @@ def run_traced(
     holders: Sequence[Any] = (),
     runs: Runs | None = None,
     histories: Sequence[Any] = (),
-    watch: Watch | None = None,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
     The trace continues `tree`, whose captured arrays are `holders` now. `runs` are those of the
-    function on all threads; `watch` looks for gradients that are lost. `histories` are the traced arguments as they were given: the run's tape
+    function on all threads. `histories` are the traced arguments as they were given: the run's tape
     goes on from those that require grad.
     """
     began = perf_counter()
@@ -91,7 +89,7 @@ def run_traced(
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
     before = STATE.update(trace=trace, grad_enabled=True)
     try:
-        returned = (watch or Watch("compile")).run(call, _structured(arguments, filled))
+        returned = call(_structured(arguments, filled))
     except BaseException:
         for store in environment.stores():
             store.restore()

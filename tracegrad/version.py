@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -240,10 +240,8 @@ def traced_run(
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders = _continued(known)
-    watch = Watch(transform.kind, transform.has_aux)
-    return run_traced(
-        function, call, arguments, parameters, target, tree, holders, runs, histories, watch
-    )
+    call = partial(Watch(transform.kind, transform.has_aux).run, call)
+    return run_traced(function, call, arguments, parameters, target, tree, holders, runs, histories)
 
 
 @collected_later()
