@@ -314,6 +314,49 @@ def in_a_closure(x, y):
 
 
 @losing
+def computed_in_a_closure(x, y):
+    factor = 2.0 * float(x[0])  # here
+
+    def by_factor(v):
+        return v * factor
+
+    return np.sum(by_factor(y))
+
+
+@losing
+def in_an_inner_derivative(x, y):
+    factor = 2.0 * float(x[0])  # here
+    return np.sum(tg.grad(lambda v: np.sum(v * v * factor))(y))
+
+
+def fraction(number, whole):
+    part = number / whole
+    return part
+
+
+@losing
+def computed_by_a_helper(x, y):
+    part = fraction(float(x[0]), whole=3.0)  # here
+    return part * np.sum(y)
+
+
+class Model:
+    """Methods that pass numbers on."""
+
+    def half(self, number):
+        return number / 2.0
+
+    def loss(self, x, y):
+        return self.half(float(x[0])) * np.sum(y)  # here
+
+
+@losing
+def by_methods(x, y):
+    value = float(x[0])  # here
+    return Model().half(value) * np.sum(y)
+
+
+@losing
 def beside_a_gradient(x, y):
     return np.sum(x * y) * float(np.sum(x))  # here
 
@@ -382,6 +425,12 @@ def test_of_a_transform_inside_another(f: Any) -> None:
     with pytest.raises(LostGradientError) as found:
         tg.grad(outer)(X)
     check(found.value, line_of(f))
+
+
+def test_in_a_method() -> None:
+    with pytest.raises(LostGradientError) as found:
+        tg.grad(Model().loss)(X, Y)
+    check(found.value, line_of(Model.loss))
 
 
 def test_in_a_helper() -> None:
@@ -529,6 +578,24 @@ def chosen_by_a_helper(x, y):
     return np.sum(x * y)
 
 
+TABLE = ((-1.0, 0.25), (0.5, 0.75), (2.0, 1.25))
+
+
+def coefficient(number):
+    for start, found in reversed(TABLE):
+        if start <= number:
+            return found
+    return 0.0
+
+
+@silent
+def chosen_from_a_table(x, y):
+    value = float(x[0])
+    factor = coefficient(value)
+    return factor * np.sum(x * y)
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")  # of what prints
 @pytest.mark.parametrize("f", SILENT, ids=lambda f: f.__name__)
 def test_what_decides_or_is_shown_is_no_error(f: Any) -> None:
     made = tg.value_and_grad(f, (0, 1))
@@ -580,6 +647,15 @@ def test_of_eager_tensors_the_number_itself_is_refused_as_an_operand() -> None:
             f(x, tg.tensor(Y, requires_grad=True))
         check(found.value, line_of(f))
     assert len(lost.READ) <= 16
+
+
+def test_of_eager_tensors_without_a_gradient_nothing_is_lost() -> None:
+    x, y = tg.tensor(X, requires_grad=True), tg.tensor(Y, requires_grad=True)
+    scale = float(x[0])
+    assert not (scale * tg.tensor(Y)).requires_grad  # a backward of it is refused
+    with tg.no_grad():
+        by_float(x, y)
+    np.testing.assert_array_equal(tg.grad(lambda v: np.sum(v * scale))(Y), [0.7, 0.7])
 
 
 def test_a_loop_of_eager_steps_may_compare_with_the_last_number() -> None:

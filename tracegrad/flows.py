@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
@@ -41,6 +41,8 @@ PUTS = frozenset({"add", "append", "appendleft", "extend", "extendleft", "insert
 PUTS |= {"setdefault", "update"}
 """Methods that put their arguments into what they are called on."""
 PUTS_INTO_FIRST = frozenset({"heappush", "heapreplace", "heappushpop", "insort", "setattr"})
+DEEP = 3
+"""So many calls deep are functions of the same file followed into."""
 ASKS = frozenset({"shape", "ndim", "size", "dtype", "__class__", "__name__"})
 
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
@@ -121,6 +123,7 @@ def enters(point: Point, operand: int | None, count: int, flows: Flow) -> bool:
             return False
         root = _root(site)
         scope = flows.scopes.get(root)
+        given = {**_around(root, site, flows), **given}
         if given or scope is None:
             scope = _Scope(root, site) if scope is None else scope.copy()
             scope.paths.update(given)
@@ -130,6 +133,17 @@ def enters(point: Point, operand: int | None, count: int, flows: Flow) -> bool:
             return scope.operand(site, operand if direct else None, count) == NUMBER
         given = scope.parameters(site, frames[i - 1][0])
     return False
+
+
+def _around(root: ast.AST, site: Syntax, flows: Flow) -> dict[str, int]:
+    """What the variables have that a function has from the functions around it."""
+    found: dict[str, int] = {}
+    node: ast.AST | None = site.source.parents.get(root)
+    while node is not None:
+        if node in flows.scopes:
+            found = {**flows.scopes[node].paths, **found}
+        node = site.source.parents.get(node)
+    return found
 
 
 def _given(name: str, level: int, opaque: bool) -> int:
@@ -181,9 +195,10 @@ def _path(node: ast.AST) -> str | None:
 class _Scope:
     """One function: which of its expressions and variables have the number."""
 
-    def __init__(self, root: ast.AST, site: Syntax) -> None:
+    def __init__(self, root: ast.AST, site: Syntax, depth: int = 0) -> None:
         self.root = root
-        self.parents = site.source.parents
+        self.depth = depth  # of helpers that are followed into
+        self.site = site
         self.paths: dict[str, int] = {}
         self.places: dict[ast.AST, int] = {}
         self.returned = NONE
@@ -352,11 +367,51 @@ class _Scope:
         if name in DECIDES:
             return NONE
         found = max(self._arguments(call), self.level(call.func))
+        helper = self._helper(call) if found else None
+        if helper is not None:
+            return helper
         if name in TEXTS or (name in ("format", "join") and isinstance(call.func, ast.Attribute)):
             return min(found, TEXT)
         if name in WHOLES or (name == "round" and len(call.args) == 1):
             return min(found, WHOLE)
         return NUMBER if found == TEXT and name in READS_TEXT else found
+
+    def _helper(self, call: ast.Call) -> int | None:
+        """What a function of the same file returns; None for others."""
+        function = call.func
+        method = isinstance(function, ast.Attribute) and _path(function.value) == "self"
+        found = self.site.source.file.definitions.get(_name(function), [])
+        if len(found) != 1 or not (method or isinstance(function, ast.Name)) or self.depth > DEEP:
+            return None
+        taken = found[0].args
+        names = [part.arg for part in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)]
+        given = None if taken.vararg or taken.kwarg else self._bound(call, names)
+        if given is None:
+            return None
+        inner = _Scope(found[0], self.site, self.depth + 1)
+        around = self.paths if self._holds(found[0]) else {}
+        inner.paths.update({**around, **dict.fromkeys(names, NONE), **given})
+        inner.solve()
+        self.kept = self.kept or inner.kept
+        return inner.returned
+
+    def _holds(self, node: ast.AST) -> bool:
+        """Whether a function stands in this one, whose variables it sees."""
+        around: ast.AST | None = node
+        while around is not None and around is not self.root:
+            around = self.site.source.parents.get(around)
+        return around is not None
+
+    def _bound(self, call: ast.Call, names: Sequence[str]) -> dict[str, int] | None:
+        """What parameters of these names get in a call; None where that is not told."""
+        first = int(isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ("self",)))
+        starred = any(isinstance(given, ast.Starred) for given in call.args)
+        keywords = {k.arg: k.value for k in call.keywords}
+        if starred or not keywords.keys() <= set(names) or len(call.args) + first > len(names):
+            return None
+        given: dict[str, ast.expr] = dict(zip(names[first:], call.args, strict=False))
+        given.update((str(name), value) for name, value in keywords.items())
+        return {name: self.level(value) for name, value in given.items()}
 
     # -- ops ----------------------------------------------------------------------------------
 
@@ -370,7 +425,7 @@ class _Scope:
             case ast.Subscript(ctx=ast.Store()):
                 parent: ast.AST = site.node
                 while not isinstance(parent, ast.stmt):
-                    parent = self.parents[parent]
+                    parent = self.site.source.parents[parent]
                 return self.level(getattr(parent, "value", None))
             case ast.Call(func=function, args=args, keywords=[]) if (
                 index is not None
@@ -388,17 +443,12 @@ class _Scope:
     def parameters(self, site: Syntax, code: CodeType) -> dict[str, int]:
         """What the parameters of a function have that is called at a site."""
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        match site.node:
-            case ast.Call(func=function, args=args, keywords=keywords) as call:
-                found = self._arguments(call)
-                starred = any(isinstance(given, ast.Starred) for given in args)
-                if _name(function) != code.co_name or starred or len(args) > len(names):
-                    return dict.fromkeys(names, found) if found else {}
-                first = int(isinstance(function, ast.Attribute) and names[:1] == ("self",))
-                given = {k.arg: self.level(k.value) for k in keywords if k.arg in names}
-                given |= zip(names[first:], map(self.level, args), strict=False)
-                return {name: level for name, level in given.items() if name and level}
-        found = self._most(site.node)
+        node = site.node
+        if isinstance(node, ast.Call) and called_name(node) == code.co_name:
+            given = self._bound(node, names)
+            if given is not None:
+                return given
+        found = self._arguments(node) if isinstance(node, ast.Call) else self._most(node)
         return dict.fromkeys(names, found) if found else {}
 
 

@@ -49,7 +49,7 @@ class Watch:
     compiled, some result is to have a history; of the others, every number that is returned.
     """
 
-    __slots__ = ("_kind", "_lost", "_numbers", "_readings", "has_aux")
+    __slots__ = ("_kind", "_lost", "_numbers", "_outer", "_readings", "has_aux")
 
     def __init__(self, kind: str, has_aux: bool = False) -> None:
         self._kind = kind
@@ -57,19 +57,26 @@ class Watch:
         self._readings: list[Reading] = []
         self._numbers: dict[int, Reading] = {}
         self._lost: Reading | None = None
+        self._outer: Watch | None = None
 
     def run(self, call: Callable[..., Any], *args: Any) -> Any:
         """What the function returns; raises `LostGradientError`."""
-        outer, STATE.watch = STATE.watch, self
+        self._outer = outer = STATE.watch
+        STATE.watch = self
         try:
             returned = call(*args)
         finally:
             STATE.watch = outer
             if self._readings:
-                STATE.update(losing=outer is not None and bool(outer._readings))
+                STATE.update(losing=outer is not None and outer.losing)
         if self._readings:
             self._check(returned)
         return returned
+
+    @property
+    def losing(self) -> bool:
+        """Whether a number was read, here or around, that may come back."""
+        return bool(self._readings) or (self._outer is not None and self._outer.losing)
 
     def read(self, reading: Reading) -> None:
         """A number was read that may come back."""
@@ -81,8 +88,6 @@ class Watch:
 
     def used(self, operands: Sequence[Any], attributes: Mapping[str, Any]) -> None:
         """An op runs on these."""
-        if self._lost is not None:
-            return
         plain: list[tuple[int | None, Any]] = [
             (i, x) for i, x in enumerate(operands) if getattr(x, "_node", None) is None
         ]
@@ -92,11 +97,18 @@ class Watch:
         point = _inner(capture(_RUN))
         if not point.chain:
             return
+        if flow(point, NUMBER, self.has_aux).returned < NUMBER:
+            return
+        watch: Watch | None = self
+        while watch is not None:
+            watch._meet(point, plain, len(operands))
+            watch = watch._outer  # what it differentiates may be lost in here
+
+    def _meet(self, point: Point, plain: Sequence[tuple[int | None, Any]], count: int) -> None:
+        """An op whose result is returned runs on these, of `count` operands."""
         for index, x in plain:
-            reading = self._numbers.get(id(x)) or self._behind(point, index, x, len(operands))
-            if reading is not None and flow(point, NUMBER, self.has_aux).returned == NUMBER:
-                self._lost = reading
-                return
+            if self._lost is None:
+                self._lost = self._numbers.get(id(x)) or self._behind(point, index, x, count)
 
     def _behind(self, point: Point, index: int | None, x: Any, count: int) -> Reading | None:
         """The reading whose number an operand is made of."""
@@ -172,9 +184,11 @@ def flat(nested: Any) -> tuple[Any, ...]:
 
 
 def used(number: Any) -> None:
-    """An op with a derivative runs on a number of `READ`, outside of every watched run."""
+    """An op whose result has a history runs on a number, perhaps one of `READ`."""
     known = READ.get(id(number))
-    if known is not None and not flow(capture(None), NUMBER).ends:
+    if known is None or STATE.watch is not None or not STATE.grad_enabled:
+        return
+    if not flow(capture(None), NUMBER).ends:
         raise _error(known[1])
 
 

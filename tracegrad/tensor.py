@@ -518,7 +518,7 @@ def apply_to_tensors(
     if special and STATE.watch is not None:
         if STATE.losing:
             STATE.watch.used(operands, attributes)
-    elif lost.READ and op.differentiable:
+    elif lost.READ and op.differentiable and like._node is not None:
         for x in operands:
             lost.used(x)
     several = isinstance(result, tuple | list)
