@@ -653,6 +653,7 @@ def test_of_eager_tensors_without_a_gradient_nothing_is_lost() -> None:
     x, y = tg.tensor(X, requires_grad=True), tg.tensor(Y, requires_grad=True)
     scale = float(x[0])
     assert not (scale * tg.tensor(Y)).requires_grad  # a backward of it is refused
+    assert tg.rand(2).shape == (2,)
     with tg.no_grad():
         by_float(x, y)
     np.testing.assert_array_equal(tg.grad(lambda v: np.sum(v * scale))(Y), [0.7, 0.7])

@@ -11,7 +11,7 @@ error that names the line of the reading.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -37,7 +37,7 @@ _PLAIN = frozenset(map(float, range(-4, 5))) | {0.5, -0.5}  # equal numbers that
 class Reading:
     """Numbers that Python read of a Tensor with history, where, and where they go."""
 
-    numbers: Sequence[Any]
+    numbers: list[Any]
     point: Point
     flow: Flow
 
@@ -54,7 +54,7 @@ class Watch:
     def __init__(self, kind: str, has_aux: bool = False) -> None:
         self._kind = kind
         self.has_aux = has_aux
-        self._readings: list[Reading] = []
+        self._readings: dict[Point, Reading] = {}
         self._numbers: dict[int, Reading] = {}
         self._lost: Reading | None = None
         self._outer: Watch | None = None
@@ -80,9 +80,11 @@ class Watch:
 
     def read(self, reading: Reading) -> None:
         """A number was read that may come back."""
-        self._readings.append(reading)
+        known = self._readings.setdefault(reading.point, reading)
+        if known is not reading:
+            known.numbers.extend(reading.numbers)
         floats = (x for x in reading.numbers if isinstance(x, float | complex))  # ints are shared
-        self._numbers.update((id(number), reading) for number in floats)
+        self._numbers.update((id(number), known) for number in floats)
         if not STATE.losing:
             STATE.update(losing=True)
 
@@ -116,7 +118,7 @@ class Watch:
             return None
         if type(x) is np.ndarray and STATE.trace is not None and STATE.trace.placed(x):
             return None
-        for reading in self._readings:
+        for reading in self._readings.values():
             if reading.flow.known and enters(point, index, count, reading.flow):
                 return reading
         return None
@@ -144,13 +146,13 @@ class Watch:
             isinstance(leaf, int | float | complex) or (dtype is not None and dtype.kind in "fc")
         ):
             return None
-        if not tensor and _is_constant(leaf, self._readings):
+        if not tensor and _is_constant(leaf, self._readings.values()):
             return None
-        for reading in self._readings:
+        for reading in self._readings.values():
             if any(_equal(number, leaf) for number in reading.numbers):
                 return reading
         least = NUMBER if tensor or dtype is not None else WHOLE
-        for reading in self._readings:
+        for reading in self._readings.values():
             if reading.flow.returned >= least or (reading.flow.kept and not tensor):
                 return reading
         return None
@@ -167,7 +169,7 @@ def read(numbers: Sequence[Any], level: int = NUMBER) -> None:
     found = flow(point, level, watch is not None and watch.has_aux)
     if found.ends:
         return
-    reading = Reading(numbers, point, found)
+    reading = Reading(list(numbers), point, found)
     if watch is not None:
         watch.read(reading)
     elif level == NUMBER:
@@ -211,7 +213,7 @@ def _equal(number: Any, leaf: Any) -> bool:
     return bool(number == leaf)
 
 
-def _is_constant(leaf: Any, readings: Sequence[Reading]) -> bool:
+def _is_constant(leaf: Any, readings: Iterable[Reading]) -> bool:
     """Whether a number stands in the text of a function that ran, or of one that it may call.
 
     Infinities and nan have no gradient to lose.

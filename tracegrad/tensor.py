@@ -518,9 +518,10 @@ def apply_to_tensors(
     if special and STATE.watch is not None:
         if STATE.losing:
             STATE.watch.used(operands, attributes)
-    elif lost.READ and op.differentiable and like._node is not None:
-        for x in operands:
-            lost.used(x)
+    elif lost.READ and op.differentiable:
+        numbers = [x for x in operands if id(x) in lost.READ]
+        if numbers and any(type(x) is Tensor and x._node is not None for x in operands):
+            lost.used(numbers[0])
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]
     if values is not None:
