@@ -481,7 +481,7 @@ def items(x):
 
 @flow([3.0, 4.0], [0.5, 2.0], smooth=False)
 def floats(x):
-    scale = math.hypot(float(x[0]), float(x[1]))
+    scale = math.hypot(x[0].item(), x[1].item())
     return np.sum(x / scale) if scale > 3 else np.sum(x * scale)
 
 

@@ -399,7 +399,7 @@ def test_the_first_examples_show_real_ifs(function, arrays, test):
 
 
 def scaled_by_what_was_read(x):
-    return np.sum(x * x) * float(x[0])
+    return np.sum(x * x) * x[0].item()
 
 
 def random_signs(random: np.random.Generator, n: int) -> np.ndarray:
@@ -447,7 +447,7 @@ def test_too_many_paths_turn_eager_once(function, n, transform, unverified):
 
 @pytest.mark.parametrize(
     "function, n, line",
-    [(product_of_positive, 12, "if ii > 0"), (scaled_by_what_was_read, 3, "float(x[0])")],
+    [(product_of_positive, 12, "if ii > 0"), (scaled_by_what_was_read, 3, "x[0].item()")],
 )
 def test_the_warning_names_the_line_that_keeps_deciding(function, n, line):
     _, messages = call_until_eager(function, n, tg.value_and_grad)

@@ -82,6 +82,9 @@ def grad(
         An argument to be differentiated is an integer, or no array at all.
     tg.errors.NonScalarError
         The function returns something other than one number.
+    tg.errors.LostGradientError
+        A Python number that was read of a differentiated value (``float(x[0])``, ``x.tolist()``)
+        comes back in the result; ``x.item()`` and `tg.stop_gradient` say that a constant is meant.
 
     Examples
     --------

@@ -35,6 +35,7 @@ from tracegrad.errors import (
 from tracegrad.explain import why
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
+from tracegrad.lost import Watch
 from tracegrad.modes import CHOSEN, EXACT, Mode
 from tracegrad.nested import (
     boxed_leaf,
@@ -618,7 +619,13 @@ class Calling:
         with self._runs.entered():
             if self._transform.kind == "compile":
                 values = arguments.values
-                return journaled(call, arguments, self._transform, lambda call: call(values))
+
+                def run(call: Callable[[Sequence[Any]], Any]) -> Any:
+                    if STATE.watch is not None:  # a part of what is differentiated
+                        return call(values)
+                    return Watch("compile").run(call, values)
+
+                return journaled(call, arguments, self._transform, run)
             return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
 
     def _eager(self, arguments: Arguments) -> Any:

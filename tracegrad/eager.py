@@ -37,8 +37,8 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         if kind is Tensor:
             b, nb = other._array, other._node
         elif kind in NUMBERS:
-            if recorded and READ and id(other) in READ:
-                used((other,))
+            if READ and id(other) in READ and recorded and self._node is not None:
+                used(other)
             b, nb = other, None
         else:
             other = operand(other, self)
@@ -77,8 +77,8 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             return other if other is NotImplemented else apply(op, (other, self), EMPTY)
         if STATE.special:
             return apply(op, (other, self), EMPTY)
-        if recorded and READ and id(other) in READ:
-            used((other,))
+        if READ and id(other) in READ and recorded and self._node is not None:
+            used(other)
         a = self._array
         try:
             array = kernel(other, a)

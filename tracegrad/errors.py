@@ -68,6 +68,10 @@ class ReadOnlyError(GradientError, ValueError):
     """A write to memory that may not be written; a ``ValueError`` too, as NumPy's."""
 
 
+class LostGradientError(GradientError):
+    """A value that is differentiated was read as a Python number that came back in the result."""
+
+
 class FiniteError(TracegradError, FloatingPointError):
     """A compiled call gave nan or inf; the message names the statement that did first.
 
@@ -94,10 +98,6 @@ class ExportError(TracegradError, ValueError):
 
 class RecompileWarning(UserWarning):
     """A function met too many paths or signatures; it goes on without being compiled."""
-
-
-class LostGradientWarning(UserWarning):
-    """A Tensor became a Python float that is computed with: its gradient ends there."""
 
 
 class ConversionError(TracegradError, TypeError):

@@ -17,6 +17,7 @@ from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import arrays_of
 from tracegrad.borrowed import Borrowed
 from tracegrad.errors import ArgumentError, raise_told
+from tracegrad.lost import Watch
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
 from tracegrad.returned import Transform, check_returned, check_wanted, gradients_in
@@ -84,7 +85,7 @@ def derivative_of_arrays(
         return NotImplemented
     before, STATE.standing = STATE.standing, True
     try:
-        value = function(*values)
+        value = Watch(transform.kind).run(function, *values)
     except ValueError as error:
         raise_told(error)
         raise
@@ -170,7 +171,7 @@ def derivative_on_tensors(
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
-        returned = call(values)
+        returned = Watch(transform.kind, transform.has_aux).run(call, values)
         borrowed.settle()
         return pulled_back(returned, inputs, arguments, transform, create_graph, name)
     finally:
@@ -244,7 +245,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     numbers = STATE.standing or not wants_tensors
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
-        returned = f(*values)
+        returned = Watch("vjp").run(f, *values)
     finally:
         STATE.update(**before)
     borrowed.settle()

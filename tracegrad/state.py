@@ -16,6 +16,8 @@ class State(threading.local):
 
     grad_enabled: bool = True
     trace: Any = None  # the tracegrad.trace.Trace in progress
+    watch: Any = None  # the tracegrad.lost.Watch of the differentiated function that runs
+    losing: bool = False  # that function read a number that may come back
     observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
     anomaly: bool = False
     special: bool = False
@@ -37,6 +39,7 @@ class State(threading.local):
             or not self.grad_enabled
             or self.observer is not None
             or self.anomaly
+            or self.losing
         )
         if self.trace is not None or self.anomaly or self.observer is not None:
             self.aside = True

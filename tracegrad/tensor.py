@@ -42,6 +42,7 @@ from tracegrad.errors import (
     SingularError,
     TracegradError,
 )
+from tracegrad.flows import TEXT, WHOLE
 from tracegrad.ops.record import TABLE
 from tracegrad.points import capture, label
 from tracegrad.printing import text_of
@@ -217,20 +218,23 @@ class Tensor:
         return bool(self._look("bool"))
 
     def __int__(self) -> int:
-        return int(self._look("int"))
+        number = int(self._look("int"))
+        if self._node is not None and STATE.grad_enabled:
+            lost.read((number,), WHOLE)
+        return number
 
     def __float__(self) -> float:
         self._refuse_storing()
         number = float(self._look("float"))
         if self._node is not None and STATE.grad_enabled:
-            lost.read(number, sys._getframe(1))
+            lost.read((number,))
         return number
 
     def __complex__(self) -> complex:
         self._refuse_storing()
         number = complex(self._look("complex"))
         if self._node is not None and STATE.grad_enabled:
-            lost.read(number, sys._getframe(1))
+            lost.read((number,))
         return number
 
     def _refuse_storing(self) -> None:
@@ -256,9 +260,15 @@ class Tensor:
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        if self._is_traced:
-            return self.item() if not self.ndim else [row.tolist() for row in self]
-        return np.asarray(self._array).tolist()
+        traced = self._is_traced
+        found = self._nested() if traced else np.asarray(self._array).tolist()
+        if self._node is not None and STATE.grad_enabled:
+            lost.read(lost.flat(found))
+        return found
+
+    def _nested(self) -> Any:
+        """Each element of a traced value, looked at."""
+        return [row._nested() for row in self] if self.ndim else self.item()
 
     def numpy(self) -> np.ndarray:
         """The array itself (shared memory); refused where its gradient would be lost."""
@@ -294,18 +304,24 @@ class Tensor:
         return bool(TABLE["any"](TABLE["equal"](self, element), axis=None, keepdims=False))
 
     def __repr__(self) -> str:
-        self._read_whole("the text of an array")
+        self._read_as_text()
         return repr(self._array) if self._stands else text_of(self, usual_dtypes())
 
     def __str__(self) -> str:
-        self._read_whole("the text of an array")
+        self._read_as_text()
         return str(self._array) if self._stands else text_of(self, usual_dtypes())
 
     def __format__(self, spec: str) -> str:
+        self._read_as_text()
         if self._stands:
-            self._read_whole("the text of an array")
             return format(self._array, spec)
         return format(self.item(), spec) if spec and np.size(self._array) == 1 else repr(self)
+
+    def _read_as_text(self) -> None:
+        """Python reads the value as text, from which it may make a number again."""
+        self._read_whole("the text of an array")
+        if self._node is not None and STATE.grad_enabled:
+            lost.read((), TEXT)
 
     def _as_constant(self) -> Tensor:
         """A copy, of a value that is being traced and has no gradient to lose."""
@@ -558,8 +574,13 @@ def apply_to_tensors(
         if STATE.trace is not None:
             STATE.trace.raised = f"an exception in {op.name}"
         raise explained(op, operands, attributes, error) from error
-    if lost.READ and op.differentiable:
-        lost.used(operands)
+    if special and STATE.watch is not None:
+        if STATE.losing:
+            STATE.watch.used(operands, attributes)
+    elif lost.READ and op.differentiable:
+        numbers = [x for x in operands if id(x) in lost.READ]
+        if numbers and any(type(x) is Tensor and x._node is not None for x in operands):
+            lost.used(numbers[0])
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]
     if op.looks and type(operands[0]) is Tensor:
