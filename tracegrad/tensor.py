@@ -22,7 +22,7 @@ from codegen.ir import dims_of
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad import lost
-from tracegrad.arrays import array_for, shared_array_for, with_memory
+from tracegrad.arrays import array_for, refuse_subclass, shared_array_for, with_memory
 from tracegrad.autograd.foreign import foreign, note, plain
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.nodes import GradFn, shown_node
@@ -30,9 +30,10 @@ from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, next_stamp
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
 from tracegrad.devices import Device, DeviceArray, DeviceError, kernel_on_device, where
-from tracegrad.dispatch import HANDLERS, SIZES, TYPES, array_type, is_number
+from tracegrad.dispatch import HANDLERS, PLAIN, SIZES, TYPES, apply_in, array_type, is_number
 from tracegrad.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.errors import (
+    ArgumentError,
     ConversionError,
     DTypeError,
     GradientError,
@@ -473,11 +474,18 @@ def _index(tensor: Tensor) -> int:
 
 # -- ops ----------------------------------------------------------------------------------------
 
+KNOWN = frozenset({Tensor, *PLAIN, bool, int, float, complex})
+"""Types of operands that have no rules of their own."""
+
 
 def apply_to_tensors(
     like: Tensor, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
 ) -> Any:
     """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
+    if len(operands) == 2 and type(operands[0]) is complex:
+        operands = _as_of_numpy(like, operands)
+    if not KNOWN.issuperset(map(type, operands)):
+        _refuse_subclasses(op, operands)
     special = STATE.special  # else: no trace, recording, nobody watches
     if not op.takes_numbers:
         operands = [_with_axes(x) if type(x) is Tensor else x for x in operands]
@@ -530,6 +538,27 @@ def _with_axes(x: Tensor) -> Tensor:
         return x
     strengthened: Tensor = TABLE["strengthen"](x)
     return strengthened
+
+
+def _refuse_subclasses(op: Any, operands: Sequence[Any]) -> None:
+    """Raises for operands whose class has rules of its own."""
+    for i, x in enumerate(operands):
+        if isinstance(x, np.ndarray):
+            try:
+                refuse_subclass(x, f"{op.name}: operand {i + 1}")
+            except ArgumentError as error:
+                raise ArgumentError(f"{error}{_at_line()}") from None
+
+
+def _as_of_numpy(like: Tensor, operands: Sequence[Any]) -> Sequence[Any]:
+    """A Python complex before a float64 without axes, as NumPy's: the result is NumPy's as well.
+
+    (A `np.float64` is a float for Python, which answers ``2j * x`` itself, with a number that is
+    weak wherever it goes on.)
+    """
+    if like.ndim or like.dtype.name != "float64" or is_number(like._array):
+        return operands
+    return [apply_in(like, TABLE["strengthen"], {}, operands[0]), *operands[1:]]
 
 
 def _without_history(x: Any) -> Any:
@@ -615,9 +644,7 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
             pass  # the type rule is no wiser: NumPy's words stand
     if not message.startswith(op.name):
         message = f"{op.name}: {message}"
-    where = label(capture(None))
-    if where.line:
-        message += f"\n  at {where.file}:{where.line}  {where.text}"
+    message += _at_line()
     if isinstance(error, IndexError):
         return IndexError(message)
     if singular:
@@ -625,6 +652,12 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
     if isinstance(error, CodegenError | ValueError):
         return ShapeError(message)
     return DTypeError(message)
+
+
+def _at_line() -> str:
+    """The user's line as the last line of a message; nothing where none is known."""
+    where = label(capture(None))
+    return f"\n  at {where.file}:{where.line}  {where.text}" if where.line else ""
 
 
 def _type(x: Tensor) -> ArrayType:
