@@ -24,14 +24,12 @@ from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, broadcast
-from tracegrad.dispatch import ndim_of
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.ops import softmax as soft
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.cotangents import Undefined
 from tracegrad.ops.elementwise import exp, log, logical_and, where
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.shape import canonical_axis
 
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the normal distribution at 0
 SCIPY = {"numpy": {"special": "from scipy import special"}}
@@ -285,14 +283,12 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
 
 def softmax(x: Any, axis: Any = None) -> Any:
     """``exp(x)`` over its sum along `axis`: an axis, several, or all of them."""
-    x = as_inexact(x)
-    return soft.softmax_over(x, axis=canonical_axis(axis, ndim_of(x)))
+    return soft.softmax(x, axis)
 
 
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """``log(softmax(x))``, exact where the softmax underflows."""
-    x = as_inexact(x)
-    return soft.log_softmax_over(x, axis=canonical_axis(axis, ndim_of(x)))
+    return soft.log_softmax(x, axis)
 
 
 __all__ = [
