@@ -1,0 +1,207 @@
+"""Functions at the edges of their domains enter: empty axes, zeros, poles, ties of conventions.
+
+NumPy says what values are, PyTorch what gradients are where mathematics leaves it open.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from checks import assert_close
+
+import tracegrad as tg
+
+BACKENDS = ["numpy", "jax"]
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    if request.param == "jax":
+        pytest.importorskip("jax")
+    return request.param
+
+
+def called_twice(f, *args, backend="numpy"):
+    """The result of a later call, which a program answers."""
+    compiled = tg.compile(f, backend=backend)
+    compiled(*args)
+    return compiled(*args)
+
+
+# -- numbers and classes of arrays ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (4,)])
+def test_squares_of_bools_have_the_dtypes_of_numpy(backend, shape):
+    b = np.resize([True, False], shape)
+    for f in (lambda b: b**2, lambda b: np.power(b, 2), lambda b: b**3, lambda b: np.square(b)):
+        expected = f(b)
+        for found in (called_twice(f, b, backend=backend), f(tg.tensor(b))):
+            assert found.dtype == expected.dtype
+            assert np.array_equal(found, expected)
+    for two in (np.int8(2), np.int64(2), np.uint16(2)):
+        expected = np.power(b, two)
+        assert called_twice(lambda b, two=two: np.power(b, two), b, backend=backend).dtype == (
+            expected.dtype
+        )
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: 2j * x[1],
+        lambda x: 2j + x[1],
+        lambda x: 2j - x[1],
+        lambda x: 2j / x[1],
+        lambda x: np.multiply(2j, x[1]),
+        lambda x: (2j * x[1]) * x,
+        lambda x: 2j * x.sum(),
+        lambda x: 2j * x,
+    ],
+)
+def test_a_complex_number_before_an_element(backend, f):
+    x = np.array([1.0, 2.0, 3.0])
+    found = called_twice(f, x, backend=backend)
+    assert found.dtype == np.complex128
+    assert_close(found, f(x), 1e-15)
+    t = tg.tensor(x, requires_grad=True)
+    y = f(t)
+    assert y.dtype == np.complex128 and isinstance(y.detach().numpy(), np.ndarray)
+    (tg.abs(y) ** 2).sum().backward()
+    gradient = tg.grad(lambda x: (np.abs(f(x)) ** 2).sum(), backend=backend)(x)
+    assert_close(gradient, t.grad, 1e-14)
+
+
+def test_a_complex_number_before_a_float32_stays_narrow():
+    x = np.array([1.0, 2.0], np.float32)
+    assert called_twice(lambda x: 2j * x[1], x).dtype == np.complex64
+    assert (2j * tg.tensor(x)[1]).dtype == np.complex64
+
+
+class Own(np.ndarray):
+    """An array with rules of its own."""
+
+
+MATRIX = np.eye(2).view(np.matrix)
+MASKED = np.ma.array(np.eye(2), mask=np.eye(2))
+OWN = np.eye(2).view(Own)
+
+
+@pytest.mark.parametrize("other", [MATRIX, MASKED, OWN], ids=["matrix", "masked", "own"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, other: x * other,
+        lambda x, other: np.multiply(x, other),
+        lambda x, other: np.concatenate([x, other]),
+        lambda x, other: tg.where(x > 0, x, other),
+    ],
+)
+def test_arrays_with_rules_of_their_own_are_refused_by_name(f, other):
+    """``np.multiply(x, matrix)`` was a product of matrices, and a mask was lost."""
+    x = np.array([[2.0, 1.0], [1.0, 2.0]])
+    name = type(other).__name__
+    for run in (
+        lambda: f(tg.tensor(x, requires_grad=True), other),
+        lambda: tg.compile(lambda x: f(x, other))(x),
+        lambda: tg.grad(lambda x: f(x, other).sum())(x),
+        lambda: tg.compile(f)(x, other),
+    ):
+        with pytest.raises(tg.errors.ArgumentError, match=name):
+            run()
+    with pytest.raises(tg.errors.ArgumentError) as raised:
+        tg.tensor(x) * other
+    assert "tg.tensor(x) * other" in str(raised.value).splitlines()[-1]
+
+
+def test_a_mask_is_not_lost_in_a_tensor():
+    for make in (tg.tensor, tg.as_tensor):
+        with pytest.raises(tg.errors.ArgumentError, match="mask"):
+            make(MASKED)
+
+
+def test_maps_of_files_are_arrays(tmp_path):
+    x = np.memmap(tmp_path / "x", dtype=float, mode="w+", shape=(3,))
+    x[:] = [1.0, 2.0, 3.0]
+    assert_close(called_twice(lambda x: x * x, x), np.array([1.0, 4.0, 9.0]), 0.0)
+    assert_close(tg.tensor([1.0, 1.0, 2.0]) * x, tg.tensor([1.0, 2.0, 6.0]), 0.0)
+
+
+# -- nothing along an axis ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("shape", [(2, 0), (0, 3), (0, 0)])
+def test_softmax_of_nothing(backend, shape, axis):
+    x = np.zeros(shape)
+    for f in (tg.nn.softmax, tg.nn.log_softmax, tg.special.softmax, tg.special.log_softmax):
+        assert f(tg.tensor(x), axis=axis).shape == shape
+        assert called_twice(lambda x, f=f: f(x, axis=axis), x, backend=backend).shape == shape
+        gradient = tg.grad(lambda x, f=f: f(x, axis=axis).sum(), backend=backend)
+        assert gradient(x).shape == shape
+    sums = tg.special.logsumexp(x, axis=axis)
+    expected = np.logaddexp.reduce(x, axis=axis)
+    assert sums.shape == expected.shape and np.array_equal(sums, expected)
+
+
+def test_softmax_of_nothing_after_something(backend):
+    """A program for some elements is none for no elements, and the other way round."""
+    for f, narrow in ((tg.nn.softmax, 1.0), (tg.nn.log_softmax, 0.0)):
+        compiled = tg.compile(lambda x, f=f: f(x, axis=-1), backend=backend)
+        for length in (3, 0, 1, 0, 3):
+            found = compiled(np.zeros((2, length)))
+            assert found.shape == (2, length)
+        assert_close(compiled(np.zeros((2, 1))), np.full((2, 1), narrow), 0.0)
+
+
+# -- norms ----------------------------------------------------------------------------------------
+
+ORDERS = [0.5, -0.5, -1, -2, 0, 1, 1.5, 2, 3, math.inf, -math.inf]
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("order", ORDERS)
+def test_norms_at_zeros(backend, order):
+    """Where an element is 0 the gradient is that of PyTorch: 0 if it is infinite or undefined."""
+    for x, infinite in (([0.0, 0.0, 0.0], True), ([0.0, 3.0, -4.0], False), ([1.0, 2.0, 3.0], 0)):
+        x = np.array(x)
+        value, gradient = tg.value_and_grad(lambda x: np.linalg.norm(x, order), backend=backend)(x)
+        assert_close(value, np.linalg.norm(x, order), 1e-14)
+        assert np.isfinite(gradient).all(), (order, x, gradient)
+        smooth = x != 0
+        if infinite or order in (math.inf, -math.inf, 0) or (order < 0 and not smooth.all()):
+            continue
+        size = np.abs(x[smooth])
+        expected = np.sign(x[smooth]) * (size / value) ** (order - 1)
+        assert_close(gradient[smooth], expected, 1e-12)
+        assert (gradient[~smooth] == 0).all()
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (4, 2, 2)])
+def test_the_nuclear_norm_of_matrices_without_full_rank(backend, shape):
+    some = np.zeros(shape)
+    some[..., 0, 0] = 2.0
+    for x in (np.zeros(shape), some):
+        f = lambda x: np.linalg.norm(x, "nuc", axis=(-2, -1)).sum()
+        value, gradient = tg.value_and_grad(f, backend=backend)(x)
+        assert_close(value, f(x), 1e-14)
+        assert_close(gradient, np.sign(x), 1e-14)  # of the singular values that are not 0
+
+
+# -- what PyTorch has -----------------------------------------------------------------------------
+
+
+def test_softplus_is_linear_above_its_threshold(backend):
+    x = np.array([-30.0, -1.0, 0.0, 2.0, 9.9, 10.1, 30.0, 800.0])
+    for beta, threshold in ((1.0, 20.0), (2.0, 20.0), (1.0, 1.0), (0.5, 3.0), (1.0, math.inf)):
+        f = lambda x, b=beta, t=threshold: tg.nn.softplus(x, beta=b, threshold=t)
+        linear = beta * x > threshold
+        smooth = np.where(linear, 0.0, x)
+        expected = np.where(linear, x, np.logaddexp(0.0, beta * smooth) / beta)
+        assert_close(called_twice(f, x, backend=backend), expected, 1e-15)
+        slope = np.where(linear, 1.0, 1.0 / (1.0 + np.exp(-beta * smooth)))
+        assert_close(tg.grad(lambda x, f=f: f(x).sum(), backend=backend)(x), slope, 1e-15)
+    assert tg.nn.softplus(30.0) == 30.0
+    assert tg.nn.softplus(2.0, 1.0, 1.0) == 2.0
