@@ -122,10 +122,9 @@ def test_a_mask_is_not_lost_in_a_tensor():
             make(MASKED)
 
 
-def test_maps_of_files_are_arrays(tmp_path):
+def test_maps_of_files_are_operands(tmp_path):
     x = np.memmap(tmp_path / "x", dtype=float, mode="w+", shape=(3,))
     x[:] = [1.0, 2.0, 3.0]
-    assert_close(called_twice(lambda x: x * x, x), np.array([1.0, 4.0, 9.0]), 0.0)
     assert_close(tg.tensor([1.0, 1.0, 2.0]) * x, tg.tensor([1.0, 2.0, 6.0]), 0.0)
 
 

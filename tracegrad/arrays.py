@@ -19,7 +19,7 @@ def refuse_subclass(array: np.ndarray, what: str) -> None:
     `what` names the array in the message.
     """
     kind = type(array)
-    if kind in (np.ndarray, Foreign, np.memmap):
+    if kind in (np.ndarray, Foreign):
         return
     if isinstance(array, np.ma.MaskedArray):  # np.ma is imported when it is named
         raise ArgumentError(

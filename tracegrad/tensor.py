@@ -23,7 +23,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad import lost
 from tracegrad.arrays import array_for, refuse_subclass, shared_array_for, with_memory
-from tracegrad.autograd.foreign import foreign, note, plain
+from tracegrad.autograd.foreign import Foreign, foreign, note, plain
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.nodes import GradFn, shown_node
 from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, next_stamp, record
@@ -474,7 +474,7 @@ def _index(tensor: Tensor) -> int:
 
 # -- ops ----------------------------------------------------------------------------------------
 
-KNOWN = frozenset({Tensor, *PLAIN, bool, int, float, complex})
+KNOWN = frozenset({Tensor, *PLAIN, Foreign, np.memmap, bool, int, float, complex})
 """Types of operands that have no rules of their own."""
 
 
@@ -543,7 +543,7 @@ def _with_axes(x: Tensor) -> Tensor:
 def _refuse_subclasses(op: Any, operands: Sequence[Any]) -> None:
     """Raises for operands whose class has rules of its own."""
     for i, x in enumerate(operands):
-        if isinstance(x, np.ndarray):
+        if isinstance(x, np.ndarray) and type(x) not in KNOWN:
             try:
                 refuse_subclass(x, f"{op.name}: operand {i + 1}")
             except ArgumentError as error:
