@@ -204,3 +204,111 @@ def test_softplus_is_linear_above_its_threshold(backend):
         assert_close(tg.grad(lambda x, f=f: f(x).sum(), backend=backend)(x), slope, 1e-15)
     assert tg.nn.softplus(30.0) == 30.0
     assert tg.nn.softplus(2.0, 1.0, 1.0) == 2.0
+
+
+STEPS = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "rint": np.rint,
+    "round": lambda x: np.round(x, 1),
+    "sign": np.sign,
+    "floor_divide": lambda x: x // 2.0,
+    "power of 0": lambda x: x**0,
+    "0 to a power": lambda x: 0.0**x,
+    "heaviside": lambda x: np.heaviside(x, 0.5),
+    "angle": np.angle,
+    "imag": lambda x: x.imag,
+    "copysign": lambda x: np.copysign(1.0, x),
+    "spacing": np.spacing,
+    "modf": lambda x: np.modf(x)[1],
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_steps_leave_zeros_as_gradients(step):
+    """As in PyTorch: the result has a history, and the backward reaches the leaves."""
+    x, zeros = np.array([0.3, 1.7, 2.2]), np.zeros(3)
+    compiled = tg.compile(step)
+    for f in (step, compiled, lambda x: step(x * x), lambda x: np.exp(step(x * x))):
+        for _ in range(3):  # computed, compiled, matched
+            t = tg.tensor(x, requires_grad=True)
+            f(t).sum().backward()
+            assert np.array_equal(t.grad.numpy(), zeros)
+    t = tg.tensor(x, requires_grad=True)
+    (found,) = tg.autograd.grad(step(t).sum(), t)
+    assert np.array_equal(found.numpy(), zeros)
+    step(t).sum().backward(create_graph=True)
+    assert np.array_equal(t.grad.numpy(), zeros)
+    for _ in range(2):
+        assert np.array_equal(tg.vjp(step, x)[1](x)[0], zeros)
+        assert np.array_equal(tg.grad(lambda x: step(x).sum())(x), zeros)
+
+
+def test_zeros_reach_leaves_through_hooks_and_the_users_own_rules():
+    x = np.array([0.3, 1.7])
+    for watch in ("leaf", "between", "retained", "node"):
+        t = tg.tensor(x, requires_grad=True)
+        between = t * 2.0
+        y = np.floor(between)
+        if watch == "leaf":
+            t.register_hook(lambda g: g + 1.0)
+        elif watch == "between":
+            between.register_hook(lambda g: g + 0.5)
+        elif watch == "retained":
+            between.retain_grad()
+        else:
+            seen = []
+            y.grad_fn.register_hook(lambda given, ct, seen=seen: seen.extend(given))
+        y.sum().backward()
+        assert t.grad.tolist() == ([1.0, 1.0] if watch in ("leaf", "between") else [0.0, 0.0])
+        if watch == "retained":
+            assert between.grad.tolist() == [0.0, 0.0]
+        if watch == "node":
+            assert [g.tolist() for g in seen] == [[0.0, 0.0]]
+
+    class Nothing(tg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1.0
+
+        @staticmethod
+        def backward(ctx, ct):
+            assert ct.tolist() == [0.0, 0.0]
+            return None
+
+    t = tg.tensor(x, requires_grad=True)
+    np.floor(Nothing.apply(t)).sum().backward()
+    assert t.grad is None  # the user's rule says that there is none
+
+
+def test_steps_take_part_beside_others():
+    x = np.array([0.3, 1.7, 2.2])
+    for f, expected in (
+        (lambda x: np.floor(x) * x, np.floor(x)),
+        (lambda x: x - np.floor(x), np.ones(3)),
+        (lambda x: np.where(x > 1.0, np.round(x), x * x), np.where(x > 1.0, 0.0, 2.0 * x)),
+    ):
+        t = tg.tensor(x, requires_grad=True)
+        f(t).sum().backward()
+        assert_close(t.grad.numpy(), expected, 1e-15)
+        assert_close(tg.grad(lambda x, f=f: f(x).sum())(x), expected, 1e-15)
+    a, b = (tg.tensor(x, requires_grad=True) for _ in range(2))
+    (np.floor(a) + b).sum().backward()
+    assert a.grad.tolist() == [0.0] * 3 and b.grad.tolist() == [1.0] * 3
+
+
+def test_a_step_read_as_a_number_loses_no_gradient(recwarn):
+    t = tg.tensor([1.7, 2.5], requires_grad=True)
+    (float(np.floor(t[0]) * 2.0) * t).sum().backward()
+    assert t.grad.tolist() == [2.0, 2.0]
+    assert not [w for w in recwarn if w.category is tg.errors.LostGradientWarning]
+
+
+def test_steps_in_place():
+    t = tg.tensor([0.26, 1.74], requires_grad=True)
+    y = t * 1.0
+    assert y.round_(decimals=1).tolist() == [0.3, 1.7]
+    assert (t * 10.0).round_().tolist() == [3.0, 17.0]
+    y.sum().backward()
+    assert t.grad.tolist() == [0.0, 0.0]

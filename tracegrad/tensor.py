@@ -26,7 +26,16 @@ from tracegrad.arrays import array_for, refuse_subclass, shared_array_for, with_
 from tracegrad.autograd.foreign import Foreign, foreign, note, plain
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.nodes import GradFn, shown_node
-from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, next_stamp, record
+from tracegrad.autograd.tape import (
+    FREED,
+    LEAF,
+    Node,
+    Output,
+    Shape,
+    is_flat,
+    next_stamp,
+    record,
+)
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
 from tracegrad.devices import Device, DeviceArray, DeviceError, kernel_on_device, where
@@ -188,14 +197,14 @@ class Tensor:
     def __float__(self) -> float:
         self._refuse_storing()
         number = float(self._look("float"))
-        if self._node is not None and STATE.grad_enabled:
+        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
             lost.read(number, sys._getframe(1))
         return number
 
     def __complex__(self) -> complex:
         self._refuse_storing()
         number = complex(self._look("complex"))
-        if self._node is not None and STATE.grad_enabled:
+        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
             lost.read(number, sys._getframe(1))
         return number
 

@@ -12,6 +12,7 @@ from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.dispatch import dtype_of, is_weak, type_of
+from tracegrad.ops.cotangents import ZERO
 from tracegrad.ops.elementwise import (
     astype,
     binary,
@@ -33,7 +34,7 @@ def _power_text(attributes: Mapping[str, Any]) -> Spelling:
 
 def _power_vjp(ct: Any, y: Any, x: Any, exponent: float) -> tuple[Any]:
     if exponent == 0:
-        return (None,)
+        return (ZERO,)
     if exponent == 1:
         return (ct,)
     if exponent == 2:
@@ -63,7 +64,7 @@ number_power = define(
 
 def _base_vjp(ct: Any, y: Any, x: Any, base: float) -> tuple[Any]:
     if base == 0:  # 0 ** x is 0 wherever it is finite
-        return (None,)
+        return (ZERO,)
     return (ct * ((math.log(base) if base > 0 else math.nan) * y),)
 
 
