@@ -160,7 +160,7 @@ def magnitude(x: Any) -> Any:
 
 
 fabs = unary("fabs", lambda ct, y, x: ct * sign_of(x), domain="nonzero")
-sign_of: OpRecord = unary("sign", flat, domain="nonzero")
+sign_of: OpRecord = unary("sign", flat, domain="ordered")
 direction = unary(
     "direction",
     _direction_vjp,
