@@ -170,6 +170,10 @@ PLAIN = frozenset(
 """Functions that show or keep numbers: they get the array, unless its gradient would be lost."""
 
 
+TUPLES = frozenset({"broadcast_arrays", "meshgrid"})
+"""Functions that give tuples in NumPy and, by the standard, lists in `tg`."""
+
+
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     name = func.__name__
     module = getattr(func, "__module__", "numpy").removeprefix("numpy").lstrip(".")
@@ -179,7 +183,8 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     function = _counterpart(module, name)
     if function is None:
         raise _no_counterpart(shown)
-    return _call(shown, function, args, _renamed(func, function, _spoken(kwargs)))
+    found = _call(shown, function, args, _renamed(func, function, _spoken(kwargs)))
+    return tuple(found) if name in TUPLES else found
 
 
 def _as_array(x: Any) -> Any:
