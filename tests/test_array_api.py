@@ -208,7 +208,8 @@ def test_several_arrays_are_lists_by_the_standard_and_tuples_for_numpy():
 @pytest.mark.parametrize("axis", [-1, -2, 0])
 def test_vecdot(axis):
     x, y = np.array([[[-7, 5], [120, 60]], [[3, -2], [100, 100]]], np.int8)
-    for a, b in ((x, y), (x, y[0]), (y[1], x), (x * 1.5, y), (x * 1j, y * (1 + 2j)), (x > 0, y > 0)):
+    batches = (x, y), (x, y[0]), (y[1], x), (x * 1.5, y), (x * 1j, y * (1 + 2j)), (x > 0, y > 0)
+    for a, b in batches:
         if axis == -2 and 1 in (np.ndim(a), np.ndim(b)):
             continue
         expected = np.vecdot(a, b, axis=axis)

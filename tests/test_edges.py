@@ -312,3 +312,114 @@ def test_steps_in_place():
     assert (t * 10.0).round_().tolist() == [3.0, 17.0]
     y.sum().backward()
     assert t.grad.tolist() == [0.0, 0.0]
+
+
+# -- JAX where NumPy raises -----------------------------------------------------------------------
+
+
+def _written(x, i):
+    x = x * 1.0
+    x[i] = 7.0
+    return x
+
+
+def _added(x, i):
+    x = x * 1.0
+    x[i] += 7.0
+    return x
+
+
+X, EYE = np.array([1.0, 2.0, 3.0]), np.eye(2)
+GOOD, FAR, BELOW = np.array([0, 2]), np.array([0, 3]), np.array([-4, 0])
+RAISED = {
+    "element": (lambda x, i: x[i], (X, np.array(1)), (X, np.array(5))),
+    "below": (lambda x, i: x[i], (X, np.array([-3, 0])), (X, BELOW)),
+    "array": (lambda x, i: x[i], (X, GOOD), (X, FAR)),
+    "small ints": (lambda x, i: x[i], (X, GOOD.astype(np.uint8)), (X, FAR.astype(np.uint8))),
+    "second axis": (
+        lambda x, i: x[..., i, :],
+        (np.ones((2, 3, 4)), GOOD),
+        (np.ones((2, 2, 4)), GOOD),
+    ),
+    "beside a mask": (
+        lambda x, m, i: x[m, i],
+        (np.ones((2, 3)), np.array([True, True]), GOOD),
+        (np.ones((2, 3)), np.array([True, True]), FAR),
+    ),
+    "take": (lambda x, i: np.take(x, i), (X, GOOD), (X, FAR)),
+    "take_along_axis": (lambda x, i: np.take_along_axis(x, i, 0), (X, GOOD), (X, FAR)),
+    "written": (_written, (X, GOOD), (X, FAR)),
+    "added": (_added, (X, GOOD), (X, BELOW)),
+    "embedding": (lambda w, i: tg.nn.embedding(i, w), (EYE, np.array([0, 1])), (EYE, GOOD)),
+    "gradient": (tg.grad(lambda x, i: (x[i] ** 2).sum()), (X, GOOD), (X, FAR)),
+    "cholesky": (np.linalg.cholesky, (EYE,), (-EYE,)),
+    "one of a batch": (np.linalg.cholesky, (np.array([EYE, EYE]),), (np.array([EYE, -EYE]),)),
+    "inv": (np.linalg.inv, (EYE,), (0.0 * EYE,)),
+    "solve": (np.linalg.solve, (EYE, EYE), (0.0 * EYE, EYE)),
+    "eigvals": (np.linalg.eigvals, (EYE,), (EYE * math.nan,)),
+    "svd": (lambda x: np.linalg.svd(x)[1], (EYE,), (EYE * math.nan,)),
+    "power": (lambda a, b: a**b, (np.arange(3), np.arange(3)), (np.arange(3), np.arange(3) - 1)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("f, good, bad", RAISED.values(), ids=RAISED)
+def test_jax_raises_what_numpy_raises(f, good, bad):
+    jnp = pytest.importorskip("jax.numpy")
+    compiled = tg.compile(f, backend="jax")
+    expected = tg.compile(f)(*good)
+    with pytest.raises(Exception) as wanted:
+        tg.compile(f)(*bad)
+    for _ in range(3):
+        for move in (np.asarray, jnp.asarray):
+            assert_close(np.asarray(compiled(*map(move, good))), np.asarray(expected), 1e-12)
+            with pytest.raises(type(wanted.value)) as raised:
+                compiled(*map(move, bad))
+            assert str(raised.value).splitlines()[0] == str(wanted.value).splitlines()[0]
+    hits = compiled.cache_info().hits
+    compiled(*good)
+    assert compiled.cache_info().hits == hits + 1  # what raised cost no version
+
+
+def test_jax_runs_what_the_function_catches():
+    pytest.importorskip("jax")
+
+    @tg.compile(backend="jax")
+    def f(x, i):
+        try:
+            return x[i] * 2.0
+        except IndexError:
+            return x * 0.0
+
+    for _ in range(2):
+        assert f(X, GOOD).tolist() == [2.0, 6.0]
+        assert f(X, FAR).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64", "uint64"])
+def test_integers_divided_by_zero(backend, dtype):
+    a = np.array([5, 3, 0, 7]).astype(dtype)
+    b = np.array([0, 1, 0, 2]).astype(dtype)
+    for f in (lambda a, b: a // b, lambda a, b: a // 0, lambda a, b: 9 // b, lambda a, b: a // 2):
+        expected, found = f(a, b), called_twice(f, a, b, backend=backend)
+        assert found.dtype == expected.dtype and np.array_equal(found, expected)
+    if dtype != "bool":
+        for f in (lambda a, b: a % b, lambda a, b: np.fmod(a, b)):
+            assert np.array_equal(called_twice(f, a, b, backend=backend), f(a, b))
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_polygamma_of_negative_numbers(backend, n):
+    x = np.array([-0.5, -1.5, -2.3, -7.9, -20.25, -50.3, -100.001, 0.3, 2.0, 150.5, -1e-3])
+    poles = np.array([0.0, -1.0, -7.0, math.inf])
+    f = lambda x: tg.special.polygamma(n, x)
+    scipy = pytest.importorskip("scipy.special")
+    assert_close(called_twice(f, x, backend=backend) / scipy.polygamma(n, x), np.ones(11), 1e-9)
+    assert_close(
+        tg.grad(lambda x: f(x).sum(), backend=backend)(x) / scipy.polygamma(n + 1, x),
+        np.ones(11),
+        1e-9,
+    )
+    if n:
+        assert np.array_equal(called_twice(f, poles, backend=backend), scipy.polygamma(n, poles))

@@ -146,9 +146,7 @@ def dlpack(
 ) -> Any:
     """The memory for other libraries, by the DLPack protocol, whose arguments these are."""
     array = x._array.value if type(x._array) is DeviceArray else x.__array__()
-    return array.__dlpack__(
-        stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-    )
+    return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 def dlpack_device(x: Tensor) -> Any:

@@ -646,7 +646,8 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
     if not isinstance(error, CodegenError):
         try:  # the type rule says it better than NumPy
             types = [array_type(np.asarray(getattr(x, "_array", x))) for x in operands]
-            op.infer(Sizes(), *types, **attributes)
+            known = STATE.trace.concrete if STATE.trace is not None else lambda value: value
+            op.infer(Sizes(), *types, **{name: known(v) for name, v in attributes.items()})
         except CodegenError as better:
             message, singular = str(better), False
         except Exception:

@@ -43,6 +43,8 @@ from tracegrad.ops.matrices import (
     conjugated,
     hermitian_from,
     identity_mask,
+    is_known,
+    is_of_finite,
     matrix_axes,
     on_diagonal,
     over_gaps,
@@ -99,6 +101,7 @@ cholesky_of = define(
     jax="jnp.linalg.cholesky(x, symmetrize_input=False)",
     infer=_square_type("cholesky"),
     vjp=_cholesky_vjp,
+    sound=is_known,
     domain="positive_definite",
     doc="Lower triangular L with L @ L^H = x, of which the lower triangle is read.",
 )
@@ -250,6 +253,7 @@ eig_of = define(
     jax="jnp.linalg.eig(x)",
     infer=_eig_type,
     vjp=_eig_vjp,
+    sound=is_of_finite,
     results="w v",
     partial=True,
     needs=needs((complex_eig,)),
@@ -279,6 +283,7 @@ eigvals_of = define(
     "np.linalg.eigvals(x) + 0j",
     infer=lambda sizes, x: _eig_type(sizes, x)[0],
     vjp=_eigvals_vjp,
+    sound=is_of_finite,
     domain="square",
     doc="The eigenvalues of a square matrix: always complex.",
 )
@@ -383,6 +388,7 @@ svd_of = define(
     "np.linalg.svd(x, full_matrices=full_matrices)",
     infer=_svd_type,
     vjp=_svd_vjp,
+    sound=is_of_finite,
     attributes={"full_matrices": True},
     results="u s vh",
     partial=True,
@@ -402,6 +408,7 @@ svdvals_of = define(
     "np.linalg.svd(x, compute_uv=False)",
     infer=lambda sizes, x: _svd_type(sizes, x, False)[1],
     vjp=_svdvals_vjp,
+    sound=is_of_finite,
     domain="matrix",
     doc="The singular values in descending order.",
 )

@@ -101,6 +101,17 @@ def _divide_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 divide = binary("divide", _divide_vjp, "/", identities=((1, 1),), domain="nonzero")
 floor_divide = binary("floor_divide", flat, "//", domain="nonzero")
+floor_divide_integers = define(
+    "floor_divide_integers",
+    "a // b",
+    jax="jnp.where(b == 0, 0, a // b)",
+    operands="a b",
+    infer=operator("floor_divide"),
+    vjp=flat,
+    traits=(Trait.ELEMENTWISE,),
+    domain="integer",
+    doc="a // b of integers, 0 where b is 0: what `floor_divide` is in JAX, which has -1 there.",
+)
 remainder = binary(
     "remainder",
     lambda ct, y, a, b: (ct, Negated(ct * floor_divide(a, b))),

@@ -24,6 +24,7 @@ from tracegrad.ops.elementwise import (
     where,
 )
 from tracegrad.ops.record import OpRecord, define
+from tracegrad.ops.reductions import all as all_of
 from tracegrad.ops.rules import operator, ufunc_dtype
 
 
@@ -90,11 +91,18 @@ def _general_power_vjp(
     return ct * (b * raised(a, exponent - 1)), ct * slope
 
 
+def _is_whole(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
+    """Of integers: NumPy has no powers of them that are not whole."""
+    integers = kind(dtype_of(a)) == kind(dtype_of(b)) == "int"
+    return (all_of(b >= 0),) if integers and not dtype_of(b).startswith("u") else ()
+
+
 power: OpRecord = binary(
     "power",
     lambda ct, y, a, b: _general_power_vjp(power, ct, y, a, b),
     "**",
     domain="positive",
+    sound=_is_whole,
 )
 float_power: OpRecord = binary(
     "float_power",
