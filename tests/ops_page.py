@@ -25,6 +25,7 @@ from samples.sampling import GENERATORS, NOT_IN_JAX, TOGETHER, is_elementwise
 import tracegrad as tg
 from codegen.spelling import Spelling
 from tracegrad import namespace
+from tracegrad.ops import cotangents
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.state import STATE
 
@@ -131,6 +132,11 @@ def observed() -> tuple[dict[str, set[str]], dict[str, bool], dict[str, int]]:
     return ops, gradient, count
 
 
+def kind_of_gradient(op: OpRecord) -> str:
+    """What the page says of an op's derivative."""
+    return "yes" if op.differentiable and op.vjp is not cotangents.flat else "zero"
+
+
 def function_rows() -> Iterator[str]:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -138,7 +144,7 @@ def function_rows() -> Iterator[str]:
     for name, function in functions():
         tests = [f"`test_numpy_functions` ({count[name]})"] if name in count else []
         if isinstance(function, OpRecord):
-            made, kind = function.name, "yes" if function.differentiable else "zero"
+            made, kind = function.name, kind_of_gradient(function)
             tests.insert(0, "`test_ops`")
         elif name in count:
             made = ", ".join(sorted(ops[name])) or "no op"
@@ -177,7 +183,7 @@ def op_rows() -> Iterator[str]:
     for op in sorted(TABLE.values(), key=lambda op: op.name):
         if op.opaque:
             continue
-        gradient = "yes" if op.differentiable else "zero"
+        gradient = kind_of_gradient(op)
         if op.name in TOGETHER:
             gradient = f"yes: {TOGETHER[op.name]}"
         samples = f"domain {op.domain}" if is_elementwise(op) else "none"

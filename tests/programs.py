@@ -1872,3 +1872,21 @@ def written_by_functions(np):
         return np.sum(z * y)
 
     return loss
+
+
+@program(lambda draw, n=5: (draw(n), draw.mask(n)), dict(n=1))
+def squares_of_a_mask(np):
+    def loss(x, chosen):
+        return np.sum(chosen**2 * x**2) + np.sum(chosen**3) * x[0]
+
+    return loss
+
+
+@program(lambda draw, n=4: (draw(n),), dict(n=2))
+def complex_numbers_before_elements(np):
+    def loss(x):
+        turned = 2j * x[1]
+        moved = (1j + x[0]) - (3j - x[1])
+        return np.abs(turned + moved) ** 2 + np.real(2j / (x[0] + 1j * x[1]))
+
+    return loss

@@ -199,6 +199,34 @@ def test_can_cast():
             assert tg.can_cast(np.dtype(a), np.dtype(b)) == (promoted(a, b) == b)
 
 
+def test_several_arrays_are_lists_by_the_standard_and_tuples_for_numpy():
+    a, b = tg.ones(2), tg.ones((3, 2))
+    assert type(tg.broadcast_arrays(a, b)) is type(tg.meshgrid(a, a, indexing="ij")) is list
+    assert type(np.broadcast_arrays(a, b)) is type(np.meshgrid(a, a)) is tuple
+
+
+@pytest.mark.parametrize("axis", [-1, -2, 0])
+def test_vecdot(axis):
+    x, y = np.array([[[-7, 5], [120, 60]], [[3, -2], [100, 100]]], np.int8)
+    batches = (x, y), (x, y[0]), (y[1], x), (x * 1.5, y), (x * 1j, y * (1 + 2j)), (x > 0, y > 0)
+    for a, b in batches:
+        if axis == -2 and 1 in (np.ndim(a), np.ndim(b)):
+            continue
+        expected = np.vecdot(a, b, axis=axis)
+        for found in (
+            tg.vecdot(tg.asarray(a), tg.asarray(b), axis=axis),
+            tg.linalg.vecdot(tg.asarray(a), tg.asarray(b), axis=axis),
+            tg.compile(lambda a, b: np.vecdot(a, b, axis=axis))(a, b),
+        ):
+            assert_same_bits(found, expected)
+
+
+def test_vecdot_broadcasts_batches_alone():
+    with pytest.raises(tg.errors.ShapeError, match=r"vecdot: .*\(2, 1\) and \(2, 3\) differ"):
+        tg.vecdot(tg.ones((2, 1)), tg.ones((2, 3)))
+    assert tg.vecdot(tg.ones((2, 3)), tg.ones((4, 1, 3))).shape == (4, 2)
+
+
 # -- inspection, devices, exchange --------------------------------------------------------------
 
 
@@ -247,6 +275,8 @@ def test_exchange_of_memory(dtype):
     array[1] = 0
     assert copied.numpy()[1] == numbers(dtype)[1]
     assert x.__dlpack_device__()[0] == 1
+    assert "versioned" in repr(x.__dlpack__(max_version=(1, 0)))
+    assert x.__dlpack__(stream=None, dl_device=(1, 0), copy=True) is not None
     assert_same_bits(tg.from_dlpack(x, device="cpu"), array)
 
 

@@ -277,13 +277,13 @@ def test_a_traced_value_does_not_become_a_plain_array(f):
 
 
 def test_a_traced_value_written_into_a_plain_array_is_refused():
-    with pytest.raises(Exception, match=r"array|sequence"):
+    with pytest.raises(errors.ConversionError, match=r"tg\.zeros"):
         tg.grad(into_slots)(X)
 
 
-def test_out_arguments_are_refused():
+def test_plain_out_arguments_are_refused():
     out = np.zeros(3)
-    with pytest.raises(errors.TracegradError, match="out"):
+    with pytest.raises(errors.ConversionError, match=r"out=out.*tg\.zeros"):
         tg.grad(lambda x: np.sum(np.sin(x, out=out)))(X)
     assert not out.any()
 

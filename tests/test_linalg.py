@@ -136,7 +136,47 @@ def test_complex_eigenvalues_always():
         w, v = np.linalg.eig(tg.tensor(x))
         assert w.dtype == v.dtype == np.complex128
         assert_close(x @ v.numpy(), v.numpy() * w.numpy()[..., None, :], 1e-12)
-        assert_same_bits(np.linalg.eigvals(tg.tensor(x)), w)
+        assert_close(np.linalg.eigvals(tg.tensor(x)), w, 1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(2, 2), (40, 3, 3), (5, 2, 8, 8), (0, 3, 3), (2, 0, 0)])
+def test_eigenvalues_in_the_order_of_numpy(shape, kind):
+    x = np.random.default_rng(len(shape)).normal(size=shape).astype(kind)
+    expected, vectors = np.linalg.eig(x)
+    w, v = np.linalg.eig(tg.tensor(x))
+    wide = np.result_type(kind, np.complex64)
+    assert w.dtype == v.dtype == wide
+    assert_same_bits(w, expected.astype(wide))
+    assert_same_bits(v, vectors.astype(wide))
+    alone = np.linalg.eigvals(x).astype(wide)
+    assert np.array_equal(np.linalg.eigvals(tg.tensor(x)), alone)
+    assert np.array_equal(tg.compile(np.linalg.eigvals)(x), alone)
+
+
+def _turned(w):
+    """A matrix with these eigenvalues."""
+    basis = np.random.default_rng(7).normal(size=(len(w), len(w)))
+    return basis @ np.diag(w) @ np.linalg.inv(basis)
+
+
+@pytest.mark.parametrize("n", [3, 200])
+def test_eigenvalues_in_another_order_than_with_vectors(n):
+    """Of large matrices NumPy's `eigvals` has another order than its `eig`."""
+    x = np.random.default_rng(0).normal(size=(n, n)) / np.sqrt(n)
+    places = np.arange(1.0, n + 1) / n
+    f = lambda x: (places * np.abs(np.linalg.eigvals(x) - 2.0) ** 2).sum()
+    gradient, way = tg.grad(f)(x), np.random.default_rng(1).normal(size=x.shape)
+    alone, (w, v) = np.linalg.eigvals(x), np.linalg.eig(x)
+    turns = np.diag(np.linalg.inv(v) @ way @ v)[np.abs(alone[:, None] - w).argmin(axis=1)]
+    slope = (places * 2.0 * (np.conj(alone - 2.0) * turns).real).sum()
+    assert np.vdot(gradient, way) == pytest.approx(slope, rel=1e-9)
+
+
+@pytest.mark.parametrize("x", [np.eye(3), np.zeros((2, 2)), _turned([2.0, 2.0, 5.0])])
+def test_equal_eigenvalues_share_their_gradient(x):
+    squares = tg.grad(lambda x: (np.linalg.eigvals(x) ** 2).real.sum())(x)
+    assert_close(squares, 2.0 * x.T, 1e-9, atol=1e-12)
 
 
 def test_least_squares():

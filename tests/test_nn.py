@@ -547,12 +547,39 @@ def test_one_hot():
     assert nn.one_hot(np.array([1])).dtype == np.int64
 
 
-def test_running_statistics_of_batches():
+@pytest.mark.parametrize("kind", [np.array, tg.tensor])
+def test_running_statistics_of_batches(kind):
+    """As in PyTorch they are written to, without a gradient, and the result is the result alone."""
     x, mean, var = normal(8, 3), normal(3), rng.random(3)
-    y, new_mean, new_var = nn.batch_norm(x, mean, var, training=True, momentum=0.2)
-    assert_close(y, standardized(x, (0,), 1e-5), 1e-12)
-    assert_close(new_mean, 0.8 * mean + 0.2 * x.mean(axis=0), 1e-12)
-    assert_close(new_var, 0.8 * var + 0.2 * x.var(axis=0, ddof=1), 1e-12)
+    running_mean, running_var, t = kind(mean), kind(var), tg.tensor(x, requires_grad=True)
+    weights = normal(8, 3)
+    y = nn.batch_norm(t, running_mean, running_var, training=True, momentum=0.2)
+    assert_close(y.detach().numpy(), standardized(x, (0,), 1e-5), 1e-12)
+    assert_close(np.asarray(running_mean), 0.8 * mean + 0.2 * x.mean(axis=0), 1e-12)
+    assert_close(np.asarray(running_var), 0.8 * var + 0.2 * x.var(axis=0, ddof=1), 1e-12)
+    (y * weights).sum().backward()
+    f = lambda x: (nn.batch_norm(x, training=True) * weights).sum()
+    assert_close(t.grad.numpy(), tg.grad(f)(x), 1e-12)
+    for refused in ([0.0] * 3, 0.0):
+        with pytest.raises(tg.errors.ArgumentError, match=r"running_mean is written to"):
+            nn.batch_norm(x, refused, training=True)
+
+
+def test_running_statistics_of_a_model():
+    class Model:
+        def __init__(self):
+            self.mean, self.var = tg.zeros(3), tg.ones(3)
+
+        def __call__(self, x):
+            return (nn.batch_norm(x, self.mean, self.var, training=True) ** 3).sum()
+
+    model, other, x = Model(), Model(), normal(8, 3)
+    gradient = tg.grad(model)
+    for step in range(4):
+        gradient(x + step)
+        other(tg.tensor(x + step))
+        assert_close(model.mean.numpy(), other.mean.numpy(), 1e-15)
+        assert_close(model.var.numpy(), other.var.numpy(), 1e-15)
 
 
 def test_a_missing_batch_axis():

@@ -6,16 +6,37 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.foreign import foreign, plain
+from tracegrad.autograd.foreign import Foreign, foreign, plain
 from tracegrad.devices import DeviceArray
 from tracegrad.dtypes import natural_dtype
-from tracegrad.errors import DTypeError
+from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops.elementwise import astype
+
+
+def refuse_subclass(array: np.ndarray, what: str) -> None:
+    """Raises for an array with rules of its own, which no op knows: a mask, products by ``*``.
+
+    `what` names the array in the message.
+    """
+    kind = type(array)
+    if kind in (np.ndarray, Foreign):
+        return
+    if isinstance(array, np.ma.MaskedArray):  # np.ma is imported when it is named
+        raise ArgumentError(
+            f"{what} is a {kind.__name__}, whose mask a program would lose: pass its .data and "
+            ".mask, or .filled(...)"
+        )
+    raise ArgumentError(
+        f"{what} is a {kind.__name__}, a subclass of ndarray with rules of its own: pass "
+        "np.asarray(...) of it"
+    )
 
 
 def array_for(data: Any, dtype: Any = None) -> Any:
     """A copy of the data: of nested numbers, an array or what a Tensor holds."""
     data = getattr(data, "_array", data)
+    if isinstance(data, np.ma.MaskedArray):
+        refuse_subclass(data, "the data")
     if type(data) is DeviceArray:
         if dtype is None or np.dtype(dtype) == data.dtype:
             return data.copy()
@@ -28,7 +49,7 @@ def array_for(data: Any, dtype: Any = None) -> Any:
 
 def shared_array_for(data: Any, dtype: Any = None) -> Any:
     """The memory of a NumPy array of this dtype, watched; a copy of anything else."""
-    if not isinstance(data, np.ndarray):
+    if not isinstance(data, np.ndarray) or isinstance(data, np.ma.MaskedArray):
         return array_for(data, dtype)
     array = _of_numbers(np.asarray(data, dtype=dtype))
     return foreign(array) if np.may_share_memory(array, data) else array

@@ -136,10 +136,17 @@ def contiguous(x: Tensor) -> Tensor:
     return reshape(row, shape_of(x))  # type: ignore[no-any-return]
 
 
-def dlpack(x: Tensor, **options: Any) -> Any:
-    """The memory for other libraries, by the DLPack protocol."""
+def dlpack(
+    x: Tensor,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[Any, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """The memory for other libraries, by the DLPack protocol, whose arguments these are."""
     array = x._array.value if type(x._array) is DeviceArray else x.__array__()
-    return array.__dlpack__(**options)
+    return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 def dlpack_device(x: Tensor) -> Any:

@@ -25,7 +25,7 @@ from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
-from tracegrad.ops.cotangents import Masked, Negated, Replaced, Undefined
+from tracegrad.ops.cotangents import ZERO, Masked, Negated, Replaced, Undefined
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, astype, kept, real, subtract, where
 from tracegrad.ops.indexing import Scattered, apart
@@ -87,6 +87,7 @@ def pullback(
     done: Callable[[Key, Any], Any] | None = None,
     watched: Container[Key] = (),
     around: Around | None = None,
+    zeros: bool = True,
 ) -> dict[Key, Any]:
     """Cotangents of the `wanted` keys that depend on them; the others are absent.
 
@@ -96,16 +97,23 @@ def pullback(
     `watched` keys it gets the exact one, with the masks of `where` applied. `around` runs the
     rules: ``around(step, ct, compute)`` returns ``compute()`` or what replaces it (profilers,
     checks, hooks of nodes); `ct` may be `Pending`: what is pending is applied to what it gives.
+    Without `zeros`, keys to which nothing flows but the `ZERO` of flat rules are absent as well.
     """
     asked = list(dict.fromkeys(wanted))
     active, flowing = _active(steps, asked)
     found = {key: ct for key, ct in seeds.items() if key in active}
     made: dict[Key, _Places] = {}  # whose cotangent is an array of the walker's own
     finished: set[Key] = set()
+    nothing: dict[Key, Any] = {}  # what `ZERO` flows to, with its value
     for step in reversed(flowing):
-        if found.keys().isdisjoint(step.results):
-            continue
         op = step.op
+        if found.keys().isdisjoint(step.results):
+            if nothing.keys().isdisjoint(step.results):
+                continue
+            if not op.opaque and around is None and not any(k in watched for k in step.results):
+                _pass_nothing_on(step, values_of(step)[1], active, nothing)
+                continue
+            found |= {k: zeros_of(nothing[k]) for k in step.results if k in nothing}
         if op.vjp is None:
             raise NotDifferentiableError(f"{op.name}: no derivative is known for this operation")
         if enter is not None:
@@ -130,12 +138,15 @@ def pullback(
             given = op.vjp(ct, result, *operands, **step.attributes)
         else:
             rule = partial(op.vjp, ct, result, *operands, **step.attributes)
-            given = around(step, pending, rule)
+            given = around(step, pending, partial(_with_zeros, rule, operands))
         for key, operand, new in zip(step.operands, operands, given, strict=True):
             if new is None or key not in active:
                 continue
             if type(new) is Undefined:
                 raise NotDifferentiableError(new.message)
+            if new is ZERO:
+                nothing.setdefault(key, operand)
+                continue
             old = found.get(key)
             if type(new) is Replaced:
                 new = new.ct if fits_at_once(new.ct, operand) else _fit(new.ct, operand)
@@ -158,7 +169,24 @@ def pullback(
         if key in found:
             value = written_out(settled(found[key]))
             gradients[key] = value if done is None or key in finished else done(key, value)
+        elif key in nothing and (zeros or key in watched):
+            value = zeros_of(nothing[key])
+            gradients[key] = value if done is None else done(key, value)
     return gradients
+
+
+def _pass_nothing_on(
+    step: Step, operands: Sequence[Any], active: Container[Key], nothing: dict[Key, Any]
+) -> None:
+    """Has `ZERO` flow on to the operands of a step, whose rule need not run for it."""
+    for key, operand in zip(step.operands, operands, strict=True):
+        if key in active:
+            nothing.setdefault(key, operand)
+
+
+def _with_zeros(rule: Callable[[], Sequence[Any]], operands: Sequence[Any]) -> tuple[Any, ...]:
+    """What a rule gives, for those who look at it."""
+    return tuple([zeros_of(x) if g is ZERO else g for g, x in zip(rule(), operands, strict=True)])
 
 
 def _active(steps: Sequence[Step], wanted: Iterable[Key]) -> tuple[set[Key], list[Step]]:
@@ -483,6 +511,7 @@ def differentiate(
         enter,
         done,
         hooks,
+        zeros=False,  # they are made below, as those that nothing flows to
     )
     gradients = []
     for value in wanted:

@@ -21,7 +21,7 @@ from tracegrad.staging import Staged
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, explained
 
-NUMBERS = frozenset({float, int, np.float64, np.float32, bool, complex, np.int64})
+NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.int64})
 """Operands that nobody can change afterwards; arrays go the general way, which copies them."""
 
 _new_tensor = Tensor.__new__

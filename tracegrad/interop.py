@@ -218,6 +218,10 @@ PLAIN = frozenset(
 """Functions that show or keep numbers: they get the array, unless its gradient would be lost."""
 
 
+TUPLES = frozenset({"broadcast_arrays", "meshgrid"})
+"""Functions that give tuples in NumPy and, by the standard, lists in `tg`."""
+
+
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     name = func.__name__
     module = getattr(func, "__module__", "numpy").removeprefix("numpy").lstrip(".")
@@ -230,7 +234,9 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     given = _spoken(kwargs)
     out = given.pop("out", None)
     found = _call(shown, function, args, _renamed(func, function, given))
-    return found if out is None else _write_into(out, found)
+    if out is not None:
+        return _write_into(out, found)
+    return tuple(found) if name in TUPLES else found
 
 
 def _as_array(x: Any) -> Any:

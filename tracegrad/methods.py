@@ -10,7 +10,7 @@ import numpy as np
 
 from tracegrad import eager
 from tracegrad.autograd.foreign import plain
-from tracegrad.dispatch import Repeated, dtype_of, is_weak
+from tracegrad.dispatch import Repeated, dtype_of, is_number, is_weak
 from tracegrad.errors import ArgumentError
 from tracegrad.flat import Flat
 from tracegrad.ops import elementwise as ew
@@ -33,6 +33,14 @@ def power(x: Any, exponent: Any) -> Any:
 
 WIDE = ("float64", "complex128")
 
+
+def _pow(x: Any, exponent: Any) -> Any:
+    """The operator, which of bools squares to int8 where `np.power` makes int64 of them."""
+    if type(exponent) is int and exponent == 2 and dtype_of(x) == "bool" and not is_number(x):
+        return ew.square(x)
+    return power(x, exponent)
+
+
 BINARY: dict[str, Callable[..., Any]] = {
     "add": ew.add,
     "sub": ew.subtract,
@@ -41,7 +49,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     "floordiv": ew.floor_divide,
     "mod": ew.remainder,
     "divmod": lambda a, b: (ew.floor_divide(a, b), ew.remainder(a, b)),
-    "pow": power,
+    "pow": _pow,
     "matmul": linear.matmul,
     "and": ew.bitwise_and,
     "or": ew.bitwise_or,

@@ -25,7 +25,8 @@ from tracegrad.fast_math import PASSES
 from tracegrad.ops.creation import full_of
 from tracegrad.ops.elementwise import copy, copy_number
 from tracegrad.paths import outcome_key
-from tracegrad.rules import NUMPY_RULES, RULES
+from tracegrad.rules import JAX_RULES, NUMPY_RULES
+from tracegrad.soundness import with_looks
 
 
 @dataclass(frozen=True)
@@ -146,12 +147,13 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
 
 CLIENTS = {
     target: codegen.Client(rules, copy, full_of, copy_number, fast_math)
-    for target, rules, fast_math in (("numpy", NUMPY_RULES, PASSES), ("jax", RULES, ()))
+    for target, rules, fast_math in (("numpy", NUMPY_RULES, PASSES), ("jax", JAX_RULES, ()))
 }
 
 
 def optimize(graph: Graph, target: str) -> Graph:
     """The pass pipeline with tracegrad's rules."""
+    graph = with_looks(graph) if target == "jax" else graph
     return codegen.optimize(graph, CLIENTS[target], check=config.check)
 
 

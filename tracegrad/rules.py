@@ -14,7 +14,7 @@ from codegen import sizes as sz
 from codegen.ir import Call, Op, Trait, Value, dims_of
 from codegen.passes.simplify import may_stand_for, same_type
 from codegen.rewrite import Rewriter, Rule, offered
-from codegen.types import kind, weak
+from codegen.types import is_inexact, kind, weak
 from tracegrad.ops import (
     creation,
     decompositions,
@@ -443,6 +443,21 @@ def splat_placed(r: Rewriter, call: Call) -> Value | None:
     return r.emit(call.op, splat.operands[0], indices, **dict(call.attributes))
 
 
+@on(elementwise.floor_divide)
+def divided_by_zero(r: Rewriter, call: Call) -> Value | None:
+    """a // b of integers, where b may be 0: the text that has 0 there, as NumPy has."""
+    a, b = call.operands
+    if is_inexact(call.results[0].type.dtype) or r.number(b) or _is_parameter(r, b):
+        return None
+    return r.emit(elementwise.floor_divide_integers, a, b)
+
+
+def _is_parameter(r: Rewriter, value: Value) -> bool:
+    """A number whose value rules do not see; it is none of the plain ones, so it is not 0."""
+    constant = r.constant_of(value)
+    return constant is not None and constant.slot is not None
+
+
 RULES: tuple[Rule, ...] = (
     splat_written,
     mean_to_sum,
@@ -470,3 +485,4 @@ RULES: tuple[Rule, ...] = (
     full_of_nothing,
 )
 NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common, splat_placed, repeated)
+JAX_RULES: tuple[Rule, ...] = (*RULES, divided_by_zero)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.arrays import refuse_subclass
 from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError
 from tracegrad.tensor import Tensor
@@ -222,15 +223,7 @@ def kind_of(value: Any, text: str) -> tuple[Hashable, ...]:
     match value:
         case np.ndarray():
             if type(value) is not np.ndarray:
-                if isinstance(value, np.ma.MaskedArray):  # np.ma is imported when it is named
-                    raise ArgumentError(
-                        f"argument {text} is a {type(value).__name__}, whose mask a program would "
-                        "lose: pass its .data and .mask, or .filled(...)"
-                    )
-                raise ArgumentError(
-                    f"argument {text} is a {type(value).__name__}, a subclass of ndarray with "
-                    "rules of its own: pass np.asarray(...) of it"
-                )
+                refuse_subclass(value, f"argument {text}")
             _numeric(value.dtype, text)
             return ("array", value.dtype.name, value.ndim)
         case np.generic():

@@ -24,14 +24,13 @@ from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, broadcast
-from tracegrad.dispatch import ndim_of
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.ops import softmax as soft
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.cotangents import Undefined
 from tracegrad.ops.elementwise import exp, log, logical_and, where
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.shape import canonical_axis
+from tracegrad.ops.texts import needs
 
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the normal distribution at 0
 SCIPY = {"numpy": {"special": "from scipy import special"}}
@@ -82,6 +81,7 @@ def _special(
     infer: Any = None,
     attributes: Mapping[str, Any] | None = None,
     domain: str = "real",
+    needs: Mapping[str, Mapping[str, str]] = SCIPY,
 ) -> OpRecord:
     arguments = ", ".join(operands.split())
     return define(
@@ -93,7 +93,7 @@ def _special(
         vjp=vjp,
         attributes=attributes,
         traits=(Trait.ELEMENTWISE,),
-        needs=SCIPY,
+        needs=needs,
         domain=domain,
     )
 
@@ -130,13 +130,33 @@ def _polygamma_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(zeta if factor == 1 else f"{factor}.0 * {zeta}")
 
 
+def polygamma_jax(x, n):
+    """The n-th derivative of digamma; JAX's own is wrong below 0, where this is by reflection."""
+    left = x <= 0
+    there = jax.scipy.special.zeta(n + 1, jnp.where(left, 1 - x, x))  # noqa: F821
+    there = jnp.where(jnp.isinf(x), 0.0, there)  # noqa: F821
+    place = jnp.where(jnp.isinf(x), 0.0, x - jnp.round(x))  # noqa: F821
+    rest = jnp.copysign(0.5, place) - place  # noqa: F821
+    near = jnp.abs(place) < 0.25  # noqa: F821
+    cot = jnp.where(near, 1.0 / jnp.tan(jnp.pi * place), jnp.tan(jnp.pi * rest))  # noqa: F821
+    terms = [0.0, 1.0]  # of the n-th derivative of cot, as a polynomial in it
+    for k in range(n):
+        there = there * (k + 1)
+        slope = [-i * term for i, term in enumerate(terms)][1:]
+        terms = [a + b for a, b in zip([*slope, 0.0, 0.0], [0.0, 0.0, *slope])]
+    turn = jnp.polyval(jnp.array(terms[::-1], x.dtype), cot) * jnp.pi ** (n + 1)  # noqa: F821
+    turn = jnp.where(place == 0, -jnp.inf if n % 2 else jnp.inf, turn)  # noqa: F821
+    return jnp.where(left, -there - turn, there if n % 2 else -there)  # noqa: F821
+
+
 _polygamma: OpRecord = _special(
     "polygamma",
     lambda ct, y, x, n: (ct * _polygamma(x, n=n + 1),),
     text=_polygamma_text,
-    jax="jax.scipy.special.polygamma(n, x)",
+    jax="polygamma(x, n)",
     infer=_ufunc("digamma"),
     attributes={"n": ...},
+    needs={**SCIPY, "jax": needs(jax=(polygamma_jax,))["jax"]},
     domain="gamma",
 )
 
@@ -285,14 +305,12 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
 
 def softmax(x: Any, axis: Any = None) -> Any:
     """``exp(x)`` over its sum along `axis`: an axis, several, or all of them."""
-    x = as_inexact(x)
-    return soft.softmax_over(x, axis=canonical_axis(axis, ndim_of(x)))
+    return soft.softmax(x, axis)
 
 
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """``log(softmax(x))``, exact where the softmax underflows."""
-    x = as_inexact(x)
-    return soft.log_softmax_over(x, axis=canonical_axis(axis, ndim_of(x)))
+    return soft.log_softmax(x, axis)
 
 
 __all__ = [

@@ -22,19 +22,20 @@ from codegen.ir import dims_of
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad import lost
-from tracegrad.arrays import array_for, shared_array_for, with_memory
-from tracegrad.autograd.foreign import kept, plain
+from tracegrad.arrays import array_for, refuse_subclass, shared_array_for, with_memory
+from tracegrad.autograd.foreign import Foreign, kept, plain
 from tracegrad.autograd.handed import hand_out
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.nodes import GradFn, shown_node
-from tracegrad.autograd.tape import FREED, LEAF, Node, Output, record
+from tracegrad.autograd.tape import FREED, LEAF, Node, Output, is_flat, record
 from tracegrad.autograd.views import Link, base_of, is_view_of, leave, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
 from tracegrad.devices import Device, DeviceArray, DeviceError, kernel_on_device, where
-from tracegrad.dispatch import HANDLERS, SIZES, TYPES, array_type, is_number
+from tracegrad.dispatch import HANDLERS, PLAIN, SIZES, TYPES, apply_in, array_type, is_number
 from tracegrad.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.errors import (
+    ArgumentError,
     ConversionError,
     DTypeError,
     GradientError,
@@ -219,21 +220,21 @@ class Tensor:
 
     def __int__(self) -> int:
         number = int(self._look("int"))
-        if self._node is not None and STATE.grad_enabled:
+        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
             lost.read((number,), WHOLE)
         return number
 
     def __float__(self) -> float:
         self._refuse_storing()
         number = float(self._look("float"))
-        if self._node is not None and STATE.grad_enabled:
+        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
             lost.read((number,))
         return number
 
     def __complex__(self) -> complex:
         self._refuse_storing()
         number = complex(self._look("complex"))
-        if self._node is not None and STATE.grad_enabled:
+        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
             lost.read((number,))
         return number
 
@@ -262,7 +263,7 @@ class Tensor:
         """Nested lists of Python numbers."""
         traced = self._is_traced
         found = self._nested() if traced else np.asarray(self._array).tolist()
-        if self._node is not None and STATE.grad_enabled:
+        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
             lost.read(lost.flat(found))
         return found
 
@@ -320,7 +321,7 @@ class Tensor:
     def _read_as_text(self) -> None:
         """Python reads the value as text, from which it may make a number again."""
         self._read_whole("the text of an array")
-        if self._node is not None and STATE.grad_enabled:
+        if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
             lost.read((), TEXT)
 
     def _as_constant(self) -> Tensor:
@@ -548,11 +549,18 @@ def _index(tensor: Tensor) -> int:
 
 # -- ops ----------------------------------------------------------------------------------------
 
+KNOWN = frozenset({Tensor, *PLAIN, Foreign, np.memmap, bool, int, float, complex})
+"""Types of operands that have no rules of their own."""
+
 
 def apply_to_tensors(
     like: Tensor, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
 ) -> Any:
     """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
+    if len(operands) == 2 and type(operands[0]) is complex:
+        operands = _as_of_numpy(like, operands)
+    if not KNOWN.issuperset(map(type, operands)):
+        _refuse_subclasses(op, operands)
     special = STATE.special  # else: no trace, recording, nobody watches
     if not op.takes_numbers:
         operands = [_with_axes(x) if type(x) is Tensor else x for x in operands]
@@ -629,6 +637,27 @@ def _with_axes(x: Tensor) -> Tensor:
     return strengthened
 
 
+def _refuse_subclasses(op: Any, operands: Sequence[Any]) -> None:
+    """Raises for operands whose class has rules of its own."""
+    for i, x in enumerate(operands):
+        if isinstance(x, np.ndarray) and type(x) not in KNOWN:
+            try:
+                refuse_subclass(x, f"{op.name}: operand {i + 1}")
+            except ArgumentError as error:
+                raise ArgumentError(f"{error}{_at_line()}") from None
+
+
+def _as_of_numpy(like: Tensor, operands: Sequence[Any]) -> Sequence[Any]:
+    """A Python complex before a float64 without axes, as NumPy's: the result is NumPy's as well.
+
+    (A `np.float64` is a float for Python, which answers ``2j * x`` itself, with a number that is
+    weak wherever it goes on.)
+    """
+    if like.ndim or like.dtype.name != "float64" or is_number(like._array):
+        return operands
+    return [apply_in(like, TABLE["strengthen"], {}, operands[0]), *operands[1:]]
+
+
 def _without_history(x: Any) -> Any:
     """An operand of an op under `no_grad`, in a graph: no gradient flows to it."""
     if type(x) is Tensor and x._node is not None and x._is_traced:
@@ -700,16 +729,15 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
     if not isinstance(error, CodegenError):
         try:  # the type rule says it better than NumPy
             types = [array_type(np.asarray(getattr(x, "_array", x))) for x in operands]
-            op.infer(Sizes(), *types, **attributes)
+            known = STATE.trace.concrete if STATE.trace is not None else lambda value: value
+            op.infer(Sizes(), *types, **{name: known(v) for name, v in attributes.items()})
         except CodegenError as better:
             message, singular = str(better), False
         except Exception:
             pass  # the type rule is no wiser: NumPy's words stand
     if not message.startswith(op.name):
         message = f"{op.name}: {message}"
-    where = label(capture(None))
-    if where.line:
-        message += f"\n  at {where.file}:{where.line}  {where.text}"
+    message += _at_line()
     if isinstance(error, IndexError):
         return IndexError(message)
     if singular:

@@ -65,7 +65,7 @@ def _hermitian(draw: Draw) -> Iterator[Sample]:
         yield Sample((hermitian(draw, (), n),), {"UPLO": "U"})
 
 
-@samples_of("inv", "slogdet", "eig")
+@samples_of("inv", "slogdet", "eig", "eigvals")
 def _square(draw: Draw) -> Iterator[Sample]:
     yield from _determinants(draw)
     yield Sample((with_values(draw, (), 0, 0),), {})
@@ -224,7 +224,8 @@ def _triangle(
     return np.linalg.solve(half + np.eye(3, dtype=a.dtype) if unit_diagonal else half, b)
 
 
-REFERENCES["eig"] = lambda x: np.linalg.eig(x.astype(complex))
+REFERENCES["eig"] = lambda x: tuple(part + 0j for part in np.linalg.eig(x))
+REFERENCES["eigvals"] = lambda x: np.linalg.eigvals(x) + 0j
 REFERENCES["svdvals"] = np.linalg.svdvals
 CLOSE["solve_triangular"] = _triangle
 CLOSE["inverted_blocks"] = _blocks
@@ -242,6 +243,7 @@ CLOSE["pinv"] = lambda x, rcond: np.linalg.pinv(x)
 TOGETHER["cofactors"] = "its second operand is computed from the first"
 PHASE_FREE.update({"eigh", "svd"})
 NOT_IN_JAX["svd", "complex128"] = "JAX fixes the phases, which are free, in another way"
+NOT_IN_JAX["eig", "float32"] = "the signs of real vectors are free"
 NOT_IN_JAX["eig", "float64"] = NOT_IN_JAX["svd", "complex128"] = (
     "JAX fixes the phases, which are free, in another way"
 )

@@ -118,6 +118,7 @@ NOT_IN_JAX = {
     ("argmin", "complex128"): "JAX does not order complex numbers",
     ("direction", "complex128"): "JAX takes the direction of a complex number as constant",
     ("nextafter", "float64"): "JAX has no derivative of it",
+    ("spacing", "float64"): "JAX has no derivative of it",
 }
 """Where JAX means something else on purpose, and why."""
 

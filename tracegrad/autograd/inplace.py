@@ -702,6 +702,11 @@ DRAWN = {
 }
 
 
+def _outside(name: str) -> Callable[..., Any]:
+    """The method that makes a new Tensor, which knows what users write for an op's attributes."""
+    return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+
+
 def _is_elementwise(op: OpRecord) -> bool:
     simple = op.operands in (("x",), ("a", "b")) and ... not in op.attributes.values()
     return simple and Trait.ELEMENTWISE in op.traits and op.name not in APART
@@ -714,8 +719,9 @@ def install(cls: Any) -> None:
             setattr(cls, f"__i{name}__", _operator(function))
     for op in list(TABLE.values()):
         if _is_elementwise(op):
+            function = _outside(op.name) if op.attributes else op
             for name in NAMES.get(op.name, (f"{op.name}_",)):
-                setattr(cls, name, _method(name, op, f"`{op.name}`, in place."))
+                setattr(cls, name, _method(name, function, f"`{op.name}`, in place."))
     for name, (function, doc) in FUNCTIONS.items():
         setattr(cls, name, _method(name, function, f"{doc[0].upper()}{doc[1:]}, in place."))
     cls.add_, cls.sub_, cls.subtract_ = _add_, _sub_, _sub_

@@ -19,7 +19,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.autograd.names import node_name
 from tracegrad.dispatch import TYPES, is_number, type_of
-from tracegrad.ops.cotangents import Masked, Negated
+from tracegrad.ops.cotangents import Masked, Negated, flat
 from tracegrad.ops.indexing import Scattered
 from tracegrad.staging import Stage, Staged
 
@@ -95,6 +95,24 @@ class Output:
     def __init__(self, node: Node, index: int) -> None:
         self.node = node
         self.index = index
+
+
+FEW = 16  # steps back that are looked at for a flat one
+
+
+def is_flat(made: Any) -> bool:
+    """Whether nothing but `ZERO` flows to what made a Tensor, as far as few steps back tell."""
+    todo, count = [made], 0
+    while todo:
+        parent = todo.pop()
+        node = parent.node if type(parent) is Output else parent
+        if node is None or (type(node) is Node and node.op.vjp is flat):
+            continue
+        count += 1
+        if type(node) is not Node or count > FEW:
+            return False
+        todo += node.parents
+    return True
 
 
 class Shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from codegen.ir import Trait
@@ -112,13 +113,29 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     return where(x > 0, x, negative_slope * x)
 
 
-def softplus(input: Any, beta: float = 1.0) -> Any:
-    """``log(1 + exp(beta * input)) / beta``, accurate for all numbers.
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """``log(1 + exp(beta * input)) / beta``, and `input` where that is larger than a threshold.
 
-    Nothing overflows, so there is no threshold above which it is taken as linear.
+    Parameters
+    ----------
+    input
+        Any shape; integers become float64.
+    beta
+        How steep it is at 0.
+    threshold
+        Where ``beta * input`` is larger, the result is `input` itself and its derivative 1. Nothing
+        overflows, so ``math.inf`` gives the function without a threshold.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> tg.nn.softplus(tg.tensor([0.0, 5.0]), threshold=4.0)
+    tensor([0.6931, 5.    ])
     """
     x = as_inexact(input)
-    return base.softplus(x) if beta == 1 else base.softplus(beta * x) / beta
+    scaled = x if beta == 1 else beta * x
+    smooth = base.softplus(x) if beta == 1 else base.softplus(scaled) / beta
+    return smooth if threshold == math.inf else where(scaled > threshold, x, smooth)
 
 
 def softmax(input: Any, dim: int = -1, dtype: Any = None, *, axis: int | None = None) -> Any:

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
+import numpy as np
+
 from codegen import sizes as sz
 from codegen.types import is_inexact
-from tracegrad.dispatch import dtype_of, ndim_of, shape_of
+from tracegrad.dispatch import HANDLERS, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import count
-from tracegrad.ops.elementwise import sqrt
+from tracegrad.ops.elementwise import sqrt, stop_gradient
 from tracegrad.ops.reductions import mean
 from tracegrad.ops.rows import standardize
 from tracegrad.ops.shape import expand_axes, length_of, one_or_many, reshape_to, sizes_of
@@ -92,7 +94,9 @@ def batch_norm(
     input
         Shape ``(batch, channels, *lengths)``.
     running_mean, running_var
-        What is subtracted, and what is divided by the root of, when not training: ``(channels,)``.
+        What is subtracted, and what is divided by the root of, when not training: Tensors or
+        arrays of shape ``(channels,)``. When training they are written to: a part of the batch's
+        mean and (unbiased) variance enters them, through which no gradient flows.
     weight, bias
         Shape ``(channels,)``, or None.
     training
@@ -102,41 +106,58 @@ def batch_norm(
     eps
         What is added to the variance.
 
-    Returns
-    -------
-    The result; when training with running statistics ``(result, running_mean, running_var)`` with
-    the new ones, because arguments are never changed.
+    Raises
+    ------
+    ShapeError
+        The input has no axis of channels.
+    ArgumentError
+        There are no running statistics and `training` is False, or they cannot be written to.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> mean, variance = tg.zeros(1), tg.ones(1)
+    >>> tg.nn.batch_norm(tg.tensor([[1.0], [3.0]]), mean, variance, training=True, eps=0.0)
+    tensor([[-1.],
+            [ 1.]])
+    >>> mean, variance
+    (tensor([0.2000]), tensor([1.1000]))
     """
     x = as_inexact(input)
     ndim = ndim_of(x)
     if ndim < 2:
         raise ShapeError(f"batch_norm: the input needs (batch, channels, ...), not {ndim} axes")
-    running = [None if r is None else as_array(r) for r in (running_mean, running_var)]
     weight, bias = (_for_channels(p, ndim) for p in (weight, bias))
     if not training:
-        if running[0] is None or running[1] is None:
+        if running_mean is None or running_var is None:
             raise ArgumentError(
                 "batch_norm: give running_mean and running_var, or training=True to take mean and "
                 "variance from the batch"
             )
-        centre, spread = (_for_channels(r, ndim) for r in running)
+        centre, spread = (_for_channels(as_array(r), ndim) for r in (running_mean, running_var))
         return _scaled((x - centre) / sqrt(spread + eps), weight, bias)
     axes = (0, *range(2, ndim))
     centre = mean(x, axis=axes, keepdims=True)
     centred = x - centre
     spread = mean(centred * centred, axis=axes, keepdims=True)
-    y = _scaled(centred / sqrt(spread + eps), weight, bias)
-    if running[0] is None or running[1] is None:
-        return y
-    shape = shape_of(x)
-    flat = (shape[1],)
-    n = count((sz.quotient(sz.mul(shape), shape[1]),), x)
-    unbiased = spread * (n / (n - 1.0))
-    return (
-        y,
-        (1.0 - momentum) * running[0] + momentum * reshape_to(centre, shape=flat),
-        (1.0 - momentum) * running[1] + momentum * reshape_to(unbiased, shape=flat),
-    )
+    if running_mean is not None:
+        _enter("running_mean", running_mean, centre, momentum)
+    if running_var is not None:
+        shape = shape_of(x)
+        n = count((sz.quotient(sz.mul(shape), shape[1]),), x)
+        _enter("running_var", running_var, spread * (n / (n - 1.0)), momentum)
+    return _scaled(centred / sqrt(spread + eps), weight, bias)
+
+
+def _enter(name: str, running: Any, of_batch: Any, momentum: float) -> None:
+    """Writes a running statistic, into which a part of the batch's enters."""
+    if not (isinstance(running, np.ndarray) or type(running) in HANDLERS):
+        raise ArgumentError(
+            f"batch_norm: {name} is written to when training: pass a Tensor or an array, not "
+            f"{type(running).__name__}"
+        )
+    batch = reshape_to(stop_gradient(of_batch), shape=(shape_of(of_batch)[1],))
+    running[...] = (1.0 - momentum) * running + momentum * batch
 
 
 def _standardized(x: Any, count: int, eps: float) -> Any:

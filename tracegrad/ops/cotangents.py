@@ -17,6 +17,24 @@ class Undefined:
         self.message = message
 
 
+class Zero:
+    """What a rule gives for an operand on which steps alone depend: a gradient, which is 0.
+
+    (None says that there is no gradient.) The walker makes the zeros where somebody sees them, so
+    on the way they cost nothing.
+    """
+
+    __slots__ = ()
+
+
+ZERO = Zero()
+
+
+def flat(ct: Any, y: Any, *operands: Any, **attributes: Any) -> tuple[Zero, ...]:
+    """The rule of functions whose derivative is 0 wherever there is one, in all operands."""
+    return (ZERO,) * len(operands)
+
+
 class Masked:
     """A cotangent that is exactly 0 wherever `condition` is not `keep`, whatever stands there.
 

@@ -17,6 +17,7 @@ from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.cotangents import ZERO
 from tracegrad.ops.creation import arange_in, beside, zeros_in
 from tracegrad.ops.elementwise import alias, astype, logical_and, where
 from tracegrad.ops.indexing import getitem, index_add
@@ -75,7 +76,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 def _edges_vjp(ct: Any, y: Any, x: Any, bins: int, range: Any) -> tuple[Any]:
     """The edges lie evenly between the extremes, which ties share."""
     if range is not None:
-        return (None,)
+        return (ZERO,)
     part = astype(arange_in(ct, bins + 1), dtype=dtype_of(ct)) / bins
     least, most = amin(x, initial=INFINITY), amax(x, initial=-INFINITY)  # there may be nothing
     return (_at(x, least, sum_of(ct * (1 - part))) + _at(x, most, sum_of(ct * part)),)

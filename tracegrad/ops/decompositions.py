@@ -11,18 +11,20 @@ et al. 2017, On the computation of complex-valued gradients.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from codegen.sizes import Sizes
 from codegen.types import ArrayType
-from tracegrad.dispatch import apply_in, ndim_of, shape_of
+from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, NotDifferentiableError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import tri_of
 from tracegrad.ops.elementwise import (
     absolute,
+    astype,
     imag,
     is_complex,
     logical_and,
@@ -41,6 +43,8 @@ from tracegrad.ops.matrices import (
     conjugated,
     hermitian_from,
     identity_mask,
+    is_known,
+    is_of_finite,
     matrix_axes,
     on_diagonal,
     over_gaps,
@@ -51,9 +55,10 @@ from tracegrad.ops.matrices import (
 from tracegrad.ops.padding import pad
 from tracegrad.ops.products import cumsum_along
 from tracegrad.ops.record import define
-from tracegrad.ops.reductions import max, sum_over
-from tracegrad.ops.shape import expand_dims, matrix_transpose
+from tracegrad.ops.reductions import max, min, sum_over
+from tracegrad.ops.shape import expand_dims, matrix_transpose, squeeze
 from tracegrad.ops.solving import solve_of, triangular
+from tracegrad.ops.texts import needs
 
 _ONE = np.eye(1)
 EighResult: Any = type(np.linalg.eigh(_ONE))
@@ -96,6 +101,7 @@ cholesky_of = define(
     jax="jnp.linalg.cholesky(x, symmetrize_input=False)",
     infer=_square_type("cholesky"),
     vjp=_cholesky_vjp,
+    sound=is_known,
     domain="positive_definite",
     doc="Lower triangular L with L @ L^H = x, of which the lower triangle is read.",
 )
@@ -234,30 +240,71 @@ def _eig_vjp(cts: Any, ys: Any, x: Any) -> tuple[Any]:
     return (solve_of(right, matmul(inner, right)),)
 
 
+def complex_eig(x):
+    """What np.linalg.eig gives, as complex numbers where it is real."""
+    w, v = np.linalg.eig(x)
+    dtype = np.result_type(w.dtype, np.complex64)
+    return w.astype(dtype, copy=False), v.astype(dtype, copy=False)
+
+
 eig_of = define(
     "eig",
-    "np.linalg.eig(x + 0j)",
+    "complex_eig(x)",
+    jax="jnp.linalg.eig(x)",
     infer=_eig_type,
     vjp=_eig_vjp,
+    sound=is_of_finite,
     results="w v",
     partial=True,
+    needs=needs((complex_eig,)),
     domain="square",
     doc="Eigenvalues and eigenvectors, the columns, of a square matrix: always complex.",
+)
+
+
+def _eigvals_vjp(ct: Any, y: Any, x: Any) -> tuple[Any]:
+    """That of `eig`, which may have the eigenvalues of a large matrix in another order.
+
+    Each takes the cotangent of the one that it is, evenly of those that are one but for rounding.
+    """
+    w, _ = both = eig_of(x)
+    apart = absolute(expand_dims(y, -1) - expand_dims(w, -2))
+    rounding = 64.0 * float(np.finfo(dtype_of(y)).eps)
+    bound = rounding * max(absolute(w), axis=-1, keepdims=True, initial=0.0)
+    nearest = min(apart, axis=-1, keepdims=True, initial=math.inf)
+    same = astype(apart <= nearest + expand_dims(bound, -1), dtype=dtype_of(y))
+    shares = same / sum_over(same, axis=ndim_of(same) - 1, keepdims=True)
+    ct_w = matmul(matrix_transpose(shares), expand_dims(ct, -1))
+    return _eig_vjp((squeeze(ct_w, -1), None), both, x)
+
+
+eigvals_of = define(
+    "eigvals",
+    "np.linalg.eigvals(x) + 0j",
+    infer=lambda sizes, x: _eig_type(sizes, x)[0],
+    vjp=_eigvals_vjp,
+    sound=is_of_finite,
+    domain="square",
+    doc="The eigenvalues of a square matrix: always complex.",
 )
 
 
 def eig(a: Any) -> Any:
     """Eigenvalues and eigenvectors (columns, of length 1, the largest component real).
 
-    Both are complex, also where NumPy gives real ones: whether they are is seen only in the values.
+    Both are those of NumPy and complex, also where NumPy gives real ones: whether they are is seen
+    only in the values.
     The gradient needs eigenvectors that are independent; where eigenvalues repeat, see `eigh`.
     """
     return EigResult(*eig_of(as_array(a)))
 
 
 def eigvals(a: Any) -> Any:
-    """The eigenvalues of square matrices, complex, in the order of `eig`."""
-    return eig_of(as_array(a))[0]
+    """The eigenvalues of square matrices, complex, in the order of NumPy.
+
+    Equal ones share what is theirs of the gradient; see `eigh`.
+    """
+    return eigvals_of(as_array(a))
 
 
 # -- singular values ----------------------------------------------------------------------------
@@ -341,6 +388,7 @@ svd_of = define(
     "np.linalg.svd(x, full_matrices=full_matrices)",
     infer=_svd_type,
     vjp=_svd_vjp,
+    sound=is_of_finite,
     attributes={"full_matrices": True},
     results="u s vh",
     partial=True,
@@ -360,6 +408,7 @@ svdvals_of = define(
     "np.linalg.svd(x, compute_uv=False)",
     infer=lambda sizes, x: _svd_type(sizes, x, False)[1],
     vjp=_svdvals_vjp,
+    sound=is_of_finite,
     domain="matrix",
     doc="The singular values in descending order.",
 )

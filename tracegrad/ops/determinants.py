@@ -15,6 +15,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.dispatch import ndim_of
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.cotangents import ZERO
 from tracegrad.ops.decompositions import svd_of
 from tracegrad.ops.elementwise import imag, is_complex, where
 from tracegrad.ops.linear import diagonal_of, matmul
@@ -104,7 +105,7 @@ def _slogdet_vjp(cts: Any, ys: Any, x: Any) -> tuple[Any]:
         turned = 1j * imag(ct_sign * sign)
         ct_log = turned if ct_log is None else ct_log + turned
     if ct_log is None:
-        return (None,)
+        return (ZERO,)
     return (_over_matrices(ct_log) * matrix_transpose(inverse_of(x)),)
 
 

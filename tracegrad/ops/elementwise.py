@@ -16,7 +16,7 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, broadcast, is_inexact, kind, promote, weak
 from tracegrad.dispatch import dtype_of, is_number, is_weak, ndim_of, same_shape, type_of
 from tracegrad.ops.arguments import as_array, refuse_out
-from tracegrad.ops.cotangents import Masked, Negated
+from tracegrad.ops.cotangents import ZERO, Masked, Negated, flat
 from tracegrad.ops.masking import keep_where, zero_and_halve, zero_inside, zero_where
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.rules import (
@@ -49,7 +49,7 @@ def unary(
         name,
         numpy or f"np.{name}(x)",
         infer=infer or ufunc(name),
-        vjp=vjp and (lambda ct, y, x: (vjp(ct, y, x),)),
+        vjp=vjp if vjp is None or vjp is flat else (lambda ct, y, x: (vjp(ct, y, x),)),
         traits=(*ELEMENTWISE, *traits),
         **more,
     )
@@ -100,7 +100,18 @@ def _divide_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 divide = binary("divide", _divide_vjp, "/", identities=((1, 1),), domain="nonzero")
-floor_divide = binary("floor_divide", None, "//", differentiable=False, domain="nonzero")
+floor_divide = binary("floor_divide", flat, "//", domain="nonzero")
+floor_divide_integers = define(
+    "floor_divide_integers",
+    "a // b",
+    jax="jnp.where(b == 0, 0, a // b)",
+    operands="a b",
+    infer=operator("floor_divide"),
+    vjp=flat,
+    traits=(Trait.ELEMENTWISE,),
+    domain="integer",
+    doc="a // b of integers, 0 where b is 0: what `floor_divide` is in JAX, which has -1 there.",
+)
 remainder = binary(
     "remainder",
     lambda ct, y, a, b: (ct, Negated(ct * floor_divide(a, b))),
@@ -160,7 +171,7 @@ def magnitude(x: Any) -> Any:
 
 
 fabs = unary("fabs", lambda ct, y, x: ct * sign_of(x), domain="nonzero")
-sign_of: OpRecord = unary("sign", None, differentiable=False, domain="nonzero")
+sign_of: OpRecord = unary("sign", flat, domain="ordered")
 direction = unary(
     "direction",
     _direction_vjp,
@@ -182,12 +193,12 @@ def sign(x: Any) -> Any:
     return direction(x) if is_complex(x) else sign_of(x)
 
 
-def _copysign_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, None]:
-    return ct * (sign_of(a) * copysign(1.0, b)), None  # 0 where a is 0
+def _copysign_vjp(ct: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    return ct * (sign_of(a) * copysign(1.0, b)), ZERO  # 0 where a is 0
 
 
 copysign = binary("copysign", _copysign_vjp, domain="nonzero")
-nextafter = binary("nextafter", lambda ct, y, a, b: (ct, None))  # a step of no size beside a
+nextafter = binary("nextafter", lambda ct, y, a, b: (ct, ZERO))  # a step of no size beside a
 
 # -- roots and squares ----------------------------------------------------------------------------
 
@@ -376,17 +387,17 @@ bitwise_invert = unary(
 
 # -- rounding: the derivative is 0 wherever there is one ----------------------------------------
 
-floor = unary("floor", None, differentiable=False, traits=(Trait.IDEMPOTENT,))
-ceil = unary("ceil", None, differentiable=False, traits=(Trait.IDEMPOTENT,))
-trunc: OpRecord = unary("trunc", None, differentiable=False, traits=(Trait.IDEMPOTENT,))
-rint = unary("rint", None, differentiable=False, traits=(Trait.IDEMPOTENT,))
+floor = unary("floor", flat, traits=(Trait.IDEMPOTENT,))
+ceil = unary("ceil", flat, traits=(Trait.IDEMPOTENT,))
+trunc: OpRecord = unary("trunc", flat, traits=(Trait.IDEMPOTENT,))
+rint = unary("rint", flat, traits=(Trait.IDEMPOTENT,))
 round_to = define(
     "round",
     "np.round(x, decimals=decimals)",
     infer=rounded,
+    vjp=flat,
     attributes={"decimals": 0},
     traits=(Trait.ELEMENTWISE,),
-    differentiable=False,
 )
 
 
@@ -396,7 +407,7 @@ def round(x: Any, decimals: int = 0, out: None = None) -> Any:
     return round_to(x, decimals=int(decimals))
 
 
-heaviside = binary("heaviside", lambda ct, y, a, b: (None, where(a == 0, ct, 0.0)))
+heaviside = binary("heaviside", lambda ct, y, a, b: (ZERO, where(a == 0, ct, 0.0)))
 
 # -- choice -------------------------------------------------------------------------------------
 
@@ -593,14 +604,14 @@ imag = define(
     "imag",
     "x.imag",
     infer=real_part,
-    vjp=lambda ct, y, x: (ct * -1j if is_complex(x) else None,),
+    vjp=lambda ct, y, x: (ct * -1j if is_complex(x) else ZERO,),
     traits=(Trait.ELEMENTWISE, Trait.VIEW),
 )
 
 
 def _angle_vjp(ct: Any, y: Any, x: Any, deg: bool) -> tuple[Any]:
     if not is_complex(x):
-        return (None,)
+        return (ZERO,)
     return ((rad2deg(ct) if deg else ct) * (-1j / x),)
 
 

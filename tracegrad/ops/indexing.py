@@ -11,7 +11,7 @@ length that only data tell), and `repeats`, whether a place may be named twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import index as as_int
 from typing import Any
@@ -25,7 +25,15 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
+from tracegrad.dispatch import (
+    HANDLERS,
+    apply_in,
+    dtype_of,
+    ndim_of,
+    shape_of,
+    small_of,
+    type_of,
+)
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
 from tracegrad.ops.cotangents import Negated
 from tracegrad.ops.creation import (
@@ -197,6 +205,39 @@ def _updated_type(
     return ArrayType(x.dtype, x.shape)
 
 
+# -- indices in range ---------------------------------------------------------------------------
+
+all_within = define(
+    "all_within",
+    "out = x.astype(np.int64)\nout = ((-length <= out) & (out < length)).all()",
+    infer=lambda sizes, x, length: ArrayType("bool"),
+    attributes={"length": ...},
+    differentiable=False,
+    doc="Whether all numbers are indices of an axis of this length.",
+)
+
+
+def inside(x: Any, arrays: Sequence[Any], index: Subscript) -> Iterator[Any]:
+    """For each array of ints in an index of `x` whether it names places that there are."""
+    types = [type_of(array) for array in arrays]
+    shape, axis = shape_of(x), 0
+    rest = len(shape) - _axes_used(types, index)
+    for item in index.items:
+        if isinstance(item, Slot) and types[item.position].dtype != "bool":
+            yield all_within(arrays[item.position], length=shape[axis])
+        axis += rest if item is Ellipsis else _width(item, types)
+
+
+def _read_inside(y: Any, x: Any, *arrays: Any, index: Subscript, **_: Any) -> Iterator[Any]:
+    return inside(x, arrays, index)
+
+
+def _written_inside(
+    y: Any, x: Any, value: Any, *arrays: Any, index: Subscript, **_: Any
+) -> Iterator[Any]:
+    return inside(x, arrays, index)
+
+
 # -- reading ------------------------------------------------------------------------------------
 
 
@@ -333,6 +374,7 @@ gather = define(
     infer=_gathered_type,
     vjp=_read_vjp,
     attributes={"index": ..., "counts": (), "repeats": True},
+    sound=_read_inside,
     doc="x[index] with arrays of ints or bool in the index: fresh memory.",
 )
 
@@ -474,6 +516,7 @@ set_at = define(
     vjp=_set_vjp,
     attributes={"index": ..., "counts": (), "repeats": False},
     traits=(Trait.UPDATE,),
+    sound=_written_inside,
     doc="x with x[index] replaced by value.",
 )
 
@@ -512,6 +555,7 @@ def _combining(name: str, function: str, symbol: str, jax: str, vjp: Any, doc: s
         vjp=vjp,
         attributes={"index": ..., "counts": (), "repeats": False},
         traits=(Trait.UPDATE,),
+        sound=_written_inside,
         doc=doc,
     )
 

@@ -34,6 +34,7 @@ from tracegrad.ops.shape import (
     permute_dims,
     ravel,
     reshape_to,
+    sizes_of,
     squeeze,
 )
 
@@ -105,10 +106,25 @@ def vdot(a: Any, b: Any) -> Any:
 
 @synonyms
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
-    """The products of vectors along `axis`, the first conjugated, batches broadcast."""
+    """The products of vectors along `axis`, the first conjugated, batches broadcast.
+
+    The vectors have one length, which is not broadcast, and the result has the dtype to which both
+    are promoted.
+    """
     x1, x2 = _conjugated(as_array(x1)), as_array(x2)
+    from_end, its_own = (one_axis(axis, ndim_of(x)) - ndim_of(x) for x in (x1, x2))
+    if from_end != its_own:
+        x1, x2, from_end = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1), -1
+    sizes, one, two = sizes_of([x1, x2]), shape_of(x1), shape_of(x2)
+    if not sizes.same(one[from_end], two[from_end]):
+        raise ShapeError(
+            f"vecdot: the vectors along axis {axis} of {shape_text(sizes, one)} and "
+            f"{shape_text(sizes, two)} differ in length"
+        )
     products = x1 * x2
-    return sum_over(products, axis=one_axis(axis, ndim_of(products)), keepdims=False)
+    total = sum_over(products, axis=ndim_of(products) + from_end, keepdims=False)
+    dtype = dtype_of(products)
+    return total if dtype_of(total) == dtype else astype(total, dtype=dtype)
 
 
 def matvec(x1: Any, x2: Any) -> Any:

@@ -19,6 +19,8 @@ from tracegrad.ops.elementwise import (
     absolute,
     conj,
     is_complex,
+    isfinite,
+    isnan,
     logical_and,
     logical_not,
     logical_or,
@@ -26,8 +28,28 @@ from tracegrad.ops.elementwise import (
 )
 from tracegrad.ops.norms import norm_over
 from tracegrad.ops.products import diagonal_mask
+from tracegrad.ops.reductions import all as all_of
+from tracegrad.ops.reductions import any as any_of
 from tracegrad.ops.reductions import max
 from tracegrad.ops.shape import expand_dims, matrix_transpose
+
+# -- what NumPy raises for ----------------------------------------------------------------------
+
+
+def is_known(y: Any, *_: Any, **__: Any) -> tuple[Any]:
+    """Of a factor in JAX: there is one, where no number of it is NaN."""
+    return (logical_not(any_of(isnan(y))),)
+
+
+def is_finite(y: Any, *_: Any, **__: Any) -> tuple[Any]:
+    """Of a solution in JAX: the matrix is not singular, where all numbers are finite."""
+    return (all_of(isfinite(y)),)
+
+
+def is_of_finite(y: Any, x: Any, *_: Any, **__: Any) -> tuple[Any]:
+    """Of eigenvalues and singular values: LAPACK finds them of matrices of finite numbers."""
+    return (all_of(isfinite(x)),)
+
 
 # -- types --------------------------------------------------------------------------------------
 

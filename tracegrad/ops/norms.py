@@ -74,8 +74,9 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: float = 2
         return sum(size, axis, keepdims=keepdims)
     if ord in (INFINITY, -INFINITY):
         return (max if ord > 0 else min)(size, axis, keepdims=keepdims)
-    if 0 < ord < 1:  # its derivative is infinite at 0, and taken as 0
-        powers = _where(size == 0, 0.0, number_power(_where(size == 0, 1.0, size), exponent=ord))
+    if ord < 1:  # the derivative at 0 is infinite, or 0 times infinity, and taken as 0
+        there = number_power(_where(size == 0, 1.0, size), exponent=ord)
+        powers = _where(size == 0, 0.0 if ord > 0 else INFINITY, there)
     else:
         powers = number_power(size, exponent=ord)
     total = sum(powers, axis, keepdims=keepdims)

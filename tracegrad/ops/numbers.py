@@ -9,6 +9,7 @@ import numpy as np
 from tracegrad.dispatch import dtype_of, shape_of
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.cotangents import flat
 from tracegrad.ops.creation import zeros_in
 from tracegrad.ops.elementwise import (
     absolute,
@@ -33,7 +34,7 @@ from tracegrad.ops.reductions import all as all_of
 
 gcd = binary("gcd", None, differentiable=False, domain="integer")
 lcm = binary("lcm", None, differentiable=False, domain="integer")
-spacing = unary("spacing", None, differentiable=False, domain="nonzero")
+spacing = unary("spacing", flat, domain="nonzero")
 bitwise_count = unary("bitwise_count", None, differentiable=False, domain="integer")
 
 

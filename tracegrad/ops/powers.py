@@ -11,8 +11,10 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, kind, weak, weak_of
-from tracegrad.dispatch import dtype_of, is_weak
+from tracegrad.dispatch import dtype_of, is_weak, type_of
+from tracegrad.ops.cotangents import ZERO
 from tracegrad.ops.elementwise import (
+    astype,
     binary,
     in_dtype,
     is_complex,
@@ -22,7 +24,8 @@ from tracegrad.ops.elementwise import (
     where,
 )
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.rules import operator
+from tracegrad.ops.reductions import all as all_of
+from tracegrad.ops.rules import operator, ufunc_dtype
 
 
 def _power_text(attributes: Mapping[str, Any]) -> Spelling:
@@ -32,7 +35,7 @@ def _power_text(attributes: Mapping[str, Any]) -> Spelling:
 
 def _power_vjp(ct: Any, y: Any, x: Any, exponent: float) -> tuple[Any]:
     if exponent == 0:
-        return (None,)
+        return (ZERO,)
     if exponent == 1:
         return (ct,)
     if exponent == 2:
@@ -62,7 +65,7 @@ number_power = define(
 
 def _base_vjp(ct: Any, y: Any, x: Any, base: float) -> tuple[Any]:
     if base == 0:  # 0 ** x is 0 wherever it is finite
-        return (None,)
+        return (ZERO,)
     return (ct * ((math.log(base) if base > 0 else math.nan) * y),)
 
 
@@ -88,11 +91,18 @@ def _general_power_vjp(
     return ct * (b * raised(a, exponent - 1)), ct * slope
 
 
+def _is_whole(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
+    """Of integers: NumPy has no powers of them that are not whole."""
+    integers = kind(dtype_of(a)) == kind(dtype_of(b)) == "int"
+    return (all_of(b >= 0),) if integers and not dtype_of(b).startswith("u") else ()
+
+
 power: OpRecord = binary(
     "power",
     lambda ct, y, a, b: _general_power_vjp(power, ct, y, a, b),
     "**",
     domain="positive",
+    sound=_is_whole,
 )
 float_power: OpRecord = binary(
     "float_power",
@@ -150,7 +160,9 @@ def raised(x: Any, exponent: Any) -> Any:
     if fixed and type(array) is np.ndarray and array.dtype.kind in "fc":  # the usual case
         return number_power(x, exponent=exponent)
     if not (is_weak(x) and is_weak(exponent)):
-        if fixed and dtype_of(x) != "bool":  # its square is of integers, x * x is not
+        if dtype_of(x) == "bool":
+            x = _counted(x, exponent)
+        elif fixed:
             return number_power(x, exponent=exponent)
         return number_base_power(exponent, base=x) if _is_constant(x) else power(x, exponent)
     kinds = {kind(dtype_of(x)), kind(dtype_of(exponent))}
@@ -162,6 +174,18 @@ def raised(x: Any, exponent: Any) -> Any:
         whole = isinstance(exponent, int) and exponent >= 0
         return python_number_power(x, exponent=exponent if whole else float(exponent))
     return python_base_power(exponent, base=x) if _is_constant(x) else python_power(x, exponent)
+
+
+def _counted(x: Any, exponent: Any) -> Any:
+    """Bools under the exponent 2, which for the operator would square them, in their power's dtype.
+
+    (``x * x`` is a bool of them.)
+    """
+    if not isinstance(exponent, int | np.integer) or isinstance(exponent, bool) or exponent != 2:
+        return x
+    of_exponent = type_of(exponent)
+    dtype = ufunc_dtype("power", (("bool", False), (of_exponent.dtype, of_exponent.weak)))
+    return astype(x, dtype=dtype)
 
 
 def _is_constant(x: Any) -> bool:

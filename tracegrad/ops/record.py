@@ -7,7 +7,7 @@ emitted text in every target, the gradient, the documentation row and the tests.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Parameter, Signature
@@ -21,6 +21,7 @@ from codegen.spelling import Spelling, SpellingOf, reached, spell
 from tracegrad.dispatch import apply
 
 Vjp = Callable[..., tuple[Any, ...]]
+Sound = Callable[..., Iterable[Any]]
 
 KERNEL_NAMES: dict[str, Any] = {"np": np}
 """What a NumPy spelling may refer to."""
@@ -34,6 +35,7 @@ class OpRecord(Op):
     """One op; see `define`."""
 
     vjp: Vjp | None = None
+    sound: Sound | None = None  # what is true of values for which NumPy raises nothing
     differentiable: bool = True
     doc: str = ""
     opaque: bool = False  # runs the user's own Python: never staged
@@ -128,6 +130,7 @@ def define(
     domain: str = "real",
     needs: Mapping[str, Mapping[str, str]] | None = None,
     scratch: float | None = None,
+    sound: Sound | None = None,
     doc: str = "",
 ) -> OpRecord:
     """Makes the record of an op and enters it in `TABLE`.
@@ -157,6 +160,10 @@ def define(
         What a text of several calls takes besides its result, in arrays as large as the largest
         of its operands and results, where that is known: the header tells how much memory a
         program needs.
+    sound
+        What JAX goes on with in silence where NumPy raises: ``sound(y, *operands, **attributes)``
+        gives bools without axes, all true where NumPy does not raise. Programs for JAX look at
+        them (`tracegrad.soundness`).
     domain
         Where test samples come from: see ``tests/samples``.
     """
@@ -170,6 +177,7 @@ def define(
         traits=frozenset(traits),
         identities=identities,
         vjp=vjp,
+        sound=sound,
         differentiable=vjp is not None if differentiable is None else differentiable,
         needs=dict(needs or {}),
         scratch=scratch,

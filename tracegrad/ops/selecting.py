@@ -28,6 +28,7 @@ from tracegrad.ops.elementwise import maximum, minimum, not_equal, remainder
 from tracegrad.ops.indexing import (
     COPIED,
     Scattered,
+    all_within,
     getitem,
     scatter,
 )
@@ -105,6 +106,7 @@ take_along = define(
     infer=_take_along_type,
     vjp=_take_along_vjp,
     attributes={"axis": ...},
+    sound=lambda y, x, indices, axis: (all_within(indices, length=shape_of(x)[axis]),),
 )
 
 

@@ -121,18 +121,18 @@ def sizes_of(operands: Sequence[Any]) -> Sizes:
     return Sizes()
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    """The arrays repeated to the shape that they broadcast to together."""
+def broadcast_arrays(*arrays: Any) -> list[Any]:
+    """A list of the arrays, repeated to the shape that they broadcast to together."""
     shapes = [shape_of(x) for x in arrays]
     try:
         whole = broadcast(sizes_of(arrays), shapes)
     except ShapeMismatch as error:
         raise ShapeError(f"broadcast_arrays: {error}") from None
     like = next((x for x in arrays if type(x) in HANDLERS), None)
-    return tuple(
+    return [
         alias(x) if shape == whole else apply_in(like, broadcast_to_shape, {"shape": whole}, x)
         for x, shape in zip(arrays, shapes, strict=True)
-    )
+    ]
 
 
 def length_of(x: Any, axis: int) -> int:
@@ -147,8 +147,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 def meshgrid(
     *arrays: Any, indexing: str = "xy", copy: bool = True, sparse: bool = False
-) -> tuple[Any, ...]:
-    """Coordinate arrays of a grid: for each vector an array that varies along its own axis.
+) -> list[Any]:
+    """Coordinate arrays of a grid: for each vector one in the list, that varies along its own axis.
 
     With ``indexing="xy"`` the first two axes are exchanged, as ``np.meshgrid`` does. With `sparse`
     the other axes have length 1.
@@ -169,8 +169,8 @@ def meshgrid(
             vector = expand_axes(vector, axis=one_or_many(others))
         if others and not sparse:
             vector = apply_in(like, broadcast_to_shape, {"shape": whole}, vector)
-        grids.append(vector)
-    return tuple(grids)
+        grids.append(apart_from(vector) if copy else vector)
+    return grids
 
 
 # -- reshaping ----------------------------------------------------------------------------------

@@ -7,12 +7,10 @@ from functools import partial
 from typing import Any
 
 from codegen.spelling import Spelling, spell
-from tracegrad.dispatch import ndim_of
+from tracegrad.dispatch import ndim_of, shape_of
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import synonyms
-from tracegrad.ops.elementwise import (
-    exp,
-)
+from tracegrad.ops.elementwise import exp, positive
 from tracegrad.ops.record import define
 from tracegrad.ops.reductions import (
     INFINITY,
@@ -21,17 +19,21 @@ from tracegrad.ops.reductions import (
     is_inner,
     reducer,
     restore,
+    sum,
     sum_along,
     sum_over,
 )
 from tracegrad.ops.rows import dot_kept
 from tracegrad.ops.rules import (
+    Axis,
+    axes_of,
     mean_dtype,
     reduction,
     ufunc,
 )
 from tracegrad.ops.shape import (
     canonical_axis,
+    sizes_of,
 )
 from tracegrad.ops.texts import needs
 
@@ -71,10 +73,19 @@ logsumexp_over = reducer(
 )
 
 
+def _is_nothing(x: Any, axis: Axis) -> bool:
+    """Whether an axis has the length 0: no element is the largest, so none can be subtracted."""
+    shape, sizes = shape_of(x), sizes_of([x])
+    return any(sizes.same(shape[i], 0) for i in axes_of(axis, len(shape)))
+
+
 @synonyms
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """``log(sum(exp(x)))`` over `axis` without overflow."""
-    return _reduce(logsumexp_over, as_inexact(x), axis, keepdims)
+    """``log(sum(exp(x)))`` over `axis` without overflow; of nothing ``-inf``, the log of 0."""
+    x = as_inexact(x)
+    if _is_nothing(x, canonical_axis(axis, ndim_of(x))):
+        return sum(x, axis, keepdims=keepdims) - INFINITY
+    return _reduce(logsumexp_over, x, axis, keepdims)
 
 
 def _softmax_vjp(ct: Any, y: Any, x: Any, axis: Any) -> tuple[Any]:
@@ -120,14 +131,16 @@ log_softmax_over = define(
 def softmax(x: Any, axis: Any = -1) -> Any:
     """``exp(x)`` over its sum along `axis`, without overflow."""
     x = as_inexact(x)
-    return softmax_over(x, axis=canonical_axis(axis, ndim_of(x)))
+    axis = canonical_axis(axis, ndim_of(x))
+    return exp(x) if _is_nothing(x, axis) else softmax_over(x, axis=axis)
 
 
 @synonyms
 def log_softmax(x: Any, axis: Any = -1) -> Any:
     """``log(softmax(x))``, exact where the softmax underflows."""
     x = as_inexact(x)
-    return log_softmax_over(x, axis=canonical_axis(axis, ndim_of(x)))
+    axis = canonical_axis(axis, ndim_of(x))
+    return positive(x) if _is_nothing(x, axis) else log_softmax_over(x, axis=axis)
 
 
 __all__ = [

@@ -22,7 +22,7 @@ from tracegrad.errors import ArgumentError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.linear import lower_triangle, matmul, upper_triangle
-from tracegrad.ops.matrices import adjoint, computed_dtype, square_axes
+from tracegrad.ops.matrices import adjoint, computed_dtype, is_finite, square_axes
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape import (
     broadcast_to_shape,
@@ -54,6 +54,7 @@ inverse_of: OpRecord = define(
     "np.linalg.inv(x)",
     infer=_inverse_type,
     vjp=_inverse_vjp,
+    sound=is_finite,
     domain="invertible",
     doc="The inverse of a square matrix.",
 )
@@ -105,6 +106,7 @@ solve_of: OpRecord = define(
     operands="a b",
     infer=_solved_type("solve"),
     vjp=_solve_vjp,
+    sound=is_finite,
     domain="invertible",
     doc="x with a @ x = b; b of one axis is a vector.",
 )
