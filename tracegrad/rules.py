@@ -370,7 +370,7 @@ def same_value(r: Rewriter, call: Call) -> Value | None:
 @on(determinants.cofactors_of)
 def computed_value(r: Rewriter, call: Call) -> Value | None:
     """A value that was given a derivative of its own is that value to a program."""
-    return call.operands[1]
+    return call.operands[0]
 
 
 @on(solving.triangular_solve)

@@ -220,7 +220,7 @@ class Tiled:
                 made = (node.results[0] for node in regions[item])
                 results = tuple(value for value in made if readers.get(value, set()) - {item})
                 number = f"_{len(bodies) + 1}" if bodies else ""
-                dying = [v for v in here if readers[v] == {item} and graph.owner[v] is v]
+                dying = [v for v in here if readers[v] == {item} and graph.may_be_overwritten(v)]
                 name = f"{graph.name}_tile{number}"
                 bodies.append(_body(graph, name, regions[item], results, dying))
                 attributes = (("body", bodies[-1]),)

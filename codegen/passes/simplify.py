@@ -52,12 +52,14 @@ def may_stand_for(r: Rewriter, value: Value) -> bool:
 
     A copy is dense; a view need not be, and what is no elementwise op (a sum, a matrix product)
     adds in an order that depends on it. Nor need be what is read from outside: it matters to sums
-    that do not go along the first axis alone.
+    that do not go along the first axis alone. The sum of a vector depends on it in no case.
     """
     made = r.node(value)
-    if value.type.ndim < 2 or (made and not made.op.traits & {Trait.VIEW, Trait.SPLAT}):
+    if not value.type.ndim or (made and made.memory is None):
         return True
     calls = [node for node in r.readers if isinstance(node, Call)]
+    if value.type.ndim == 1:
+        return all(call.op.traits & {Trait.ELEMENTWISE, Trait.TOTAL} for call in calls)
     if made is not None:
         return all(Trait.ELEMENTWISE in call.op.traits for call in calls)
     return not any(Trait.TOTAL in call.op.traits and call.attribute("axis") != 0 for call in calls)

@@ -326,6 +326,14 @@ element = define(
 )
 
 
+def _gathered_memory(x: ArrayType, *arrays: ArrayType, index: Subscript, **_: Any) -> Trait | None:
+    """NumPy takes an element of an array of ints for an int: ``x[:, k]`` is then a view."""
+    if any(array.ndim or array.dtype == "bool" for array in arrays):
+        return None
+    numbers = [item for item in index.items if isinstance(item, int | Slot)]
+    return None if len(numbers) == len(index.items) == x.ndim else Trait.VIEW
+
+
 gather = define(
     "gather",
     "x[index]",
@@ -333,7 +341,8 @@ gather = define(
     infer=_gathered_type,
     vjp=_read_vjp,
     attributes={"index": ..., "counts": (), "repeats": True},
-    doc="x[index] with arrays of ints or bool in the index: fresh memory.",
+    memory=_gathered_memory,
+    doc="x[index] with arrays of ints or bool in the index: fresh memory, but for single ints.",
 )
 
 
