@@ -313,6 +313,8 @@ class _Finder:
         """The shape of the region that a node may belong to."""
         if not isinstance(node, Call) or len(node.results) != 1 or Trait.EFFECT in node.op.traits:
             return None
+        if node.memory is not None:  # what leaves a region is a new array
+            return None
         sizes, result = self.graph.sizes, node.results[0]
         if Trait.TOTAL in node.op.traits:
             operand = node.operands[0]
