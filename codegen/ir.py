@@ -38,6 +38,7 @@ class Trait(Enum):
     EXTENT = "extent"  # a number of elements, known from types alone; a Python int at run time
     OUT = "out"  # elementwise, and can write into one of its operands (infix, or takes out=)
     COPY = "copy"  # same values in fresh memory
+    PLACES = "places"  # puts elements of its operands into a new array, wherever they lie in memory
     TOTAL = "total"  # adds its operand's elements over the attribute `axis`, None for all
     DOT = "dot"  # adds the products of the elements of two operands of one shape, in no fixed order
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are

@@ -338,10 +338,11 @@ class Subscript:
     items: tuple[object, ...]
 
     def resolve(self, arrays: tuple[object, ...]) -> tuple[object, ...]:
-        """The index that NumPy takes."""
+        """The index that NumPy takes; an array without axes is the number in it."""
         if not arrays:
             return self.items
-        return tuple(arrays[i.position] if isinstance(i, Slot) else i for i in self.items)
+        numbers = [a if getattr(a, "ndim", 1) else a[()] for a in arrays]  # type: ignore[index]
+        return tuple([numbers[i.position] if isinstance(i, Slot) else i for i in self.items])
 
     def render(self, arrays: tuple[Fragment, ...]) -> Fragment:
         """The text between the brackets."""

@@ -414,7 +414,7 @@ scattered = define(
         "shape": ...,
         "dtype": "float64",
     },
-    traits=(Trait.C_ORDER,),
+    traits=(Trait.C_ORDER, Trait.PLACES),
     needs=needs((added_at,)),
     scratch=0,
     doc="Zeros of `shape` with `ct` at the index, added up where a place is named twice.",
