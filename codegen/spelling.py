@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from codegen.errors import CodegenError
 
@@ -341,8 +341,7 @@ class Subscript:
         """The index that NumPy takes; an array without axes is the number in it."""
         if not arrays:
             return self.items
-        numbers = [a if getattr(a, "ndim", 1) else a[()] for a in arrays]  # type: ignore[index]
-        return tuple([numbers[i.position] if isinstance(i, Slot) else i for i in self.items])
+        return tuple([_number(arrays[i.position]) if type(i) is Slot else i for i in self.items])
 
     def render(self, arrays: tuple[Fragment, ...]) -> Fragment:
         """The text between the brackets."""
@@ -372,6 +371,11 @@ class Subscript:
         return f"Subscript(({', '.join(items)}{',' if len(items) == 1 else ''}))"
 
     __repr__ = __str__
+
+
+def _number(array: Any) -> object:
+    """The number in an array without axes; any other array as it is."""
+    return array if getattr(array, "ndim", 1) else array[()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,3 +273,47 @@ def test_a_false_claim_is_found():
     repeated = replace(TABLE["broadcast_to"], traits=frozenset())
     assert "result 0 cannot be written to" in claims_of(repeated, np.ones(1), shape=(3,))
     assert claims_of(tg.exp, x) == []
+
+
+# -- whole calls --------------------------------------------------------------------------------
+
+
+def column(x, k):
+    return x[:, k[0]]
+
+
+def row_without_its_number(x, k):
+    return x[np.max(k), ...]
+
+
+def only_window(x, k):
+    return np.lib.stride_tricks.sliding_window_view(x[0], 4)
+
+
+def worked_on(x, k):
+    y = x[:, k[1]]
+    y = y * 2.0
+    y = y + x[:, k[0]]
+    return y
+
+
+def real_part(x, k):
+    y = np.real(x + 0j)
+    return y * 2.0 + np.real(x[k[0]] * 1.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [column, row_without_its_number, only_window, worked_on, real_part],
+    ids=lambda f: f.__name__,
+)
+def test_what_a_program_returns_is_no_part_of_its_arguments(f):
+    x, k = np.random.default_rng(0).normal(size=(4, 4)), np.array([1, 2])
+    before, expected = x.copy(), np.array(f(x, k))
+    compiled = tg.compile(f)
+    for _ in range(3):
+        found = compiled(x, k)
+        assert np.array_equal(found, expected)
+        assert found.flags.writeable and not np.shares_memory(found, x)
+        found[...] = 0.0
+        assert np.array_equal(x, before)
