@@ -9,7 +9,7 @@ their names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -33,10 +33,12 @@ class Trait(Enum):
     IDEMPOTENT = "idempotent"  # f(f(x)) is f(x)
     VIEW = "view"  # may share memory with its first operand
     SPLAT = "splat"  # repeats its operand over the attribute `shape`; readonly
+    LOOSE = "loose"  # makes new arrays, whose elements may lie apart or backwards in memory
     UPDATE = "update"  # like its first operand but for some elements; has an in-place form
     EXTENT = "extent"  # a number of elements, known from types alone; a Python int at run time
     OUT = "out"  # elementwise, and can write into one of its operands (infix, or takes out=)
     COPY = "copy"  # same values in fresh memory
+    PLACES = "places"  # puts elements of its operands into a new array, wherever they lie in memory
     TOTAL = "total"  # adds its operand's elements over the attribute `axis`, None for all
     DOT = "dot"  # adds the products of the elements of two operands of one shape, in no fixed order
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
@@ -54,7 +56,9 @@ class Op:
     `operands` are the names used in the spellings; a last name with a star takes any number.
     `attributes` maps each attribute to its default (`...` for none). `identities` are ``(position,
     number)``: the operand at `position` may be dropped when it is that number. `results` are what
-    variables are called that hold several results. `needs` says, by target, what the names in its
+    variables are called that hold several results. `memory` stands for VIEW and LOOSE in `traits`
+    where the call decides: it gives the one that holds, or None, for the types of the operands and
+    the attributes, ``memory(*types, **attributes)``. `needs` says, by target, what the names in its
     spelling stand for that the target's text does not have anyway: an import, or the text of a
     function. `scratch` is the memory that its text takes besides the result, in arrays as large as
     the largest operand or result; None where nobody knows, which an expression of one call has 0.
@@ -68,6 +72,7 @@ class Op:
     traits: frozenset[Trait] = frozenset()
     identities: tuple[tuple[int, Number], ...] = ()
     results: tuple[str, ...] = ()
+    memory: Callable[..., Trait | None] | None = None
     needs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scratch: float | None = None
 
@@ -78,8 +83,22 @@ class Op:
         spelling = self.spelling[target]
         return spelling if isinstance(spelling, Spelling) else spelling(attributes)
 
+    def memory_of(self, types: Sequence[ArrayType], attributes: Mapping[str, Any]) -> Trait | None:
+        """What the results of a call are in: memory of the first operand, or new memory.
+
+        VIEW or SPLAT where they may share memory with the first operand; else nobody else has
+        theirs. LOOSE where they may lie there as no new array does; None where they are dense, the
+        axes in whatever order. This is the one place that says so.
+        """
+        if self.memory is not None:
+            return self.memory(*types, **attributes)
+        return next((trait for trait in MEMORY if trait in self.traits), None)
+
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+MEMORY = (Trait.VIEW, Trait.SPLAT, Trait.LOOSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +167,18 @@ class Call:
 
     def attribute(self, name: str) -> Any:
         return dict(self.attributes)[name]
+
+    @property
+    def memory(self) -> Trait | None:
+        """What the results are in: see `Op.memory_of`."""
+        if self.op.memory is None and self.op.traits.isdisjoint(MEMORY):
+            return None
+        return self.op.memory_of([v.type for v in self.operands], dict(self.attributes))
+
+    @property
+    def shown(self) -> Value | None:
+        """The operand whose memory the results may show; None where theirs is new."""
+        return self.operands[0] if self.memory in (Trait.VIEW, Trait.SPLAT) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,10 +327,17 @@ class Graph:
         """The value whose memory each value shows: a view's or splat's is its first operand's."""
         table = {value: value for value in self.inputs}
         for node in walk(self.nodes):
-            shared = isinstance(node, Call) and node.op.traits & {Trait.VIEW, Trait.SPLAT}
+            shown = node.shown if isinstance(node, Call) else None
             for result in node.results:
-                table[result] = table[node.operands[0]] if shared else result
+                table[result] = result if shown is None else table[shown]
         return table
+
+    def may_be_overwritten(self, value: Value) -> bool:
+        """Whether a value is an array that this program made, which lies as a new one does."""
+        made = self.producer.get(value)
+        if not isinstance(made, Call):
+            return value in self.spent
+        return made.memory is None and Trait.EXTENT not in made.op.traits
 
     def last_reads(self, block: Block, kept: Iterable[Value] = ()) -> Mapping[Value, int]:
         """The index of the last node of a block that reads the memory of each owner.

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from codegen.errors import CodegenError
 
@@ -338,10 +338,10 @@ class Subscript:
     items: tuple[object, ...]
 
     def resolve(self, arrays: tuple[object, ...]) -> tuple[object, ...]:
-        """The index that NumPy takes."""
+        """The index that NumPy takes; an array without axes is the number in it."""
         if not arrays:
             return self.items
-        return tuple(arrays[i.position] if isinstance(i, Slot) else i for i in self.items)
+        return tuple([_number(arrays[i.position]) if type(i) is Slot else i for i in self.items])
 
     def render(self, arrays: tuple[Fragment, ...]) -> Fragment:
         """The text between the brackets."""
@@ -371,6 +371,11 @@ class Subscript:
         return f"Subscript(({', '.join(items)}{',' if len(items) == 1 else ''}))"
 
     __repr__ = __str__
+
+
+def _number(array: Any) -> object:
+    """The number in an array without axes; any other array as it is."""
+    return array if getattr(array, "ndim", 1) else array[()]
 
 
 @dataclass(frozen=True, slots=True)

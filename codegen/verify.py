@@ -14,7 +14,6 @@ from codegen.ir import (
     Graph,
     Node,
     Op,
-    Trait,
     Value,
     dims_of,
     kept_by,
@@ -166,9 +165,11 @@ def _verify_reuse(
     if not (isinstance(graph.producer.get(operand), Call) or operand in graph.spent):
         raise VerifyError(f"{name}: reuses memory that the graph does not own: {operand!r}")
     same = _same_type(graph, operand.type, call.results[0].type)
-    if call.op.traits & {Trait.VIEW, Trait.SPLAT} or not same:
+    if call.shown is not None or not same:
         raise VerifyError(f"{name}: cannot reuse {operand!r} for {call.results[0].type}")
     if graph.owner[operand] is not operand:
         raise VerifyError(f"{name}: cannot reuse {operand!r}, which is a view")
+    if not graph.may_be_overwritten(operand):
+        raise VerifyError(f"{name}: cannot reuse {operand!r}, which does not lie as a new array")
     if last_read[operand] > index:
         raise VerifyError(f"{name}: reuses {operand!r}, which is read later")

@@ -1890,3 +1890,100 @@ def complex_numbers_before_elements(np):
         return np.abs(turned + moved) ** 2 + np.real(2j / (x[0] + 1j * x[1]))
 
     return loss
+
+
+@program(
+    lambda draw, n=3, m=4, t=5: (
+        draw.positive(n),
+        draw.positive(n, n),
+        draw.positive(n, m),
+        draw.below(m, t),
+    ),
+    dict(n=2),
+    dict(n=1, m=6),
+    argnums=(0, 1, 2),
+)
+def hidden_markov_forward(np):
+    """A column whose number is an element of an array: a view of the argument."""
+
+    def loss(start, A, B, o):
+        alpha = start * B[:, o[0]]
+        for t in range(1, len(o)):
+            alpha = (alpha @ A) * B[:, o[t]]
+        return np.log(np.sum(alpha)) + np.sum(A[o[-1] % 2 * 0] * alpha)
+
+    return loss
+
+
+@program(
+    lambda draw, n=4: (draw(n, n), draw(n), draw.below(4, 3), draw.below(4)),
+    dict(n=6),
+    argnums=(0, 1),
+)
+def rows_and_columns_by_elements(np):
+    """What is worked on next would be done in the memory of a new array."""
+
+    def loss(A, x, o, k):
+        row = A[o[-1]]
+        row = np.exp(-row * row) + row * x
+        column = A[:, o[0]]
+        column = column * x
+        column = np.tanh(column + row)
+        last = A[:, k]
+        last = last * column
+        last = last - x
+        inner = A[1:, o[1]]
+        inner = inner * 2.0
+        return np.sum(column * last) + last @ A[k] + np.sum(inner**2) + A[o[0], k] * x[k]
+
+    return loss
+
+
+@program(
+    lambda draw, n=3, d=4, t=4: (draw(d, n), draw(n, n), draw.below(d, t)),
+    dict(n=5),
+    argnums=(0, 1),
+)
+def recurrent_with_embeddings(np):
+    def loss(E, W, words):
+        h = E[words[0]]
+        h = h * 0.5
+        states = []
+        for t in range(1, len(words)):
+            h = np.tanh(h @ W + E[words[t]])
+            states.append(h)
+        return np.sum(np.stack(states) ** 2) + h @ E[words[-1]]
+
+    return loss
+
+
+@program(
+    lambda draw, n=3, t=5: (draw.positive(n), draw.positive(n, n), draw.below(n, t)),
+    dict(n=4),
+    argnums=(0, 1),
+)
+def best_path(np):
+    """The number of a column is computed: the place of a maximum, a choice."""
+
+    def loss(p, A, o):
+        for i in range(3):
+            j = np.argmax(p)
+            p = A[:, j] * p
+            k = np.where(p[0] > p[1], o[i], j)
+            p = p + A[:, k] * 0.5
+        return np.sum(p * p) + A[:, np.max(o)] @ p
+
+    return loss
+
+
+@program(lambda draw, n=5: (draw(n, 3), draw(n)), dict(n=9), argnums=(0, 1))
+def vectors_with_gaps(np):
+    """Products add a vector with gaps in another order than a dense one."""
+
+    def loss(A, x):
+        column = A[:, 1]
+        falling = np.sort(x)[::-1]
+        y = falling * column
+        return (column * 1.0) @ x + y @ (x[::-1] * 1.0) + (A[:, 2] + 0.0) @ (A @ A[0])
+
+    return loss

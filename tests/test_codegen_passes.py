@@ -597,6 +597,14 @@ def test_own_lets_a_view_of_the_programs_own_memory_be():
     leaves_alone(own, lines, "x: float64[n0, n1]")
 
 
+def test_own_copies_a_row_whose_number_is_known_at_the_call():
+    before = "%a = take(%x, %k)\nreturn %a"
+    inputs = "x: float64[n0, n1], k: int64[]"
+    after = "%a = take(%x, %k)\n%a.1 = copy(%a)\nreturn %a.1"
+    expect(own, body(before, inputs), body(after, inputs))
+    leaves_alone(own, before, "x: float64[n0, n1], k: int64[n2]")
+
+
 def test_own_makes_a_whole_array_of_what_is_repeated():
     before = """
         %c = constant(1.0)
@@ -682,6 +690,7 @@ def test_narrow_keeps_no_more_than_the_array():
 # -- lifetime -----------------------------------------------------------------------------------
 
 TWO = "x: float64[n0, n1], y: float64[n0, n1], v: float64[n1]"
+TAKEN = "x: float64[n0, n1], k: int64[]"
 
 
 def test_lifetime_overwrites_operands_that_die():
@@ -700,6 +709,14 @@ def test_lifetime_overwrites_operands_that_die():
         return %d
     """
     expect(lifetime, body(before), body(expected))
+
+
+def test_lifetime_asks_for_each_call_whether_its_result_is_new():
+    lines = "%a = take(%x, %k)\n%b = sin(%a)\n%c = sort(%b, falling=False)\n%d = exp(%c)"
+    expected = "%a = take(%x, %k)\n%b = sin(%a, reuse=0)\n%c = sort(%b, falling=False)"
+    expected += "\n%d = exp(%c, reuse=0)"
+    inputs = "x: float64[n0, n1], k: int64[n2]"
+    expect(lifetime, body(f"{lines}\nreturn %d", inputs), body(f"{expected}\nreturn %d", inputs))
 
 
 def test_lifetime_overwrites_inputs_that_only_this_graph_reads():
@@ -733,6 +750,10 @@ def test_lifetime_overwrites_inputs_that_only_this_graph_reads():
         ("%a = exp(%x)\n%b = transpose(%a)\nreturn %b", TWO),
         # the other operand's layout is not known: it decides that of the result
         ("%a = exp(%x)\n%b = mul(%a, %y)\nreturn %b", TWO),
+        # a view where the index is a number, an array that lies backwards
+        ("%a = take(%x, %k)\n%b = sin(%a)\nreturn %b", TAKEN),
+        ("%c = exp(%x)\n%a = take(%c, %k)\n%b = sin(%c)\nreturn %a, %b", TAKEN),
+        ("%a = sort(%x, falling=True)\n%b = sin(%a)\nreturn %b", "x: float64[n0]"),
     ],
 )
 def test_lifetime_keeps_memory_that_must_stay(lines, inputs):

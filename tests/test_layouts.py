@@ -201,6 +201,51 @@ def averages(x, a, b):
     return np.mean((x - rows) ** 2) + np.sum((x * b - a) ** 2 * 0.3)
 
 
+def in_falling_order(x, a, b):
+    y = tg.sort(x[0], descending=True)
+    y = y * b
+    return y @ b + np.sum(tg.sort(x, axis=0, descending=True) * a @ b)
+
+
+def vectors_of_a_matrix(x, a, b):
+    column = x[:, 1] * 1.0
+    return column @ x @ b + (x[0] + -0.0) @ (b[::-1] * 1.0) + (x @ b) @ (1.0 * column[::-1]) * a
+
+
+def by_an_element(x, a, b):
+    k = np.array([1, 3])
+    column = x[:, tg.tensor(k)[1]] * 1.0
+    row = x[np.where(b[0] > 5.0, 0, 2)]
+    return column @ x[:, k[0]] + row @ b * a + x[:, tg.tensor(np.array(2))] @ column
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("f", [in_falling_order, vectors_of_a_matrix, by_an_element])
+def test_products_of_vectors_add_in_the_order_that_eager_ones_have(f: Any, layout: str) -> None:
+    random = np.random.default_rng(6)
+    for shape in [(41, 53), (130, 90)]:
+        x = LAYOUTS[layout](random.normal(size=shape))
+        row = LAYOUTS["every other"](random.normal(size=shape[-1:]))
+        check(f, [x, np.asarray(random.normal()), row])
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "every other"])
+def test_gradients_of_convolutions_lie_as_eager_ones_do(layout: str) -> None:
+    def f(x, w):
+        y = tg.nn.conv2d(x * 1.5, w, stride=2, padding=1)
+        return np.sum(np.tanh(y) ** 2)
+
+    def penalty(x, w):
+        gx, gw = tg.grad(f, (0, 1))(x, w)
+        return np.sum((gx * np.tanh(x)).sum(axis=(0, 2))) + np.sum(np.exp(-gw * gw) * gw)
+
+    random = np.random.default_rng(7)
+    for shape in [(2, 3, 9, 9), (8, 4, 17, 15)]:
+        x = LAYOUTS[layout](random.normal(size=shape))
+        check(f, [x, random.normal(size=(5, shape[1], 3, 3))])
+        check(penalty, [x, random.normal(size=(5, shape[1], 3, 3))])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("f", [weighted, turned_flat, spread_twice, softmax_of_products, averages])
 def test_what_simplifying_leaves_out_does_not_change_the_order_of_sums(f: Any, layout: str) -> None:

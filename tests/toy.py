@@ -41,6 +41,7 @@ def op(
     jax: str | None = None,
     attributes: Mapping[str, Any] | None = None,
     identities: tuple[tuple[int, float], ...] = (),
+    memory: Callable[..., Trait | None] | None = None,
 ) -> Op:
     """Makes an op and enters it in `OPS`; JAX spells it with ``jnp`` for ``np``."""
     spelling: Mapping[str, SpellingOf]
@@ -56,6 +57,7 @@ def op(
         dict(attributes or {}),
         frozenset(traits),
         identities,
+        memory=memory,
     )
     OPS[name] = made
     return made
@@ -227,6 +229,21 @@ op(
     number_of,
     Trait.EXTENT,
     attributes={"size": ..., "dtype": ...},
+)
+op(
+    "sort",
+    "x",
+    lambda attributes: spell("np.sort(x)[::-1]" if attributes["falling"] else "np.sort(x)"),
+    lambda sizes, x, falling: x,
+    attributes={"falling": False},
+    memory=lambda x, falling: Trait.LOOSE if falling else None,
+)
+op(
+    "take",
+    "x index",
+    "x[index]",
+    lambda sizes, x, index: ArrayType(x.dtype, (*index.shape, *x.shape[1:])),
+    memory=lambda x, index: None if index.shape else Trait.VIEW,
 )
 op("concat", "*arrays", "np.concatenate(arrays, axis=axis)", joined, attributes={"axis": 0})
 op("getitem", "x *arrays", "x[index]", row, Trait.VIEW, attributes={"index": ...})

@@ -14,6 +14,7 @@ from codegen import sizes as sz
 from codegen.ir import Call, Op, Trait, Value, dims_of
 from codegen.passes.simplify import may_stand_for, same_type
 from codegen.rewrite import Rewriter, Rule, offered
+from codegen.spelling import Subscript
 from codegen.types import is_inexact, kind, weak
 from tracegrad.ops import (
     creation,
@@ -367,10 +368,41 @@ def same_value(r: Rewriter, call: Call) -> Value | None:
     return call.operands[0]
 
 
+NUMBERS = frozenset({indexing.element, reductions.argmax_over, reductions.argmin_over})
+"""Ops, beside ufuncs and sums, that give a NumPy scalar where their result has no axes."""
+
+
+@on(indexing.gather)
+def number_between_brackets(r: Rewriter, call: Call) -> Value | None:
+    """x[:, k] -> x[:, k[()]] where k may be an array without axes.
+
+    Of the number in it NumPy makes a view, as eager calls do, and of the array a copy, which a
+    product adds in another order.
+    """
+    if call.memory is not Trait.VIEW:
+        return None
+    x, *arrays = call.operands
+    numbers = [a if _is_number(r, a) else r.emit(indexing.element, a, index=HERE) for a in arrays]
+    return None if numbers == arrays else r.emit(call.op, x, *numbers, **dict(call.attributes))
+
+
+HERE = Subscript(())
+
+
+def _is_number(r: Rewriter, value: Value) -> bool:
+    """Whether a value without axes is a scalar when the program runs, and no array."""
+    made = r.node(value)
+    if value.type.weak or r.constant_of(value) is not None:
+        return True
+    return made is not None and (
+        made.op in NUMBERS or not made.op.traits.isdisjoint({Trait.OUT, Trait.TOTAL, Trait.EXTENT})
+    )
+
+
 @on(determinants.cofactors_of)
 def computed_value(r: Rewriter, call: Call) -> Value | None:
     """A value that was given a derivative of its own is that value to a program."""
-    return call.operands[1]
+    return call.operands[0]
 
 
 @on(solving.triangular_solve)
@@ -484,5 +516,11 @@ RULES: tuple[Rule, ...] = (
     triangle_of_a_factor,
     full_of_nothing,
 )
-NUMPY_RULES: tuple[Rule, ...] = (*RULES, inverses_in_common, splat_placed, repeated)
+NUMPY_RULES: tuple[Rule, ...] = (
+    *RULES,
+    inverses_in_common,
+    splat_placed,
+    repeated,
+    number_between_brackets,
+)
 JAX_RULES: tuple[Rule, ...] = (*RULES, divided_by_zero)

@@ -22,7 +22,6 @@ from codegen.ir import (
     Graph,
     Node,
     Origin,
-    Trait,
     Value,
     walk,
 )
@@ -200,9 +199,9 @@ class _Drawer:
                     return []
                 text = self.words.operand(result).text
                 return [self._box(f"n{place}", "number", result, "", text, returned, (place,))]
-            case Call(op, operands, _, results):
+            case Call(_, operands, _, results):
                 text = self.words.expression(node)
-                kind = "view" if op.traits & {Trait.VIEW, Trait.SPLAT} else "op"
+                kind = "op" if node.shown is None else "view"
                 name = ", ".join(filter(None, map(self.words.name, results)))
                 nodes = self._shown_in(operands, place)
                 names = {results[0]: ", ".join(returned[r] for r in results if r in returned)}

@@ -42,7 +42,7 @@ def saved(graph: Graph) -> dict[Value, str]:
         section = node.results[0].origin.section if isinstance(node, Call) else ""
         for value in node.operands if section else ():
             made = graph.producer.get(value)
-            while isinstance(made, Call) and Trait.VIEW in made.op.traits:
+            while isinstance(made, Call) and made.memory is Trait.VIEW:
                 value = made.operands[0]
                 made = graph.producer.get(value)
             array = isinstance(made, Call) and Trait.EXTENT not in made.op.traits

@@ -681,7 +681,7 @@ class Emitter:
         filled = [filled_in(line, names) for line in lines]
         if filled != [f"{names[0]} = {names[0]}"]:  # another value in the same memory
             self._statement(filled, origin_of(call), call.results[0].origin.within)
-        shares = reads if call.op.traits & {Trait.VIEW, Trait.SPLAT} else frozenset()
+        shares = frozenset() if call.shown is None else reads
         for result, name in zip(call.results, names, strict=True):
             self._own(result, name, shares)
 

@@ -270,8 +270,8 @@ class Memory:
         while isinstance(call := self.graph.producer.get(value), Call):
             if value in self.over and call.reuse is not None:
                 value = call.operands[call.reuse]
-            elif call.op.traits & {Trait.VIEW, Trait.SPLAT}:
-                value = call.operands[0]
+            elif call.shown is not None:
+                value = call.shown
             else:
                 break
         return value
@@ -304,8 +304,8 @@ class Memory:
                 peak, temporaries[operand] = self._evaluated(operand)
                 most = max(most, held + peak)
         held = sum(temporaries.values())
-        if call.op.traits & {Trait.VIEW, Trait.SPLAT}:
-            return most, temporaries.get(call.operands[0], 0)
+        if call.shown is not None:
+            return most, temporaries.get(call.shown, 0)
         held += self._scratch(call)
         if value in self.over:
             return max(most, held), 0

@@ -220,7 +220,7 @@ class Tiled:
                 made = (node.results[0] for node in regions[item])
                 results = tuple(value for value in made if readers.get(value, set()) - {item})
                 number = f"_{len(bodies) + 1}" if bodies else ""
-                dying = [v for v in here if readers[v] == {item} and graph.owner[v] is v]
+                dying = [v for v in here if readers[v] == {item} and graph.may_be_overwritten(v)]
                 name = f"{graph.name}_tile{number}"
                 bodies.append(_body(graph, name, regions[item], results, dying))
                 attributes = (("body", bodies[-1]),)
@@ -312,6 +312,8 @@ class _Finder:
     def _shape(self, node: Node, member: Mapping[Value, tuple[Shape, int]]) -> Shape | None:
         """The shape of the region that a node may belong to."""
         if not isinstance(node, Call) or len(node.results) != 1 or Trait.EFFECT in node.op.traits:
+            return None
+        if node.memory is not None:  # what leaves a region is a new array
             return None
         sizes, result = self.graph.sizes, node.results[0]
         if Trait.TOTAL in node.op.traits:

@@ -1,8 +1,8 @@
 """A graph enters; it leaves with every call told whose memory its result may take over.
 
 An elementwise result may overwrite an operand that nobody reads later, when that operand was made
-by this program (not an input, not a number, not a view of either), has the same dtype and shape
-and at least one axis, and when writing there gives the result the memory layout that it would have
+by this program (not an input, not a number, not a view), has the same dtype and shape and at
+least one axis, and when writing there gives the result the memory layout that it would have
 had on its own (reductions add in the order of memory, so layout decides bits).
 
 Before::                                   After::
@@ -65,12 +65,9 @@ def _choose(
     result = call.results[0]
     shape = dims_of(graph.sizes, result.type)
     for position, operand in enumerate(candidates):
-        made = graph.producer.get(operand)
-        own = isinstance(made, Call) and Trait.EXTENT not in made.op.traits
         if (
-            (own or operand in graph.spent)
-            and shape
-            and graph.owner[operand] is operand
+            shape
+            and graph.may_be_overwritten(operand)
             and last_read[operand] == index
             and operand.type.dtype == result.type.dtype
             and dims_of(graph.sizes, operand.type) == shape
@@ -89,7 +86,7 @@ def _keeps_layout(call: Call, position: int, ordered: set[Value]) -> bool:
 
 def in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:
     """True when the result's memory is in C order whatever the inputs' layouts are."""
-    if call.op.traits & {Trait.VIEW, Trait.SPLAT, Trait.UPDATE, Trait.COPY}:
+    if call.memory is not None or call.op.traits & {Trait.UPDATE, Trait.COPY}:
         return False
     if call.results[0].type.ndim <= 1 or Trait.CONTIGUOUS in call.op.traits:
         return True

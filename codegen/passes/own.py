@@ -61,7 +61,7 @@ def _owned(
             pass
         elif not output.type.shape and made is not None and owner not in taken:
             pass  # NumPy scalars are immutable
-        elif isinstance(made, Call) and Trait.SPLAT in made.op.traits:
+        elif isinstance(made, Call) and made.memory is Trait.SPLAT:
             number = made.operands[0]
             if number.type.shape:
                 (output,) = builder.call(copy, (output,), output.origin)
@@ -96,7 +96,6 @@ def _repeated(graph: Graph) -> set[Value]:
     """The values that show some of their memory more than once: splats and views of them."""
     repeated: set[Value] = set()
     for node in walk(graph.nodes):
-        traits = node.op.traits if isinstance(node, Call) else frozenset()
-        if Trait.SPLAT in traits or (Trait.VIEW in traits and node.operands[0] in repeated):
+        if isinstance(node, Call) and (node.memory is Trait.SPLAT or node.shown in repeated):
             repeated.update(node.results)
     return repeated

@@ -21,7 +21,7 @@ What nobody reads any more is left to `dce`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import copysign
 
 from codegen.ir import Call, Graph, Number, Trait, Value, attributes_key, dims_of
@@ -52,15 +52,32 @@ def may_stand_for(r: Rewriter, value: Value) -> bool:
 
     A copy is dense; a view need not be, and what is no elementwise op (a sum, a matrix product)
     adds in an order that depends on it. Nor need be what is read from outside: it matters to sums
-    that do not go along the first axis alone.
+    that do not go along the first axis alone; the sum of a vector has the same bits in any case.
     """
     made = r.node(value)
-    if value.type.ndim < 2 or (made and not made.op.traits & {Trait.VIEW, Trait.SPLAT}):
+    if not value.type.ndim or (made and made.memory is None):
         return True
     calls = [node for node in r.readers if isinstance(node, Call)]
+    if value.type.ndim == 1:
+        return _is_read_in_any_order(r, calls)
     if made is not None:
         return all(Trait.ELEMENTWISE in call.op.traits for call in calls)
     return not any(Trait.TOTAL in call.op.traits and call.attribute("axis") != 0 for call in calls)
+
+
+def _is_read_in_any_order(r: Rewriter, calls: Iterable[Call]) -> bool:
+    """Whether readers of a vector, and of views of it, have the same bits wherever it lies."""
+    for call in calls:
+        if call.shown is not None:
+            nodes = (node for result in call.results for node in r.users.get(result, ()))
+            if not _is_read_in_any_order(r, (node for node in nodes if isinstance(node, Call))):
+                return False
+        elif Trait.TOTAL in call.op.traits:
+            if call.operands[0].type.ndim > 1:
+                return False
+        elif not call.op.traits & {Trait.ELEMENTWISE, Trait.UPDATE, Trait.PLACES}:
+            return False
+    return True
 
 
 def _is(number: Number | None, wanted: Number, integers: bool) -> bool:

@@ -184,4 +184,4 @@ def correlate_weight(x, ct, kernel, padding=None, stride=None, dilation=None, gr
         grid[:, : images.shape[1]] = ct[i : i + count].swapaxes(0, 1)
         grid[:, images.shape[1] :] = 0.0
         out += left @ right
-    return out.swapaxes(1, 2).reshape(channels, depth, *kernel)
+    return out.swapaxes(1, 2).copy().reshape(channels, depth, *kernel)

@@ -246,6 +246,14 @@ def _indices(draw: Draw) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, ...], d
     yield z, (np.array([2, 0]), np.array([3, 3])), _index(every, Slot(0), Slot(1))
     yield x, (np.array([], dtype=np.int64),), _index(Slot(0))
     yield x, (np.array(2),), _index(Slot(0))
+    yield x, (np.array(-1),), _index(every, Slot(0))
+    yield x, (np.array(1), np.array(2)), _index(Slot(0), Slot(1))
+    yield y, (np.array(1),), _index(Slot(0), Ellipsis)
+    yield z, (np.array(1),), _index(Ellipsis, Slot(0), slice(None, None, -2))
+    yield z, (np.array(1), np.array(3)), _index(Slot(0), slice(1, None), Slot(1))
+    yield z, (np.array(1),), _index(1, every, Slot(0))
+    yield z, (np.array(1), np.array([0, 1])), _index(Slot(0), Slot(1))
+    yield x, (np.array(True),), {**_index(Slot(0)), "counts": (1,)}
     mask = np.array([True, False, True, True])
     yield x, (mask,), {**_index(Slot(0)), "counts": (3,)}
     yield x, (mask, np.array([0, 2, 2])), {**_index(Slot(0), Slot(1)), "counts": (3,)}

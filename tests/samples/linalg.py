@@ -230,7 +230,7 @@ REFERENCES["svdvals"] = np.linalg.svdvals
 CLOSE["solve_triangular"] = _triangle
 CLOSE["inverted_blocks"] = _blocks
 CLOSE["substituted"] = lambda a, inverses, b, lower: np.linalg.solve(a, b)
-REFERENCES["cofactors"] = lambda x, value: value
+REFERENCES["cofactors"] = lambda value, x: value
 REFERENCES["multi_dot"] = lambda *arrays: np.linalg.multi_dot(arrays)
 REFERENCES["lstsq"] = lambda a, b, rcond: np.linalg.lstsq(a, b, rcond=rcond)[0]
 REFERENCES["pinv"] = lambda x, rcond: np.linalg.pinv(x, 1e-15)
@@ -240,7 +240,7 @@ REFERENCES["pinv_beyond"] = np.linalg.pinv
 REFERENCES["matrix_rank"] = np.linalg.matrix_rank
 del REFERENCES["pinv"]
 CLOSE["pinv"] = lambda x, rcond: np.linalg.pinv(x)
-TOGETHER["cofactors"] = "its second operand is computed from the first"
+TOGETHER["cofactors"] = "its first operand is computed from the second"
 PHASE_FREE.update({"eigh", "svd"})
 NOT_IN_JAX["svd", "complex128"] = "JAX fixes the phases, which are free, in another way"
 NOT_IN_JAX["eig", "float32"] = "the signs of real vectors are free"

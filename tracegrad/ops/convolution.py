@@ -195,6 +195,14 @@ conv: OpRecord = define(
     needs=needs((image_buffer, correlate)),
     doc="The products of each window of the padded x with each kernel of w, summed.",
 )
+
+
+def _input_memory(ct: ArrayType, w: ArrayType, stride: Any, padding: Any, **_: Any) -> Trait | None:
+    """Where windows do not start at every element it is what lies within the margins."""
+    starts_apart = any(step != 1 for step in stride)
+    return Trait.LOOSE if starts_apart and any(map(any, padding)) else None
+
+
 conv_input: OpRecord = define(
     "conv_input",
     _conv_input_text,
@@ -203,6 +211,7 @@ conv_input: OpRecord = define(
     infer=_input_type,
     vjp=_conv_input_vjp,
     attributes={"lengths": ..., **HOW},
+    memory=_input_memory,
     needs=needs(
         (image_buffer, correlate, correlate_adding, correlate_back, correlate_input),
         (conv_input_jax,),

@@ -48,10 +48,10 @@ def _cofactors(x: Any) -> Any:
     u, s, vh = svd_of(x, full_matrices=False)
     others = products_of_others(s, (ndim_of(s) - 1,))
     sign = _over_matrices(determinant(u) * determinant(vh))
-    return cofactors_of(x, sign * conjugated(matmul(columns_times(u, others), vh)))
+    return cofactors_of(sign * conjugated(matmul(columns_times(u, others), vh)), x)
 
 
-def _cofactors_vjp(ct: Any, y: Any, x: Any, value: Any) -> tuple[Any, None]:
+def _cofactors_vjp(ct: Any, y: Any, value: Any, x: Any) -> tuple[None, Any]:
     """Of cofactors of ``U (S + M) V^H`` in M: the products of all singular values but two."""
     u, s, vh = svd_of(x, full_matrices=False)
     sign = _over_matrices(determinant(u) * determinant(vh))
@@ -63,14 +63,14 @@ def _cofactors_vjp(ct: Any, y: Any, x: Any, value: Any) -> tuple[Any, None]:
     lines = diagonal_of(inner, offset=0, axis1=last - 2, axis2=last - 1)
     along = matmul(where(mask, 0.0, pairs), expand_dims(lines, -1))
     turned = on_diagonal(along[..., 0], -(matrix_transpose(inner) * pairs))
-    return matmul(matmul(conjugated(u), turned), conjugated(vh)), None
+    return None, matmul(matmul(conjugated(u), turned), conjugated(vh))
 
 
 cofactors_of: OpRecord = define(
     "cofactors",
     "value",
-    operands="x value",
-    infer=lambda sizes, x, value: same(sizes, value),
+    operands="value x",
+    infer=lambda sizes, value, x: same(sizes, value),
     vjp=_cofactors_vjp,
     traits=(Trait.VIEW,),  # to a program it is nothing: see `tracegrad.rules`
     domain="square",

@@ -654,6 +654,7 @@ strengthen = define(
     infer=same,
     vjp=lambda ct, y, x: (ct,),
     traits=(Trait.ELEMENTWISE,),
+    memory=lambda x: None if x.weak else Trait.VIEW,
     doc="A Python number as an array, for ops that call methods of their operand.",
 )
 alias = define(

@@ -367,6 +367,14 @@ element = define(
 )
 
 
+def _gathered_memory(x: ArrayType, *arrays: ArrayType, index: Subscript, **_: Any) -> Trait | None:
+    """NumPy takes an element of an array of ints for an int: ``x[:, k]`` is then a view."""
+    if any(array.ndim or array.dtype == "bool" for array in arrays):
+        return None
+    numbers = [item for item in index.items if isinstance(item, int | Slot)]
+    return None if len(numbers) == len(index.items) == x.ndim else Trait.VIEW
+
+
 gather = define(
     "gather",
     "x[index]",
@@ -374,8 +382,9 @@ gather = define(
     infer=_gathered_type,
     vjp=_read_vjp,
     attributes={"index": ..., "counts": (), "repeats": True},
+    memory=_gathered_memory,
     sound=_read_inside,
-    doc="x[index] with arrays of ints or bool in the index: fresh memory.",
+    doc="x[index] with arrays of ints or bool in the index: fresh memory, but for single ints.",
 )
 
 
@@ -447,7 +456,7 @@ scattered = define(
         "shape": ...,
         "dtype": "float64",
     },
-    traits=(Trait.C_ORDER,),
+    traits=(Trait.C_ORDER, Trait.PLACES),
     needs=needs((added_at,)),
     scratch=0,
     doc="Zeros of `shape` with `ct` at the index, added up where a place is named twice.",

@@ -222,7 +222,7 @@ place_in = define(
         part_of(g, axis=axis, start=start, stop=stop, length=shape_of(ct)[axis]),
     ),
     attributes={"axis": ..., "start": 0, "stop": None, "shape": ..., "dtype": "float64"},
-    traits=(Trait.C_ORDER,),
+    traits=(Trait.C_ORDER, Trait.PLACES),
     doc="Zeros of `shape` with `ct` from one place along an axis to another.",
 )
 

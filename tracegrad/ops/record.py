@@ -88,7 +88,7 @@ class OpRecord(Op):
     @cached_property
     def looks(self) -> bool:
         """True when a result may look at the memory of the first operand."""
-        return bool(self.traits & {Trait.VIEW, Trait.SPLAT}) or self.name == "gather"
+        return bool(self.traits & {Trait.VIEW, Trait.SPLAT}) or self.memory is not None
 
     @property
     def __name__(self) -> str:
@@ -128,6 +128,7 @@ def define(
     results: str = "",
     partial: bool = False,
     domain: str = "real",
+    memory: Callable[..., Trait | None] | None = None,
     needs: Mapping[str, Mapping[str, str]] | None = None,
     scratch: float | None = None,
     sound: Sound | None = None,
@@ -153,6 +154,10 @@ def define(
     partial
         For an op with several results: True when its rule takes None as the cotangent of a result
         that nothing depends on, instead of zeros.
+    memory
+        ``memory(*types, **attributes)`` gives `Trait.VIEW`, `Trait.LOOSE` or None, for an op whose
+        attributes or operands decide whether results share memory with the first operand, or lie
+        as no new array does. Else the one among the traits holds for all calls.
     needs
         What the spellings name beside ``np``, ``jnp`` and ``jax``, by target: the import or the
         text of the function that a program which uses the op has at its top.
@@ -185,6 +190,7 @@ def define(
         domain=domain,
         results=tuple(results.split()),
         partial=partial,
+        memory=memory,
     )
     if name in TABLE:
         raise ValueError(f"two ops named {name!r}")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from operator import index as as_int
 from typing import Any
 
+from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, shape_text
@@ -70,6 +71,7 @@ sort_of = define(
     infer=same,
     vjp=_sort_vjp,
     attributes=ORDER,
+    memory=lambda x, axis, descending: Trait.LOOSE if descending else None,
 )
 
 

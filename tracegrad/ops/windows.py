@@ -106,7 +106,7 @@ def _windows_text(attributes: Mapping[str, Any]) -> Spelling:
     n = len(stride)
     view = sliding(range(ndim - n, ndim), "span", stride, dilation).replace("(out,", "(x,", 1)
     order = (*range(ndim, ndim + n), *range(ndim))
-    return spell(f"out = {view}\nout = np.ascontiguousarray(out.transpose{order})")
+    return spell(f"out = {view}\nout = out.transpose{order}.copy()")
 
 
 def _windows_type(

@@ -35,8 +35,10 @@ def row_of(changes: Changes, value: Value) -> tuple[Value, int] | None:
         return node.operands[0], node.results.index(value)
     if node.op is not getitem_basic and not (node.op is element and value.type.ndim == 0):
         return None
-    x = node.operands[0]
-    first, *rest = node.attribute("index").items
+    x, items = node.operands[0], node.attribute("index").items
+    if not (items and x.type.shape):
+        return None
+    first, *rest = items
     length = changes.dims(x)[0]
     if type(first) is not int or any(type(i) is int or i != slice(None) for i in rest):
         return None
