@@ -286,6 +286,16 @@ def _taken(x: Any, *arrays: Any, index: Subscript, **_: Any) -> Any:
     return x[index.resolve(arrays)]
 
 
+@samples_of("all_within")
+def _all_within(draw: Draw) -> Iterator[Sample]:
+    for shape in ((), (4,), (2, 3), (0,)):
+        for length in (5, 2, 0):
+            yield Sample((draw.random.integers(-3, 3, size=shape),), {"length": length})
+
+
+REFERENCES["all_within"] = lambda x, length: np.bool_(
+    all(n in range(-length, length) for n in np.ravel(x))
+)
 for _name in ("getitem", "getitem_copy", "element", "gather"):
     REFERENCES[_name] = _taken
 

@@ -11,7 +11,7 @@ length that only data tell), and `repeats`, whether a place may be named twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import index as as_int
 from typing import Any
@@ -25,16 +25,9 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
-from tracegrad.dispatch import (
-    HANDLERS,
-    apply_in,
-    dtype_of,
-    ndim_of,
-    shape_of,
-    small_of,
-    type_of,
-)
+from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from tracegrad.ops.bounds import axes_used, inside, width
 from tracegrad.ops.cotangents import Negated
 from tracegrad.ops.creation import (
     LITERAL,
@@ -67,18 +60,6 @@ class IndexingError(CodegenError, IndexError):
 # -- type rules ---------------------------------------------------------------------------------
 
 
-def _width(item: object, arrays: Sequence[ArrayType]) -> int:
-    """How many axes an item of an index stands for (of Ellipsis that depends on the others)."""
-    if isinstance(item, Slot) and arrays[item.position].dtype == "bool":
-        return arrays[item.position].ndim
-    return 0 if item is None or item is Ellipsis else 1
-
-
-def _axes_used(arrays: Sequence[ArrayType], index: Subscript) -> int:
-    """How many axes the items of an index stand for, the Ellipsis aside."""
-    return sum(_width(item, arrays) for item in index.items)
-
-
 def _indexed_shape(
     sizes: Sizes, x: ArrayType, arrays: Sequence[ArrayType], index: Subscript, counts: Any
 ) -> tuple[Dim, ...]:
@@ -88,7 +69,7 @@ def _indexed_shape(
     broadcast. These stand where the advanced items stood if those are next to each other, and
     first if anything is between them.
     """
-    used = _axes_used(arrays, index)
+    used = axes_used(arrays, index)
     if used > x.ndim:
         raise IndexingError(f"too many indices: {used} for an array with {x.ndim} axes")
     several = any(isinstance(item, Slot) for item in index.items)
@@ -137,12 +118,12 @@ def constant_items(
     x: ArrayType, arrays: Sequence[ArrayType], index: Subscript
 ) -> list[tuple[int, int]]:
     """The axes of `x` that the index takes one fixed place of, with that place."""
-    rest = x.ndim - _axes_used(arrays, index)
+    rest = x.ndim - axes_used(arrays, index)
     found, axis = [], 0
     for item in index.items:
         if isinstance(item, int):
             found.append((axis, item))
-        axis += rest if item is Ellipsis else _width(item, arrays)
+        axis += rest if item is Ellipsis else width(item, arrays)
     return found
 
 
@@ -203,39 +184,6 @@ def _updated_type(
     if kind(value.dtype) == "complex" and kind(x.dtype) != "complex":
         raise DTypeError(f"{value.dtype} cannot be assigned into {x.dtype}: take its .real first")
     return ArrayType(x.dtype, x.shape)
-
-
-# -- indices in range ---------------------------------------------------------------------------
-
-all_within = define(
-    "all_within",
-    "out = x.astype(np.int64)\nout = ((-length <= out) & (out < length)).all()",
-    infer=lambda sizes, x, length: ArrayType("bool"),
-    attributes={"length": ...},
-    differentiable=False,
-    doc="Whether all numbers are indices of an axis of this length.",
-)
-
-
-def inside(x: Any, arrays: Sequence[Any], index: Subscript) -> Iterator[Any]:
-    """For each array of ints in an index of `x` whether it names places that there are."""
-    types = [type_of(array) for array in arrays]
-    shape, axis = shape_of(x), 0
-    rest = len(shape) - _axes_used(types, index)
-    for item in index.items:
-        if isinstance(item, Slot) and types[item.position].dtype != "bool":
-            yield all_within(arrays[item.position], length=shape[axis])
-        axis += rest if item is Ellipsis else _width(item, types)
-
-
-def _read_inside(y: Any, x: Any, *arrays: Any, index: Subscript, **_: Any) -> Iterator[Any]:
-    return inside(x, arrays, index)
-
-
-def _written_inside(
-    y: Any, x: Any, value: Any, *arrays: Any, index: Subscript, **_: Any
-) -> Iterator[Any]:
-    return inside(x, arrays, index)
 
 
 # -- reading ------------------------------------------------------------------------------------
@@ -383,7 +331,7 @@ gather = define(
     vjp=_read_vjp,
     attributes={"index": ..., "counts": (), "repeats": True},
     memory=_gathered_memory,
-    sound=_read_inside,
+    sound=lambda y, x, *arrays, index, **_: inside(x, arrays, index),
     doc="x[index] with arrays of ints or bool in the index: fresh memory, but for single ints.",
 )
 
@@ -525,7 +473,7 @@ set_at = define(
     vjp=_set_vjp,
     attributes={"index": ..., "counts": (), "repeats": False},
     traits=(Trait.UPDATE,),
-    sound=_written_inside,
+    sound=lambda y, x, value, *arrays, index, **_: inside(x, arrays, index),
     doc="x with x[index] replaced by value.",
 )
 
@@ -564,7 +512,7 @@ def _combining(name: str, function: str, symbol: str, jax: str, vjp: Any, doc: s
         vjp=vjp,
         attributes={"index": ..., "counts": (), "repeats": False},
         traits=(Trait.UPDATE,),
-        sound=_written_inside,
+        sound=lambda y, x, value, *arrays, index, **_: inside(x, arrays, index),
         doc=doc,
     )
 

@@ -15,6 +15,7 @@ from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of, small_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array, holds_tensors, synonyms
+from tracegrad.ops.bounds import all_within
 from tracegrad.ops.creation import (
     arange_in,
     arange_of,
@@ -28,7 +29,6 @@ from tracegrad.ops.elementwise import maximum, minimum, not_equal, remainder
 from tracegrad.ops.indexing import (
     COPIED,
     Scattered,
-    all_within,
     getitem,
     scatter,
 )
