@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import cleandoc
+from textwrap import fill
 from types import FunctionType
 from typing import Any, cast
 
@@ -58,37 +59,40 @@ _FORMS = {1: _of_one, 2: _of_two}
 # -- what it tells of itself ----------------------------------------------------------------------
 
 SHAPES = {
-    1: "x: an array or a number, of any shape. The result has the same shape.",
-    2: "a, b: arrays or numbers, of shapes that broadcast. The result has the broadcast shape.",
+    1: "Takes an array of any shape, or a number, and gives one of the same shape.",
+    2: "Takes arrays of shapes that broadcast, or numbers, and gives the broadcast shape.",
 }
 """Of elementwise ops, by the number of operands; the docs of others say it themselves."""
 
 SHOWN = ("bool", "int64", "float32", "float64", "complex128")
 """The dtypes for which a docstring tells the result's."""
 
+WIDTH = 88
+
 
 def _docstring(record: OpRecord) -> str:
-    gradient = "recorded" if record.differentiable else "none, the derivative is 0 where it exists"
-    elementwise = Trait.ELEMENTWISE in record.traits
-    return "\n".join(
-        [
-            cleandoc(record.doc),
-            "",
-            *([SHAPES[len(record.operands)]] if elementwise else []),
-            f"dtypes: {_dtypes(record)}; TypeError for others",
-            f"gradient: {gradient}",
-        ]
-    )
+    shapes = SHAPES[len(record.operands)] if Trait.ELEMENTWISE in record.traits else ""
+    gradient = "" if record.differentiable else "Results carry no gradient."
+    told = " ".join(filter(None, [shapes, _dtypes(record), gradient]))
+    return f"{cleandoc(record.doc)}\n\n{fill(told, WIDTH, break_long_words=False)}"
 
 
 def _dtypes(record: OpRecord) -> str:
-    """The result's dtype by that of the operands: ``int64 -> float64, float32 -> float32``."""
-    found = []
+    """``Dtypes: float32, float64; int64 gives float64.`` and those that the op refuses."""
+    kept: list[str] = []
+    refused: list[str] = []
+    given: dict[str, list[str]] = {}
     for dtype in SHOWN:
         operands = [ArrayType(dtype, (2, 2))] * len(record.operands)
         try:
-            result = record.infer(Sizes(), *operands)
+            result = cast("ArrayType", record.infer(Sizes(), *operands)).dtype
         except TypeError:
-            continue
-        found.append(f"{dtype} -> {cast('ArrayType', result).dtype}")
-    return ", ".join(found)
+            refused.append(dtype)
+        else:
+            (kept if result == dtype else given.setdefault(result, [])).append(dtype)
+    changed = [
+        f"{', '.join(dtypes)} {'give' if len(dtypes) > 1 else 'gives'} {result}"
+        for result, dtypes in given.items()
+    ]
+    error = f" TypeError for {', '.join(refused)}." if refused else ""
+    return f"Dtypes: {'; '.join(filter(None, [', '.join(kept), *changed]))}.{error}"
