@@ -315,8 +315,8 @@ def _refuse(tensor: Tensor, stored_back: Callable[[], bool]) -> None:
     array = tensor._array
     if type(array) is Foreign:
         raise GradientError(
-            "this Tensor shares the memory of a NumPy array, where a recorded write cannot go: "
-            "change a copy (x = x.clone())"
+            "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
+            "cannot write: change a copy (x = x.clone())"
         )
     if tensor._node is None:
         for alias in getattr(tensor, "_aliases", ()):
@@ -324,13 +324,14 @@ def _refuse(tensor: Tensor, stored_back: Callable[[], bool]) -> None:
             if other is not None and other._array is array and other._node is not None:
                 raise GradientError(
                     "this Tensor shares memory with the one that it was detached from, whose "
-                    "history would not know of the write: change a copy (x = x.detach().clone())"
+                    "history would not know of the in-place operation: change a copy "
+                    "(x = x.detach().clone())"
                 )
     if not stored_back() and _is_part(tensor):
         raise GradientError(
-            "a view is being changed in place, and another Tensor looks at the same memory, whose "
-            "history would not know of it: write to that one (y[0] += v, and not row = y[0]; "
-            "row += v), or to a copy (row = y[0].clone())"
+            "a view is being used in an in-place operation, and another Tensor looks at the same "
+            "memory, whose history would not know of it: write to that one (y[0] += v, and not "
+            "row = y[0]; row += v), or to a copy (row = y[0].clone())"
         )
 
 
@@ -348,8 +349,8 @@ def _is_part(tensor: Tensor) -> bool:
 
 def _leaf_error() -> GradientError:
     return GradientError(
-        "a leaf Tensor that requires grad is being changed in place: write under tg.no_grad(), "
-        "or change a copy (x = x.clone())"
+        "a leaf Tensor that requires grad is being used in an in-place operation: write under "
+        "tg.no_grad(), or change a copy (x = x.clone())"
     )
 
 
@@ -482,8 +483,8 @@ def _memory_to_write(tensor: Tensor) -> Any:
     array = tensor._array = with_memory(tensor._array)
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         raise GradientError(
-            "this Tensor is a read-only view (of broadcast_to, say), whose elements share memory: "
-            "change a copy (x = x.clone())"
+            "this Tensor is a read-only view (of broadcast_to, say), whose elements share memory, "
+            "which no in-place operation can change: take a copy (x = x.clone())"
         )
     return array
 

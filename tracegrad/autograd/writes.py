@@ -174,22 +174,27 @@ def _receiver(statement: str) -> str | None:
 
 
 def _message(node: Node, position: int, array: Any, change: Label | str) -> str:
+    """What was changed, and the lines: the one that saved it, where known; last the one to mend."""
     which = "result" if position >= len(node.values) else f"operand {position}"
     what = f"the {which} of {node.name()}, of shape {np.shape(array)}"
-    if isinstance(change, str):
-        name, who = "a Tensor", f"by {change}"
-    else:
-        name = change.name or _receiver(change.text) or "a Tensor"
-        who = f"at {change.file}:{change.line}  {change.text}" if change.line else "in place"
+    name, changed, at_a_line = "a Tensor", f"changed by {change}", False
+    if not isinstance(change, str):
+        name, at_a_line = change.name or _receiver(change.text) or name, bool(change.line)
+        changed = f"changed {_at(change)}" if at_a_line else "changed in place"
     where = (node.more or {}).get("where")
-    saved = (
-        f"it was saved at {where.file}:{where.line}  {where.text}"
-        if where is not None and where.line
-        else "tg.autograd.detect_anomaly() tells the line that saved it"
+    lines = ["tg.autograd.detect_anomaly() tells the line that saved it", changed]
+    if where is not None and where.line:
+        saved = f"saved {_at(where)}"
+        lines = [saved, changed] if at_a_line else [changed, saved]
+    return "\n  ".join(
+        [
+            f"{name} was changed after the backward had saved it ({what}): one of the variables "
+            "needed for gradient computation has been modified by an inplace operation. Write to "
+            "a copy (x = x.clone()), or after the backward",
+            *lines,
+        ]
     )
-    return (
-        f"{name} was changed after the backward had saved it ({what})\n"
-        f"  changed {who}\n"
-        f"  {saved}\n"
-        "write to a copy (x = x.clone()), or after the backward"
-    )
+
+
+def _at(place: Label) -> str:
+    return f"at {place.file}:{place.line}  {place.text}"

@@ -1,4 +1,4 @@
-"""What ``tg.nn``, ``tg.optim`` and ``tg.autograd`` show of themselves: an example for each function."""
+"""What ``tg.nn``, ``tg.optim`` and ``tg.autograd`` show of themselves: an example a function."""
 
 EXAMPLES = {
     "nn.avg_pool2d": """
