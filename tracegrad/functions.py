@@ -16,9 +16,11 @@ from typing import Any, cast
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.types import ArrayType
+from tracegrad import eager
 from tracegrad.autograd.tape import EMPTY
 from tracegrad.dispatch import apply
 from tracegrad.ops.record import OpRecord
+from tracegrad.tensor import Tensor
 
 RECORDS: dict[Callable[..., Any], OpRecord] = {}
 """The record behind each function that was made here."""
@@ -40,8 +42,10 @@ def function_of(record: OpRecord) -> FunctionType:
 
 
 def _of_one(record: OpRecord) -> FunctionType:
+    of_tensor = eager.unary(record, record) if record.differentiable else record
+
     def function(x: Any, /) -> Any:
-        return apply(record, (x,), EMPTY)
+        return of_tensor(x) if type(x) is Tensor else apply(record, (x,), EMPTY)
 
     return cast("FunctionType", function)
 
