@@ -102,7 +102,7 @@ def test_what_help_shows_of_an_op():
     )
     refused = " ".join(tg.gcd.__doc__.split())
     assert "TypeError for bool, float32, float64, complex128." in refused
-    assert "Results carry no gradient." in tg.floor.__doc__
+    assert "Results carry no gradient." in tg.isnan.__doc__
     assert "Results carry no gradient." not in tg.exp.__doc__
 
 
