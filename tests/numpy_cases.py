@@ -56,6 +56,7 @@ np.angle(c), np.angle(c, deg=True)
 np.append(x, y), np.append(x, y, axis=0), np.append(v, 1.0), np.append(v, [1.0, 2.0])
 np.apply_along_axis(np.cumsum, 1, x), np.apply_along_axis(np.sum, 0, t)
 np.arange(5), np.arange(2, 9, 3), np.arange(0.0, 1.0, 0.25), np.arange(3, dtype=np.float32)
+np.arange(0.0, 3), np.arange(0, 3, 1.0), np.arange(0.0, 3, 1)
 np.argmax(x), np.argmax(x, axis=1), np.argmax(x, axis=0, keepdims=True)
 np.argmin(x), np.argmin(k, axis=1)
 np.argpartition(v, 4)[4], np.partition(v, 2)[2], np.partition(x, 0, axis=1)[:, 0]

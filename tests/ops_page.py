@@ -23,8 +23,8 @@ from numpy_cases import OPERANDS, STATEMENTS, calls, flat, function_of, used
 from samples.sampling import GENERATORS, NOT_IN_JAX, TOGETHER, is_elementwise
 
 import tracegrad as tg
-from codegen.spelling import Spelling
 from tracegrad import namespace
+from tracegrad.functions import RECORDS
 from tracegrad.ops import cotangents
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.state import STATE
@@ -73,7 +73,7 @@ def functions() -> Iterator[tuple[str, Any]]:
         prefix = "" if module is namespace else module.__name__.removeprefix("tracegrad.") + "."
         for name in sorted(module.__all__):
             found = getattr(module, name)
-            if isinstance(found, OpRecord | FunctionType):
+            if isinstance(found, FunctionType):
                 yield prefix + name, found
 
 
@@ -87,12 +87,8 @@ def mentions(name: str) -> str:
 
 
 def summary(function: Any) -> str:
-    """The first sentence of the docstring; of an op without one how NumPy writes it."""
-    if isinstance(function, OpRecord) and not function.doc:
-        spelling = function.spelling["numpy"]
-        return f"`{spelling.text}`" if isinstance(spelling, Spelling) else ""
-    text = (function.doc if isinstance(function, OpRecord) else function.__doc__) or ""
-    first = re.split(r"(?<=[^.]\.)\s|\n\n", text.strip())[0]
+    """The first sentence of the docstring."""
+    first = re.split(r"(?<=[^.]\.)\s|\n\n", (function.__doc__ or "").strip())[0]
     return " ".join(first.split())
 
 
@@ -143,8 +139,9 @@ def function_rows() -> Iterator[str]:
         ops, gradient, count = observed()
     for name, function in functions():
         tests = [f"`test_numpy_functions` ({count[name]})"] if name in count else []
-        if isinstance(function, OpRecord):
-            made, kind = function.name, kind_of_gradient(function)
+        if function in RECORDS:
+            record = RECORDS[function]
+            made, kind = record.name, kind_of_gradient(record)
             tests.insert(0, "`test_ops`")
         elif name in count:
             made = ", ".join(sorted(ops[name])) or "no op"

@@ -389,7 +389,7 @@ def test_arguments_changed_in_place() -> None:
     assert_is(y, 6.0, 12.0)
     y.sum().backward()
     assert_is(x.grad, 6.0, 6.0)
-    with pytest.raises(RuntimeError, match=r"leaf.*in place by Doubled"):
+    with pytest.raises(RuntimeError, match=r"leaf.*in-place operation by Doubled"):
         Doubled.apply(leaf(1.0))
 
     class Lost(Function):

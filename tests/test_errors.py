@@ -380,6 +380,7 @@ def test_state_is_what_it_was_after_an_error():
         (errors.DTypeError, TypeError),
         (errors.ArgumentError, TypeError),
         (errors.NonScalarError, ValueError),
+        (errors.NonScalarError, RuntimeError),
         (errors.NotDifferentiableError, TypeError),
         (errors.GradientError, RuntimeError),
         (errors.TraceError, RuntimeError),
@@ -389,3 +390,186 @@ def test_state_is_what_it_was_after_an_error():
 def test_every_error_is_also_the_builtin_one(error, builtin):
     assert issubclass(error, builtin)
     assert issubclass(error, errors.TracegradError)
+
+
+# -- words that users of PyTorch search for -----------------------------------------------------
+
+
+def leaf():
+    return tg.tensor([1.0, 2.0], requires_grad=True)
+
+
+def second_backward():
+    y = (leaf() * leaf()).sum()
+    y.backward()
+    y.backward()
+
+
+def second_grad():
+    x = leaf()
+    y = x * x
+    tg.autograd.grad(y.sum(), x)
+    tg.autograd.grad(y.sum(), x)
+
+
+def second_backward_of_a_compiled_call():
+    y = tg.compile(lambda x: (x * x).sum())(leaf())
+    y.backward()
+    y.backward()
+
+
+def saved_after_backward():
+    y = tg.exp(leaf())
+    y.sum().backward()
+    return y.grad_fn._saved_result
+
+
+def write_to_saved(write):
+    def run():
+        x = leaf()
+        y = tg.exp(x)
+        z = y.detach()
+        write(z)
+        y.sum().backward()
+
+    return run
+
+
+def multiply_whole(z):
+    z *= 2.0
+
+
+def assign_item(z):
+    z[0] = 2.0
+
+
+def write_to_leaf():
+    x = leaf()
+    x += 1.0
+
+
+MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace"
+NO_HISTORY = "does not require grad and does not have a grad_fn"
+SCALAR = "grad can be implicitly created only for scalar outputs"
+SECOND = "backward through the graph a second time"
+LEAF = "a leaf Tensor that requires grad is being used in an in-place operation"
+
+
+@pytest.mark.parametrize(
+    ("run", "phrase"),
+    [
+        (second_backward, SECOND),
+        (second_grad, SECOND),
+        (second_backward_of_a_compiled_call, SECOND),
+        (saved_after_backward, "through the graph a second time"),
+        (lambda: leaf().backward(), SCALAR),
+        (lambda: (leaf() * 2.0).backward(), SCALAR),
+        (lambda: tg.autograd.backward([leaf() * 2.0]), SCALAR),
+        (lambda: tg.autograd.grad(leaf() * 2.0, leaf()), SCALAR),
+        (lambda: tg.tensor([1.0]).sum().backward(), NO_HISTORY),
+        (lambda: tg.autograd.grad(tg.tensor(1.0), leaf()), NO_HISTORY),
+        (lambda: tg.autograd.backward([tg.tensor(1.0)]), NO_HISTORY),
+        (write_to_leaf, LEAF),
+        (lambda: leaf().mul_(2.0), LEAF),
+        (lambda: assign_item(leaf()), LEAF),
+        (write_to_saved(multiply_whole), MODIFIED),
+        (write_to_saved(assign_item), MODIFIED),
+        (write_to_saved(lambda z: z.zero_()), MODIFIED),
+    ],
+)
+def test_pytorchs_phrases_are_in_our_sentences(run, phrase):
+    with pytest.raises(RuntimeError, match=re.escape(phrase)) as error:
+        run()
+    assert isinstance(error.value, errors.TracegradError)
+    assert len(message(error)) > len(phrase) + 20, "it says what to write as well"
+
+
+def test_what_has_no_axis_has_no_length():
+    """A TypeError, as NumPy's and PyTorch's: code asks `iter` and `len` to tell numbers."""
+
+    def length(x):
+        return len(x)
+
+    def walk(x):
+        return [v for v in x]
+
+    for of in (length, walk):
+        for run in (of, tg.grad(of), tg.compile(of)):
+            with pytest.raises(TypeError, match="0-d Tensor"):
+                run(tg.tensor(1.0, requires_grad=True))
+        with pytest.raises(TypeError, match="0-d Tensor"):
+            tg.compile(of)(np.array(1.0))
+
+    def of_either(x):
+        try:
+            return sum(x)
+        except TypeError:
+            return x * 3.0
+
+    assert tg.grad(of_either)(1.0) == 3.0
+    assert tg.compile(of_either)(np.array([1.0, 2.0])) == 3.0
+
+
+# -- the last line is the user's ----------------------------------------------------------------
+
+
+def last_line(run):
+    with pytest.raises(errors.TracegradError) as error:
+        run()
+    return message(error).splitlines()[-1]
+
+
+def test_an_error_ends_with_the_users_line():
+    w = tg.tensor(A)
+
+    def eager():
+        return w @ tg.tensor(A)  # eager product
+
+    def eager_function():
+        return tg.add(w, tg.tensor(np.ones(4)))  # eager sum
+
+    def compiled():
+        def f(x):
+            return np.sum(x @ x)  # traced product
+
+        return tg.grad(f)(A)
+
+    def index():
+        return w[:, 7]  # eager index
+
+    def written():
+        y = tg.exp(leaf())
+        z = y.detach()
+        z += 1.0  # the write
+        y.sum().backward()
+
+    def nan():
+        with tg.autograd.detect_anomaly():
+            x = tg.tensor(0.0, requires_grad=True)
+            y = tg.sqrt(x) * 0.0  # nan
+            y.backward()
+
+    def saved_and_written():
+        with tg.autograd.detect_anomaly():
+            written()
+
+    assert f"{line_of('eager product')}  return w @ tg.tensor(A)" in last_line(eager)
+    assert f"{line_of('eager sum')}  return tg.add(w" in last_line(eager_function)
+    assert line_of("traced product") in last_line(compiled)
+    for run in (written, saved_and_written):
+        assert re.match("  changed at .*" + line_of("the write") + r"  z \+= 1.0$", last_line(run))
+    assert f"{line_of('nan')}  y = tg.sqrt(x) * 0.0" in last_line(nan)
+    with pytest.raises(IndexError) as error:
+        index()
+    assert line_of("eager index") in message(error).splitlines()[-1]
+
+
+def test_a_write_without_a_line_is_told_by_the_line_that_saved():
+    """The owner of the memory wrote: the user's line is the one that read it."""
+    a = np.array([1.0, 2.0])
+    with tg.autograd.detect_anomaly():
+        t = tg.as_tensor(a)
+        y = (leaf() * t).sum()  # reads a
+    a[:] = 5.0
+    last = last_line(y.backward)
+    assert re.match(f"  saved at .*{line_of('reads a')}  " + r"y = \(leaf\(\) \* t\)", last)

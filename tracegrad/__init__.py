@@ -24,6 +24,7 @@ from tracegrad import (
     optim,
     pytorch_methods,
     random,
+    showing,
     special,
 )
 from tracegrad.api import compile, grad, value_and_grad, vjp
@@ -55,5 +56,6 @@ pytorch_methods.install()
 autograd.load()
 memory.keep_what_is_freed()
 inplace.install(Tensor)
+showing.show_examples(globals())
 
-del DTYPES, conversions, inplace, interop, memory, methods, pytorch_methods
+del DTYPES, conversions, inplace, interop, memory, methods, pytorch_methods, showing

@@ -43,8 +43,8 @@ class ArgumentError(TracegradError, TypeError):
     """An argument that a transform cannot take; the message names the argument."""
 
 
-class NonScalarError(TracegradError, ValueError):
-    """A gradient was asked of an output that is not a single number."""
+class NonScalarError(TracegradError, ValueError, RuntimeError):
+    """A gradient was asked of an output that is not a single number; PyTorch's RuntimeError too."""
 
 
 class NotDifferentiableError(TracegradError, TypeError):

@@ -13,17 +13,20 @@ from numpy.linalg import LinAlgError
 
 from tracegrad.dispatch import ndim_of
 from tracegrad.errors import ShapeError
+from tracegrad.functions import function_of
 from tracegrad.ops import linear
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.decompositions import *
 from tracegrad.ops.determinants import *
 from tracegrad.ops.least_squares import *
-from tracegrad.ops.linear import matmul, vecdot
+from tracegrad.ops.linear import vecdot
 from tracegrad.ops.matrix_norms import *
 from tracegrad.ops.matrix_products import *
 from tracegrad.ops.norms import vector_norm
 from tracegrad.ops.shape import matrix_transpose
 from tracegrad.ops.solving import *
+
+matmul = function_of(linear.matmul)
 
 # ruff: noqa: F403, F405
 

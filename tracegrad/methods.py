@@ -13,6 +13,7 @@ from tracegrad.autograd.foreign import plain
 from tracegrad.dispatch import Repeated, dtype_of, is_number, is_weak
 from tracegrad.errors import ArgumentError
 from tracegrad.flat import Flat
+from tracegrad.functions import RECORDS
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops import indexing, linear, powers, selecting, shape, sorting
 from tracegrad.ops.creation import shape_tuple
@@ -300,9 +301,9 @@ OWN: dict[str, Any] = {
 def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function of the namespace as a method."""
 
-    plain = isinstance(function, OpRecord) and function.operands == ("x",)
-    if plain and function.differentiable and not function.attributes:
-        method = eager.unary(function, function)
+    record = RECORDS.get(function)
+    if record is not None and record.operands == ("x",) and record.differentiable:
+        method = eager.unary(record, record)
     elif name in WHOLE:
         op = TABLE[name]
         method = eager.without_arguments(op, op.attributes, function)
@@ -313,7 +314,7 @@ def _bound(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
-    method.__doc__ = getattr(function, "doc", None) or getattr(function, "__doc__", None)
+    method.__doc__ = function.__doc__
     return method
 
 

@@ -30,6 +30,7 @@ from numpy import (
     uint64,
 )
 
+from tracegrad.functions import function_of as _function_of
 from tracegrad.methods import install_methods as _install_methods
 from tracegrad.methods import power
 from tracegrad.ops.activations import *
@@ -54,6 +55,7 @@ from tracegrad.ops.polynomials import *
 from tracegrad.ops.powers import *
 from tracegrad.ops.products import *
 from tracegrad.ops.quantiles import *
+from tracegrad.ops.record import OpRecord as _OpRecord
 from tracegrad.ops.reductions import *
 from tracegrad.ops.selecting import *
 from tracegrad.ops.sets import *
@@ -84,6 +86,9 @@ right_shift = bitwise_right_shift
 trapz = trapezoid
 true_divide = divide
 
+globals().update(
+    {name: _function_of(op) for name, op in globals().items() if isinstance(op, _OpRecord)}
+)
 __all__ = [name for name in dir() if not name.startswith("_") and name != "annotations"]
 
 _install_methods(globals())

@@ -190,13 +190,15 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self.ndim:
-            raise ShapeError("a Tensor without axes has no len()")
+            raise ArgumentError("len() of a 0-d Tensor: it has no axis to be as long as")
         if self._is_traced:
             length: int = self._traced[0].look_at_length(self._traced[1], 0)
             return length
         return len(self._array)
 
     def __iter__(self) -> Iterator[Tensor]:
+        if not self.ndim:
+            raise ArgumentError("iteration over a 0-d Tensor: it has no axis to go along")
         return (self[i] for i in range(len(self)))  # type: ignore[index]
 
     # -- values ---------------------------------------------------------------------------------

@@ -564,7 +564,8 @@ def _filled(draw: Draw) -> Iterator[Sample]:
 
 @samples_of("arange")
 def _arange(draw: Draw) -> Iterator[Sample]:
-    for start, stop, step in ((0, 5, 1), (2, 7, 2), (5, 0, -2), (0.5, 2.0, 0.25), (3, 1, 1)):
+    whole = ((0, 5, 1), (2, 7, 2), (5, 0, -2), (3, 1, 1))
+    for start, stop, step in (*whole, (0.5, 2.0, 0.25), (0.0, 3, 1), (0, 3, 1.0)):
         yield Sample((), {"start": start, "stop": stop, "step": step})
     yield Sample((), {"stop": 3, "dtype": "float32"})
 

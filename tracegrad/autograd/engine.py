@@ -58,7 +58,8 @@ def gather(roots: Sequence[Tensor]) -> list[Node]:
         node = todo.pop()
         if node.more is FREED:
             raise GradientError(
-                "this graph was freed by an earlier backward: keep it with retain_graph=True"
+                "cannot backward through the graph a second time: the first backward freed it; "
+                "there, keep it with retain_graph=True"
             )
         for parent in node.parents:
             above = parent.node if type(parent) is Output else parent
@@ -404,8 +405,9 @@ def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
     if gradient is None:
         if np.size(array) != 1:
             raise NonScalarError(
-                f"backward() of a Tensor of shape {np.shape(array)} needs its cotangent: "
-                "pass gradient=..., or reduce it to one number with .sum() or .mean()"
+                "grad can be implicitly created only for scalar outputs: a Tensor of shape "
+                f"{np.shape(array)} needs its cotangent, gradient=...; or reduce it to one number "
+                "with .sum() or .mean()"
             )
         if tensor.is_complex():
             raise NonScalarError(
@@ -433,8 +435,9 @@ def backward(
     node = tensor._node
     if node is None:
         raise GradientError(
-            "this Tensor has no history: no input of its computation requires grad "
-            "(tg.tensor(..., requires_grad=True)), or it was computed under no_grad"
+            "this Tensor does not require grad and does not have a grad_fn: no input of its "
+            "computation requires grad (tg.tensor(..., requires_grad=True)), or it was computed "
+            "under no_grad"
         )
     ct = cotangent_for(tensor, gradient)
     if type(ct) is Tensor and not create_graph and STATE.trace is None:

@@ -144,8 +144,8 @@ def dirty_outputs(
             )
         if inputs[i]._node is LEAF and STATE.grad_enabled:
             raise GradientError(
-                f"a leaf Tensor that requires grad is being changed in place by {cls.__name__}: "
-                "apply it to a copy, x.clone()"
+                "a leaf Tensor that requires grad is being used in an in-place operation by "
+                f"{cls.__name__}: apply it to a copy, x.clone()"
             )
         found[k] = inputs[i]
     return found

@@ -346,8 +346,8 @@ def _refuse(tensor: Tensor) -> None:
         raise _leaf_error(base, tensor)
     if type(base._array) is Foreign:
         raise GradientError(
-            "this Tensor shares the memory of a NumPy array, where a recorded write cannot go: "
-            "change a copy (x = x.clone())"
+            "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
+            "cannot write: change a copy (x = x.clone())"
         )
 
 
@@ -355,12 +355,12 @@ def _leaf_error(base: Tensor, written: Tensor) -> GradientError:
     what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
     if base._is_traced or STATE.standing:
         return GradientError(
-            "an argument by which is differentiated is being changed in place, and its gradient "
-            "would be that of another value: change a copy (x = x.copy())"
+            "an argument by which is differentiated is being used in an in-place operation, and "
+            "its gradient would be that of another value: change a copy (x = x.copy())"
         )
     return GradientError(
-        f"{what} that requires grad is being changed in place: write under tg.no_grad(), "
-        "or change a copy (x = x.clone())"
+        f"{what} that requires grad is being used in an in-place operation: write under "
+        "tg.no_grad(), or change a copy (x = x.clone())"
     )
 
 

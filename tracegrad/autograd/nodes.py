@@ -106,7 +106,8 @@ class GradFn:
     def _kept(self) -> Node:
         if self._node.more is FREED:
             raise GradientError(
-                f"what {self.name()} saved was freed by a backward: keep it with retain_graph=True"
+                f"what {self.name()} saved was freed by a backward: to read it, or to go through "
+                "the graph a second time, pass retain_graph=True to the first"
             )
         return self._node
 

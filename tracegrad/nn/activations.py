@@ -130,7 +130,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     --------
     >>> import tracegrad as tg
     >>> tg.nn.softplus(tg.tensor([0.0, 5.0]), threshold=4.0)
-    tensor([0.6931, 5.    ])
+    tensor([0.6931, 5.0000])
     """
     x = as_inexact(input)
     scaled = x if beta == 1 else beta * x

@@ -130,10 +130,16 @@ def zeros_of(x: Any) -> Any:
 
 
 def _arange_text(attributes: Mapping[str, Any]) -> Spelling:
-    given = "stop" if attributes["start"] == 0 else "start, stop"
-    if attributes["step"] != 1:
+    given = "stop" if _goes_without_saying("start", 0, attributes) else "start, stop"
+    if not _goes_without_saying("step", 1, attributes):
         given = "start, stop, step"
     return spell(f"np.arange({given}, dtype=dtype)")
+
+
+def _goes_without_saying(name: str, default: int, attributes: Mapping[str, Any]) -> bool:
+    """Whether an argument has its default; 0.0 beside integers says that floats are meant."""
+    value, stop = attributes[name], attributes["stop"]
+    return value == default and (not isinstance(value, float) or isinstance(stop, float))
 
 
 def _arange_type(sizes: Sizes, start: Any, stop: Any, step: Any, dtype: str | None) -> ArrayType:

@@ -85,7 +85,11 @@ matmul = define(
     vjp=_matmul_vjp,
     traits=(Trait.C_ORDER,),
     domain="matmul",
-    doc="The matrix product over the last two axes, batches broadcast.",
+    doc="""The matrix product over the last two axes, batches broadcast.
+
+    Shapes ``(..., m, k)`` and ``(..., k, n)`` give ``(..., m, n)``; a vector as `a` is a row, as
+    `b` a column, and its axis is not in the result. Raises ShapeError where the k differ.
+    """,
 )
 
 

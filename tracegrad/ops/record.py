@@ -19,6 +19,7 @@ from codegen.ir import Op, Trait
 from codegen.load import kernel, load
 from codegen.spelling import Spelling, SpellingOf, reached, spell
 from tracegrad.dispatch import apply
+from tracegrad.ops.words import WORDS
 
 Vjp = Callable[..., tuple[Any, ...]]
 Sound = Callable[..., Iterable[Any]]
@@ -171,6 +172,8 @@ def define(
         them (`tracegrad.soundness`).
     domain
         Where test samples come from: see ``tests/samples``.
+    doc
+        What it computes, for users; a sentence may stand in `tracegrad.ops.words` instead.
     """
     spelling = {"numpy": _spelling(numpy), "jax": _spelling(numpy if jax is None else jax, "jnp")}
     record = OpRecord(
@@ -186,7 +189,7 @@ def define(
         differentiable=vjp is not None if differentiable is None else differentiable,
         needs=dict(needs or {}),
         scratch=scratch,
-        doc=doc,
+        doc=doc or WORDS.get(name, ""),
         domain=domain,
         results=tuple(results.split()),
         partial=partial,
