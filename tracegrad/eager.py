@@ -108,7 +108,12 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
 
 def unary(op: Any, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``f(tensor)`` for an op of one operand without attributes; `general` is the general way."""
+    """``f(tensor)`` for an op of one operand without attributes; `general` is the general way.
+
+    That goes for views as well, which are linked with what they look at.
+    """
+    if op.looks:
+        return general
     kernel = op.kernel(EMPTY)
 
     def method(self: Any) -> Any:

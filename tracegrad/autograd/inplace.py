@@ -472,12 +472,12 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 
 
 def _memory_to_write(tensor: Tensor) -> Any:
-    base, path = place_of(tensor)
-    if STATE.standing and base._node is LEAF:  # an argument by which is differentiated
+    base = base_of(tensor)
+    if base._node is LEAF and STATE.standing:  # an argument by which is differentiated
         raise _leaf_error(base, tensor)
     base._array = with_memory(base._array)
-    if path and not _shares(tensor, base):
-        tensor._array = memory_at(base._array, path)
+    if base is not tensor and not _shares(tensor, base):
+        tensor._array = memory_at(base._array, place_of(tensor).path)
     array = tensor._array
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         raise ReadOnlyError(
@@ -490,13 +490,15 @@ def _memory_to_write(tensor: Tensor) -> Any:
 
 def _has_written(tensor: Tensor) -> None:
     """The memory of a Tensor was written: what looks at it elsewhere looks there again."""
-    base, path = place_of(tensor)
-    if type(base._array) is DeviceArray:
-        _has_written_on_device(tensor, base, path)
-    else:
-        for view in views_of(base):
-            if not _shares(view, base) and not disjoint(place_of(view).path, path):
-                view._array = memory_at(base._array, place_of(view).path)
+    base = base_of(tensor)
+    if base is not tensor or hasattr(base, "_views"):
+        path = place_of(tensor).path
+        if type(base._array) is DeviceArray:
+            _has_written_on_device(tensor, base, path)
+        else:
+            for view in views_of(base):
+                if not _shares(view, base) and not disjoint(place_of(view).path, path):
+                    view._array = memory_at(base._array, place_of(view).path)
     writes.stamp(base._array)
 
 
