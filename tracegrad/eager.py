@@ -52,7 +52,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             raise explained(op, (self, other), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor._hooks = tensor._grad = None
+        tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
         na = self._node
         if not recorded or (na is None and nb is None):
             tensor._node = None
@@ -86,7 +86,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             raise explained(op, (other, self), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor._hooks = tensor._grad = None
+        tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
         na = self._node
         if not recorded or na is None:
             tensor._node = None
@@ -126,7 +126,7 @@ def unary(op: Any, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
             raise explained(op, (self,), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor._hooks = tensor._grad = None
+        tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
         na = self._node
         if na is None:
             tensor._node = None
@@ -158,7 +158,7 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
         array = kernel(a, **attributes)
         tensor: Any = _new_tensor(Tensor)
         tensor._array = array
-        tensor._traced = tensor._hooks = tensor._grad = None
+        tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
         na = self._node
         if na is None or array.dtype.kind not in "fc":
             tensor._node = None

@@ -89,8 +89,8 @@ class Tensor:
     _hooks: dict[int, Callable[[Tensor], Any]] | None  # of a leaf; those of others: in the node
     _node: Any
     _traced: Any
-    _view: Link | None  # how it looks at another one's memory, else None or not set
-    _views: list[weakref.ref[Tensor]]  # that look at its memory, else not set
+    _view: Link | None  # how it looks at another one's memory
+    _views: list[weakref.ref[Tensor]] | None  # that look at its memory
 
     def __init__(
         self, data: Any, dtype: Any = None, requires_grad: bool = False, *, copy: bool = True
@@ -108,7 +108,7 @@ class Tensor:
         self._node = None
         self._hooks = None
         self._traced = traced
-        self._grad = None
+        self._grad = self._view = self._views = None
         if requires_grad:
             self.requires_grad = True
 
@@ -518,7 +518,7 @@ def wrap(array: Any, traced: Any = None) -> Tensor:
     tensor._node = None
     tensor._hooks = None
     tensor._traced = traced
-    tensor._grad = None
+    tensor._grad = tensor._view = tensor._views = None
     return tensor
 
 
@@ -610,15 +610,18 @@ def _note_views(
     tensors: Sequence[Tensor], op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
 ) -> None:
     """Links the results that look at the memory of the first operand with it."""
-    x, array = operands[0], operands[0]._array
-    if type(array) is not np.ndarray and not isinstance(array, np.ndarray):
-        looks = type(array) is DeviceArray or not STATE.standing
-    else:
-        looks = is_view_of(tensors[0]._array, array)
-    if looks:
+    x = operands[0]
+    if is_view_of(tensors[0]._array, x._array) or _has_no_memory(x._array):
         register(tensors, x, op, operands[1:], attributes)
     if x._traced is not None and op.name == "reshape" and x._is_traced and x.ndim > 1:
         STATE.trace.note_reshape(base_of(x))
+
+
+def _has_no_memory(array: Any) -> bool:
+    """Whether views of a Tensor are linked though their arrays cannot be: on devices, of numbers."""
+    if isinstance(array, np.ndarray):
+        return False
+    return not (STATE.standing and isinstance(array, np.generic))
 
 
 def _refuse_devices(op: Any, operands: Sequence[Any]) -> None:

@@ -141,6 +141,7 @@ class _Sample:
 
     def __init__(self, array: np.ndarray) -> None:
         self._array = array
+        self._view = self._views = None
 
 
 def _references_alone(array: np.ndarray) -> tuple[bool, int]:

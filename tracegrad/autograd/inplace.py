@@ -249,7 +249,7 @@ def _is_alike(x: Tensor, other: Any) -> bool:
 
 def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
     """Whether a value is the view ``tensor[key]`` itself."""
-    if getattr(value, "_view", None) is None:
+    if value._view is None:
         return False
     (base, path), view = place_of(tensor), place_of(value)
     if view.base is not base or len(view.path) != len(path) + 1:
@@ -328,7 +328,7 @@ def _is_sole_owner(tensor: Tensor) -> bool:
     """Whether the array is a Tensor's own and held by nobody else, its history included."""
     if type(tensor._array) is not np.ndarray or tensor._array.base is not None:
         return False
-    if getattr(tensor, "_view", None) is not None:
+    if tensor._view is not None:
         return False
     node = node_of(tensor)
     if node is not None and node.result is tensor._array:
@@ -491,7 +491,7 @@ def _memory_to_write(tensor: Tensor) -> Any:
 def _has_written(tensor: Tensor) -> None:
     """The memory of a Tensor was written: what looks at it elsewhere looks there again."""
     base = base_of(tensor)
-    if base is not tensor or hasattr(base, "_views"):
+    if base is not tensor or base._views:
         path = place_of(tensor).path
         if type(base._array) is DeviceArray:
             _has_written_on_device(tensor, base, path)

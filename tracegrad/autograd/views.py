@@ -8,9 +8,9 @@ aliases are a matter of the tape and of the graph as much as of memory.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -55,7 +55,7 @@ Link = tuple[Any, Any, tuple[Any, ...], Mapping[str, Any], int]
 def place_of(tensor: Any) -> View:
     """The base of a Tensor and the path to it; its own, and empty, where it looks at nobody."""
     path: list[Step] = []
-    while (link := getattr(tensor, "_view", None)) is not None:
+    while (link := tensor._view) is not None:
         path.append(Step(*link[1:]))
         tensor = link[0]
     return View(tensor, tuple(reversed(path)))
@@ -63,7 +63,7 @@ def place_of(tensor: Any) -> View:
 
 def base_of(tensor: Any) -> Any:
     """The Tensor of whose memory a Tensor is a part; itself where it looks at nobody."""
-    while (link := getattr(tensor, "_view", None)) is not None:
+    while (link := tensor._view) is not None:
         tensor = link[0]
     return tensor
 
@@ -72,16 +72,22 @@ def register(
     results: Sequence[Any], x: Any, op: Any, others: Sequence[Any], attributes: Mapping[str, Any]
 ) -> None:
     """Says that these results of an op look at the memory of its first operand."""
-    base = base_of(x)
-    kept = tuple([_kept(other) for other in others]) if others else ()
-    seen = getattr(base, "_views", None)
+    base = x if x._view is None else base_of(x)
+    kept = tuple(map(_kept, others)) if others else ()
+    seen = base._views
     if seen is None:
         seen = base._views = []
-    elif len(seen) >= 32 and not len(seen) & (len(seen) - 1):
-        seen[:] = [ref for ref in seen if ref() is not None]
+    elif not len(seen) & 31 and seen:
+        _forget_the_gone(seen)
     for output, view in enumerate(results):
         view._view = (x, op, kept, attributes, output)
-        seen.append(weakref.ref(view))
+        seen.append(ref(view))
+
+
+def _forget_the_gone(seen: list[ref[Any]]) -> None:
+    """Leaves out views that are no more, now and then: when there are 32, 64, 128 ..."""
+    if not len(seen) & (len(seen) - 1):
+        seen[:] = [one for one in seen if one() is not None]
 
 
 def _kept(other: Any) -> Any:
@@ -96,7 +102,7 @@ def _stand_in(tensor: Any, array: Any, node: Any) -> Any:
     """Another Tensor with the place of one in a graph."""
     made = object.__new__(type(tensor))
     made._array, made._node, made._traced = array, node, tensor._traced
-    made._hooks = made._grad = None
+    made._hooks = made._grad = made._view = made._views = None
     return made
 
 
@@ -104,16 +110,17 @@ def is_view_of(result: Any, x: Any) -> bool:
     """Whether an array that an op made of another one is a look at its memory."""
     if result is x:
         return True
-    if not isinstance(result, np.ndarray) or (owner := result.base) is None:
+    owner = result.base if isinstance(result, np.ndarray) else None
+    if owner is None:
         return False
     return owner is x or owner is x.base or bool(np.may_share_memory(result, x))
 
 
 def views_of(base: Any) -> Iterator[Any]:
     """The Tensors that look at the memory of a base."""
-    for ref in tuple(getattr(base, "_views", ())):
-        view = ref()
-        if view is not None and getattr(view, "_view", None) is not None:
+    for one in tuple(base._views or ()):
+        view = one()
+        if view is not None and view._view is not None:
             yield view
 
 
@@ -124,13 +131,12 @@ def leave(tensor: Any) -> None:
     looking = [view for view in views if view._view[0] is tensor]
     if looking:
         before = _stand_in(tensor, tensor._array, tensor._node)
-        before._view = getattr(tensor, "_view", None)
+        before._view = tensor._view
         if base is tensor:
             before._views = tensor._views
         for view in looking:
             view._view = (before, *view._view[1:])
-    tensor._view = None
-    tensor._views = []
+    tensor._view = tensor._views = None
 
 
 def disjoint(a: Sequence[Step], b: Sequence[Step]) -> bool:
