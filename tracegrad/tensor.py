@@ -618,7 +618,7 @@ def _note_views(
 
 
 def _has_no_memory(array: Any) -> bool:
-    """Whether views of a Tensor are linked though their arrays cannot be: on devices, of numbers."""
+    """Whether views are linked though arrays cannot tell: on devices, and of numbers."""
     if isinstance(array, np.ndarray):
         return False
     return not (STATE.standing and isinstance(array, np.generic))
