@@ -21,7 +21,7 @@ from tracegrad.autograd.tape import WRITES
 from tracegrad.errors import GradientError
 
 SIZES = [5, 20_000]
-PHRASES = ("one of the variables needed for gradient computation has been modified", "in-place op")
+PHRASES = ("one of the variables needed for gradient computation has been modified", "inplace op")
 
 
 def values(n: int, scale: float = 1.0) -> np.ndarray:

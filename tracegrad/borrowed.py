@@ -19,7 +19,7 @@ from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import memory_of, stamp
 from tracegrad.errors import ArgumentError, GradientError
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import children, is_leaf, map_tree
+from tracegrad.tree import besides_fields, children, is_leaf, map_tree
 
 DIFFERENTIATED = (
     "an argument by which is differentiated is changed in place, and its gradient would be that of "
@@ -96,6 +96,8 @@ class Borrowed:
         if is_leaf(given) or given is None:
             return
         if given is not had:
+            for name, value in besides_fields(given).items():
+                object.__setattr__(had, name, value)
             self._given[id(had)] = given
             self._containers.append((given, had, _content(had)))
         for inner, other in zip(children(given), children(had), strict=True):

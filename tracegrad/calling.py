@@ -61,7 +61,7 @@ from tracegrad.signature import (
 )
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import flatten, map_tree
+from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Version, make_version, traced_run
 
 
@@ -197,7 +197,8 @@ class Calling:
         if STATE.trace is not None:  # what it closes over may be part of that trace
             return self._inline(arguments)
         mode = CHOSEN[self._backend]
-        if self._stays_eager:
+        more = any(map(has_more_than_fields, arguments.values, arguments.specs))
+        if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._eager(arguments)
         found = self._answer(arguments, mode, None if kwargs else args)
         if found.version is not None:
@@ -557,6 +558,8 @@ class Calling:
                     return result
         given = self._bind(args, kwargs)
         plain = self._bind(bare_args, bare_kwargs)
+        if any(map(has_more_than_fields, given.values, given.specs)):
+            return self._inline(given)
         pairs = zip(given.leaves, plain.leaves, strict=True)
         inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
         needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)

@@ -432,13 +432,29 @@ class _File:
         call = f"{self.program}({passed})"
         outputs = self.names.wish("outputs")
         if self.version.target == "jax":
-            return self._call_jax(call, outputs, given)
+            return [*self._layouts(), *self._call_jax(call, outputs, given)]
         if not self.version.built:
-            return [f"return {call}"]
+            return [*self._layouts(), f"return {call}"]
         several = len(self.version.results) > 1
         end = self.names.wish("path")
         left = f"{end}, {outputs}" if several else outputs
-        return [f"{left} = {call}", *self._built(outputs, end)]
+        return [*self._layouts(), f"{left} = {call}", *self._built(outputs, end)]
+
+    def _layouts(self) -> list[str]:
+        """The statements that refuse arrays in another order, where that decides what a view is."""
+        if not self.version.ordered:
+            return []
+        message = "matrices must be in C order: their reshaped parts are written to"
+        traced = [leaf for leaf in self.version.arguments.leaves if leaf.traced]
+        return [
+            line
+            for leaf, text in zip(traced, self.leaves, strict=True)
+            if leaf.kind[0] == "array" and int(leaf.kind[2]) > 1  # type: ignore[call-overload]
+            for line in (
+                f"if isinstance({text}, np.ndarray) and not {text}.flags.c_contiguous:",
+                f'{INDENT}raise ValueError("{message}")',
+            )
+        ]
 
     def _built(self, outputs: str, end: str) -> list[str]:
         """The structure around the outputs, for each path."""

@@ -109,7 +109,7 @@ def _about(
             origin = value.origin
             where = f", read at {origin.file}:{origin.line}" if origin.line else ""
             lines.append(f"    {name}: {shown_type(tree, value)}{where}")
-    every = dict.fromkeys(store for end in tree.ends for store in end.stores)
+    every = [store for end in tree.ends for store in end.stores]
     for heading, sort in (
         ("Returns besides, to be stored", Store),
         ("Returns besides, to be written to arguments", ArgumentStore),

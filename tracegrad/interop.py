@@ -222,6 +222,10 @@ TUPLES = frozenset({"broadcast_arrays", "meshgrid"})
 """Functions that give tuples in NumPy and, by the standard, lists in `tg`."""
 
 
+LISTS = frozenset({"array_split", "dsplit", "hsplit", "split", "vsplit"})
+"""Functions that give lists in NumPy and, as PyTorch's, tuples in `tg`."""
+
+
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     name = func.__name__
     module = getattr(func, "__module__", "numpy").removeprefix("numpy").lstrip(".")
@@ -236,6 +240,8 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     found = _call(shown, function, args, _renamed(func, function, given))
     if out is not None:
         return _write_into(out, found)
+    if name in LISTS:
+        return list(found)
     return tuple(found) if name in TUPLES else found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tracegrad import eager
 from tracegrad.autograd.foreign import plain
-from tracegrad.dispatch import Repeated, dtype_of, is_number, is_weak
+from tracegrad.dispatch import Repeated, dtype_of, is_number, is_weak, shape_of
 from tracegrad.errors import ArgumentError
 from tracegrad.flat import Flat
 from tracegrad.functions import RECORDS
@@ -127,7 +127,7 @@ Staged.__getitem__ = Repeated.__getitem__ = indexing.getitem  # type: ignore[mis
 # fmt: off
 NUMPY = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
-    "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
+    "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
     "nonzero", "prod", "ptp", "put", "ravel", "repeat", "reshape", "round",
     "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose",
     "var",
@@ -265,6 +265,16 @@ def _in_place(x: Tensor, result: Any) -> Any:
     return None
 
 
+def _copy(x: Tensor, order: str = "C") -> Any:
+    """The same values in memory of their own; in the order of the axes, as ndarray's method."""
+    contiguous = not isinstance(x._array, np.ndarray) or x._array.flags.c_contiguous
+    if order == "K" or contiguous:
+        return ew.copy(x)
+    if order != "C":
+        raise ArgumentError(f'copy(order={order!r}): the orders that are taken are "C" and "K"')
+    return ew.copy(shape.reshape(shape.reshape(x, -1), shape_of(x)))
+
+
 def _conj(x: Tensor) -> Any:
     """The complex conjugate; a real Tensor itself, as ndarray's method has it."""
     return ew.conj(x) if x.is_complex() else x
@@ -279,15 +289,16 @@ OWN: dict[str, Any] = {
     "compress": _compress,
     "conj": _conj,
     "conjugate": _conj,
+    "copy": _copy,
     "dim": lambda x: x.ndim,
     "fill": _fill,
     "flat": property(Flat, lambda x, value: _fill(x, value)),
-    "imag": property(ew.imag),
+    "imag": property(ew.imag, lambda x, value: ew.imag(x).fill(value)),
     "itemsize": property(lambda x: x.dtype.itemsize),
     "nbytes": property(lambda x: x.dtype.itemsize * _size(x)),
     "numel": lambda x: int(_size(x)),
     "partition": _partition,
-    "real": property(ew.real),
+    "real": property(ew.real, lambda x, value: ew.real(x).fill(value)),
     "size": property(_size),
     "sort": _sort,
     "strides": property(_strides),

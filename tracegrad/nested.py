@@ -6,7 +6,8 @@ part of that graph), on Tensors with history (they go on the tape), in functions
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from tracegrad.returned import Transform, check_returned, check_wanted, gradient
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import flatten, map_tree, unflatten
+from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
 
 _INEXACT = frozenset(map(np.dtype, "efdFD"))
 _NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
@@ -83,6 +84,7 @@ def derivative_of_arrays(
         values = [borrowed.box(x, leaf if i in positions else _other) for i, x in enumerate(args)]
     except _Unusual:
         return NotImplemented
+    specs = {p: None if type(args[p]) is np.ndarray else flatten(args[p])[1] for p in positions}
     before, STATE.standing = STATE.standing, True
     try:
         value = Watch(transform.kind).run(function, *values)
@@ -99,7 +101,7 @@ def derivative_of_arrays(
     rest = iter(
         [zeros_of(x._array) if ct is None else ct for ct, x in zip(cts, inputs, strict=True)]
     )
-    trees = {i: _over(lambda _: next(rest), x) for i, x in enumerate(args) if i in positions}
+    trees = {p: _taken(specs[p], rest) for p in sorted(specs)}
     gradients = tuple([trees[p] for p in positions])
     gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
     if transform.kind == "grad":
@@ -107,9 +109,11 @@ def derivative_of_arrays(
     return (value._array if type(value) is Tensor else map_tree(plain_leaf, value)), gradient
 
 
-def _over(f: Callable[[Any], Any], x: Any) -> Any:
-    """`map_tree`, at once for an array."""
-    return f(x) if type(x) is np.ndarray else map_tree(f, x)
+def _taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:
+    """The next of the leaves in a structure, None for a leaf."""
+    if spec is None:
+        return next(leaves)
+    return unflatten(spec, islice(leaves, len(leaf_paths(spec))))
 
 
 def _leaf_of(x: Any) -> Tensor:
@@ -227,7 +231,9 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         if isinstance(leaf, Tensor):
             tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
         else:
-            tensor = wrap(own_or_watched(np.asarray(leaf)))
+            array = np.asarray(leaf)
+            number = not isinstance(leaf, np.ndarray) and not array.ndim
+            tensor = wrap(array[()] if number else own_or_watched(array))
         if tensor.dtype.kind not in "fc":
             raise ArgumentError(
                 f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
@@ -238,6 +244,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         return tensor
 
     borrowed = Borrowed()
+    specs = [flatten(primal)[1] for primal in primals]  # as they are before the function runs
     values = [borrowed.box(primal, boxed) for primal in primals]
     wants_tensors = STATE.trace is not None or any(
         isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
@@ -246,6 +253,9 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
         returned = Watch("vjp").run(f, *values)
+    except ValueError as error:
+        raise_told(error)
+        raise
     finally:
         STATE.update(**before)
     borrowed.settle()
@@ -264,16 +274,10 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         found = engine.gradients(
             [out for out, _ in pairs], [ct for _, ct in pairs], tensors, wants_tensors
         )
-        cts = iter([found.get(engine.key_of(t)) for t in tensors])
-        boxes = iter(tensors)
-
-        def gradient(_: Any) -> Any:
-            ct, box = next(cts), next(boxes)
-            if ct is None:
-                ct = zeros_of(box)
-            return ct if wants_tensors else plain_leaf(ct)
-
-        return tuple(map_tree(gradient, primal) for primal in primals)
+        cts = [found.get(engine.key_of(t)) for t in tensors]
+        full = [zeros_of(box) if ct is None else ct for ct, box in zip(cts, tensors, strict=True)]
+        rest = iter(full if wants_tensors else map(plain_leaf, full))
+        return tuple([_taken(spec, rest) for spec in specs])
 
     return unflatten(spec, shown), pull
 

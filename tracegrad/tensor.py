@@ -614,7 +614,7 @@ def _note_views(
     if is_view_of(tensors[0]._array, x._array) or _has_no_memory(x._array):
         register(tensors, x, op, operands[1:], attributes)
     if x._traced is not None and op.name == "reshape" and x._is_traced and x.ndim > 1:
-        STATE.trace.note_reshape(base_of(x))
+        STATE.trace.note_reshape(base_of(x), tensors[0])
 
 
 def _has_no_memory(array: Any) -> bool:

@@ -86,7 +86,7 @@ class Trace:
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
-        self.reshaped: dict[int, Any] = {}  # Tensors of several axes that were reshaped
+        self.reshaped: dict[int, tuple[Any, Any]] = {}  # Tensors reshaped, and their results
         self.wanted: list[Value] = []  # inputs by which is differentiated
         self.ordered = False  # inputs are in C order: it decides what is a view
         self.raised = ""  # what an op did, which the function may have caught
@@ -345,9 +345,10 @@ class Trace:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         self.builder.append(Check(value, kind, outcome, self.origin()))
 
-    def note_reshape(self, base: Any) -> None:
+    def note_reshape(self, base: Any, result: Any) -> None:
         """A matrix was reshaped, by its layout as a view or a copy."""
-        self.reshaped[id(base)] = base
+        self.reshaped[id(base)] = (base, base)
+        self.reshaped[id(result)] = (result, base)
 
     def note_write(self, base: Any) -> None:
         """Memory that the function made or was given is written, with all that look at it.
@@ -357,7 +358,9 @@ class Trace:
         """
         if id(base) in self.reshaped and not self.ordered:
             self.ordered = True
-            self.look_at_shape(base._traced[1])
+            value = self.reshaped[id(base)][1]._traced[1]
+            for axis in range(value.type.ndim):
+                self.look_at_length(value, axis)
 
     def read(self, what: str) -> None:
         """Python read a value in a way that no look stands for: no program stands for this run."""

@@ -23,9 +23,11 @@ __all__ = [
     "Item",
     "Path",
     "TreeSpec",
+    "besides_fields",
     "check_text",
     "children",
     "flatten",
+    "has_more_than_fields",
     "has_text",
     "is_leaf",
     "leaf_paths",
@@ -183,6 +185,35 @@ def children(tree: Any) -> list[Any]:
     kind: Any = type(tree)
     node = _node(kind)
     return [] if node is None else list(node.split(tree)[1])
+
+
+def besides_fields(tree: Any) -> dict[str, Any]:
+    """Return the attributes of a dataclass instance that are no fields; of anything else none.
+
+    ```python
+    >>> @dataclass
+    ... class Point:
+    ...     x: float
+    >>> point = Point(1.0)
+    >>> point.cache = 2.0
+    >>> besides_fields(point)
+    {'cache': 2.0}
+
+    ```
+    """
+    if not dataclasses.is_dataclass(tree) or isinstance(tree, type):
+        return {}
+    names = {field.name for field in dataclasses.fields(tree)}
+    return {k: v for k, v in getattr(tree, "__dict__", {}).items() if k not in names}
+
+
+def has_more_than_fields(tree: Any, spec: TreeSpec) -> bool:
+    """Say whether a dataclass instance within ``tree`` has attributes that are no fields."""
+    if not spec.children:
+        return bool(spec.type and besides_fields(tree))
+    if besides_fields(tree):
+        return True
+    return any(map(has_more_than_fields, children(tree), spec.children))
 
 
 def is_leaf(value: Any) -> bool:
@@ -430,6 +461,8 @@ def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool
     if spec.type is not None and (node := _node(spec.type)) is not None and node.flatten:
         flat = f"{_refer(f'flatten_{spec.type.__name__}', node.flatten, names)}({expr})"
         return [f"len({flat}[0]) == {length}", f"{flat}[1] == {_key(spec.aux, names)}"]
+    if dataclasses.is_dataclass(spec.type) and getattr(spec.type, "__dictoffset__", 0):
+        return [f"len({expr}.__dict__) == {length}"]  # what is besides is no part of the tree
     return []  # the fields of a type are always there
 
 

@@ -8,6 +8,7 @@ by it gives a topological order. What an op's rule does not read is not kept whe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -116,13 +117,18 @@ def is_flat(made: Any) -> bool:
 
 
 class Shape:
-    """Stands for an array of which only the type was kept."""
+    """Stands for an array of which only the type was kept: programs ask it for lengths."""
 
     __slots__ = ("dtype", "shape")
 
     def __init__(self, array: Any) -> None:
         self.shape = array.shape
         self.dtype = array.dtype
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
 
 
 TYPES[Shape] = lambda x: ArrayType(x.dtype.name, tuple(x.shape))

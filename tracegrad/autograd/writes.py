@@ -240,7 +240,7 @@ def _message(node: Node, position: int | None, array: Any, change: _Change) -> s
         else "  tg.autograd.detect_anomaly() tells the line that saved it"
     )
     lines = [
-        "one of the variables needed for gradient computation has been modified by an in-place "
+        "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: {name} was changed after the backward had saved it ({what}){by}",
         saved if change.did == "changed" else "",
         "  write to a copy (x = x.clone(), or a = a.copy()), or after the backward",

@@ -769,6 +769,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
     Where a branch is not taken it contributes exactly 0 to gradients, whatever stands there.
     """
+    given = (condition, x, y)
+    condition, x, y = (np.asarray(v) if isinstance(v, list | tuple) else v for v in given)
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
