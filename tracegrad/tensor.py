@@ -561,8 +561,6 @@ def apply_to_tensors(
     """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
     if len(operands) == 2 and type(operands[0]) is complex:
         operands = _as_of_numpy(like, operands)
-    if not KNOWN.issuperset(map(type, operands)):
-        _refuse_subclasses(op, operands)
     special = STATE.special  # else: no trace, recording, nobody watches
     if not op.takes_numbers:
         operands = [_with_axes(x) if type(x) is Tensor else x for x in operands]
@@ -570,11 +568,15 @@ def apply_to_tensors(
     try:
         if special and STATE.trace is not None:
             _refuse_devices(op, operands)
+            operands = [x if type(x) in KNOWN else _of_plain_class(op, x) for x in operands]
             if not STATE.grad_enabled and op.differentiable:
                 operands = [_without_history(x) for x in operands]
             result, values = STATE.trace.record(op, operands, attributes)
         else:
-            arrays = [x._array if type(x) is Tensor else x for x in operands]
+            arrays = [
+                x._array if type(x) is Tensor else x if type(x) in KNOWN else _of_plain_class(op, x)
+                for x in operands
+            ]
             kernel = _kernel(like, op, arrays, attributes)
             if special and STATE.observer is not None:
                 result = STATE.observer(op, kernel, arrays, attributes)
@@ -642,14 +644,14 @@ def _with_axes(x: Tensor) -> Tensor:
     return strengthened
 
 
-def _refuse_subclasses(op: Any, operands: Sequence[Any]) -> None:
-    """Raises for operands whose class has rules of its own."""
-    for i, x in enumerate(operands):
-        if isinstance(x, np.ndarray) and type(x) not in KNOWN:
-            try:
-                refuse_subclass(x, f"{op.name}: operand {i + 1}")
-            except ArgumentError as error:
-                raise ArgumentError(f"{error}{_at_line()}") from None
+def _of_plain_class(op: Any, x: Any) -> Any:
+    """An operand of a class that is not known; raises for one that has rules of its own."""
+    if isinstance(x, np.ndarray):
+        try:
+            refuse_subclass(x, f"{op.name}: an operand")
+        except ArgumentError as error:
+            raise ArgumentError(f"{error}{_at_line()}") from None
+    return x
 
 
 def _as_of_numpy(like: Tensor, operands: Sequence[Any]) -> Sequence[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, kind, weak, weak_of
-from tracegrad.dispatch import dtype_of, is_weak, type_of
+from tracegrad.dispatch import dtype_of, is_weak, ndim_of, type_of
 from tracegrad.ops.cotangents import ZERO
 from tracegrad.ops.elementwise import (
     astype,
@@ -94,7 +94,9 @@ def _general_power_vjp(
 def _is_whole(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
     """Of integers: NumPy has no powers of them that are not whole."""
     integers = kind(dtype_of(a)) == kind(dtype_of(b)) == "int"
-    return (all_of(b >= 0),) if integers and not dtype_of(b).startswith("u") else ()
+    if not integers or dtype_of(b).startswith("u"):
+        return ()
+    return (all_of(b >= 0) if ndim_of(b) else b >= 0,)
 
 
 power: OpRecord = binary(
