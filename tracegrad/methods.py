@@ -127,7 +127,7 @@ Staged.__getitem__ = Repeated.__getitem__ = indexing.getitem  # type: ignore[mis
 # fmt: off
 NUMPY = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
-    "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
+    "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min",
     "nonzero", "prod", "ptp", "put", "ravel", "repeat", "reshape", "round",
     "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose",
     "var",
@@ -270,12 +270,20 @@ def _conj(x: Tensor) -> Any:
     return ew.conj(x) if x.is_complex() else x
 
 
+def _copy(x: Tensor, order: str = "C") -> Any:
+    """The same values in memory of their own, in C order unless ``order="K"`` keeps that of `x`."""
+    if x.ndim < 2 or order not in ("C", "F"):
+        return ew.copy(x)
+    return ew.copy_in_order(x) if order == "C" else ew.copy_in_order(x.T).T
+
+
 def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
     """The slices along `axis` (the elements, without one) where `condition` is true."""
     return selecting.compress(condition, x, axis)
 
 
 OWN: dict[str, Any] = {
+    "copy": _copy,
     "compress": _compress,
     "conj": _conj,
     "conjugate": _conj,
