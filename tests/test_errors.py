@@ -572,4 +572,4 @@ def test_a_write_without_a_line_is_told_by_the_line_that_saved():
         y = (leaf() * t).sum()  # reads a
     a[:] = 5.0
     last = last_line(y.backward)
-    assert re.match(f"  saved at .*{line_of('reads a')}  " + r"y = \(leaf\(\) \* t\)", last)
+    assert re.match(f"  read at .*{line_of('reads a')}  " + r"y = \(leaf\(\) \* t\)", last)

@@ -69,3 +69,22 @@ def with_memory(array: Any) -> Any:
 def copy_of(array: Any) -> Any:
     """The same numbers in memory of their own."""
     return array.copy() if type(array) is DeviceArray else np.array(plain(array))
+
+
+def laid_out_like(before: Any, array: Any) -> Any:
+    """An array that stands for another one from now on, and lies in memory as that did.
+
+    The layout decides which reshape of it is a view.
+    """
+    before = plain(before)
+    if not isinstance(array, np.ndarray) or not isinstance(before, np.ndarray):
+        return array
+    strides = before.strides
+    if array.strides == strides or array.size < 2:
+        return array
+    spans = [step * (n - 1) for step, n in zip(strides, before.shape, strict=True)]
+    start = sum(span for span in spans if span < 0)
+    memory = np.empty(sum(map(abs, spans)) + array.itemsize, np.uint8)
+    laid = np.ndarray(array.shape, array.dtype, memory, -start, strides)
+    laid[...] = plain(array)
+    return laid

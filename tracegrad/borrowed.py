@@ -63,9 +63,9 @@ def refuse_overlap(text: str) -> None:
     )
 
 
-def in_c_order(array: Any) -> bool:
-    """Whether an array lies in memory in the order of its axes."""
-    return not isinstance(array, np.ndarray) or array.ndim < 2 or array.flags.c_contiguous
+def in_c_order(array: Any, axes: int) -> bool:
+    """Whether an array lies in memory in the order of its axes, if it has so many or more."""
+    return not isinstance(array, np.ndarray) or array.ndim < axes or array.flags.c_contiguous
 
 
 class Borrowed:

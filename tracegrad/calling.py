@@ -41,8 +41,8 @@ from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
     derivative_on_tensors,
+    handed_out,
     on_tensors,
-    plain_leaf,
     pulled_back,
 )
 from tracegrad.overlap import runs_of
@@ -427,7 +427,9 @@ class Calling:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
         self._detach()
         settle(run)
-        result = map_tree(plain_leaf, self._of_tape(run, arguments))
+        result = handed_out(
+            self._of_tape(run, arguments), [leaf.value for leaf in arguments.leaves]
+        )
         run.borrowed.settle()
         if checking() and not is_finite(result):
             self._blame(run, arguments)
@@ -646,7 +648,7 @@ class Calling:
         finally:
             STATE.standing = before
             self._detach()
-        return map_tree(plain_leaf, result)
+        return handed_out(result, [leaf.value for leaf in arguments.leaves])
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
         if self._transform.kind == "compile":

@@ -449,7 +449,7 @@ class _File:
         return [
             line
             for leaf, text in zip(traced, self.leaves, strict=True)
-            if leaf.kind[0] == "array" and int(leaf.kind[2]) > 1  # type: ignore[call-overload]
+            if leaf.kind[0] == "array" and int(leaf.kind[2]) >= self.version.ordered  # type: ignore[call-overload]
             for line in (
                 f"if isinstance({text}, np.ndarray) and not {text}.flags.c_contiguous:",
                 f'{INDENT}raise ValueError("{message}")',

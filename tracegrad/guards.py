@@ -263,7 +263,7 @@ def _layouts(
     every = [*traced, *captures]
     if version.ordered:
         names["in_c_order"] = in_c_order
-        conditions += [f"in_c_order({text})" for text in every]
+        conditions += [f"in_c_order({text}, {version.ordered})" for text in every]
     for i in version.written:
         names["overlapping"] = overlapping
         others = ", ".join([*every[:i], *every[i + 1 :]])

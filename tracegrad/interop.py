@@ -106,6 +106,7 @@ def _write_into(out: Any, result: Any, mask: Any = True) -> Any:
     """The Tensor `out`, which now holds the result (where the mask is true)."""
     if not isinstance(out, Tensor):
         raise written_into_plain()
+    result = namespace.asarray(result)
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
         raise DTypeError(f"out= of dtype {out.dtype} cannot hold a result of {result.dtype}")
     shape = np.shape(out._array)
@@ -218,12 +219,11 @@ PLAIN = frozenset(
 """Functions that show or keep numbers: they get the array, unless its gradient would be lost."""
 
 
-TUPLES = frozenset({"broadcast_arrays", "meshgrid"})
-"""Functions that give tuples in NumPy and, by the standard, lists in `tg`."""
-
-
-LISTS = frozenset({"array_split", "dsplit", "hsplit", "split", "vsplit"})
-"""Functions that give lists in NumPy and, as PyTorch's, tuples in `tg`."""
+CONTAINERS: dict[str, type] = {
+    **dict.fromkeys(["broadcast_arrays", "meshgrid"], tuple),
+    **dict.fromkeys(["array_split", "dsplit", "hsplit", "split", "vsplit"], list),
+}
+"""What NumPy gives several arrays in: ``np.split(x, 2)[0] += 1`` assigns an item."""
 
 
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -240,9 +240,7 @@ def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any)
     found = _call(shown, function, args, _renamed(func, function, given))
     if out is not None:
         return _write_into(out, found)
-    if name in LISTS:
-        return list(found)
-    return tuple(found) if name in TUPLES else found
+    return CONTAINERS[name](found) if name in CONTAINERS else found
 
 
 def _as_array(x: Any) -> Any:

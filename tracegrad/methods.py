@@ -10,7 +10,7 @@ import numpy as np
 
 from tracegrad import eager
 from tracegrad.autograd.foreign import plain
-from tracegrad.dispatch import Repeated, dtype_of, is_number, is_weak, shape_of
+from tracegrad.dispatch import Repeated, dtype_of, is_number, is_weak
 from tracegrad.errors import ArgumentError
 from tracegrad.flat import Flat
 from tracegrad.functions import RECORDS
@@ -265,19 +265,16 @@ def _in_place(x: Tensor, result: Any) -> Any:
     return None
 
 
-def _copy(x: Tensor, order: str = "C") -> Any:
-    """The same values in memory of their own; in the order of the axes, as ndarray's method."""
-    contiguous = not isinstance(x._array, np.ndarray) or x._array.flags.c_contiguous
-    if order == "K" or contiguous:
-        return ew.copy(x)
-    if order != "C":
-        raise ArgumentError(f'copy(order={order!r}): the orders that are taken are "C" and "K"')
-    return ew.copy(shape.reshape(shape.reshape(x, -1), shape_of(x)))
-
-
 def _conj(x: Tensor) -> Any:
     """The complex conjugate; a real Tensor itself, as ndarray's method has it."""
     return ew.conj(x) if x.is_complex() else x
+
+
+def _copy(x: Tensor, order: str = "C") -> Any:
+    """The same values in memory of their own, in C order unless ``order="K"`` keeps that of `x`."""
+    if x.ndim < 2 or order not in ("C", "F"):
+        return ew.copy(x)
+    return ew.copy_in_order(x) if order == "C" else ew.copy_in_order(x.T).T
 
 
 def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
@@ -286,10 +283,10 @@ def _compress(x: Tensor, condition: Any, axis: Any = None) -> Any:
 
 
 OWN: dict[str, Any] = {
+    "copy": _copy,
     "compress": _compress,
     "conj": _conj,
     "conjugate": _conj,
-    "copy": _copy,
     "dim": lambda x: x.ndim,
     "fill": _fill,
     "flat": property(Flat, lambda x, value: _fill(x, value)),

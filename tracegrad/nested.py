@@ -36,6 +36,23 @@ def plain_leaf(leaf: Any) -> Any:
     return plain(leaf._array) if isinstance(leaf, Tensor) else leaf
 
 
+def handed_out(result: Any, given: Sequence[Any]) -> Any:
+    """A result with arrays for Tensors, which are the caller's: no two of them, and none of them
+    and an argument, share memory."""
+    taken = {id(memory_of(getattr(leaf, "_array", leaf))) for leaf in given}
+
+    def owned(leaf: Any) -> Any:
+        array = plain_leaf(leaf)
+        if not isinstance(array, np.ndarray):
+            return array
+        if id(memory_of(array)) in taken:
+            array = array.copy()
+        taken.add(id(memory_of(array)))
+        return array
+
+    return map_tree(owned, result)
+
+
 def boxed_leaf(leaf: Any) -> Any:
     """An array leaf as a Tensor."""
     return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
@@ -104,9 +121,7 @@ def derivative_of_arrays(
     trees = {p: _taken(specs[p], rest) for p in sorted(specs)}
     gradients = tuple([trees[p] for p in positions])
     gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
-    if transform.kind == "grad":
-        return gradient
-    return (value._array if type(value) is Tensor else map_tree(plain_leaf, value)), gradient
+    return handed_out(gradient if transform.kind == "grad" else (value, gradient), args)
 
 
 def _taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:

@@ -36,7 +36,6 @@ from tracegrad.autograd.tape import (
 from tracegrad.autograd.writes import damaged
 from tracegrad.differentiate import differentiate, reached, sources
 from tracegrad.dispatch import apply
-from tracegrad.environment import Store
 from tracegrad.errors import GradientError
 from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
@@ -133,7 +132,7 @@ class Way:
                 at = label(capture(None))
                 raise GradientError(
                     "one of the variables needed for gradient computation has been modified by an "
-                    f"in-place operation: an argument of {self.path.name}, or an array that it "
+                    f"inplace operation: an argument of {self.path.name}, or an array that it "
                     "reads, was changed before its gradient was recorded (create_graph)\n"
                     "  write to a copy (a = a.copy()), or after the backward\n"
                     f"  at {at.file}:{at.line}  {at.text}"
@@ -320,7 +319,6 @@ class Recorded:
                     k = way.outputs.index(output)
                     tensor._node = Output(node, k) if len(shapes) > 1 else node
         for store, tensor in zip(returned.stores, tensors[returned.stored], strict=True):
-            assert isinstance(store, Store)  # arguments are not written by a node of the tape
             store.write(tensor._array)
             now = store.guard.now()
             if isinstance(now, Tensor):

@@ -177,7 +177,7 @@ def _written(
         others = [*arrays[: store.leaf], *arrays[store.leaf + 1 :], *outside]
         if overlapping(arrays[store.leaf], others):
             refuse_overlap(store.text)
-    if trace.ordered and not all(map(in_c_order, [*arrays, *outside])):
+    if trace.ordered and not all([in_c_order(x, trace.ordered) for x in (*arrays, *outside)]):
         trace.read("how an array lies in memory")
     return written
 

@@ -28,7 +28,7 @@ from tracegrad.autograd.handed import hand_out
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
 from tracegrad.autograd.nodes import GradFn, shown_node
 from tracegrad.autograd.tape import FREED, LEAF, Node, Output, is_flat, record
-from tracegrad.autograd.views import Link, base_of, is_view_of, leave, register
+from tracegrad.autograd.views import Link, is_view_of, leave, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
 from tracegrad.devices import Device, DeviceArray, DeviceError, kernel_on_device, where
@@ -616,7 +616,7 @@ def _note_views(
     if is_view_of(tensors[0]._array, x._array) or _has_no_memory(x._array):
         register(tensors, x, op, operands[1:], attributes)
     if x._traced is not None and op.name == "reshape" and x._is_traced and x.ndim > 1:
-        STATE.trace.note_reshape(base_of(x), tensors[0])
+        STATE.trace.note_reshape(x, tensors[0])
 
 
 def _has_no_memory(array: Any) -> bool:

@@ -23,6 +23,7 @@ from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Value, att
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
+from tracegrad.autograd.views import base_of
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
 from tracegrad.lines import definition
@@ -80,15 +81,16 @@ class Trace:
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.slots: dict[str, int] = {}
+        self.contents: list[tuple[np.ndarray, bytes, str]] = []  # of arrays made in the run, called
         self.counts: dict[Hashable, Dim] = {}
         self.masks: dict[str, Value] = {}  # what tells the lengths that depend on data
         self.closed = False  # such a length was looked at
         self.finished = False
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
-        self.reshaped: dict[int, tuple[Any, Any]] = {}  # Tensors reshaped, and their results
+        self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
         self.wanted: list[Value] = []  # inputs by which is differentiated
-        self.ordered = False  # inputs are in C order: it decides what is a view
+        self.ordered = 0  # inputs of so many axes or more are in C order: it decides what is a view
         self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.shown: set[Value] = set()  # Tensors for the function's caller too
@@ -173,6 +175,8 @@ class Trace:
             held = replace(origin, name=name, final=True, point=None, section="")
             value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
+            if type(holder) is np.ndarray and not self.placed(holder):
+                self.contents.append((holder, holder.tobytes(), name))
         return found[1]
 
     def _made_again(self, array: np.ndarray) -> tuple[Any, Value] | None:
@@ -214,6 +218,9 @@ class Trace:
     def finish(self) -> None:
         """The run is over."""
         self.finished = True
+        for array, before, name in self.contents:
+            if array.tobytes() != before:
+                self.unseen = self.unseen or f"{name}, an array that it changes after using it"
         if np.geterr() != self.errors:
             self.unseen = self.unseen or "what NumPy does about floating-point errors"
 
@@ -345,22 +352,28 @@ class Trace:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         self.builder.append(Check(value, kind, outcome, self.origin()))
 
-    def note_reshape(self, base: Any, result: Any) -> None:
-        """A matrix was reshaped, by its layout as a view or a copy."""
-        self.reshaped[id(base)] = (base, base)
-        self.reshaped[id(result)] = (result, base)
+    def note_reshape(self, x: Any, result: Any, axes: int = 2) -> None:
+        """An array was reshaped, by its layout as a view or a copy.
+
+        The layout of arrays of fewer `axes` does not matter.
+        """
+        for base in (base_of(x), base_of(result)):
+            _, known, _ = self.reshaped.get(id(base), (base, 2, x))
+            self.reshaped[id(base)] = base, min(axes, known), x
 
     def note_write(self, base: Any) -> None:
         """Memory that the function made or was given is written, with all that look at it.
 
-        Where a matrix was reshaped before, lengths and layouts decide who looks at it: then the
+        Where an array was reshaped before, lengths and layouts decide who looks at it: then the
         program is for these lengths, and for arguments in C order.
         """
-        if id(base) in self.reshaped and not self.ordered:
-            self.ordered = True
-            value = self.reshaped[id(base)][1]._traced[1]
-            for axis in range(value.type.ndim):
-                self.look_at_length(value, axis)
+        base, axes, x = self.reshaped.get(id(base), (base, 0, base))
+        if axes:
+            self.ordered = min(axes, self.ordered or axes)
+            for shaped in (base, x):
+                value = shaped._traced[1]
+                for axis in range(value.type.ndim):
+                    self.look_at_length(value, axis)
 
     def read(self, what: str) -> None:
         """Python read a value in a way that no look stands for: no program stands for this run."""

@@ -75,7 +75,7 @@ class Version:
     """Where Python read a length that a guard fixes: its symbol, and the line."""
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
-    ordered: bool = False  # arrays are in C order: it decides what is a view
+    ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
@@ -162,7 +162,7 @@ class Version:
         start = len(leaves) - len(self.captured)
         if not all(map(Captured.fits, self.captured, leaves[start:])):
             return False
-        if self.ordered and not all(map(in_c_order, leaves)):
+        if self.ordered and not all([in_c_order(leaf, self.ordered) for leaf in leaves]):
             return False
         for i in self.written:
             if overlapping(leaves[i], [*leaves[:i], *leaves[i + 1 :]]):
@@ -334,10 +334,15 @@ def make_version(
         times=times,
         growth=known.growth if known is not None else Growth(),
         replaces=replaces,
-        ordered=run.trace.ordered or (replaces is not None and replaces.ordered),
+        ordered=_fewest_axes(run.trace.ordered, replaces.ordered if replaces else 0),
         grad_enabled=run.grad_enabled,
         looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
     )
+
+
+def _fewest_axes(one: int, other: int) -> int:
+    """What two traces ask of layouts, together."""
+    return min(one or other, other or one)
 
 
 def _written(tree: Tree, environment: Environment) -> list[Guard]:

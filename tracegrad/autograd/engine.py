@@ -181,6 +181,8 @@ def gradients(
     tracing, gradients are Tensors, else arrays. Complex ones are as in mathematics, not as users
     see them: see `conjugate`.
     """
+    if not outputs:  # nothing depends on a leaf
+        return {}
     nodes = gather(outputs) if nodes is None else nodes
     wanted = leaves_of(nodes, outputs) if inputs is None else [key_of(t) for t in inputs]
     seeds: dict[Any, Any] = {}

@@ -12,6 +12,7 @@ What is written decides how:
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 import threading
@@ -25,7 +26,7 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.spelling import Subscript
 from tracegrad import methods
-from tracegrad.arrays import with_memory
+from tracegrad.arrays import laid_out_like, with_memory
 from tracegrad.autograd import writes
 from tracegrad.autograd.foreign import Foreign, plain
 from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
@@ -59,7 +60,7 @@ from tracegrad.ops.indexing import (
 from tracegrad.ops.indexing import setitem as with_items
 from tracegrad.ops.joining import concatenate
 from tracegrad.ops.record import TABLE, OpRecord
-from tracegrad.ops.shape import ravel, reshape
+from tracegrad.ops.shape import apart_from, ravel, reshape
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, explained, node_of, wrap
 
@@ -133,8 +134,7 @@ class _CalledLike:
     """What a statement makes of a Tensor beside its own result has the Tensor's name in a graph."""
 
     def __init__(self, tensor: Tensor) -> None:
-        traced: tuple[Any, Any] = tensor._traced if tensor._is_traced else (None, None)
-        self.trace, self.value = traced
+        self.trace, self.value = tensor._traced if tensor._is_traced else (None, None)
 
     def __enter__(self) -> None:
         if self.trace is not None:
@@ -171,7 +171,8 @@ def _go_on(
 def _renew(tensor: Tensor, result: Tensor) -> None:
     """The Tensor goes on as `result`."""
     retained = _pop_retained(tensor)
-    tensor._array, tensor._traced, tensor._node = result._array, result._traced, result._node
+    tensor._array = laid_out_like(tensor._array, result._array)
+    tensor._traced, tensor._node = result._traced, result._node
     if retained:
         tensor.retain_grad()
 
@@ -217,7 +218,7 @@ WRITING = (SET, add_at, subtract_at)
 # -- what is added to a part ----------------------------------------------------------------------
 
 
-ADDING: dict[Any, OpRecord] = {ew.add: add_at, ew.subtract: subtract_at}
+ADDING = {ew.add: add_at, ew.subtract: subtract_at}
 PARTS = (getitem_basic, element)
 
 
@@ -344,11 +345,30 @@ def _refuse(tensor: Tensor) -> None:
     base = base_of(tensor)
     if base._node is LEAF and STATE.grad_enabled:
         raise _leaf_error(base, tensor)
+    if STATE.standing and _is_read_only(tensor, base):
+        raise _read_only()
     if type(base._array) is Foreign:
         raise GradientError(
             "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
             "cannot write: change a copy (x = x.clone())"
         )
+
+
+def _is_read_only(tensor: Tensor, base: Tensor) -> bool:
+    """Whether an array is one of those views that NumPy lets nobody write to."""
+    array = tensor._array
+    if not isinstance(array, np.ndarray) or array.flags.writeable:
+        return False
+    of_one = array.size > 1 and 0 in array.strides
+    return of_one or (base is not tensor and getattr(base._array, "flags", array.flags).writeable)
+
+
+def _read_only() -> ReadOnlyError:
+    return ReadOnlyError(
+        "assignment destination is read-only: this is a view (of broadcast_to, say) whose "
+        "elements share memory, a diagonal, or an array that its owner has locked: change a copy "
+        "(x = x.copy())"
+    )
 
 
 def _leaf_error(base: Tensor, written: Tensor) -> GradientError:
@@ -373,9 +393,13 @@ def item(tensor: Tensor, key: Any) -> Tensor:
     """
     part: Tensor = getitem(tensor, key)
     array, node = part._array, tensor._node
-    is_element = isinstance(array, np.generic) and isinstance(tensor._array, np.ndarray)
+    is_element = isinstance(array, np.generic) and isinstance(
+        tensor._array, np.ndarray | np.generic
+    )
     if is_element and STATE.standing:
         return part
+    if STATE.standing and getattr(part, "_view", None) is not None and _is_by_array(key):
+        return apart_from(part)  # type: ignore[no-any-return]
     if part._traced is not None:
         if is_element:
             _look_at_element(part, tensor, key)
@@ -389,6 +413,12 @@ def item(tensor: Tensor, key: Any) -> Tensor:
         places = _look_at_element(part, tensor, key)
         _hold(part, tensor._array[(*places, Ellipsis)])
     return part
+
+
+def _is_by_array(key: Any) -> bool:
+    """Whether an index holds an array, if only one of no axes: NumPy copies then."""
+    items = key if type(key) is tuple else (key,)
+    return any([isinstance(getattr(item, "_array", item), np.ndarray) for item in items])
 
 
 def _look_at_element(part: Tensor, tensor: Tensor, key: Any) -> tuple[int, ...]:
@@ -480,11 +510,7 @@ def _memory_to_write(tensor: Tensor) -> Any:
         tensor._array = memory_at(base._array, place_of(tensor).path)
     array = tensor._array
     if isinstance(array, np.ndarray) and not array.flags.writeable:
-        raise ReadOnlyError(
-            "assignment destination is read-only: this is a view (of broadcast_to, say) whose "
-            "elements share memory, or an array that its owner has locked: change a copy "
-            "(x = x.copy())"
-        )
+        raise _read_only()
     return array
 
 
@@ -644,7 +670,7 @@ def _resize(self: Tensor, *lengths: Any, refcheck: bool = True) -> None:
             "x = np.resize(x, shape), or resize before views are taken"
         )
     shape = shape_tuple(lengths[0] if len(lengths) == 1 else lengths)
-    row, size = ravel(self), int(np.prod(np.array(shape)))
+    row, size = ravel(self), math.prod(shape)
     missing = max(size - int(np.size(self._array)), 0)
     if missing:
         row = concatenate([row, zeros_in(row, (missing,), dtype_of(row))])

@@ -30,6 +30,7 @@ NAMES: dict[str, str] = {
     "clip_between": "ClampBackward0",
     "concatenate": "CatBackward0",
     "copy": "CloneBackward0",
+    "copy_in_order": "CloneBackward0",
     "det": "LinalgDetBackward0",
     "divide": "DivBackward0",
     "eig": "LinalgEigBackward0",

@@ -401,9 +401,12 @@ def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if mode != "raise":
         raise ArgumentError(f"put: mode={mode!r} is not taken: write x[i, j] = v")
     places = as_array(ind)
-    lengths = tuple(length_of(x, i) for i in range(ndim_of(x)))
-    places = where(places < 0, places + math.prod(lengths), places)
-    x[unravel_index(places, lengths)] = v
+    if ndim_of(v) and shape_of(v) != shape_of(places):
+        v = resize(v, tuple(length_of(places, axis) for axis in range(ndim_of(places))))
+    if ndim_of(x) == 1:
+        x[places] = v
+    else:
+        x[...] = reshape_to(setitem(ravel(x), places, v), shape=shape_of(x))
 
 
 def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> None:

@@ -639,6 +639,15 @@ copy = define(
     vjp=lambda ct, y, x: (ct,),
     traits=(Trait.ELEMENTWISE, Trait.COPY),
 )
+copy_in_order = define(
+    "copy_in_order",
+    "x.copy()",
+    jax="x",
+    infer=same,
+    vjp=lambda ct, y, x: (ct,),
+    traits=(Trait.ELEMENTWISE, Trait.COPY),
+    doc="A copy in C order: which reshape of an array is a view is decided by its layout.",
+)
 copy_number = OpRecord(
     name="copy_number",
     operands=("x",),

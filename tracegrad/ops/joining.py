@@ -41,6 +41,7 @@ from tracegrad.ops.shape import (
     ravel,
     reshape_to,
 )
+from tracegrad.state import STATE
 
 # -- joining ------------------------------------------------------------------------------------
 
@@ -355,6 +356,8 @@ def unstack(x: Any, axis: Any = 0) -> tuple[Any, ...]:
     """The slices of `x` along `axis`, as many as it is long."""
     axis = one_axis(axis, ndim_of(x))
     count = length_of(x, axis)
+    if ndim_of(x) == 1 and hasattr(x, "_array") and not STATE.standing:
+        return tuple(x[i] for i in range(count))  # Tensors that look at their places
     if count < 2:
         return tuple(_row(x, i, axis) for i in range(count))
     return tuple(unstacked(x, axis=axis, count=count))

@@ -79,7 +79,7 @@ def apart_from(view: Any) -> Any:
     if type(view) is np.ndarray:
         return view.copy()
     if getattr(view, "_traced", None) is not None:
-        view._view = None
+        view._view, view._array = None, np.array(view._array)
         return view
     return copy_of(view) if hasattr(view, "_array") else view
 
@@ -236,8 +236,16 @@ def _completed(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> tuple[Dim, ..
 
 
 def ravel(x: Any, order: str = "C") -> Any:
-    """`x` with one axis."""
-    return alias(x) if ndim_of(x) == 1 else reshape(x, -1, order=order)
+    """`x` with one axis; a copy where its elements do not lie one after the other in memory."""
+    flat = alias(x) if ndim_of(x) == 1 else reshape(x, -1, order=order)
+    array = getattr(x, "_array", x)
+    if not isinstance(array, np.ndarray) or flat is x:
+        return flat
+    if not (array.flags.f_contiguous if order == "F" else array.flags.c_contiguous):
+        flat = apart_from(flat)
+    if getattr(x, "_traced", None) is not None:
+        x._traced[0].note_reshape(x, flat, axes=1)
+    return flat
 
 
 def flatten(x: Any, order: str = "C") -> Any:
