@@ -261,6 +261,9 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
         returned = Watch("vjp").run(f, *values)
+    except ValueError as error:
+        raise_told(error)
+        raise
     finally:
         STATE.update(**before)
     borrowed.settle()
