@@ -11,7 +11,7 @@ from memory_checks import WAYS, Verdict, check, minimal, shown, verdict_of
 from memory_programs import Argument, Program, draw, laid
 
 import tracegrad as tg
-from tracegrad.errors import ReadOnlyError
+from tracegrad.errors import ConversionError, GradientError, ReadOnlyError
 
 PROGRAMS = 300
 PARTS = 20
@@ -272,6 +272,25 @@ def test_tensors_share_memory_as_in_pytorch(part: int) -> None:
         program = tensor_program(seed)
         found, reason = check_tensors(program)
         assert found != "wrong", f"seed {seed}\n{minimal_tensors(program).source}{reason}"
+
+
+def test_what_is_detached_takes_no_history() -> None:
+    """The gradient of what is written there would be lost."""
+    x = tg.tensor([1.0, 2.0], requires_grad=True)
+    for whole in (tg.ones(2), x * 2.0):
+        with pytest.raises(GradientError, match="clone"):
+            whole.detach()[:].mul_(x)
+
+
+def test_vjp_names_a_plain_array_that_is_written_to() -> None:
+    y = np.zeros(2)
+
+    def f(x):
+        y[0] += x[0]
+        return np.sum(x)
+
+    with pytest.raises(ConversionError, match=r"tg\.zeros"):
+        tg.vjp(f, np.ones(2))
 
 
 @pytest.mark.parametrize("compile", [False, True])

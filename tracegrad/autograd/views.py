@@ -222,10 +222,10 @@ def _written(x: Any, step: Step, value: Any) -> Any:
 
 def _written_by_constant(x: Any, value: Any) -> Any:
     """`x` after a write to what was detached from it: the write has no history there."""
-    if x.requires_grad:
+    if x.requires_grad or value.requires_grad:
         raise GradientError(
-            "this Tensor shares memory with the one that it was detached from, whose "
-            "history would not know of the write: change a copy (x = x.detach().clone())"
+            "this Tensor shares memory with the one that it was detached from, where a write "
+            "with a history cannot go: change a copy (x = x.detach().clone())"
         )
     return ew.stop_gradient(value)
 
