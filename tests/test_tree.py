@@ -179,6 +179,7 @@ def test_check_text_of_params():
         "type(params['layers']) is list",
         "len(params['layers']) == 2",
         "type(params['layers'][0]) is type_Layer",
+        "len(params['layers'][0].__dict__) == 3",
         "params['layers'][1] is None",
     ]
     assert names == {"type_Layer": Layer}
