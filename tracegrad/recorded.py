@@ -36,6 +36,7 @@ from tracegrad.autograd.tape import (
 from tracegrad.autograd.writes import damaged
 from tracegrad.differentiate import differentiate, reached, sources
 from tracegrad.dispatch import apply
+from tracegrad.environment import Store
 from tracegrad.errors import GradientError
 from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
@@ -319,6 +320,7 @@ class Recorded:
                     k = way.outputs.index(output)
                     tensor._node = Output(node, k) if len(shapes) > 1 else node
         for store, tensor in zip(returned.stores, tensors[returned.stored], strict=True):
+            assert isinstance(store, Store)  # arguments are not written by a node of the tape
             store.write(tensor._array)
             now = store.guard.now()
             if isinstance(now, Tensor):

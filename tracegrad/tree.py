@@ -461,7 +461,8 @@ def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool
     if spec.type is not None and (node := _node(spec.type)) is not None and node.flatten:
         flat = f"{_refer(f'flatten_{spec.type.__name__}', node.flatten, names)}({expr})"
         return [f"len({flat}[0]) == {length}", f"{flat}[1] == {_key(spec.aux, names)}"]
-    if dataclasses.is_dataclass(spec.type) and getattr(spec.type, "__dictoffset__", 0):
+    kind: Any = spec.type
+    if dataclasses.is_dataclass(kind) and kind.__dictoffset__:
         return [f"len({expr}.__dict__) == {length}"]  # what is besides is no part of the tree
     return []  # the fields of a type are always there
 

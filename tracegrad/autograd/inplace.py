@@ -12,7 +12,6 @@ What is written decides how:
 
 from __future__ import annotations
 
-import math
 import operator
 import sys
 import threading
@@ -134,7 +133,8 @@ class _CalledLike:
     """What a statement makes of a Tensor beside its own result has the Tensor's name in a graph."""
 
     def __init__(self, tensor: Tensor) -> None:
-        self.trace, self.value = tensor._traced if tensor._is_traced else (None, None)
+        traced: tuple[Any, Any] = tensor._traced if tensor._is_traced else (None, None)
+        self.trace, self.value = traced
 
     def __enter__(self) -> None:
         if self.trace is not None:
@@ -218,7 +218,7 @@ WRITING = (SET, add_at, subtract_at)
 # -- what is added to a part ----------------------------------------------------------------------
 
 
-ADDING = {ew.add: add_at, ew.subtract: subtract_at}
+ADDING: dict[Any, OpRecord] = {ew.add: add_at, ew.subtract: subtract_at}
 PARTS = (getitem_basic, element)
 
 
@@ -670,7 +670,7 @@ def _resize(self: Tensor, *lengths: Any, refcheck: bool = True) -> None:
             "x = np.resize(x, shape), or resize before views are taken"
         )
     shape = shape_tuple(lengths[0] if len(lengths) == 1 else lengths)
-    row, size = ravel(self), math.prod(shape)
+    row, size = ravel(self), int(np.prod(np.array(shape)))
     missing = max(size - int(np.size(self._array)), 0)
     if missing:
         row = concatenate([row, zeros_in(row, (missing,), dtype_of(row))])
