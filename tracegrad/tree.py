@@ -462,7 +462,7 @@ def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool
         flat = f"{_refer(f'flatten_{spec.type.__name__}', node.flatten, names)}({expr})"
         return [f"len({flat}[0]) == {length}", f"{flat}[1] == {_key(spec.aux, names)}"]
     kind: Any = spec.type
-    if dataclasses.is_dataclass(kind) and kind.__dictoffset__:
+    if dataclasses.is_dataclass(kind) and getattr(kind, "__dictoffset__", False):
         return [f"len({expr}.__dict__) == {length}"]  # what is besides is no part of the tree
     return []  # the fields of a type are always there
 
