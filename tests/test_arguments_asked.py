@@ -489,3 +489,26 @@ def test_a_call_beside_a_trace_is_a_miss():
     thread.join()
     assert_same_bits(made(X), X * 2.0)
     assert made.cache_info().misses >= 1
+
+
+def asks_its_type(x):
+    return np.sum(x * x) if type(x) is np.ndarray else np.sum(x)
+
+
+def asks_who_it_is(x, y):
+    return np.sum(x * y) if x is y else np.sum(x)
+
+
+@pytest.mark.parametrize("f", [asks_its_type, asks_who_it_is], ids=lambda f: f.__name__)
+def test_questions_are_refused_where_nothing_is_traced(f) -> None:
+    """Eagerly and in vjp the function runs on Tensors as well, which cannot answer."""
+    args = [np.array([1.0, 2.0])] * f.__code__.co_argcount
+    with pytest.raises(tg.errors.TraceError, match=f.__name__):
+        tg.vjp(f, *args)
+    before, tg.config.compile = tg.config.compile, False
+    try:
+        with pytest.raises(tg.errors.TraceError, match=f.__name__):
+            tg.grad(f)(*args)
+        assert tg.compile(f)(*args) == f(*args)
+    finally:
+        tg.config.compile = before

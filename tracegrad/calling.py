@@ -49,7 +49,7 @@ from tracegrad.overlap import runs_of
 from tracegrad.questions import Unanswerable, asks_class
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
 from tracegrad.returned import Transform
-from tracegrad.running import Run, code_of
+from tracegrad.running import Run, code_of, refuse_questions
 from tracegrad.signature import (
     Arguments,
     bind,
@@ -182,7 +182,7 @@ class Calling:
             if result is not MISS:
                 return result
         plain = not (kwargs or self._static or self._transform.kind == "compile" or checking())
-        if self._stays_eager and plain:
+        if self._given_up and plain:
             name = self.__name__
             result = derivative_of_arrays(self._function, args, self._transform, name)
             if result is not NotImplemented:
@@ -635,6 +635,8 @@ class Calling:
 
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
+        if self._transform.kind != "compile":
+            refuse_questions(self._function, arguments)
         call = self._caller(arguments)
         before, STATE.standing = STATE.standing, True
         try:

@@ -22,7 +22,8 @@ from tracegrad.lost import Watch
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
 from tracegrad.returned import Transform, check_returned, check_wanted, gradients_in
-from tracegrad.signature import Arguments
+from tracegrad.running import refuse_questions
+from tracegrad.signature import Arguments, bind, signature_of
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
@@ -264,6 +265,8 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     wants_tensors = STATE.trace is not None or any(
         isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
     )
+    if not wants_tensors:
+        refuse_questions(f, bind(signature_of(f), primals, {}))
     numbers = STATE.standing or not wants_tensors
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:

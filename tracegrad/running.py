@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from types import CodeType, FunctionType
 from typing import Any
+from weakref import WeakSet
 
 from codegen.ir import Call, Value
 from tracegrad.autograd.python_op import hooked
@@ -88,11 +89,7 @@ def run_traced(
     goes on from those that require grad.
     """
     began = perf_counter()
-    objects = [
-        (arguments.text_of(leaf), leaf.value)
-        for leaf in arguments.leaves
-        if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
-    ]
+    objects = _objects(arguments)
     alone = (runs or Runs()).watch()
     environment = Environment(function, objects)
     asked = question(environment, function, code_of(function), arguments)
@@ -180,6 +177,33 @@ def _written(
     if trace.ordered and not all([in_c_order(x, trace.ordered) for x in (*arrays, *outside)]):
         trace.read("how an array lies in memory")
     return written
+
+
+_ANSWERABLE: WeakSet[CodeType] = WeakSet()
+"""Code of functions that ask nothing of their arguments that Tensors cannot answer."""
+
+
+def refuse_questions(function: Callable[..., Any], arguments: Arguments) -> None:
+    """Raises where a function that runs without a trace asks of arrays what Tensors cannot answer.
+
+    Each code is looked at once.
+    """
+    code = code_of(function)
+    if code is None or code in _ANSWERABLE:
+        return
+    asked = question(Environment(function, _objects(arguments)), function, code, arguments)
+    if asked:
+        raise Unanswerable(function, asked)
+    _ANSWERABLE.add(code)
+
+
+def _objects(arguments: Arguments) -> list[tuple[str, Any]]:
+    """What the function is given that is no array, with how it is called."""
+    return [
+        (arguments.text_of(leaf), leaf.value)
+        for leaf in arguments.leaves
+        if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
+    ]
 
 
 def watched_arrays(environment: Environment, trace: Trace, computed: bool) -> list[Any]:
