@@ -219,6 +219,30 @@ def test_an_array_without_axes_as_an_index_copies() -> None:
     assert np.array_equal(gradient, 2.0 * x + [[5.0] * 3, [1.0] * 3])
 
 
+def test_values_with_more_axes_than_their_places() -> None:
+    def f(x):
+        y = x * 1.0
+        y[[1, 0], -1] = x[:1, None, :1] * 2.0
+        y[0] = x[None, None, 0] * 3.0
+        return (y * y).sum()
+
+    x = np.arange(4.0).reshape(2, 2) + 1.0
+    value, gradient = tg.value_and_grad(f)(x)
+    assert value == f(x) == 58.0
+    assert np.array_equal(gradient, [[26.0, 36.0], [6.0, 0.0]])
+
+
+def test_an_array_of_one_place_as_an_index_keeps_its_axis(monkeypatch) -> None:
+    monkeypatch.setattr(tg.config, "compile", False)
+
+    def f(x, k):
+        rows = np.arange(6.0).reshape(2, 3)
+        return x.sum() * rows[k, np.array(1)].sum(), rows[k, np.array(1)]
+
+    _, aux = tg.value_and_grad(f, has_aux=True)(np.ones(2), np.array([1]))[0]
+    assert aux.shape == (1,)
+
+
 def test_the_real_part_is_a_view_on_the_tape() -> None:
     def f(x):
         y = x * 1.5

@@ -251,6 +251,8 @@ class Tensor:
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise DTypeError(f"only integer Tensors can be used as an index, not {self.dtype}")
+        if STATE.standing and self.ndim:  # NumPy's array of one element is no number here
+            raise DTypeError("only integer scalar arrays can be converted to a scalar index")
         return int(self._look("int"))
 
     def item(self, *index: Any) -> Any:

@@ -452,7 +452,13 @@ def _set_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tu
         if at["repeats"]:
             taken = choose(_last_writes(ct, taken, *arrays, **at), taken, 0.0)
     rest = set_at(ct, 0.0, *arrays, **at)  # after what is taken, so that it may be done in place
-    return rest, taken, *([None] * len(arrays))
+    return rest, _with_axes_of(value, taken), *([None] * len(arrays))
+
+
+def _with_axes_of(value: Any, taken: Any) -> Any:
+    """What is taken out for a value that had more axes, all of length 1, than its places."""
+    more = ndim_of(value) - ndim_of(taken)
+    return expand_axes(taken, axis=one_or_many(tuple(range(more)))) if more > 0 else taken
 
 
 def _last_writes(ct: Any, taken: Any, *arrays: Any, **at: Any) -> Any:
@@ -479,11 +485,13 @@ set_at = define(
 
 
 def _add_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
-    return ct, getitem_at(ct, *arrays, **at), *([None] * len(arrays))
+    taken = _with_axes_of(value, getitem_at(ct, *arrays, **at))
+    return ct, taken, *([None] * len(arrays))
 
 
 def _subtract_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
-    return ct, Negated(getitem_at(ct, *arrays, **at)), *([None] * len(arrays))
+    taken = _with_axes_of(value, getitem_at(ct, *arrays, **at))
+    return ct, Negated(taken), *([None] * len(arrays))
 
 
 def _is_view(index: Subscript) -> bool:
