@@ -82,6 +82,9 @@ def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: A
 
 def assign(tensor: Tensor, key: Any, value: Any) -> None:
     """``tensor[key] = value``."""
+    if STATE.standing and isinstance(tensor._array, np.generic):
+        kind = type(tensor._array).__name__
+        raise DTypeError(f"'numpy.{kind}' object does not support item assignment: it is a number")
     added, _LAST.added = _LAST.added, None
     if type(value) is Tensor and _is_there(tensor, key, value):
         return  # ``y[1:] += v``: the view has written it

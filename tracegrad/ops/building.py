@@ -411,6 +411,8 @@ def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> None:
     """Writes `val` into the main diagonal of the Tensor `x`."""
+    if ndim_of(x) < 2:
+        raise ShapeError("fill_diagonal: array must be at least 2-d")
     if wrap:
         raise ArgumentError("fill_diagonal: wrap= is not taken: write x[i, j] = val")
     n = min(length_of(x, i) for i in range(ndim_of(x)))
