@@ -289,13 +289,13 @@ class Tensor:
                 "a traced value cannot become a plain array, its computation would be lost: use "
                 "tg.stack or tg.concat to build arrays of Tensors, x[i] = v on a Tensor "
                 "(tg.zeros, not np.zeros), tg.vectorize for np.vectorize, and tg.stop_gradient "
-                f"where the gradient is to end{_at_line()}"
+                f"where the gradient is to end{at_line()}"
             )
         if self.requires_grad:
             raise ConversionError(
                 "a Tensor that requires grad cannot become a plain array, its gradient would be "
                 "lost: use .detach() first, or tg.stack to build arrays of Tensors"
-                f"{_at_line()}"
+                f"{at_line()}"
             )
         if type(self._array) is DeviceArray:
             raise ConversionError(
@@ -498,7 +498,7 @@ class Tensor:
         engine.backward(self, gradient, retain_graph=retain, create_graph=create_graph)
 
 
-def _at_line(more: str = "") -> str:
+def at_line(more: str = "") -> str:
     """The user's line as the last one of a message, and what to write there."""
     where = label(capture(None))
     return f"\n  at {where.file}:{where.line}  {where.text}{more}" if where.line else more
@@ -509,7 +509,7 @@ def written_into_plain() -> ConversionError:
     instead = ": make the array with tg.zeros(...) or np.zeros_like(x), where x is an argument"
     return ConversionError(
         "a Tensor written into a plain array would lose its gradient: write into a Tensor, or "
-        f"build the array with tg.stack{_at_line(instead)}"
+        f"build the array with tg.stack{at_line(instead)}"
     )
 
 
@@ -652,7 +652,7 @@ def _of_plain_class(op: Any, x: Any) -> Any:
         try:
             refuse_subclass(x, f"{op.name}: an operand")
         except ArgumentError as error:
-            raise ArgumentError(f"{error}{_at_line()}") from None
+            raise ArgumentError(f"{error}{at_line()}") from None
     return x
 
 
@@ -746,7 +746,7 @@ def explained(op: Any, operands: Any, attributes: Any, error: Exception) -> Exce
             pass  # the type rule is no wiser: NumPy's words stand
     if not message.startswith(op.name):
         message = f"{op.name}: {message}"
-    message += _at_line()
+    message += at_line()
     if isinstance(error, IndexError):
         return IndexError(message)
     if singular:

@@ -61,7 +61,7 @@ from tracegrad.ops.joining import concatenate
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.shape import apart_from, ravel, reshape
 from tracegrad.state import STATE
-from tracegrad.tensor import Tensor, explained, node_of, wrap
+from tracegrad.tensor import Tensor, at_line, explained, node_of, wrap
 
 # -- the three ways -----------------------------------------------------------------------------
 
@@ -377,9 +377,11 @@ def _read_only() -> ReadOnlyError:
 def _leaf_error(base: Tensor, written: Tensor) -> GradientError:
     what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
     if base._is_traced or STATE.standing:
+        name = (base._traced[1].origin.name if base._is_traced else "") or "x"
         return GradientError(
-            "an argument by which is differentiated is being used in an in-place operation, and "
-            "its gradient would be that of another value: change a copy (x = x.copy())"
+            f"an argument by which is differentiated ({name}) is being used in an in-place "
+            "operation, and its gradient would be that of another value: change a copy "
+            f"({name} = {name}.copy()){at_line()}"
         )
     return GradientError(
         f"{what} that requires grad is being used in an in-place operation: write under "
