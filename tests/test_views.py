@@ -383,3 +383,28 @@ def test_containers_that_are_changed_are_the_callers() -> None:
             assert type(state["y"]) is np.ndarray and state["y"].tolist() == (2 * x).tolist()
             assert again(x).tolist() == [float(i)] * 3
             assert len(g.__defaults__[0]) == i
+
+
+def test_what_numpy_refuses_is_refused() -> None:
+    def item_of_a_number(x):
+        s = np.sum(x)
+        s[...] = 1.0
+        return s
+
+    def diagonal_of_a_vector(x):
+        y = x * 1.0
+        np.fill_diagonal(y, 1.0)
+        return np.sum(y)
+
+    def unequal_axes(x):
+        return np.sum(np.einsum("ii->i", x[None]))
+
+    x = np.ones(3)
+    for f, kind in [
+        (item_of_a_number, TypeError),
+        (diagonal_of_a_vector, ValueError),
+        (unequal_axes, ValueError),
+    ]:
+        for call in (f, tg.compile(f), tg.grad(f)):
+            with pytest.raises(kind):
+                call(x)

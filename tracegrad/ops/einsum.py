@@ -31,6 +31,7 @@ from tracegrad.ops.shape import (
     matrix_transpose,
     permute_dims,
     reshape_to,
+    sizes_of,
 )
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -206,11 +207,13 @@ def _first_step(terms: Sequence[str], output: str) -> tuple[int, ...]:
 def _alone(labels: str, x: Any, elsewhere: set[str]) -> tuple[str, Any]:
     """An operand after what concerns it alone: its diagonals, and sums over labels of its own."""
     if len(labels) == 2 and labels[0] == labels[1] and labels[0] not in elsewhere:
+        _square(labels[0], x, 0, 1)
         return "", trace(x)
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
+            _square(label, x, first, second)
             x = diagonal(x, 0, first, second)
             labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
     own = tuple(i for i, label in enumerate(labels) if label not in elsewhere)
@@ -218,6 +221,16 @@ def _alone(labels: str, x: Any, elsewhere: set[str]) -> tuple[str, Any]:
         axis = None if len(own) == len(labels) and len(own) > 1 else own
         x = sum_over(x, axis=own[0] if len(own) == 1 else axis, keepdims=False)
     return "".join(label for label in labels if label in elsewhere), x
+
+
+def _square(label: str, x: Any, first: int, second: int) -> None:
+    """Raises unless two axes that one label stands for are equally long: 1 is no exception."""
+    one, other = shape_of(x)[first], shape_of(x)[second]
+    if not sizes_of([x]).same(one, other):
+        raise ShapeError(
+            f"einsum: dimensions in single operand for collapsing index {label!r} don't match "
+            f"({one} != {other})"
+        )
 
 
 def _onto(labels: str, output: str, x: Any) -> Any:
