@@ -253,10 +253,10 @@ def _is_alike(x: Tensor, other: Any) -> bool:
 
 def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
     """Whether a value is the view ``tensor[key]`` itself."""
-    if value._view is None:
+    if value._view is None or base_of(value) is not base_of(tensor):
         return False
-    (base, path), view = place_of(tensor), place_of(value)
-    if view.base is not base or len(view.path) != len(path) + 1:
+    path, view = place_of(tensor).path, place_of(value)
+    if len(view.path) != len(path) + 1:
         return False
     arrays, at = normalize(tensor, key)
     last = view.path[-1]
