@@ -378,9 +378,24 @@ def _like(x: Any, shape: Any, dtype: Any) -> dict[str, Any]:
 
 def _make_like(x: Any, op: Any, *operands: Any, **attributes: Any) -> Any:
     """The op where `x` lives; of a plain array, in the current mode."""
-    if type(x) in HANDLERS:
-        return apply_in(x, op, attributes, *operands)
-    return new(op, *operands, **attributes)
+    if type(x) not in HANDLERS:
+        return new(op, *operands, **attributes)
+    return _laid_out_like(x, apply_in(x, op, attributes, *operands))
+
+
+def _laid_out_like(x: Any, made: Any) -> Any:
+    """A new Tensor of the shape of `x`, whose axes lie in memory as NumPy's would.
+
+    It decides what is a view of it, also while a graph is made, which knows no layouts.
+    """
+    array, new_one = getattr(x, "_array", None), getattr(made, "_array", None)
+    if not isinstance(array, np.ndarray) or not isinstance(new_one, np.ndarray):
+        return made
+    if array.ndim > 1 and not array.flags.c_contiguous and array.shape == new_one.shape:
+        laid_out = np.empty_like(array, dtype=new_one.dtype, subok=False)
+        laid_out[...] = new_one
+        made._array = laid_out
+    return made
 
 
 def zeros_like(
