@@ -172,3 +172,17 @@ def test_a_variable_of_the_users_keeps_its_name_beside_the_emitters() -> None:
     x = np.linspace(-1.0, 1.0, 6)
     assert "part = np.exp(x)" in tg.grad(f).source(x)
     assert_same_bits(split(tg.value_and_grad(f)(x)), run_eagerly(f, (x,)))
+
+
+def test_lengths_are_not_asked_of_a_variable_that_has_become_a_part() -> None:
+    def f(x, z):
+        a = np.stack([x, x * 2.0])
+        for row in a[::-1]:
+            row += a[0]
+            a[-1:1:1, :-1:1, -1::-1] += z * 2.0
+        return np.sum(np.sin(x)), (row, np.zeros_like(a))
+
+    x, z = np.ones((2, 3, 3)), np.ones((3, 3))
+    found, expected = tg.compile(f)(x, z), f(x, z)
+    assert found[1][1].shape == expected[1][1].shape == (2, 2, 3, 3)
+    np.testing.assert_allclose(found[1][0], expected[1][0], rtol=1e-14)

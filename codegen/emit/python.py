@@ -550,6 +550,7 @@ class Emitter:
             of = self.shown[call.operands[0]]
             stem = of.fragment.text if of.bound else name
             self.passing.append(self.names.wish(stem, self._held(frozenset())))
+            self.owner.pop(self.passing[-1], None)  # which nobody asks for lengths any more
             holes[name] = Fragment(self.passing[-1])
         fragments = []
         strong = self._literals_that_need_a_dtype(call)
