@@ -362,8 +362,16 @@ def _is_read_only(tensor: Tensor, base: Tensor) -> bool:
     array = tensor._array
     if not isinstance(array, np.ndarray) or array.flags.writeable:
         return False
-    of_one = array.size > 1 and 0 in array.strides
-    return of_one or (base is not tensor and getattr(base._array, "flags", array.flags).writeable)
+    return (
+        _repeats(array)
+        or _repeats(base._array)
+        or (base is not tensor and getattr(base._array, "flags", array.flags).writeable)
+    )
+
+
+def _repeats(array: Any) -> bool:
+    """Whether an array shows some of its memory several times."""
+    return isinstance(array, np.ndarray) and array.size > 1 and 0 in array.strides
 
 
 def _read_only() -> ReadOnlyError:
