@@ -95,6 +95,40 @@ def test_nothing_is_copied_in_the_text():
     assert "array(" not in text
 
 
+def test_what_is_written_as_a_whole_can_be_reversed():
+    """XLA itself would end the process: it takes a write of a whole array for an operator."""
+    python("""
+        import numpy as np, tracegrad as tg
+
+        def f(x, y):
+            u = x * 1.0
+            u[...] = 0.3
+            v, w = np.sin(x), x * 2.0
+            v[:3] += 0.5
+            w[-3:] -= y[0]
+            z = x * 1.0
+            z[0:] = 2.0
+            return (u[::-1] * y + v[::-1] * w[::-1] + z[::-1]).sum()
+
+        def g(x):  # cotangents of wholes, reversed
+            parts = np.concatenate([x[::-1], x[:0]])[:3] * x[::-1][:, None][:, 0]
+            split, none = np.split(x[::-1], [3])
+            return (parts * parts).sum() + (split * x).sum() + none.sum()
+
+        def h(x):  # windows of one element
+            y = tg.nn.max_pool2d(np.flip(x), 1) + tg.nn.avg_pool2d(np.flip(x), 1)
+            l = np.tril(np.flip(x[0, 0])) + 2.0 * np.eye(2)
+            return (y * y).sum() + tg.linalg.solve_triangular(l, np.eye(2), lower=True)[::-1].sum()
+
+        x, y = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+        for function, args in ((f, (x, y)), (g, (x,)), (h, (np.arange(4.0).reshape(1, 1, 2, 2),))):
+            on_jax = tg.value_and_grad(function, backend="jax")(*args)
+            in_numpy = tg.value_and_grad(function)(*args)
+            assert np.allclose(on_jax[0], in_numpy[0], rtol=1e-12)
+            assert np.allclose(on_jax[1], in_numpy[1], rtol=1e-12)
+    """)
+
+
 # -- values -------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,5 @@
-"""An array and an index enter; how many axes the index stands for, and whether it names places that
-there are, leaves."""
+"""An array and an index enter; how many axes the index stands for, whether it names places that
+there are, or all of them, leaves."""
 
 from __future__ import annotations
 
@@ -43,3 +43,16 @@ def inside(x: Any, arrays: Sequence[Any], index: Subscript) -> Iterator[Any]:
         if isinstance(item, Slot) and types[item.position].dtype != "bool":
             yield all_within(arrays[item.position], length=shape[axis])
         axis += rest if item is Ellipsis else width(item, types)
+
+
+def may_be_whole(index: Subscript) -> bool:
+    """Whether an index without numbers may name every place, as ``[:2]`` does of two."""
+    return all(
+        item is None or item is Ellipsis or (isinstance(item, slice) and _from_the_first(item))
+        for item in index.items
+    )
+
+
+def _from_the_first(item: slice) -> bool:
+    """Whether a slice may be a whole axis: ``[:2]``, ``[-2:]``, not ``[1:]`` or ``[::2]``."""
+    return item.step in (None, 1) and (item.start or 0) <= 0 <= (item.stop or 0)

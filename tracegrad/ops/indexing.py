@@ -27,7 +27,7 @@ from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
-from tracegrad.ops.bounds import axes_used, inside, width
+from tracegrad.ops.bounds import axes_used, inside, may_be_whole, width
 from tracegrad.ops.cotangents import Negated
 from tracegrad.ops.creation import (
     LITERAL,
@@ -49,7 +49,7 @@ from tracegrad.ops.shape import (
     ravel,
     reshape_to,
 )
-from tracegrad.ops.texts import needs
+from tracegrad.ops.texts import apart_in_xla, needs
 from tracegrad.state import STATE
 
 
@@ -379,9 +379,14 @@ def _scatter_text(attributes: Mapping[str, Any]) -> Spelling:
     return spell(f"out = np.zeros(shape, dtype=dtype)\n{put}")
 
 
+def _put_in_jax(text: str) -> Callable[[Mapping[str, Any]], Spelling]:
+    """A spelling that writes at an index, which may be the whole array."""
+    return lambda at: spell(apart_in_xla(text) if may_be_whole(at["index"]) else text)
+
+
 def _scatter_jax(attributes: Mapping[str, Any]) -> Spelling:
     put = "add" if attributes["repeats"] else "set"
-    return spell(f"jnp.zeros(shape, dtype=dtype).at[index].{put}(ct)")
+    return _put_in_jax(f"jnp.zeros(shape, dtype=dtype).at[index].{put}(ct)")(attributes)
 
 
 def _scatter_vjp(
@@ -397,13 +402,7 @@ scattered = define(
     operands="ct *arrays",
     infer=_scattered_type,
     vjp=_scatter_vjp,
-    attributes={
-        "index": ...,
-        "counts": (),
-        "repeats": True,
-        "shape": ...,
-        "dtype": "float64",
-    },
+    attributes={"index": ..., "counts": (), "repeats": True, "shape": ..., "dtype": "float64"},
     traits=(Trait.C_ORDER, Trait.PLACES),
     needs=needs((added_at,)),
     scratch=0,
@@ -473,7 +472,7 @@ def _last_writes(ct: Any, taken: Any, *arrays: Any, **at: Any) -> Any:
 set_at = define(
     "index_set",
     Spelling(f"{COPIED}\nout[index] = value", "x[index] = value"),
-    jax=lambda attributes: spell("x.at[index].set(value)"),
+    jax=_put_in_jax("x.at[index].set(value)"),
     operands="x value *arrays",
     infer=_updated_type,
     vjp=_set_vjp,
@@ -514,7 +513,7 @@ def _combining(name: str, function: str, symbol: str, jax: str, vjp: Any, doc: s
     return define(
         name,
         text,
-        jax=lambda attributes: spell(jax),
+        jax=_put_in_jax(jax),
         operands="x value *arrays",
         infer=_updated_type,
         vjp=vjp,

@@ -41,6 +41,7 @@ from tracegrad.ops.shape import (
     ravel,
     reshape_to,
 )
+from tracegrad.ops.texts import apart_in_xla
 from tracegrad.state import STATE
 
 # -- joining ------------------------------------------------------------------------------------
@@ -215,7 +216,7 @@ place_in = define(
         f"out = np.zeros(shape, dtype=dtype)\nout[{_part_brackets(attributes)}] = ct"
     ),
     jax=lambda attributes: spell(
-        f"jnp.zeros(shape, dtype=dtype).at[{_part_brackets(attributes)}].set(ct)"
+        apart_in_xla(f"jnp.zeros(shape, dtype=dtype).at[{_part_brackets(attributes)}].set(ct)")
     ),
     operands="ct",
     infer=_placed_type,

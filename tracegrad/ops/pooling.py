@@ -132,7 +132,7 @@ def to_largest_jax(ct, at, lengths, kernel, stride=None, dilation=None):
     out = jnp.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)  # noqa: F821
     for i, part in enumerate(window_parts(out, kernel, stride, dilation)):
         out = out.at[part].add(jnp.where(at == i, ct, 0))  # noqa: F821
-    return out
+    return jax.lax.optimization_barrier(out)  # noqa: F821
 
 
 def of_largest_jax(x, at, kernel, stride=None, dilation=None):
@@ -157,7 +157,7 @@ def to_windows_jax(ct, lengths, kernel, stride=None, dilation=None):
     out = jnp.zeros((*ct.shape[: -len(kernel)], *lengths), ct.dtype)  # noqa: F821
     for part in window_parts(out, kernel, stride, dilation):
         out = out.at[part].add(ct)
-    return out
+    return jax.lax.optimization_barrier(out)  # noqa: F821
 
 
 # -- the ops ------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ def inverted_blocks_jax(a, clean=False, unit_diagonal=False):
         if unit_diagonal:
             block = jnp.tril(block, -1) + jnp.eye(block.shape[-1], dtype=a.dtype)  # noqa: F821
         out = out.at[rows].set(jnp.linalg.inv(block))  # noqa: F821
-    return out
+    return jax.lax.optimization_barrier(out)  # noqa: F821
 
 
 def _blocks_text(attributes: Mapping[str, Any], a: str) -> str:

@@ -31,6 +31,15 @@ def text_of(function: Callable[..., Any], name: str) -> str:
     return text.replace(f"def {function.__name__}(", f"def {name}(", 1)
 
 
+def apart_in_xla(text: str) -> str:
+    """An expression of JAX's whose value XLA does not simplify together with what reads it.
+
+    An array that is written as a whole becomes a `map` in XLA, and XLA ends the process where such
+    a one with a number or zeros in it is reversed: ``x.at[...].set(0.0)[::-1]``.
+    """
+    return f"jax.lax.optimization_barrier({text})"
+
+
 def needs(numpy: tuple[Any, ...] = (), jax: tuple[Any, ...] = ()) -> dict[str, Texts]:
     """The attribute `needs` of a record whose spellings call these functions.
 

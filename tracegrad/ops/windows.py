@@ -47,7 +47,7 @@ def add_windows_jax(windows, lengths, stride, dilation):
         steps = zip(offset, windows.shape[-n:], stride, dilation)
         places = [slice(k * d, k * d + count * s, s) for k, count, s, d in steps]
         out = out.at[(..., *places)].add(windows[offset])
-    return out
+    return jax.lax.optimization_barrier(out)  # noqa: F821
 
 
 def take_windows_jax(x, span, stride, dilation):
