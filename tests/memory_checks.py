@@ -19,8 +19,9 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -502,6 +503,12 @@ class Found(NamedTuple):
     examples: dict[str, int]  # a seed for each reason
     wrong: list[str]
 
+    def add(self, part: Found) -> None:
+        self.outcomes.update(part.outcomes)
+        self.reasons.update(part.reasons)
+        self.examples.update(part.examples)
+        self.wrong.extend(part.wrong)
+
 
 def run_seeds(seeds: Sequence[int]) -> Found:
     """Counts of outcomes, of refusals by reason, and the wrong programs."""
@@ -543,6 +550,45 @@ def run_tensors(seed: int, found: Found) -> None:
         found.examples[f"Tensors: {reason_of(reason)}"] = seed
 
 
+def run_chunks(chunks: Iterable[Sequence[int]], jobs: int) -> Iterator[Found]:
+    """What became of each chunk of seeds, whose programs may end the process that runs them."""
+    waiting = list(chunks)
+    while waiting:
+        with pool_of(jobs) as pool:
+            runs = {pool.submit(run_seeds, chunk): chunk for chunk in waiting}
+            suspects = []
+            try:
+                for run in as_completed(runs):
+                    found = run.result()
+                    waiting.remove(runs[run])
+                    yield found
+            except BrokenProcessPool:
+                suspects, waiting = waiting[: jobs + 1], waiting[jobs + 1 :]
+        yield from map(run_apart, suspects)
+
+
+def run_apart(seeds: Sequence[int]) -> Found:
+    """The same of seeds among which one may end its process: it is named."""
+    with pool_of(1) as pool, contextlib.suppress(BrokenProcessPool):
+        return pool.submit(run_seeds, seeds).result()
+    found = Found(Counter(), Counter(), {}, [])
+    if len(seeds) > 1:
+        half = len(seeds) // 2
+        found.add(run_apart(seeds[:half]))
+        found.add(run_apart(seeds[half:]))
+    if not any(ENDED in text for text in found.wrong):
+        found.outcomes["wrong"] += 1
+        found.wrong.append(f"seeds {seeds[0]} to {seeds[-1]}: {ENDED}\n{draw(seeds[0]).source}")
+    return found
+
+
+ENDED = "the process ended"
+
+
+def pool_of(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=40)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000)
@@ -555,23 +601,15 @@ def main() -> int:
     ]
     whole = Found(Counter(), Counter(), {}, [])
     started = time.time()
-    with ProcessPoolExecutor(
-        options.jobs, mp_context=get_context("spawn"), max_tasks_per_child=40
-    ) as pool:
-        runs = [pool.submit(run_seeds, chunk) for chunk in chunks]
-        for done, run in enumerate(as_completed(runs), 1):
-            part = run.result()
-            whole.outcomes.update(part.outcomes)
-            whole.reasons.update(part.reasons)
-            whole.examples.update(part.examples)
-            whole.wrong.extend(part.wrong)
-            for text in part.wrong:
-                print(f"\r{text}", flush=True)
-            bar = "#" * (30 * done // len(chunks))
-            sys.stderr.write(
-                f"\r[{bar:30}] {sum(whole.outcomes.values())} programs, {len(whole.wrong)} wrong, "
-                f"{time.time() - started:.0f} s"
-            )
+    for done, part in enumerate(run_chunks(chunks, options.jobs), 1):
+        whole.add(part)
+        for text in part.wrong:
+            print(f"\r{text}", flush=True)
+        bar = "#" * (30 * done // len(chunks))
+        sys.stderr.write(
+            f"\r[{bar:30}] {sum(whole.outcomes.values())} programs, {len(whole.wrong)} wrong, "
+            f"{time.time() - started:.0f} s"
+        )
     print(f"\n{dict(whole.outcomes)}\nrefusals, by ways run:")
     for reason, count in whole.reasons.most_common():
         print(f"{count:6}  {reason} (seed {whole.examples[reason]})")
