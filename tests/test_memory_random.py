@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
+import memory_checks
 import numpy as np
 import pytest
 from memory_checks import WAYS, Verdict, check, minimal, shown, verdict_of
@@ -32,6 +37,39 @@ def test_programs_are_right_or_refused(part: int) -> None:
 def test_most_programs_are_not_refused() -> None:
     found = [verdict_of(draw(seed), "compiled").outcome for seed in range(PROGRAMS, PROGRAMS + 60)]
     assert found.count("right") > 45
+
+
+def test_a_program_that_ends_its_process_is_named(monkeypatch) -> None:
+    """A seed that kills its worker is found, and all others are run."""
+    monkeypatch.setattr(memory_checks, "pool_of", DyingPool)
+    found = list(memory_checks.run_chunks([range(0, 8), range(8, 16), range(16, 24)], 1))
+    seeds = sum((part.outcomes for part in found), Counter())
+    assert sum(seeds.values()) == 24 and seeds["wrong"] == 1
+    wrong = [text for part in found for text in part.wrong]
+    assert len(wrong) == 1 and wrong[0].startswith("seeds 11 to 11: the process ended\ndef ")
+
+
+class DyingPool:
+    """Stands for a pool: it breaks where seed 11 runs, and then runs nothing more."""
+
+    def __init__(self, jobs: int) -> None:
+        self.broken = False
+
+    def __enter__(self) -> DyingPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(self, function, seeds) -> Future:
+        future: Future = Future()
+        self.broken = self.broken or 11 in seeds
+        if self.broken:
+            future.set_exception(BrokenProcessPool())
+        else:
+            found = memory_checks.Found(Counter(right=len(seeds)), Counter(), {}, [])
+            future.set_result(found)
+        return future
 
 
 def test_programs_differ_and_are_the_same_each_time() -> None:
@@ -241,6 +279,30 @@ def test_an_array_of_one_place_as_an_index_keeps_its_axis(monkeypatch) -> None:
 
     _, aux = tg.value_and_grad(f, has_aux=True)(np.ones(2), np.array([1]))[0]
     assert aux.shape == (1,)
+
+
+def test_a_mask_that_reads_what_it_writes_is_refused() -> None:
+    """NumPy makes no copy here, as it does elsewhere, and reads what it has just written."""
+
+    def wrong(x):
+        y = x * 1.0
+        y[y > 0.0] = y[1::-1]
+        return y.sum()
+
+    def right(x):
+        y = x * 1.0
+        y[y > 0.0] = y[1::-1].copy()
+        y[y < 9.0] = y  # every place from itself
+        y[:2][np.array([True, True])] = y[2:]
+        z = y.reshape(2, 2)
+        z[np.array([True, True])] = z[::-1]  # a mask of some axes copies
+        return (y * x).sum()
+
+    x = np.array([3.0, -1.0, 2.0, -2.0])
+    for transformed in (tg.compile(wrong), tg.value_and_grad(wrong)):
+        with pytest.raises(ReadOnlyError, match=r"value\.copy\(\)"):
+            transformed(x)
+    assert tg.value_and_grad(right)(x)[0] == tg.compile(right)(x) == right(x)
 
 
 def test_the_real_part_is_a_view_on_the_tape() -> None:

@@ -186,3 +186,18 @@ def test_lengths_are_not_asked_of_a_variable_that_has_become_a_part() -> None:
     found, expected = tg.compile(f)(x, z), f(x, z)
     assert found[1][1].shape == expected[1][1].shape == (2, 2, 3, 3)
     np.testing.assert_allclose(found[1][0], expected[1][0], rtol=1e-14)
+
+
+def test_a_pull_asks_no_lengths_of_a_part() -> None:
+    def f(x):
+        y = np.cumsum(x)
+        v = np.moveaxis(y, 0, -1)[1:]
+        v += -1.5
+        np.atleast_2d(v)[...] += v
+        return np.sum(np.sin(v)) + np.sum(y)
+
+    x = np.array([0.1, 0.5, 0.9])
+    expected = tg.grad(f)(x)
+    for _ in range(3):  # interpreted, then compiled
+        _, pull = tg.vjp(f, x)
+        np.testing.assert_allclose(pull(1.0)[0], expected, rtol=1e-12)

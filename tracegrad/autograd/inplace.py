@@ -93,6 +93,8 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
         write = added.onto(tensor, key) or write
     if _is_recorded(tensor, (value,)):
         _refuse(tensor)
+        if STATE.standing and type(value) is Tensor:
+            _refuse_mask(tensor, key, value)
         _succeed(tensor, write() if STATE.trace is not None else _assigned(tensor, write))
     else:
         _assign_memory(tensor, key, value)
@@ -354,6 +356,25 @@ def _refuse(tensor: Tensor) -> None:
         raise GradientError(
             "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
             "cannot write: change a copy (x = x.clone())"
+        )
+
+
+def _refuse_mask(tensor: Tensor, key: Any, value: Tensor) -> None:
+    """Raises where NumPy reads what it has just written: ``x[mask] = x[::-1]``.
+
+    It copies values that share memory with what is written for every index but a mask of all axes.
+    """
+    key = key[0] if type(key) is tuple and len(key) == 1 else key
+    if type(key) not in (Tensor, np.ndarray, list) or ndim_of(value) == 0:
+        return
+    mask = np.asarray(key._array if type(key) is Tensor else key)
+    if mask.dtype != bool or mask.ndim != ndim_of(tensor) or base_of(value) is not base_of(tensor):
+        return
+    written, read = place_of(tensor).path, place_of(value).path
+    if not same_place(written, read) and not disjoint(written, read):
+        raise ReadOnlyError(
+            "a mask writes here what it reads from the same memory, and NumPy reads some of it "
+            "after it was written: write x[mask] = value.copy()"
         )
 
 
