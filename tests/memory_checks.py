@@ -554,17 +554,22 @@ def run_chunks(chunks: Iterable[Sequence[int]], jobs: int) -> Iterator[Found]:
     """What became of each chunk of seeds, whose programs may end the process that runs them."""
     waiting = list(chunks)
     while waiting:
+        turn, waiting = waiting[: RUN_IN_ONE * jobs], waiting[RUN_IN_ONE * jobs :]
         with pool_of(jobs) as pool:
-            runs = {pool.submit(run_seeds, chunk): chunk for chunk in waiting}
+            runs = {pool.submit(run_seeds, chunk): chunk for chunk in turn}
             suspects = []
             try:
                 for run in as_completed(runs):
                     found = run.result()
-                    waiting.remove(runs[run])
+                    turn.remove(runs[run])
                     yield found
             except BrokenProcessPool:
-                suspects, waiting = waiting[: jobs + 1], waiting[jobs + 1 :]
+                suspects = turn[: jobs + 1]
+                waiting = turn[jobs + 1 :] + waiting
         yield from map(run_apart, suspects)
+
+
+RUN_IN_ONE = 40  # chunks that one process runs, whose memory grows meanwhile
 
 
 def run_apart(seeds: Sequence[int]) -> Found:
@@ -586,7 +591,7 @@ ENDED = "the process ended"
 
 
 def pool_of(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=40)
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
 
 
 def main() -> int:
