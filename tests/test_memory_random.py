@@ -392,3 +392,19 @@ def test_elements_of_tensors_are_views_however_they_are_taken(compile: bool) -> 
     loss.backward()
     assert loss.item() == 85.0
     assert x.grad.tolist() == [0.0, 4.0, 54.0]
+
+
+@pytest.mark.parametrize("part", [np.s_[:, 0], np.s_[:, :2], np.s_[::-1, 1], np.s_[1]])
+def test_a_part_of_what_was_written_is_raveled_as_memory_lies(part) -> None:
+    """A view where it has no gaps, a copy where it has."""
+    torch = pytest.importorskip("torch") if part != np.s_[::-1, 1] else None
+    found = []
+    for ones in (tg.ones, torch.ones) if torch else (tg.ones,):
+        y, z = ones(1), ones(4, 4)
+        y.requires_grad_()
+        z.copy_(y.view(-1))
+        flat = z[part].ravel()
+        z.add_(z.clone())
+        found.append(flat.tolist())
+    assert all(flat == found[0] for flat in found)
+    assert found[0][0] == (2.0 if part == 1 else 1.0)

@@ -88,3 +88,14 @@ def laid_out_like(before: Any, array: Any) -> Any:
     laid = np.ndarray(array.shape, array.dtype, memory, -start, strides)
     laid[...] = plain(array)
     return laid
+
+
+def copy_with_gaps(array: Any) -> Any:
+    """A copy that has gaps where a part had them, which decide whether its `ravel` is a view."""
+    if type(array) is not np.ndarray or array.flags.c_contiguous:
+        return array.copy()
+    if array.ndim > 1:
+        return laid_out_like(array, array.copy())
+    made = np.empty((len(array), 2), array.dtype)[:, 0]
+    made[...] = array
+    return made

@@ -25,7 +25,7 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.spelling import Subscript
 from tracegrad import methods
-from tracegrad.arrays import laid_out_like, with_memory
+from tracegrad.arrays import copy_with_gaps, laid_out_like, with_memory
 from tracegrad.autograd import writes
 from tracegrad.autograd.foreign import Foreign, plain
 from tracegrad.autograd.tape import LEAF, Node, Output, Shape, read_by_rule
@@ -442,7 +442,7 @@ def item(tensor: Tensor, key: Any) -> Tensor:
         if is_element:
             _look_at_element(part, tensor, key)
         if _is_small_part(array, tensor._array):
-            _hold(part, array.copy())
+            _hold(part, copy_with_gaps(array))
     elif is_element:
         places = _look_at_element(part, tensor, key)
         _hold(part, tensor._array[(*places, Ellipsis)])
