@@ -150,6 +150,12 @@ def test_arrays_with_rules_of_their_own(transform, x):
         transform(lambda data: np.sum(data))(x)
 
 
+@pytest.mark.parametrize("make", [tg.asarray, tg.tensor, tg.Tensor], ids=lambda f: f.__name__)
+def test_a_tensor_has_no_mask(make):
+    with pytest.raises(errors.ArgumentError, match=r"MaskedArray.*mask.*filled"):
+        make(np.ma.masked_array(X, X > 1.0))
+
+
 def test_long_doubles():
     if np.dtype(np.longdouble).itemsize == 8:
         return

@@ -217,9 +217,32 @@ def matrices(x):
     return np.sum(y**2)
 
 
+def chosen_in_order(x):
+    """NumPy lays these out in C order, or as it found them, so `ravel` makes views or copies."""
+    k, total = np.array([1, 0]), 0.0
+    for m in (np.outer(x, x), np.sin(np.outer(x, x)).T):
+        for made in (
+            np.take(m, k, axis=1),
+            np.take(m, k, axis=-1).T,
+            np.insert(m, 1, 5.0, axis=1),
+            np.insert(m, [1, 3], x[0], axis=1),
+            np.insert(m, 2, x, axis=0),
+            np.delete(m, 1, axis=1),
+            np.delete(m, -1, axis=0),
+            np.delete(m, slice(1, 3), axis=1),
+            np.delete(m, [0, 2], axis=1),
+            *np.gradient(m),
+        ):
+            line = made.ravel()
+            line *= 2.0
+            total = total + (made * made).sum()
+    return total
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        chosen_in_order,
         numbers_are_immutable,
         elements_in_place,
         views_of_many_kinds,

@@ -39,7 +39,7 @@ from tracegrad.ops.elementwise import (
 from tracegrad.ops.indexing import getitem, nonzero, setitem
 from tracegrad.ops.joining import concatenate, stack, tile, unstack
 from tracegrad.ops.powers import power
-from tracegrad.ops.selecting import take_along_axis, tril_indices, triu_indices
+from tracegrad.ops.selecting import take, take_along_axis, tril_indices, triu_indices
 from tracegrad.ops.shape import (
     apart_from,
     broadcast_arrays,
@@ -52,6 +52,7 @@ from tracegrad.ops.shape import (
     one_or_many,
     ravel,
     reshape_to,
+    transpose,
 )
 
 # -- more and fewer elements --------------------------------------------------------------------
@@ -90,7 +91,17 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     length = length_of(x, axis)
     gone = set(_places(obj, length))
     kept = [i for i in range(length) if i not in gone]
+    if isinstance(obj, slice) or ndim_of(obj) == 0:
+        return _in_order_of(x, x, kept, axis)
     return getitem(x, (*[slice(None)] * axis, kept or slice(0, 0)))
+
+
+def _in_order_of(x: Any, whole: Any, places: list[int], axis: int) -> Any:
+    """The slices of an array at these places, in C order, or that of Fortran if `x` is in that."""
+    flags = getattr(getattr(x, "_array", x), "flags", None)
+    if flags is not None and flags.fnc:
+        return transpose(take(transpose(whole), places, ndim_of(x) - 1 - axis))
+    return take(whole, places, axis)
 
 
 @synonyms
@@ -117,7 +128,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
             sequence.append(length + next(next_new))
         if i < length:
             sequence.append(i)
-    return getitem(both, (*[slice(None)] * axis, sequence or slice(0, 0)))
+    return _in_order_of(x, both, sequence, axis)
 
 
 def _as_slices(values: Any, x: Any, axis: int, count: int, single: bool) -> Any:

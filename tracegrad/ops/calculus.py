@@ -12,7 +12,7 @@ from tracegrad.dispatch import HANDLERS, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, synonyms
-from tracegrad.ops.creation import beside, extent_like, zeros_of
+from tracegrad.ops.creation import beside, extent_like, zeros_like, zeros_of
 from tracegrad.ops.elementwise import (
     absolute,
     astype,
@@ -196,7 +196,7 @@ def _slopes(f: Any, axis: int, h: Any, order: int) -> Any:
         case _:
             raise ShapeError("gradient: coordinates stand in a vector")
     first, inner, last = parts
-    found = setitem(zeros_of(f), _along(axis, slice(1, -1)), inner)
+    found = setitem(zeros_like(f), _along(axis, slice(1, -1)), inner)
     found = setitem(found, _along(axis, 0), first)
     return setitem(found, _along(axis, -1), last)
 

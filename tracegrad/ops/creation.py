@@ -542,9 +542,12 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
         return TABLE["copy"](data) if copy else data
     if copy is False and not isinstance(data, np.ndarray):
         raise ValueError("asarray: a copy cannot be avoided here")
-    array = np.array(data, dtype=dtype) if copy else np.asarray(data, dtype=dtype)
+    from tracegrad.arrays import refuse_subclass
     from tracegrad.tensor import Tensor
 
+    if isinstance(data, np.ma.MaskedArray):
+        refuse_subclass(data, "the data")
+    array = np.array(data, dtype=dtype) if copy else np.asarray(data, dtype=dtype)
     return _leaf(Tensor(array, copy=False), False, device)
 
 

@@ -25,7 +25,7 @@ from tracegrad.ops.creation import (
     extent_like,
     new,
 )
-from tracegrad.ops.elementwise import maximum, minimum, not_equal, remainder
+from tracegrad.ops.elementwise import copy_in_order, maximum, minimum, not_equal, remainder
 from tracegrad.ops.indexing import (
     COPIED,
     Scattered,
@@ -61,7 +61,9 @@ def take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
             as_array(beside(indices, x)), extent_like(x, shape_of(x)[axis], "int64"), mode
         )
     taken = getitem(x, (*[slice(None)] * axis, indices))
-    return apart_from(taken) if isinstance(indices, int | np.integer) else taken
+    if isinstance(indices, int | np.integer):
+        return apart_from(taken)
+    return copy_in_order(taken) if axis and ndim_of(indices) else taken  # in C order, as NumPy's
 
 
 def _within(indices: Any, length: Any, mode: str) -> Any:
