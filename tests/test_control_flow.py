@@ -770,3 +770,17 @@ def test_an_exception_on_one_thread_stays_there():
                 assert_same_bits(split(f(np.array(GOOD[i]))), expected[i])
 
     in_threads(work)
+
+
+def test_each_arm_keeps_what_tells_a_length() -> None:
+    """Both arms make an array of which the program needs the length alone."""
+
+    def f(x):
+        if x.sum() > 0.2:
+            x = x * 2.0
+        chosen = x[[True, True, False]]
+        return np.sum(np.broadcast_arrays(chosen, 1.0)[1] * 1.0)
+
+    compiled = tg.compile(f)
+    for sign in (1.0, -1.0, 1.0, -1.0):
+        assert compiled(sign * np.array([1.0, 2.0, 3.0])) == 2.0

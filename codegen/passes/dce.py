@@ -14,7 +14,7 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from codegen.ir import (
@@ -36,14 +36,25 @@ from codegen.sizes import Size
 
 def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Removes dead nodes."""
-    block, _ = _live_part(graph, graph.block, _tellers(graph))
+    block, _ = _live_part(graph, graph.block, dict.fromkeys(_lengths(graph, graph.inputs)))
     if sum(1 for _ in walk(block.nodes)) == sum(1 for _ in walk(graph.nodes)):
         return graph
     return graph.with_block(block)
 
 
-def _live_part(graph: Graph, block: Block, tell: Mapping[str, Value]) -> tuple[Block, set[Value]]:
-    """The block without its dead nodes, and what it reads."""
+def _live_part(
+    graph: Graph, block: Block, outside: Mapping[str, Value | None]
+) -> tuple[Block, set[Value]]:
+    """The block without its dead nodes, and what it reads.
+
+    `outside` has the value that tells each length which is known before the block, None where that
+    is an input.
+    """
+    tell = dict(outside)  # arms of a branch may each make what tells one length
+    for node in block.nodes:
+        for result in node.results:
+            for name in _lengths(graph, (result,)):
+                tell.setdefault(name, result)
     live: set[Value] = set(block.outputs)
     kept: list[Node] = []
     for node in reversed(block.nodes):
@@ -56,23 +67,15 @@ def _live_part(graph: Graph, block: Block, tell: Mapping[str, Value]) -> tuple[B
         if looked or called or any(result in live for result in node.results):
             kept.append(node)
             live.update(node.operands)
-            live.update(tell[name] for name in symbols_printed(node, graph.sizes) if name in tell)
+            needed = map(tell.get, symbols_printed(node, graph.sizes))
+            live.update(value for value in needed if value is not None)
     return replace(block, nodes=tuple(reversed(kept))), live
 
 
-def _tellers(graph: Graph) -> dict[str, Value]:
-    """The value that first tells each length which no input tells."""
-    known = {
-        dim.symbol()
-        for value in graph.inputs
-        for dim in dims_of(graph.sizes, value.type)
-        if isinstance(dim, Size)
-    }
-    tell: dict[str, Value] = {}
-    for node in walk(graph.nodes):
-        for result in node.results:
-            for dim in dims_of(graph.sizes, result.type):
-                name = dim.symbol() if isinstance(dim, Size) else None
-                if name is not None and name not in known:
-                    tell.setdefault(name, result)
-    return tell
+def _lengths(graph: Graph, values: Iterable[Value]) -> Iterator[str]:
+    """The lengths that the shapes of values tell as they are."""
+    for value in values:
+        for dim in dims_of(graph.sizes, value.type):
+            name = dim.symbol() if isinstance(dim, Size) else None
+            if name is not None:
+                yield name
