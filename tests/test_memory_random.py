@@ -305,6 +305,24 @@ def test_a_mask_that_reads_what_it_writes_is_refused() -> None:
     assert tg.value_and_grad(right)(x)[0] == tg.compile(right)(x) == right(x)
 
 
+def test_an_empty_mask_chooses_nothing_of_any_axis() -> None:
+    """So in NumPy, which refuses all other masks of another length."""
+
+    def f(x):
+        y = x * 1.0
+        chosen = x[x > 0.1]
+        mask = chosen > 0.1
+        y[mask] = 5.0
+        return np.sum(x[mask]) + np.sum(chosen) + np.sum(y)
+
+    compiled, differentiated = tg.compile(f), tg.value_and_grad(f)
+    for x in ([-1.0], [1.0], [-1.0], [-1.0, -2.0], [1.0], [1.0, 2.0], [-1.0, -2.0], []):
+        assert compiled(np.array(x)) == f(np.array(x)) == differentiated(np.array(x))[0]
+    for function in (f, compiled, differentiated):
+        with pytest.raises(IndexError):
+            function(np.array([1.0, -2.0]))
+
+
 def test_the_real_part_is_a_view_on_the_tape() -> None:
     def f(x):
         y = x * 1.5

@@ -129,7 +129,7 @@ def constant_items(
 
 def _same_lengths(sizes: Sizes, masked: tuple[Dim, ...], mask: tuple[Dim, ...]) -> None:
     for axis, (a, b) in enumerate(zip(masked, mask, strict=True)):
-        if not sizes.same(a, b):
+        if not sizes.same(a, b) and not sizes.same(b, 0):  # NumPy takes an empty mask of any axis
             raise IndexingError(
                 f"a mask of shape {_shown(sizes, mask)} cannot select from axes of shape "
                 f"{_shown(sizes, masked)}: they differ in axis {axis}"
@@ -444,7 +444,8 @@ def _taken_out(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
 
 
 def _set_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
-    if at["counts"] and len(arrays) == len(at["index"].items) == 1 and ndim_of(value) == 0:
+    masked = at["counts"] and len(arrays) == len(at["index"].items) == 1
+    if masked and ndim_of(value) == 0 and shape_of(arrays[0])[0] != 0:
         taken = choose(_over(arrays[0], ct), ct, 0.0)  # summed over the whole, whatever the count
     else:
         taken = _taken_out(ct, *arrays, **at)
