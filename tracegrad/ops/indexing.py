@@ -445,7 +445,7 @@ def _taken_out(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
 
 def _set_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
     masked = at["counts"] and len(arrays) == len(at["index"].items) == 1
-    if masked and ndim_of(value) == 0 and shape_of(arrays[0])[0] != 0:
+    if masked and ndim_of(value) == 0 and 0 not in shape_of(arrays[0]):
         taken = choose(_over(arrays[0], ct), ct, 0.0)  # summed over the whole, whatever the count
     else:
         taken = _taken_out(ct, *arrays, **at)
