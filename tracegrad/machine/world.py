@@ -1,0 +1,147 @@
+"""The world that the machine asks: what names, attributes and C code answer.
+
+The machine executes bytecode and knows nothing of what the values mean. Each read of a name, of an
+attribute, of a cell, and each operation done by C code is a question to a world. The one here
+answers as CPython does; another may watch, record, or refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CellType, FunctionType
+from typing import Any
+
+
+class Absent:
+    """The type of `ABSENT`: what stands where nothing is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<absent>"
+
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = Absent()
+
+type_mro = type.__dict__["__mro__"].__get__
+type_dict = type.__dict__["__dict__"].__get__
+get_plainly = object.__getattribute__
+
+
+class World:
+    """Answers as CPython does; a subclass overrides what it wants to see."""
+
+    # -- names ------------------------------------------------------------------------------
+
+    def load_global(self, names: dict, builtins: dict, name: str) -> Any:
+        """The value of a global name, or of a builtin one."""
+        if name in names:
+            return names[name]
+        if name in builtins:
+            return builtins[name]
+        raise NameError(f"name '{name}' is not defined", name=name)
+
+    def store_global(self, names: dict, name: str, value: Any) -> None:
+        names[name] = value
+
+    def delete_global(self, names: dict, name: str) -> None:
+        if name not in names:
+            raise NameError(f"name '{name}' is not defined", name=name)
+        del names[name]
+
+    def load_cell(self, cell: CellType, name: str) -> Any:
+        """The contents of a closure's cell; an empty one raises ValueError."""
+        return cell.cell_contents
+
+    def store_cell(self, cell: CellType, name: str, value: Any) -> None:
+        cell.cell_contents = value
+
+    def delete_cell(self, cell: CellType, name: str) -> None:
+        del cell.cell_contents
+
+    # -- what attribute access is made of ---------------------------------------------------
+
+    def type_of(self, x: Any) -> type:
+        return type(x)
+
+    def class_attribute(self, cls: type, name: str) -> Any:
+        """What the first class of the order of resolution holds under a name, unbound; or ABSENT."""
+        for base in type_mro(cls):
+            attributes = type_dict(base)
+            if name in attributes:
+                return attributes[name]
+        return ABSENT
+
+    def own_attribute(self, x: Any, name: str) -> Any:
+        """What an instance, a module or a class holds itself under a name; or ABSENT."""
+        if isinstance(x, type):
+            return type_dict(x).get(name, ABSENT)
+        try:
+            attributes = get_plainly(x, "__dict__")
+        except AttributeError:
+            return ABSENT
+        return dict.get(attributes, name, ABSENT) if isinstance(attributes, dict) else ABSENT
+
+    def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
+        set_plainly(x, name, value)
+
+    def delete_own_attribute(self, x: Any, name: str) -> None:
+        delete_plainly(x, name)
+
+    # -- functions --------------------------------------------------------------------------
+
+    def parts_of(self, function: FunctionType) -> tuple:
+        """What a call of a function reads: code, defaults, keyword defaults, closure, globals."""
+        return (
+            function.__code__,
+            function.__defaults__,
+            function.__kwdefaults__,
+            function.__closure__,
+            function.__globals__,
+        )
+
+    def part(self, owner: Any, name: str, value: Any) -> Any:
+        """A part of an unchangeable object (`method.__self__`) on its way to the machine."""
+        return value
+
+    def interprets(self, function: FunctionType) -> bool:
+        """Whether the body of a function is interpreted; where not, its call is native."""
+        return True
+
+    # -- the gate ---------------------------------------------------------------------------
+
+    def native(self, operation: Callable, /, *operands: Any, **keywords: Any) -> Any:
+        """What C code does: `operation(*operands, **keywords)`."""
+        return operation(*operands, **keywords)
+
+    def decide(self, x: Any) -> bool:
+        """The truth of a value that a branch depends on, where no method in Python tells it."""
+        return self.native(bool, x)
+
+
+def set_plainly(x: Any, name: str, value: Any) -> None:
+    """Sets an attribute as the C type of the object does, whatever its classes in Python say."""
+    if isinstance(x, type):
+        type.__setattr__(x, name, value)
+    else:
+        _setter(type(x), "__setattr__")(x, name, value)
+
+
+def delete_plainly(x: Any, name: str) -> None:
+    """Deletes an attribute as the C type of the object does."""
+    if isinstance(x, type):
+        type.__delattr__(x, name)
+    else:
+        _setter(type(x), "__delattr__")(x, name)
+
+
+def _setter(cls: type, name: str) -> Callable:
+    """The method of the nearest C type, as `object.__setattr__` asks for it."""
+    for base in type_mro(cls):
+        method = type_dict(base).get(name)
+        if method is not None and type(method) is type(object.__setattr__):
+            return method
+    return getattr(object, name)
