@@ -1,0 +1,169 @@
+"""CPython's own tests, run natively and with every function interpreted: outcomes are compared.
+
+    python tests/machine/library.py [module ...]
+
+prints, for each module of the interpreter's Lib/test, how many test methods come out equal (passed,
+failed, error, skipped), and names those that do not. Each difference is to be found in `EXPLAINED`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import signal
+import sys
+import time
+import unittest
+import warnings
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tracegrad.machine import Machine, World
+
+MODULES = """
+    with dict grammar enum dataclasses fstring set configparser ast abc property heapq pprint copy
+    scope generators exceptions raise contextlib functools itertools list tuple int float string
+    bool class descr super decorators unpack unpack_ex slice iter iterlen lambda listcomps genexps
+    setcomps dictcomps compare richcmp augassign binop opcodes patma keywordonlyarg
+    positional_only_arg named_expressions global operator statistics fractions random textwrap json
+    builtin dictviews deque ordered_dict userdict userlist collections bisect call
+    complex contains dynamicclassattribute enumerate extcall funcattrs hash index
+    isinstance long math numeric_tower pow print range reprlib string_literals typechecks types
+    typing unary weakref yield_from generator_stop exception_variations exception_hierarchy
+    context cmd colorsys csv difflib fnmatch glob graphlib html keyword linecache numbers optparse
+    queue sched shelve shlex stat struct tabnanny template tokenize traceback
+""".split()
+SECONDS = 20  # a test that takes longer counts as an error
+
+
+class TooLong(BaseException):
+    pass
+
+
+def outcome(test: unittest.TestCase) -> str:
+    """How one test method ends."""
+    result = unittest.TestResult()
+    out, err, filters = sys.stdout, sys.stderr, warnings.filters[:]
+    where, limit = os.getcwd(), sys.getrecursionlimit()
+
+    def stop(*_):
+        raise TooLong
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            test.run(result)
+    except TooLong:
+        return "too long"
+    finally:
+        signal.alarm(0)
+        sys.stdout, sys.stderr = out, err
+        warnings.filters[:] = filters
+        os.chdir(where)
+        sys.setrecursionlimit(limit)
+    outcome.text = "".join(text for _, text in result.errors + result.failures)
+    for name in ("errors", "failures", "skipped", "unexpectedSuccesses", "expectedFailures"):
+        if getattr(result, name):
+            return name
+    return "passed"
+
+
+def interpreted(test: unittest.TestCase) -> None:
+    """Makes a test run its method under a machine."""
+    name = test._testMethodName
+    native = getattr(test, name)
+    if getattr(native, "__unittest_skip__", False):
+        return
+
+    def method(*args):
+        return Machine(World()).call(native, args, {})
+
+    method.__unittest_expecting_failure__ = getattr(
+        native, "__unittest_expecting_failure__", False
+    )
+    setattr(test, name, method)
+
+
+def tests_of(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from tests_of(test)
+        else:
+            yield test
+
+
+def load(name: str):
+    module = importlib.import_module(f"test.test_{name}")
+    loader = unittest.TestLoader()
+    names = None
+    return list(tests_of(loader.loadTestsFromModule(module)))
+
+
+def compare(name: str, only=None):
+    """(equal, total, differences) of a module; a difference: (test, natively, interpreted, text)."""
+    equal = total = 0
+    differences = []
+    natively, again = load(name), load(name)
+    for test, twin in zip(natively, again):
+        if type(test).__name__ in ("_FailedTest", "DocTestCase"):
+            continue
+        if only and not only(test.id()):
+            continue
+        first = run_class(test)
+        interpreted(twin)
+        second = run_class(twin)
+        total += 1
+        if first == second:
+            equal += 1
+        else:
+            text = getattr(outcome, "text", "")
+            differences.append((test.id().partition(".")[2], first, second, text))
+    return equal, total, differences
+
+
+def run_class(test) -> str:
+    """Runs one test within its class's set-up."""
+    cls = type(test)
+    try:
+        cls.setUpClass()
+    except unittest.SkipTest:
+        return "skipped"
+    except Exception:
+        return "class"
+    try:
+        return outcome(test)
+    finally:
+        cls.tearDownClass()
+        cls.doClassCleanups()
+
+
+def main(names) -> None:
+    warnings.simplefilter("ignore")
+    verbose = "-v" in names
+    names = [name for name in names if name != "-v"]
+    all_equal = all_total = 0
+    for name in names or MODULES:
+        start = time.perf_counter()
+        try:
+            equal, total, differences = compare(name)
+        except (ImportError, unittest.SkipTest) as error:
+            print(f"{name}: not here ({error})", flush=True)
+            continue
+        all_equal += equal
+        all_total += total
+        print(f"{name}: {equal}/{total} in {time.perf_counter() - start:.1f} s", flush=True)
+        for test, first, second, text in differences:
+            last = text.strip().splitlines()[-1] if text.strip() else ""
+            print(f"    {test}: {first}, interpreted {second}: {last[:150]}")
+            if verbose:
+                print(text)
+    print(f"{all_equal}/{all_total} equal ({100 * all_equal / max(all_total, 1):.2f} %)")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
