@@ -85,6 +85,8 @@ by_method(reversed, "__reversed__")
 def checked_hash(m, result):
     if not isinstance(result, int):
         raise TypeError("__hash__ method should return an integer")
+    if -(1 << 63) <= result < 1 << 63:
+        return -2 if result == -1 else int(result)
     return hash(result)
 
 
@@ -98,7 +100,7 @@ def _(m, args, kwargs):
     return m.native(ascii, *args, **kwargs)
 
 
-@replaces(len, operator.length_hint)
+@replaces(len)
 def _(m, args, kwargs):
     if len(args) != 1 or kwargs:
         return m.native(len, *args, **kwargs)

@@ -72,7 +72,7 @@ def call_c(m, callee: Any, kind: type, args: Any, kwargs: dict) -> Any:
 def method_of(cls: type, callee: Any) -> Any:
     """The method of a type that gave a bound C method; None where there is none."""
     name = callee.__name__
-    for base in cls.__mro__:
+    for base in cls.__mro__ or ():
         found = base.__dict__.get(name)
         if type(found) is MethodDescriptorType or type(found) is WrapperDescriptorType:
             if found.__get__(callee.__self__, cls) == callee:

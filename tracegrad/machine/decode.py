@@ -37,36 +37,32 @@ class Handler(NamedTuple):
 def decode(code: CodeType) -> tuple[list[Instruction], list[Handler | None]]:
     """The instructions of a code object, and the handler of each of them."""
     units = code.co_code
-    found: list[tuple[int, int, int]] = []  # opcode, argument, offset
-    ends: list[int] = []
+    found: list[tuple[int, int, int, int]] = []  # opcode, argument, offset, end
     index_of: dict[int, int] = {}
-    extended = 0
-    start = -1
-    for offset in range(0, len(units), 2):
+    extended = count = offset = 0
+    size = len(units)
+    while offset < size:
         op = units[offset]
-        if op == 0:  # a cache
-            if ends:
-                ends[-1] = offset + 2
-            continue
-        arg = units[offset + 1] | extended
-        if start < 0:
-            start = offset
+        index_of[offset] = count
         if op == EXTENDED_ARG:
-            extended = arg << 8
+            extended = (units[offset + 1] | extended) << 8
+            offset += 2
             continue
-        for place in range(start, offset + 2, 2):
-            index_of[place] = len(found)
-        found.append((op, arg, offset))
-        ends.append(offset + 2)
-        extended, start = 0, -1
-    index_of[len(units)] = len(found)
+        end = offset + 2
+        while end < size and not units[end]:  # caches
+            index_of[end] = count
+            end += 2
+        found.append((op, units[offset + 1] | extended, offset, end))
+        count += 1
+        extended, offset = 0, end
+    index_of[size] = count
     instructions = []
-    for (op, arg, offset), end in zip(found, ends):
+    for op, arg, offset, end in found:
         name = NAMES[op]
         if op in JUMPS:
             arg = index_of[end - 2 * arg if "BACKWARD" in name else end + 2 * arg]
         instructions.append(Instruction(name, arg, offset))
-    handlers: list[Handler | None] = [None] * len(found)
+    handlers: list[Handler | None] = [None] * count
     for first, last, target, depth, lasti in exception_table(code):
         handler = Handler(index_of[target], depth, lasti)
         for index in range(index_of[first], index_of[last]):

@@ -243,10 +243,6 @@ class Machine:
         frame.instead = instead
         return calls.made(run_frame(self, frame), instead)
 
-    def call_getter(self, getter: FunctionType, found: Any, cls: type) -> Any:
-        """`descriptor.__get__(None, cls)`"""
-        return self.call_function(getter, (found, None, cls), {})
-
     def run_body(self, function: FunctionType, namespace: Any) -> Any:
         """Executes the body of a class."""
         program = program_or_none(function.__code__)

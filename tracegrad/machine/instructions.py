@@ -532,7 +532,10 @@ def _(t, arg, n):
     def op(f, s):
         b = s.pop()
         a = s[-1]
-        if id(type(a)) in PLAIN and id(type(b)) in PLAIN:
+        left, right = type(a), type(b)
+        if (left is float or left is int or id(left) in PLAIN) and (
+            right is float or right is int or id(right) in PLAIN
+        ):
             s[-1] = f.machine.native(function, a, b)
         else:
             s[-1] = slow(f.machine, rule, a, b)
@@ -555,7 +558,10 @@ def _(t, arg, n):
     def op(f, s):
         b = s.pop()
         a = s[-1]
-        if id(type(a)) in PLAIN and id(type(b)) in PLAIN:
+        left, right = type(a), type(b)
+        if (left is float or left is int or id(left) in PLAIN) and (
+            right is float or right is int or id(right) in PLAIN
+        ):
             s[-1] = f.machine.native(function, a, b)
         else:
             s[-1] = operators.compare(f.machine, rule, a, b)

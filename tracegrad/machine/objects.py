@@ -249,11 +249,16 @@ def type_lookup(m, x: type, meta: type, name: str) -> tuple[Any, Any] | None:
         if getter is ABSENT:
             return found, ABSENT
         if type(getter) is FunctionType:
-            return get_or_none(m, meta, m.call_getter, getter, found, x)
+            return get_or_none(m, meta, class_get, getter, found, x)
         return m.native(getter, found, None, x), ABSENT
     if hidden is not ABSENT:
         return bound(m, hidden, x, meta)
     return None
+
+
+def class_get(m, getter: FunctionType, found: Any, cls: type) -> Any:
+    """`descriptor.__get__(None, cls)`"""
+    return m.call_function(getter, (found, None, cls), {})
 
 
 def super_lookup(m, x: super, name: str) -> tuple[Any, Any] | None:

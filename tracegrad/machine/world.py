@@ -7,6 +7,7 @@ answers as CPython does; another may watch, record, or refuse.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any
@@ -33,6 +34,13 @@ get_plainly = object.__getattribute__
 
 class World:
     """Answers as CPython does; a subclass overrides what it wants to see."""
+
+    views: dict[int, tuple]  # the dicts of the classes that were asked, in order of resolution
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> World:
+        world = object.__new__(cls)
+        world.views = {}
+        return world
 
     # -- names ------------------------------------------------------------------------------
 
@@ -64,15 +72,17 @@ class World:
 
     # -- what attribute access is made of ---------------------------------------------------
 
-    def type_of(self, x: Any) -> type:
-        return type(x)
+    type_of: Callable = staticmethod(type)
 
     def class_attribute(self, cls: type, name: str) -> Any:
         """What the first class of the order of resolution holds under a name, unbound; or ABSENT."""
-        for base in type_mro(cls):
-            attributes = type_dict(base)
-            if name in attributes:
-                return attributes[name]
+        order = type_mro(cls)  # None of a C type that is not in use yet
+        known = self.views.get(id(cls))
+        if known is None or known[0] is not order:
+            known = self.views[id(cls)] = (order, [type_dict(base) for base in order or (object,)])
+        for view in known[1]:
+            if name in view:
+                return view[name]
         return ABSENT
 
     def own_attribute(self, x: Any, name: str) -> Any:
@@ -83,6 +93,8 @@ class World:
             attributes = get_plainly(x, "__dict__")
         except AttributeError:
             return ABSENT
+        if type(attributes) is dict:
+            return attributes.get(name, ABSENT)
         return dict.get(attributes, name, ABSENT) if isinstance(attributes, dict) else ABSENT
 
     def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
@@ -113,9 +125,8 @@ class World:
 
     # -- the gate ---------------------------------------------------------------------------
 
-    def native(self, operation: Callable, /, *operands: Any, **keywords: Any) -> Any:
-        """What C code does: `operation(*operands, **keywords)`."""
-        return operation(*operands, **keywords)
+    # What C code does: `native(operation, *operands, **keywords)`. A subclass writes a method.
+    native: Callable = staticmethod(operator.call)
 
     def decide(self, x: Any) -> bool:
         """The truth of a value that a branch depends on, where no method in Python tells it."""
