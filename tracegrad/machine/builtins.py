@@ -15,16 +15,16 @@ import operator
 import sys
 import warnings
 from collections.abc import Callable
-from types import CellType, FunctionType, MethodType, new_class, resolve_bases
+from types import CellType, FunctionType
 from typing import Any
 
 from tracegrad.machine import objects, operators
-from tracegrad.machine.calls import make_instance, method_of
+from tracegrad.machine.calls import HEAP_TYPE, make_instance
 from tracegrad.machine.iteration import (
     advance,
     get_iterator,
-    iterable,
     items,
+    iterable,
     mapping,
     sequence,
 )
@@ -32,7 +32,6 @@ from tracegrad.machine.objects import (
     PLAIN,
     as_value,
     call_special,
-    in_python,
     load_attribute,
     special,
 )
@@ -41,6 +40,7 @@ from tracegrad.machine.world import ABSENT
 
 REPLACED: dict[int, Callable] = {}
 REPLACED_KINDS: dict[int, Callable] = {}
+_function: Any
 KEPT: list[Any] = []  # what is replaced stays alive, as its id is a key
 
 
@@ -142,10 +142,14 @@ def _(m, args, kwargs):
         method = special(m, x, "__format__")
         if method is not None:
             spec = args[1] if len(args) > 1 else ""
-            return text_of("__format__ must return a str, not")(m, call_special(m, method, x, spec))
-        if id(type(x)) not in PLAIN and (len(args) == 1 or args[1] == ""):
-            if m.class_attribute(m.type_of(x), "__format__") is object.__format__:
-                return REPLACED[id(str)](m, (x,), {})
+            result = call_special(m, method, x, spec)
+            if not isinstance(result, str):
+                kind = type(result).__name__
+                raise TypeError(f"__format__ must return a str, not {kind}")
+            return result
+        simple = id(type(x)) not in PLAIN and (len(args) == 1 or args[1] == "")
+        if simple and m.class_attribute(m.type_of(x), "__format__") is object.__format__:
+            return REPLACED[id(str)](m, (x,), {})
     return m.native(format, *args, **kwargs)
 
 
@@ -231,9 +235,7 @@ for _rule in BINARY:
 for _rule in COMPARE.values():
     as_operator(_rule.function, 2, lambda m, a, b, r=_rule: compare(m, r, a, b))
 for _function, _name in UNARY.values():
-    as_operator(
-        _function, 1, lambda m, x, f=_function, n=_name: operators.unary(m, f, n, x)
-    )
+    as_operator(_function, 1, lambda m, x, f=_function, n=_name: operators.unary(m, f, n, x))
 as_operator(operator.getitem, 2, operators.get_item)
 as_operator(operator.setitem, 3, operators.set_item)
 as_operator(operator.delitem, 2, operators.delete_item)
@@ -344,9 +346,9 @@ def _(m, args, kwargs):
 
 @replaces(type.__call__)
 def _(m, args, kwargs):
-    if args and isinstance(args[0], type) and args[0] is not type:
-        if args[0].__flags__ & 1 << 9:
-            return make_instance(m, args[0], args[1:], kwargs)
+    cls = args[0] if args else type
+    if isinstance(cls, type) and cls is not type and cls.__flags__ & HEAP_TYPE:
+        return make_instance(m, cls, args[1:], kwargs)
     return m.native(type.__call__, *args, **kwargs)
 
 
@@ -419,9 +421,7 @@ def taking_iterables(function: Any, *places: int) -> None:
     """Replaces a C function which goes through some of its arguments (none named: through all)."""
 
     def own(m, args, kwargs):
-        given = [
-            iterable(m, x) if not places or i in places else x for i, x in enumerate(args)
-        ]
+        given = [iterable(m, x) if not places or i in places else x for i, x in enumerate(args)]
         return m.native(function, *given, **kwargs)
 
     replaces(function)(own)
@@ -435,12 +435,15 @@ for _function in (set.update, set.union, set.intersection, set.difference):
     taking_iterables(_function)
 for _function in (itertools.chain, itertools.product, itertools.zip_longest, itertools.compress):
     taking_iterables(_function)
-for _function in (itertools.islice, itertools.cycle, itertools.combinations, itertools.permutations):
+for _function in (
+    itertools.islice,
+    itertools.cycle,
+    itertools.combinations,
+    itertools.permutations,
+):
     taking_iterables(_function, 0)
 for _function in (itertools.pairwise, itertools.combinations_with_replacement, itertools.tee):
     taking_iterables(_function, 0)
-taking_iterables(itertools.chain.from_iterable, 0)
-KEPT.append(itertools.chain.from_iterable)
 
 
 @replaces(dict)
@@ -480,9 +483,7 @@ def _(m, args, kwargs):
 
 def plain_items(x: Any) -> bool:
     """Whether an iterable holds nothing but values of C code."""
-    return type(x) is range or (
-        type(x) in (list, tuple, set, frozenset) and operators.all_plain(x)
-    )
+    return type(x) is range or (type(x) in (list, tuple, set, frozenset) and operators.all_plain(x))
 
 
 @replaces(sum)
@@ -543,9 +544,7 @@ class Ordered:
         self.machine, self.value = machine, value
 
     def __lt__(self, other: Any) -> bool:
-        return truth(
-            self.machine, compare(self.machine, COMPARE["<"], self.value, other.value)
-        )
+        return truth(self.machine, compare(self.machine, COMPARE["<"], self.value, other.value))
 
 
 def sort_key(m, values: list, key: Any) -> Any:
@@ -791,9 +790,7 @@ def _(m, args, kwargs):
     if len(args) > 4 or not set(given) <= set(names) or "message" not in given:
         return m.native(warnings.warn, *args, **kwargs)
     message, category = given["message"], given.get("category")
-    if category is not None and not (
-        isinstance(category, type) and issubclass(category, Warning)
-    ):
+    if category is not None and not (isinstance(category, type) and issubclass(category, Warning)):
         return m.native(warnings.warn, *args, **kwargs)
     if isinstance(message, Warning):
         category = type(message)

@@ -74,9 +74,9 @@ def method_of(cls: type, callee: Any) -> Any:
     name = callee.__name__
     for base in cls.__mro__ or ():
         found = base.__dict__.get(name)
-        if type(found) is MethodDescriptorType or type(found) is WrapperDescriptorType:
-            if found.__get__(callee.__self__, cls) == callee:
-                return found
+        in_c = type(found) is MethodDescriptorType or type(found) is WrapperDescriptorType
+        if in_c and found.__get__(callee.__self__, cls) == callee:
+            return found
     return None
 
 

@@ -27,7 +27,7 @@ class Instruction(NamedTuple):
 
 
 class Handler(NamedTuple):
-    """Where an exception goes: the target's index, the depth of the stack, `lasti` pushed or not."""
+    """Where an exception goes: the target's index, the stack's depth, `lasti` pushed or not."""
 
     target: int
     depth: int

@@ -1,11 +1,11 @@
-"""Frames: binding arguments, the loop that runs instructions, exceptions on their way, generators."""
+"""Frames: arguments bound, the loop that runs instructions, exceptions on their way, generators."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CodeType, FunctionType, MethodType, TracebackType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from tracegrad.machine import (
@@ -13,7 +13,6 @@ from tracegrad.machine import (
     calls,
     iteration,
     objects,
-    operators,
     tracebacks,
 )
 from tracegrad.machine.decode import VERSION
@@ -142,7 +141,7 @@ class Machine:
     def call(self, callee: Any, args: Sequence = (), kwargs: Mapping | None = None) -> Any:
         """`callee(*args, **kwargs)`, of any callee, as the CALL instruction does it."""
         if self.runs:
-            return calls.call(self, callee, args, kwargs or {})
+            return calls.call(self, callee, args, dict(kwargs or {}))
         return self._outermost(calls.call, self, callee, args, dict(kwargs or {}))
 
     def resume(self, frame: Frame, value: Any = ABSENT) -> Any:
@@ -166,10 +165,9 @@ class Machine:
         error: BaseException | None = None
         for place, frame in enumerate(chain):
             self.frame = chain[place + 1] if place + 1 < len(chain) else None
-            if place:
-                if error is None:
-                    frame.stack.append(value)
-                    frame.index += 1
+            if place and error is None:
+                frame.stack.append(value)
+                frame.index += 1
             try:
                 value = run_frame(self, frame, error)
                 error = None
@@ -233,9 +231,7 @@ class Machine:
             if bound is None:
                 return self.native(function, *args, **kwargs)  # raises CPython's own TypeError
             fast = bound
-        frame = Frame(
-            self, code, program, function, names, function.__builtins__, closure, fast
-        )
+        frame = Frame(self, code, program, function, names, function.__builtins__, closure, fast)
         if program.generator:
             return named(drive(self, frame), function)
         if instead is ABSENT:
@@ -292,10 +288,6 @@ class Machine:
 
         return interpreted
 
-    def sub_machine(self) -> bool:
-        """Whether the calling thread is the one that the machine runs in."""
-        return bool(self.runs) and self.thread == threading.get_ident()
-
 
 def native_depth() -> int:
     """How deep the native stack is."""
@@ -318,7 +310,7 @@ def bind(
     count, named, flags = program.argcount, program.named, program.flags
     slots = program.slots
     given = len(args)
-    fast = [ABSENT] * program.size
+    fast: list[Any] = [ABSENT] * program.size
     place = named
     if given > count:
         if not flags & VARARGS:
@@ -374,9 +366,11 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
     ops, s, index = f.program.ops, f.stack, f.index
     try:
         if error is not None:
+            m.unwound = None
             index = unwind(m, f, error)
             if index < 0:
                 raise error
+            error = None
         while True:
             try:
                 while index >= 0:
@@ -391,6 +385,7 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
             index = unwind(m, f, error, again)
             if index < 0:
                 raise error  # type: ignore[misc]
+            error = None
     finally:
         error = f.error = None
         m.frame = back

@@ -126,10 +126,9 @@ def mapping(m, x: Any) -> Any:
     """The same mapping, or a dict of its items where Python code gives them."""
     if type(x) is dict:
         return x
-    if isinstance(x, dict) and special(m, x, "__iter__") is None:
-        if special(m, x, "keys") is None:
-            return x
     keys = special(m, x, "keys")
+    if isinstance(x, dict) and keys is None and special(m, x, "__iter__") is None:
+        return x
     if keys is None and special(m, x, "__getitem__") is None:
         return x
     if m.class_attribute(m.type_of(x), "keys") is ABSENT:

@@ -19,9 +19,7 @@ def unpack_sequence(x: Any, count: int) -> tuple:
     if kind is tuple or kind is list:
         values = tuple(x)
         if len(values) < count:
-            raise ValueError(
-                f"not enough values to unpack (expected {count}, got {len(values)})"
-            )
+            raise ValueError(f"not enough values to unpack (expected {count}, got {len(values)})")
         if len(values) > count:
             raise too_many(count, len(values))
         return values
@@ -104,8 +102,7 @@ def dict_merge(items: dict, x: Any, function: Any) -> None:
     """`f(**a, **b)`: adds the items of a mapping; a name that is there already is an error."""
     if not isinstance(x, dict) and not hasattr(x, "keys"):
         raise TypeError(
-            f"{function_text(function)} argument after ** must be a mapping, "
-            f"not {type(x).__name__}"
+            f"{function_text(function)} argument after ** must be a mapping, not {type(x).__name__}"
         )
     for name in x.keys():  # noqa: SIM118 -- as CPython asks
         if name in items:
@@ -225,9 +222,7 @@ def match_arguments(cls: type, own: Any, itself: bool, count: int) -> tuple:
     if own is None:
         own = ()
     elif type(own) is not tuple:
-        raise TypeError(
-            f"{cls.__name__}.__match_args__ must be a tuple (got {type(own).__name__})"
-        )
+        raise TypeError(f"{cls.__name__}.__match_args__ must be a tuple (got {type(own).__name__})")
     allowed = 1 if itself else len(own)
     if allowed < count:
         plural = "" if allowed == 1 else "s"
@@ -236,9 +231,7 @@ def match_arguments(cls: type, own: Any, itself: bool, count: int) -> tuple:
         )
     for name in own[:count]:
         if not isinstance(name, str):
-            raise TypeError(
-                f"__match_args__ elements must be strings (got {type(name).__name__})"
-            )
+            raise TypeError(f"__match_args__ elements must be strings (got {type(name).__name__})")
     return () if itself else own[:count]
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from tracegrad.machine.world import ABSENT, type_dict, type_mro
 
 # Exact types whose methods are C code and cannot be changed: nothing of them is to be looked up.
-PLAIN_TYPES = (
+PLAIN_TYPES: tuple[Any, ...] = (
     *(bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range, slice),
     *(type(None), type(...), type(NotImplemented), bytearray, memoryview),
     *(type({}.keys()), type({}.values()), type({}.items())),
@@ -136,6 +136,15 @@ def load_attribute(m, x: Any, name: str) -> Any:
 
 def load_method(m, x: Any, name: str) -> tuple[Any, Any]:
     """`x.name` in two parts: (value, ABSENT), or (function, self) of a method."""
+    try:
+        return look_up(m, x, name)
+    except AttributeError as error:
+        if error.name is None and error.obj is None:
+            error.name, error.obj = name, x
+        raise
+
+
+def look_up(m, x: Any, name: str) -> tuple[Any, Any]:
     kind = type(x)
     if id(kind) in PLAIN:
         for base in type_mro(kind):

@@ -74,20 +74,18 @@ def binary(m, op: Operator, a: Any, b: Any, symbol: str = "") -> Any:
         right = in_python(m, right_type, op.reflected)
     if left is None and right is None:
         return m.native(op.function, a, b)
-    if right is not None and overrides(m, left_type, right_type, op.reflected):
+    right_first = right is not None and (
+        overrides(m, left_type, right_type, op.reflected)
+        or (left is None and issubclass(left_type, SEQUENCES))
+    )
+    if right_first:
         result = call_special(m, right, b, a)
         if result is not NotImplemented:
             return result
-        right = None
-    elif left is None and right is not None and issubclass(left_type, SEQUENCES):
-        result = call_special(m, right, b, a)
-        if result is not NotImplemented:
-            return result
-        right = None
     result = one_side(m, left, left_type, a, op.name, b)
     if result is not NotImplemented:
         return result
-    if right_type is not left_type:
+    if right_type is not left_type and not right_first:
         result = one_side(m, right, right_type, b, op.reflected, a)
         if result is not NotImplemented:
             return result
@@ -176,11 +174,10 @@ def compare(m, op: Operator, a: Any, b: Any) -> Any:
 def comparison(m, cls: type, name: str) -> Any:
     """A class's comparison in Python; `!=` may be the inverse of its `__eq__`."""
     found = in_python(m, cls, name)
-    if found is None and name == "__ne__":
-        if m.class_attribute(cls, name) is object.__ne__:
-            equal = in_python(m, cls, "__eq__")
-            if equal is not None:
-                return Inverse(equal)
+    if found is None and name == "__ne__" and m.class_attribute(cls, name) is object.__ne__:
+        equal = in_python(m, cls, "__eq__")
+        if equal is not None:
+            return Inverse(equal)
     return found
 
 
@@ -289,17 +286,17 @@ def contains(m, container: Any, x: Any) -> bool:
     method = in_python(m, cls, "__contains__")
     if method is not None:
         return truth(m, call_special(m, method, container, x))
-    if m.class_attribute(cls, "__contains__") is ABSENT:
-        if in_python(m, cls, "__iter__") or in_python(m, cls, "__getitem__"):
-            return any_equal(m, m.items(container), x)
+    iterates = in_python(m, cls, "__iter__") or in_python(m, cls, "__getitem__")
+    if iterates and m.class_attribute(cls, "__contains__") is ABSENT:
+        return any_equal(m, m.items(container), x)
     return m.native(operator.contains, container, x)
 
 
 def any_equal(m, items: Any, x: Any) -> bool:
     """Whether one of the items is the object or equal to it."""
-    if type(items) in (list, tuple):
-        if comparison(m, m.type_of(x), "__eq__") is None and all_plain(items):
-            return m.native(operator.contains, items, x)
+    plain = type(items) in (list, tuple) and all_plain(items)
+    if plain and comparison(m, m.type_of(x), "__eq__") is None:
+        return m.native(operator.contains, items, x)
     equal = COMPARE["=="]
     for item in items:
         if m.native(operator.is_, item, x) or truth(m, compare(m, equal, item, x)):

@@ -1,4 +1,4 @@
-"""Translation: a code object becomes a list of closures, once; and what is not translated, and why."""
+"""Translation: a code object becomes a list of closures, once; and what is refused, and why."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from tracegrad.machine import expressions, later, statements  # noqa: F401 -- enter their makers
 from tracegrad.machine.decode import Handler, Instruction, decode, slot_names
-from tracegrad.machine.instructions import MAKERS, Translation
+from tracegrad.machine.instructions import MAKERS, Refused, Translation
 
 GENERATOR, ASYNC = 0x20, 0x80 | 0x100 | 0x200
 VARARGS, VARKEYWORDS, OPTIMIZED, NEWLOCALS = 4, 8, 1, 2
@@ -28,10 +29,6 @@ REFUSED_NAMES = {
     "settrace": DEBUGS,
     "setprofile": DEBUGS,
 }
-
-
-class Refused(Exception):
-    """Raised for code that the machine does not execute; the text says why."""
 
 
 class Program:

@@ -1,4 +1,4 @@
-"""Tracebacks as CPython makes them: an entry for each interpreted frame, none for the machine's own.
+"""Tracebacks as CPython makes them: an entry for each interpreted frame, none for the machine.
 
 The entry needs a frame object. One is made by calling a function of the same code object with other
 bytes: it takes all local variables as its arguments, and raises.
@@ -55,9 +55,6 @@ def add(f: Any, error: BaseException) -> None:
     error.__traceback__ = TracebackType(traceback, stub_frame(f), offset, line or 0)
 
 
-_lines: dict[int, tuple[CodeType, dict[int, int]]] = {}
-
-
 def line_at(code: CodeType, offset: int) -> int:
     """The line of an instruction."""
     for start, end, line in code.co_lines():
@@ -72,9 +69,10 @@ def stub_frame(f: Any) -> Any:
         return body_frame(f)
     values = [contents(value) for value in f.fast]
     unset = tuple(index for index, value in enumerate(values) if value is ABSENT)
-    code = f.program.stubs.get(unset)
+    offset = f.program.instructions[f.index].offset
+    code = f.program.stubs.get((offset, unset))
     if code is None:
-        code = f.program.stubs[unset] = stub(f.code, unset)
+        code = f.program.stubs[offset, unset] = stub(f.code, offset, unset)
     try:
         FunctionType(code, f.globals)(*values)
     except AssertionError as error:
@@ -95,8 +93,8 @@ def contents(value: Any) -> Any:
 CELL = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]
 
 
-def stub(code: CodeType, unset: tuple[int, ...]) -> CodeType:
-    """Code that takes all locals, forgets those that are not set, and raises."""
+def stub(code: CodeType, offset: int, unset: tuple[int, ...]) -> CodeType:
+    """Code that takes all locals, forgets those that are not set, and raises at a place."""
     names = slot_names(code)
     units = bytearray([opcode.opmap["RESUME"], 0])
     for index in unset:
@@ -105,6 +103,7 @@ def stub(code: CodeType, unset: tuple[int, ...]) -> CodeType:
         units += bytes([opcode.opmap["DELETE_FAST"], index & 255])
     return raising(
         code,
+        offset,
         units,
         co_varnames=names,
         co_nlocals=len(names),
@@ -115,11 +114,19 @@ def stub(code: CodeType, unset: tuple[int, ...]) -> CodeType:
     )
 
 
-def raising(code: CodeType, units: bytearray, **changes: Any) -> CodeType:
+def raising(code: CodeType, offset: int, units: bytearray, **changes: Any) -> CodeType:
+    """Code that does what the units say and raises, at the offset where there is room before it."""
     if VERSION >= (3, 14):
         units += bytes([opcode.opmap["LOAD_COMMON_CONSTANT"], 0])
     else:
         units += bytes([opcode.opmap["LOAD_ASSERTION_ERROR"], 0])
+    room = (offset - len(units)) // 2 - 1
+    if room >= 0:
+        if room > 255:
+            units += bytes([opcode.opmap["EXTENDED_ARG"], (room - 1) >> 8])
+            room -= 1
+        units += bytes([opcode.opmap["JUMP_FORWARD"], room & 255])
+        units += bytes([opcode.opmap["NOP"], 0]) * room
     units += bytes([opcode.opmap["RAISE_VARARGS"], 1])
     rest = len(code.co_code) - len(units)
     units += bytes([opcode.opmap["NOP"], 0]) * (rest // 2)
@@ -135,11 +142,12 @@ def raising(code: CodeType, units: bytearray, **changes: Any) -> CodeType:
 
 def body_frame(f: Any) -> Any:
     """The same of a class's body, whose locals are a mapping."""
-    code = f.program.stubs.get(())
+    offset = f.program.instructions[f.index].offset
+    code = f.program.stubs.get((offset,))
     if code is None:
         units = bytearray([opcode.opmap["RESUME"], 0])
         flags = f.code.co_flags & ~(OPTIMIZED | NEWLOCALS | 0x20)
-        code = f.program.stubs[()] = raising(f.code, units, co_flags=flags)
+        code = f.program.stubs[offset,] = raising(f.code, offset, units, co_flags=flags)
     try:
         exec(code, f.globals, f.names)
     except AssertionError as error:

@@ -75,7 +75,7 @@ class World:
     type_of: Callable = staticmethod(type)
 
     def class_attribute(self, cls: type, name: str) -> Any:
-        """What the first class of the order of resolution holds under a name, unbound; or ABSENT."""
+        """What the first class of the order of resolution holds under a name, or ABSENT."""
         order = type_mro(cls)  # None of a C type that is not in use yet
         known = self.views.get(id(cls))
         if known is None or known[0] is not order:
@@ -126,7 +126,7 @@ class World:
     # -- the gate ---------------------------------------------------------------------------
 
     # What C code does: `native(operation, *operands, **keywords)`. A subclass writes a method.
-    native: Callable = staticmethod(operator.call)
+    native: Callable = staticmethod(operator.call)  # type: ignore[arg-type]
 
     def decide(self, x: Any) -> bool:
         """The truth of a value that a branch depends on, where no method in Python tells it."""
