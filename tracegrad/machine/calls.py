@@ -73,7 +73,7 @@ def method_of(cls: type, callee: Any) -> Any:
     """The method of a type that gave a bound C method; None where there is none."""
     name = callee.__name__
     for base in cls.__mro__ or ():
-        found = base.__dict__.get(name)
+        found: Any = base.__dict__.get(name)
         in_c = type(found) is MethodDescriptorType or type(found) is WrapperDescriptorType
         if in_c and found.__get__(callee.__self__, cls) == callee:
             return found

@@ -198,7 +198,8 @@ class Machine:
         finally:
             sys.setrecursionlimit(self.limit)
             self.runs = 0
-            self.frame = None
+            self.frame = self.unwound = None
+            self.handled = Handled()
 
     # -- what instructions ask --------------------------------------------------------------
 
@@ -387,30 +388,31 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
                 raise error  # type: ignore[misc]
             error = None
     finally:
-        error = f.error = None
+        error = f.error = f.back = None
         m.frame = back
         m.depth -= 1
 
 
 def unwind(m: Machine, f: Frame, error: Any, again: bool = False) -> int:
     """Where an exception goes in a frame: the index of its handler, or RERAISE where none is."""
-    program = f.program
     if not again:
         if error is not m.unwound:
             set_context(error, m.handled.topmost())
         tracebacks.add(f, error)
-    handler = program.handlers[f.index]
+    handler = f.program.handlers[f.index]
     f.error = None
     if handler is None:
         m.unwound = error
-        return RERAISE
-    m.unwound = None
-    s = f.stack
-    del s[handler.depth :]
-    if handler.lasti:
-        s.append(f.index)
-    s.append(error)
-    return handler.target
+        target = RERAISE
+    else:
+        m.unwound = None
+        target = handler.target
+        s = f.stack
+        del s[handler.depth :]
+        if handler.lasti:
+            s.append(f.index)
+        s.append(error)
+    return target
 
 
 def set_context(error: BaseException, handled: BaseException | None) -> None:

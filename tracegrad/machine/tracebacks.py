@@ -1,7 +1,7 @@
 """Tracebacks as CPython makes them: an entry for each interpreted frame, none for the machine.
 
-The entry needs a frame object. One is made by calling a function of the same code object with other
-bytes: it takes all local variables as its arguments, and raises.
+The entry needs a frame object. It is that of a generator which has not begun, of the same code with
+other bytes: it takes all local variables as its arguments, and stands at the instruction's place.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import os
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
-from tracegrad.machine.decode import VERSION, slot_names
+from tracegrad.machine.decode import slot_names
 from tracegrad.machine.world import ABSENT
 
 # Files whose frames are no part of the user's program.
 PLACE = os.path.dirname(__file__)
 HIDDEN = {os.path.join(PLACE, name) for name in os.listdir(PLACE) if name.endswith(".py")}
-OPTIMIZED, NEWLOCALS = 1, 2
+OPTIMIZED, NEWLOCALS, GENERATOR = 1, 2, 0x20
 
 
 def hide(filename: str) -> None:
@@ -52,7 +52,7 @@ def add(f: Any, error: BaseException) -> None:
     code = f.code
     offset = f.program.instructions[f.index].offset
     line = line_at(code, offset)
-    error.__traceback__ = TracebackType(traceback, stub_frame(f), offset, line or 0)
+    error.__traceback__ = TracebackType(traceback, stub_frame(f), offset, line)
 
 
 def line_at(code: CodeType, offset: int) -> int:
@@ -64,20 +64,19 @@ def line_at(code: CodeType, offset: int) -> int:
 
 
 def stub_frame(f: Any) -> Any:
-    """A native frame that shows the code and the locals of an interpreted one."""
-    if f.names is not None:
-        return body_frame(f)
+    """A native frame that shows the code, the place and the locals of an interpreted one."""
+    offset = f.program.instructions[f.index].offset
+    if f.names is not None:  # of a class's body
+        code = f.program.stubs.get(offset)
+        if code is None:
+            code = f.program.stubs[offset] = body_stub(f.code, offset)
+        return eval(code, f.globals, f.names).gi_frame
     values = [contents(value) for value in f.fast]
     unset = tuple(index for index, value in enumerate(values) if value is ABSENT)
-    offset = f.program.instructions[f.index].offset
     code = f.program.stubs.get((offset, unset))
     if code is None:
         code = f.program.stubs[offset, unset] = stub(f.code, offset, unset)
-    try:
-        FunctionType(code, f.globals)(*values)
-    except AssertionError as error:
-        return error.__traceback__.tb_next.tb_frame  # type: ignore[union-attr]
-    raise SystemError("a stub returned")
+    return FunctionType(code, f.globals)(*values).gi_frame
 
 
 def contents(value: Any) -> Any:
@@ -94,14 +93,14 @@ CELL = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[index]
 
 
 def stub(code: CodeType, offset: int, unset: tuple[int, ...]) -> CodeType:
-    """Code that takes all locals, forgets those that are not set, and raises at a place."""
+    """Code that takes all locals, forgets those that are not set, and becomes a generator."""
     names = slot_names(code)
-    units = bytearray([opcode.opmap["RESUME"], 0])
+    units = bytearray()
     for index in unset:
         if index > 255:
-            units += bytes([opcode.opmap["EXTENDED_ARG"], index >> 8])
-        units += bytes([opcode.opmap["DELETE_FAST"], index & 255])
-    return raising(
+            units += unit("EXTENDED_ARG", index >> 8)
+        units += unit("DELETE_FAST", index & 255)
+    return suspended(
         code,
         offset,
         units,
@@ -110,46 +109,37 @@ def stub(code: CodeType, offset: int, unset: tuple[int, ...]) -> CodeType:
         co_argcount=len(names),
         co_posonlyargcount=0,
         co_kwonlyargcount=0,
-        co_flags=OPTIMIZED | NEWLOCALS,
+        co_flags=OPTIMIZED | NEWLOCALS | GENERATOR,
     )
 
 
-def raising(code: CodeType, offset: int, units: bytearray, **changes: Any) -> CodeType:
-    """Code that does what the units say and raises, at the offset where there is room before it."""
-    if VERSION >= (3, 14):
-        units += bytes([opcode.opmap["LOAD_COMMON_CONSTANT"], 0])
-    else:
-        units += bytes([opcode.opmap["LOAD_ASSERTION_ERROR"], 0])
+def body_stub(code: CodeType, offset: int) -> CodeType:
+    """The same of a class's body, whose locals are a mapping."""
+    return suspended(code, offset, bytearray(), co_flags=GENERATOR)
+
+
+def suspended(code: CodeType, offset: int, units: bytearray, **changes: Any) -> CodeType:
+    """Code that does what the units say, then stands still, at the offset where there is room."""
     room = (offset - len(units)) // 2 - 1
+    if room > 255:
+        units += unit("EXTENDED_ARG", (room - 1) >> 8)
+        room -= 1
     if room >= 0:
-        if room > 255:
-            units += bytes([opcode.opmap["EXTENDED_ARG"], (room - 1) >> 8])
-            room -= 1
-        units += bytes([opcode.opmap["JUMP_FORWARD"], room & 255])
-        units += bytes([opcode.opmap["NOP"], 0]) * room
-    units += bytes([opcode.opmap["RAISE_VARARGS"], 1])
-    rest = len(code.co_code) - len(units)
-    units += bytes([opcode.opmap["NOP"], 0]) * (rest // 2)
+        units += unit("JUMP_FORWARD", room & 255)
+        units += unit("NOP") * room
+    units += unit("RETURN_GENERATOR") + unit("POP_TOP") + unit("RESUME")
+    units += unit("LOAD_CONST") + unit("RETURN_VALUE")
+    units += unit("NOP") * ((len(code.co_code) - len(units)) // 2)
     return code.replace(
         co_code=bytes(units),
         co_exceptiontable=b"",
         co_cellvars=(),
         co_freevars=(),
         co_stacksize=max(code.co_stacksize, 3),
+        co_consts=code.co_consts or (None,),
         **changes,
     )
 
 
-def body_frame(f: Any) -> Any:
-    """The same of a class's body, whose locals are a mapping."""
-    offset = f.program.instructions[f.index].offset
-    code = f.program.stubs.get((offset,))
-    if code is None:
-        units = bytearray([opcode.opmap["RESUME"], 0])
-        flags = f.code.co_flags & ~(OPTIMIZED | NEWLOCALS | 0x20)
-        code = f.program.stubs[offset,] = raising(f.code, offset, units, co_flags=flags)
-    try:
-        exec(code, f.globals, f.names)
-    except AssertionError as error:
-        return error.__traceback__.tb_next.tb_frame  # type: ignore[union-attr]
-    raise SystemError("a stub returned")
+def unit(name: str, arg: int = 0) -> bytes:
+    return bytes((opcode.opmap[name], arg))
