@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
 from types import CodeType
@@ -129,4 +130,21 @@ def refusal_by_names(code: CodeType) -> str:
     names = code.co_names
     if "inspect" in names and ("stack" in names or "trace" in names):
         return f"{name} names inspect's stack, which {LOOKS_AT_FRAMES}"
+    return ""
+
+
+def watched() -> str:
+    """What watches the lines that run, so that they are to run natively; empty where nothing does.
+
+    A debugger or a coverage tool sees native frames alone: under the machine it would see none of
+    the user's lines.
+    """
+    if sys.gettrace() is not None:
+        return "a debugger or a coverage tool is active (sys.settrace)"
+    monitoring = getattr(sys, "monitoring", None)  # 3.12 and later
+    if monitoring is not None:
+        for tool in (monitoring.DEBUGGER_ID, monitoring.COVERAGE_ID):
+            name = monitoring.get_tool(tool)
+            if name is not None:
+                return f"the tool {name!r} is active (sys.monitoring)"
     return ""
