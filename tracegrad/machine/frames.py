@@ -8,13 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from tracegrad.machine import (
-    builtins,
-    calls,
-    iteration,
-    objects,
-    tracebacks,
-)
+from tracegrad.machine import calls, iteration, objects, tracebacks
+from tracegrad.machine import scopes as scopes  # which enters its rows
+from tracegrad.machine.builtins import REPLACED
+from tracegrad.machine.callbacks import REPLACED_KINDS
 from tracegrad.machine.decode import VERSION
 from tracegrad.machine.programs import (
     VARARGS,
@@ -126,8 +123,8 @@ class Machine:
         self.limit = sys.getrecursionlimit()
         self.runs = 0
         self.thread = 0
-        self.replaced: dict[int, Callable] = builtins.REPLACED
-        self.replaced_kinds: dict[int, Callable] = builtins.REPLACED_KINDS
+        self.replaced: dict[int, Callable] = REPLACED
+        self.replaced_kinds: dict[int, Callable] = REPLACED_KINDS
 
     # -- from outside -----------------------------------------------------------------------
 
@@ -367,7 +364,7 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
     ops, s, index = f.program.ops, f.stack, f.index
     try:
         if error is not None:
-            m.unwound = None
+            m.unwound = error
             index = unwind(m, f, error)
             if index < 0:
                 raise error
@@ -441,6 +438,8 @@ def drive(m: Machine, f: Frame) -> Iterator[Any]:
     while True:
         outer = m.handled
         own.previous, m.handled = outer, own
+        if error is not None:
+            set_context(error, own.value)
         try:
             value = run_frame(m, f, error)
         except BaseException as raised:

@@ -1,0 +1,270 @@
+"""Builtins that ask for the frame that calls them, and the making of classes."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import sys
+import warnings
+from types import CellType, FunctionType
+from typing import Any
+
+from tracegrad.machine import operators
+from tracegrad.machine.objects import call_special, load_attribute, special
+from tracegrad.machine.replaced import replaces
+from tracegrad.machine.world import ABSENT
+
+# -- frames ------------------------------------------------------------------------------------
+
+
+@replaces(super)
+def _(m, args, kwargs):
+    if args or kwargs:
+        return m.native(super, *args, **kwargs)
+    f = m.frame
+    if f is None or not f.code.co_argcount:
+        raise RuntimeError("super(): no arguments")
+    first = f.fast[0]
+    if type(first) is CellType:
+        first = first.cell_contents
+    if first is ABSENT:
+        raise RuntimeError("super(): arg[0] deleted")
+    slots = f.program.slots
+    if "__class__" not in f.code.co_freevars:
+        raise RuntimeError("super(): __class__ cell not found")
+    cell = f.fast[slots.index("__class__")]
+    failed = False
+    try:
+        cls = m.load_cell(cell, "__class__")
+    except ValueError:
+        failed = True
+    if failed:
+        raise RuntimeError("super(): empty __class__ cell")
+    return m.native(super, cls, first)
+
+
+@replaces(globals)
+def _(m, args, kwargs):
+    return m.native(globals, *args, **kwargs) if args or kwargs else m.frame.globals
+
+
+@replaces(locals)
+def _(m, args, kwargs):
+    return m.native(locals, *args, **kwargs) if args or kwargs else local_names(m.frame)
+
+
+def local_names(f: Any) -> Any:
+    """What `locals()` returns in a frame."""
+    if f.names is not None:
+        return f.names
+    found = {}
+    for name, value in zip(f.program.slots, f.fast):
+        if type(value) is CellType:
+            try:
+                value = value.cell_contents
+            except ValueError:
+                continue
+        if value is not ABSENT:
+            found[name] = value
+    if sys.version_info >= (3, 13):
+        return found
+    if f.local is None:
+        f.local = {}
+    for name in f.program.slots:
+        if name not in found:
+            f.local.pop(name, None)
+    f.local.update(found)
+    return f.local
+
+
+@replaces(vars)
+def _(m, args, kwargs):
+    if args or kwargs:
+        if len(args) == 1 and not kwargs:
+            try:
+                return load_attribute(m, args[0], "__dict__")
+            except AttributeError:
+                pass
+        return m.native(vars, *args, **kwargs)
+    return local_names(m.frame)
+
+
+@replaces(dir)
+def _(m, args, kwargs):
+    if not args and not kwargs:
+        return sorted(local_names(m.frame))
+    if len(args) == 1 and not kwargs:
+        method = special(m, args[0], "__dir__")
+        if method is not None:
+            return sorted(m.items(call_special(m, method, args[0])))
+    return m.native(dir, *args, **kwargs)
+
+
+@replaces(builtins.eval)
+def _(m, args, kwargs):
+    if len(args) == 1 and not kwargs:
+        args = (*args, m.frame.globals, local_names(m.frame))
+    return m.native(eval, *args, **kwargs)
+
+
+@replaces(builtins.exec)
+def _(m, args, kwargs):
+    if len(args) == 1 and not kwargs:
+        args = (*args, m.frame.globals, local_names(m.frame))
+    return m.native(exec, *args, **kwargs)
+
+
+@replaces(sys.exc_info)
+def _(m, args, kwargs):
+    error = m.handled.topmost()
+    return (None, None, None) if error is None else (type(error), error, error.__traceback__)
+
+
+@replaces(sys.exception)
+def _(m, args, kwargs):
+    return m.handled.topmost()
+
+
+@replaces(sys.getrecursionlimit)
+def _(m, args, kwargs):
+    return m.native(sys.getrecursionlimit, *args) if args or not m.runs else m.limit
+
+
+@replaces(sys.setrecursionlimit)
+def _(m, args, kwargs):
+    if len(args) != 1 or type(args[0]) is not int or args[0] <= 0 or not m.runs:
+        return m.native(sys.setrecursionlimit, *args, **kwargs)
+    if args[0] < m.depth:
+        raise RecursionError(
+            f"cannot set the recursion limit to {args[0]} at the recursion depth {m.depth}: "
+            "the limit is too low"
+        )
+    m.limit = args[0]
+    sys.setrecursionlimit(max(args[0] * 12, 12000))
+    return None
+
+
+@replaces(warnings.warn)
+def _(m, args, kwargs):
+    names = ("message", "category", "stacklevel", "source")
+    given = dict(zip(names, args), **kwargs)
+    if len(args) > 4 or not set(given) <= set(names) or "message" not in given:
+        return m.native(warnings.warn, *args, **kwargs)
+    message, category = given["message"], given.get("category")
+    if category is not None and not (isinstance(category, type) and issubclass(category, Warning)):
+        return m.native(warnings.warn, *args, **kwargs)
+    if isinstance(message, Warning):
+        category = type(message)
+    f, level = m.frame, given.get("stacklevel", 1)
+    while f is not None and level > 1:
+        f, level = f.back, level - 1
+    if f is None:
+        return m.native(warnings.warn, *args, **kwargs)
+    names = f.globals
+    return m.native(
+        warnings.warn_explicit,
+        message,
+        category or UserWarning,
+        f.code.co_filename,
+        f.line,
+        names.get("__name__") or "<string>",
+        names.setdefault("__warningregistry__", {}),
+        None,
+        given.get("source"),
+    )
+
+
+@replaces(collections.namedtuple)
+def _(m, args, kwargs):
+    if kwargs.get("module") is None and m.frame is not None:
+        kwargs = {**kwargs, "module": m.frame.globals.get("__name__", "__main__")}
+    return m.native(collections.namedtuple, *args, **kwargs)
+
+
+# -- classes -----------------------------------------------------------------------------------
+
+
+@replaces(builtins.__build_class__)
+def _(m, args, kwargs):
+    if len(args) < 2 or type(args[0]) is not FunctionType or type(args[1]) is not str:
+        return m.native(builtins.__build_class__, *args, **kwargs)
+    function, name, *bases = args
+    keywords = dict(kwargs)
+    if not m.interpretable(function):
+        return m.native(builtins.__build_class__, *args, **kwargs)
+    given = tuple(bases)
+    resolved = resolve(m, given)
+    meta = keywords.pop("metaclass", None)
+    if meta is None:
+        meta = type(resolved[0]) if resolved else type
+    if isinstance(meta, type):
+        meta = winner(meta, resolved)
+    try:
+        prepare = load_attribute(m, meta, "__prepare__")
+    except AttributeError:
+        prepare = None
+    namespace = {} if prepare is None else m.call(prepare, (name, resolved), keywords)
+    if not hasattr(type(namespace), "__getitem__"):
+        shown = meta.__name__ if isinstance(meta, type) else "<metaclass>"
+        raise TypeError(
+            f"{shown}.__prepare__() must return a mapping, not {type(namespace).__name__}"
+        )
+    cell = m.run_body(function, namespace)
+    if resolved is not given and resolved != given:
+        operators.set_item(m, namespace, "__orig_bases__", given)
+    cls = m.call(meta, (name, resolved, namespace), keywords)
+    if type(cell) is CellType and isinstance(cls, type):
+        check_cell(cell, cls)
+    return cls
+
+
+def check_cell(cell: CellType, cls: type) -> None:
+    """`type.__new__` is to have set the cell of `__class__`."""
+    name = cls.__name__
+    failed = False
+    try:
+        found = cell.cell_contents
+    except ValueError:
+        failed = True
+    if failed:
+        raise RuntimeError(
+            f"__class__ not set defining {name!r} as {cls!r}. "
+            "Was __classcell__ propagated to type.__new__?"
+        )
+    if found is not cls:
+        raise TypeError(f"__class__ set to {found!r} defining {name!r} as {cls!r}")
+
+
+def resolve(m, bases: tuple) -> tuple:
+    """The bases of a class after their `__mro_entries__`."""
+    found: list = []
+    for base in bases:
+        if isinstance(base, type):
+            found.append(base)
+            continue
+        try:
+            entries = load_attribute(m, base, "__mro_entries__")
+        except AttributeError:
+            found.append(base)
+            continue
+        new = m.call(entries, (bases,), {})
+        if not isinstance(new, tuple):
+            raise TypeError("__mro_entries__ must return a tuple")
+        found.extend(new)
+    return tuple(found) if found != list(bases) else bases
+
+
+def winner(meta: type, bases: tuple) -> type:
+    """The most derived metaclass."""
+    for base in bases:
+        kind = type(base)
+        if issubclass(meta, kind):
+            continue
+        if issubclass(kind, meta):
+            meta = kind
+            continue
+        raise TypeError(
+            "metaclass conflict: the metaclass of a derived class must be a (non-strict) "
+            "subclass of the metaclasses of all its bases"
+        )
+    return meta
