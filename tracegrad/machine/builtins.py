@@ -12,7 +12,7 @@ from tracegrad.machine.calls import HEAP_TYPE, make_instance
 from tracegrad.machine.objects import PLAIN, as_value, call_special, load_attribute, special
 from tracegrad.machine.operators import BINARY, COMPARE, DIVMOD, UNARY, compare, truth
 from tracegrad.machine.replaced import REPLACED, REPLACED_KINDS, replaces
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.world import ABSENT, is_a
 
 
 def by_method(function: Any, name: str, check: Callable | None = None) -> None:
@@ -31,7 +31,7 @@ def by_method(function: Any, name: str, check: Callable | None = None) -> None:
 
 def text_of(name: str) -> Callable:
     def check(m, result):
-        if not isinstance(result, str):
+        if not is_a(result, str):
             raise TypeError(f"{name} returned non-string (type {type(result).__name__})")
         return result
 
@@ -44,7 +44,7 @@ by_method(reversed, "__reversed__")
 
 
 def checked_hash(m, result):
-    if not isinstance(result, int):
+    if not is_a(result, int):
         raise TypeError("__hash__ method should return an integer")
     if -(1 << 63) <= result < 1 << 63:
         return -2 if result == -1 else int(result)
@@ -104,7 +104,7 @@ def _(m, args, kwargs):
         if method is not None:
             spec = args[1] if len(args) > 1 else ""
             result = call_special(m, method, x, spec)
-            if not isinstance(result, str):
+            if not is_a(result, str):
                 kind = type(result).__name__
                 raise TypeError(f"__format__ must return a str, not {kind}")
             return result
@@ -139,7 +139,7 @@ class Converted:
 
     def value(self) -> Any:
         wanted = {"__float__": float, "__complex__": complex}.get(self.name, int)
-        if type(self.result) is wanted:
+        if type(self.result) is wanted and self.name != "__trunc__":
             return self.result
         owner = type(type(self.x).__name__, (), {self.name: lambda _: self.result})
         return owner()
@@ -284,7 +284,7 @@ def plain_method(function: Any, count: int, own: Callable) -> None:
     def replacement(m, args, kwargs):
         if len(args) != count or kwargs or type(args[1]) is not str:
             return m.native(function, *args, **kwargs)
-        if isinstance(args[0], type) or id(type(args[0])) in PLAIN:
+        if is_a(args[0], type) or id(type(args[0])) in PLAIN:
             return m.native(function, *args)
         return own(m, *args)
 
@@ -298,7 +298,7 @@ plain_method(object.__delattr__, 2, objects.plain_delete)
 
 @replaces(type.__getattribute__)
 def _(m, args, kwargs):
-    if len(args) == 2 and isinstance(args[0], type) and type(args[1]) is str and not kwargs:
+    if len(args) == 2 and is_a(args[0], type) and type(args[1]) is str and not kwargs:
         result = objects.type_lookup(m, args[0], m.type_of(args[0]), args[1])
         if result is not None:
             return as_value(*result)
@@ -308,7 +308,7 @@ def _(m, args, kwargs):
 @replaces(type.__call__)
 def _(m, args, kwargs):
     cls = args[0] if args else type
-    if isinstance(cls, type) and cls is not type and cls.__flags__ & HEAP_TYPE:
+    if is_a(cls, type) and cls is not type and cls.__flags__ & HEAP_TYPE:
         return make_instance(m, cls, args[1:], kwargs)
     return m.native(type.__call__, *args, **kwargs)
 

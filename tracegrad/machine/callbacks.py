@@ -5,15 +5,17 @@ from __future__ import annotations
 import collections
 import functools
 import itertools
+import operator
+import re
+from collections.abc import Callable
 from typing import Any
 
 from tracegrad.machine import operators
-from tracegrad.machine.builtins import REPLACED_KINDS  # with its rows
 from tracegrad.machine.iteration import advance, get_iterator, items, iterable, mapping, sequence
 from tracegrad.machine.objects import PLAIN, call_special, special
 from tracegrad.machine.operators import BINARY, COMPARE, compare, truth
-from tracegrad.machine.replaced import replaces
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.replaced import REPLACED, REPLACED_KINDS, replaces
+from tracegrad.machine.world import ABSENT, is_a
 
 # -- iteration ---------------------------------------------------------------------------------
 
@@ -119,7 +121,7 @@ def _(m, args, kwargs):
     if not 1 <= len(args) <= 2 or plain_items(args[0]):
         return m.native(sum, *args, **kwargs)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
-    if isinstance(start, str | bytes | bytearray) or set(kwargs) - {"start"}:
+    if any(is_a(start, kind) for kind in (str, bytes, bytearray)) or set(kwargs) - {"start"}:
         return m.native(sum, *args, **kwargs)
     values = list(items(m, args[0]))
     if operators.all_plain(values):
@@ -235,6 +237,9 @@ def taking_function(function: Any, place: int = 0) -> None:
 for _function in (map, itertools.starmap, itertools.takewhile, itertools.dropwhile):
     taking_function(_function)
 taking_function(itertools.filterfalse)
+taking_function(functools.cmp_to_key)
+for _function in (type(re.compile("")).sub, type(re.compile("")).subn):
+    taking_function(_function, 1)
 taking_function(itertools.accumulate, 1)
 
 
@@ -279,3 +284,55 @@ def call_partial(m, x: functools.partial, args: Any, kwargs: dict) -> Any:
 
 if not any("Placeholder" in name for name in dir(functools)):
     REPLACED_KINDS[id(functools.partial)] = call_partial
+
+
+# -- lists and tuples that are searched -------------------------------------------------------
+
+
+def searching(function: Any, own: Callable) -> None:
+    """Replaces a method that compares items with `==`."""
+
+    def replacement(m, args, kwargs):
+        if len(args) != 2 or kwargs or not is_a(args[0], function.__objclass__):
+            return m.native(function, *args, **kwargs)
+        items, x = args
+        if id(type(x)) in PLAIN and operators.all_plain(items):
+            return m.native(function, *args)
+        return own(m, function, items, x)
+
+    replaces(function)(replacement)
+
+
+def place_of(m, items: Any, x: Any) -> int:
+    """The index of the first item that is the object or equal to it, or -1."""
+    for place, item in enumerate(items):
+        if item is x or truth(m, compare(m, COMPARE["=="], item, x)):
+            return place
+    return -1
+
+
+def index_of(m, function: Any, items: Any, x: Any) -> int:
+    place = place_of(m, items, x)
+    if place < 0:
+        if type(items) is tuple:
+            raise ValueError("tuple.index(x): x not in tuple")
+        raise ValueError(f"{REPLACED[id(repr)](m, (x,), {})} is not in list")
+    return place
+
+
+def count_of(m, function: Any, items: Any, x: Any) -> int:
+    return sum(item is x or truth(m, compare(m, COMPARE["=="], item, x)) for item in items)
+
+
+def remove(m, function: Any, items: Any, x: Any) -> None:
+    place = place_of(m, items, x)
+    if place < 0:
+        raise ValueError("list.remove(x): x not in list")
+    m.native(operator.delitem, items, place)
+
+
+searching(list.index, index_of)
+searching(tuple.index, index_of)
+searching(list.count, count_of)
+searching(tuple.count, count_of)
+searching(list.remove, remove)

@@ -15,7 +15,7 @@ from types import (
 from typing import Any
 
 from tracegrad.machine.objects import C_KINDS, PLAIN, as_value, bound, in_python
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.world import ABSENT, is_a, subclasses
 
 HEAP_TYPE = 1 << 9
 C_CALLABLES = frozenset(
@@ -40,7 +40,7 @@ def call(m, callee: Any, args: Any, kwargs: dict) -> Any:
         return call(m, function, (owner, *args), kwargs)
     if id(kind) in C_CALLABLES:
         return call_c(m, callee, kind, args, kwargs)
-    if isinstance(callee, type):
+    if is_a(callee, type):
         return call_class(m, callee, args, kwargs)
     replaced = m.replaced_kinds.get(id(kind))
     if replaced is not None:
@@ -61,7 +61,7 @@ def call_c(m, callee: Any, kind: type, args: Any, kwargs: dict) -> Any:
         return replaced(m, args, kwargs)
     if kind is BuiltinFunctionType or kind is MethodWrapperType:
         owner = callee.__self__
-        if owner is not None and type(owner) is not ModuleType and not isinstance(owner, type):
+        if owner is not None and type(owner) is not ModuleType and not is_a(owner, type):
             owner = m.part(callee, "__self__", owner)
             method = method_of(type(owner), callee)
             if method is not None:
@@ -121,7 +121,7 @@ def make_instance(m, cls: type, args: Any, kwargs: dict) -> Any:
         x = call(m, new, (cls, *args), kwargs)
     kind = type(x)
     if kind is not cls:
-        if not issubclass(kind, cls):
+        if not subclasses(cls, kind):
             return x
         init = m.class_attribute(m.type_of(x), "__init__")
         init_in_c = id(type(init)) in C_KINDS

@@ -21,7 +21,7 @@ from tracegrad.machine.programs import (
     program_of,
     program_or_none,
 )
-from tracegrad.machine.world import ABSENT, World
+from tracegrad.machine.world import ABSENT, World, is_a
 
 RERAISE = -3  # what an instruction returns where `frame.error` goes on its way, as it was
 
@@ -271,7 +271,7 @@ class Machine:
         if kind is MethodType:
             function = callee.__func__
         elif kind is not FunctionType:
-            if isinstance(callee, type):
+            if is_a(callee, type):
                 if objects.in_python(self, callee, "__init__") is None:
                     return callee
             elif objects.special(self, callee, "__call__") is None:
@@ -334,7 +334,7 @@ def bind(
                 fast[index] = value
                 break
         else:
-            if rest is None or not isinstance(name, str):
+            if rest is None or not is_a(name, str):
                 return None
             rest[name] = value
     if given < count:
@@ -474,7 +474,7 @@ def throw_on(m: Machine, f: Frame, thrown: BaseException) -> tuple[Any, BaseExce
     """Throws into the iterator of a `yield from`: the value it yields, or what is raised."""
     inner = f.stack[-1]
     try:
-        if isinstance(thrown, GeneratorExit):
+        if is_a(thrown, GeneratorExit):
             close = find(m, inner, "close")
             if close is not ABSENT:
                 m.call(close, (), {})
@@ -486,7 +486,7 @@ def throw_on(m: Machine, f: Frame, thrown: BaseException) -> tuple[Any, BaseExce
     except BaseException as raised:
         error = raised
     error.__traceback__ = tracebacks.clean(error.__traceback__)
-    if VERSION < (3, 12) and isinstance(error, StopIteration):
+    if VERSION < (3, 12) and is_a(error, StopIteration):
         f.stack.pop()
         f.stack.append(error.value)
         f.index = f.program.instructions[f.index - 2].arg

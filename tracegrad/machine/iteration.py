@@ -7,7 +7,7 @@ from typing import Any
 
 from tracegrad.machine import natives, operators
 from tracegrad.machine.objects import C_KINDS, PLAIN, call_special, in_python, special
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.world import ABSENT, is_a
 
 GENERATOR = type(_ for _ in ())
 # Exact types whose iteration is C code.
@@ -37,7 +37,7 @@ def get_iterator(m, x: Any) -> Any:
         return result
     if m.class_attribute(cls, "__iter__") is ABSENT:
         method = in_python(m, cls, "__getitem__")
-        if method is not None and not isinstance(x, dict):
+        if method is not None and not is_a(x, dict):
             return by_index(m, method, x)
     return m.native(iter, x)
 
@@ -84,7 +84,7 @@ def iterated_in_python(m, x: Any) -> bool:
     cls = m.type_of(x)
     found = m.class_attribute(cls, "__iter__")
     if found is ABSENT:
-        return not isinstance(x, dict) and in_python(m, cls, "__getitem__") is not None
+        return not is_a(x, dict) and in_python(m, cls, "__getitem__") is not None
     if id(type(found)) not in C_KINDS and in_python(m, cls, "__iter__") is not None:
         return True
     return in_python(m, cls, "__next__") is not None
@@ -127,7 +127,7 @@ def mapping(m, x: Any) -> Any:
     if type(x) is dict:
         return x
     keys = special(m, x, "keys")
-    if isinstance(x, dict) and keys is None and special(m, x, "__iter__") is None:
+    if is_a(x, dict) and keys is None and special(m, x, "__iter__") is None:
         return x
     if keys is None and special(m, x, "__getitem__") is None:
         return x

@@ -9,7 +9,7 @@ from tracegrad.machine import calls, natives, operators
 from tracegrad.machine.decode import VERSION
 from tracegrad.machine.instructions import MAKERS, Refused, maker, unbound
 from tracegrad.machine.objects import as_value, super_lookup
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.world import ABSENT, is_a
 
 # -- local variables --------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ def _(t, arg, n):
 def stop_iteration(f, s):
     """A StopIteration that would leave a generator becomes a RuntimeError."""
     error = s[-1]
-    if isinstance(error, StopIteration):
+    if is_a(error, StopIteration):
         changed = RuntimeError("generator raised StopIteration")
         changed.__cause__ = changed.__context__ = error
         s[-1] = changed

@@ -10,6 +10,8 @@ from itertools import islice
 from types import ModuleType
 from typing import Any
 
+from tracegrad.machine.world import is_a
+
 build_slice = slice
 
 
@@ -93,20 +95,20 @@ def set_update(items: set, x: Any) -> None:
 
 def dict_update(items: dict, x: Any) -> None:
     """`{**x}`: adds the items of a mapping."""
-    if not isinstance(x, dict) and not hasattr(x, "keys"):
+    if not is_a(x, dict) and not hasattr(x, "keys"):
         raise TypeError(f"'{type(x).__name__}' object is not a mapping")
     items.update(x)
 
 
 def dict_merge(items: dict, x: Any, function: Any) -> None:
     """`f(**a, **b)`: adds the items of a mapping; a name that is there already is an error."""
-    if not isinstance(x, dict) and not hasattr(x, "keys"):
+    if not is_a(x, dict) and not hasattr(x, "keys"):
         raise TypeError(
             f"{function_text(function)} argument after ** must be a mapping, not {type(x).__name__}"
         )
     for name in x.keys():  # noqa: SIM118 -- as CPython asks
         if name in items:
-            if not isinstance(name, str):
+            if not is_a(name, str):
                 raise TypeError("keywords must be strings")
             raise TypeError(
                 f"{function_text(function)} got multiple values for keyword argument '{name}'"
@@ -117,7 +119,7 @@ def dict_merge(items: dict, x: Any, function: Any) -> None:
 def function_text(function: Any) -> str:
     """The name of a callee as CPython's error messages give it."""
     name = getattr(function, "__qualname__", None)
-    if not isinstance(name, str):
+    if not is_a(name, str):
         return object.__str__(function) if name is None else str(name)
     module = getattr(function, "__module__", None)
     if module is not None and module != "builtins":
@@ -190,7 +192,7 @@ def is_sequence(x: Any) -> bool:
 
 def match_class(x: Any, cls: type, count: int, names: tuple) -> tuple | None:
     """The values of `case cls(a, b, c=c)` for a class of C code, or None."""
-    if not isinstance(cls, type):
+    if not is_a(cls, type):
         raise TypeError("called match pattern must be a class")
     if not isinstance(x, cls):
         return None
@@ -230,7 +232,7 @@ def match_arguments(cls: type, own: Any, itself: bool, count: int) -> tuple:
             f"{cls.__name__}() accepts {allowed} positional sub-pattern{plural} ({count} given)"
         )
     for name in own[:count]:
-        if not isinstance(name, str):
+        if not is_a(name, str):
             raise TypeError(f"__match_args__ elements must be strings (got {type(name).__name__})")
     return () if itself else own[:count]
 

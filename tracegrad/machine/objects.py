@@ -21,7 +21,8 @@ from types import (
 )
 from typing import Any
 
-from tracegrad.machine.world import ABSENT, type_dict, type_mro
+from tracegrad.machine.decode import VERSION
+from tracegrad.machine.world import ABSENT, is_a, type_dict, type_mro
 
 # Exact types whose methods are C code and cannot be changed: nothing of them is to be looked up.
 PLAIN_TYPES: tuple[Any, ...] = (
@@ -105,8 +106,9 @@ def classmethod_of(m, found: classmethod, cls: type) -> tuple[Any, Any]:
     function = m.part(found, "__func__", found.__func__)
     if type(function) is FunctionType:
         return function, cls
-    if type(function) in (property, classmethod, staticmethod) or special(m, function, "__get__"):
-        return as_value(*bound(m, function, cls, m.type_of(cls))), ABSENT
+    chained = type(function) in (property, classmethod, staticmethod)
+    if VERSION < (3, 13) and (chained or special(m, function, "__get__")):
+        return as_value(*bound(m, function, cls, cls)), ABSENT
     return MethodType(function, cls), ABSENT
 
 
@@ -356,7 +358,7 @@ def plain_store(m, x: Any, name: str, value: Any) -> None:
             m.native(GENERIC_SET, x, name, value)  # the error
         m.call(fset, (x, value), {})
     elif id(kind) in C_DATA:
-        m.native(GENERIC_SET if not isinstance(x, type) else setattr, x, name, value)
+        m.native(GENERIC_SET if not is_a(x, type) else setattr, x, name, value)
     else:
         setter = m.class_attribute(kind, "__set__")
         if setter is ABSENT and not is_data(m, kind):

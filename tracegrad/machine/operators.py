@@ -8,11 +8,12 @@ as the function of the `operator` module that names it.
 from __future__ import annotations
 
 import operator
+from collections import defaultdict
 from types import FunctionType
 from typing import Any, NamedTuple
 
 from tracegrad.machine.objects import C_KINDS, PLAIN, call_special, in_python, special
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.world import ABSENT, is_a, subclasses
 
 
 class Operator(NamedTuple):
@@ -76,7 +77,7 @@ def binary(m, op: Operator, a: Any, b: Any, symbol: str = "") -> Any:
         return m.native(op.function, a, b)
     right_first = right is not None and (
         overrides(m, left_type, right_type, op.reflected)
-        or (left is None and issubclass(left_type, SEQUENCES))
+        or (left is None and any(subclasses(kind, left_type) for kind in SEQUENCES))
     )
     if right_first:
         result = call_special(m, right, b, a)
@@ -99,7 +100,7 @@ def binary(m, op: Operator, a: Any, b: Any, symbol: str = "") -> Any:
 
 def overrides(m, left_type: type, right_type: type, name: str) -> bool:
     """Whether the right operand's method goes first: that of a subclass which defines its own."""
-    if not issubclass(right_type, left_type):
+    if not subclasses(left_type, right_type):
         return False
     return m.class_attribute(right_type, name) is not m.class_attribute(left_type, name)
 
@@ -109,8 +110,10 @@ def one_side(m, method: Any, cls: type, x: Any, name: str, y: Any) -> Any:
     if method is not None:
         return call_special(m, method, x, y)
     found = m.class_attribute(cls, name)
-    if found is ABSENT or found is None:
+    if found is ABSENT:
         return NotImplemented
+    if found is None:
+        raise TypeError("'NoneType' object is not callable")
     if id(type(found)) in C_KINDS or type(found) is FunctionType:
         return m.native(found, x, y)
     return call_special(m, found, x, y)
@@ -132,7 +135,7 @@ def inplace(m, op: Operator, a: Any, b: Any) -> Any:
             return binary(m, op, a, b, f"{symbol}=")
     elif special(m, b, op.reflected) is not None:
         found = m.class_attribute(m.type_of(a), op.inplace_name)
-        if not isinstance(a, SEQUENCES):
+        if not any(is_a(a, kind) for kind in SEQUENCES):
             result = m.native(found, a, b)
             return binary(m, op, a, b) if result is NotImplemented else result
     return m.native(op.inplace, a, b)
@@ -147,7 +150,7 @@ def compare(m, op: Operator, a: Any, b: Any) -> Any:
         return m.native(op.function, a, b)
     right_first = (
         left_type is not right_type
-        and issubclass(right_type, left_type)
+        and subclasses(left_type, right_type)
         and m.class_attribute(right_type, op.reflected) is not ABSENT
     )
     if right_first:
@@ -233,10 +236,10 @@ def length(m, x: Any) -> Any:
 def index(m, x: Any) -> int:
     """`operator.index(x)`"""
     method = special(m, x, "__index__")
-    if method is None or isinstance(x, int):
+    if method is None or is_a(x, int):
         return m.native(operator.index, x)
     result = call_special(m, method, x)
-    if not isinstance(result, int):
+    if not is_a(result, int):
         raise TypeError(f"__index__ returned non-int (type {type(result).__name__})")
     return int(result)
 
@@ -249,14 +252,20 @@ def get_item(m, x: Any, key: Any) -> Any:
     method = in_python(m, cls, "__getitem__")
     if method is not None:
         return call_special(m, method, x, key)
-    if isinstance(x, type) and m.class_attribute(cls, "__getitem__") is ABSENT:
+    if is_a(x, type) and m.class_attribute(cls, "__getitem__") is ABSENT:
         found = m.class_attribute(x, "__class_getitem__")
         if found is not ABSENT and id(type(found)) not in C_KINDS:
             return m.call(m.load_attribute(x, "__class_getitem__"), (key,), {})
-    if isinstance(x, dict):
+    if is_a(x, dict):
         missing = in_python(m, cls, "__missing__")
         if missing is not None and not m.native(operator.contains, x, key):
             return call_special(m, missing, x, key)
+        if is_a(x, defaultdict) and not m.native(operator.contains, x, key):
+            factory = m.part(x, "default_factory", x.default_factory)
+            if factory is not None:
+                value = m.call(factory, (), {})
+                m.native(operator.setitem, x, key, value)
+                return value
     return m.native(operator.getitem, x, key)
 
 

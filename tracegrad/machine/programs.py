@@ -36,7 +36,16 @@ class Program:
     """A translated code object: its closures and all that a call needs to know of it."""
 
     __slots__ = (
-        *("__weakref__", "argcount", "flags", "generator", "handlers", "instructions", "keywords"),
+        *(
+            "__weakref__",
+            "argcount",
+            "cells",
+            "flags",
+            "generator",
+            "handlers",
+            "instructions",
+            "keywords",
+        ),
         *("named", "ops", "plain", "positional_only", "size", "slots", "stubs"),
     )
 
@@ -49,6 +58,8 @@ class Program:
         self.handlers: list[Handler | None] = handlers
         self.slots = slot_names(code)
         self.size = len(self.slots)
+        shared = {*code.co_cellvars, *code.co_freevars}
+        self.cells = [name in shared for name in self.slots]
         self.ops: list[Callable[[Any, list], int]] = []
         translation = Translation(code, self.slots, instructions, self.ops)
         append = self.ops.append

@@ -12,7 +12,7 @@ from typing import Any
 from tracegrad.machine import operators
 from tracegrad.machine.objects import call_special, load_attribute, special
 from tracegrad.machine.replaced import replaces
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.world import ABSENT, is_a, subclasses
 
 # -- frames ------------------------------------------------------------------------------------
 
@@ -25,7 +25,7 @@ def _(m, args, kwargs):
     if f is None or not f.code.co_argcount:
         raise RuntimeError("super(): no arguments")
     first = f.fast[0]
-    if type(first) is CellType:
+    if f.program.cells[0] and type(first) is CellType:
         first = first.cell_contents
     if first is ABSENT:
         raise RuntimeError("super(): arg[0] deleted")
@@ -58,8 +58,8 @@ def local_names(f: Any) -> Any:
     if f.names is not None:
         return f.names
     found = {}
-    for name, value in zip(f.program.slots, f.fast):
-        if type(value) is CellType:
+    for name, value, shared in zip(f.program.slots, f.fast, f.program.cells):
+        if shared and type(value) is CellType:
             try:
                 value = value.cell_contents
             except ValueError:
@@ -151,9 +151,9 @@ def _(m, args, kwargs):
     if len(args) > 4 or not set(given) <= set(names) or "message" not in given:
         return m.native(warnings.warn, *args, **kwargs)
     message, category = given["message"], given.get("category")
-    if category is not None and not (isinstance(category, type) and issubclass(category, Warning)):
+    if category is not None and not (is_a(category, type) and subclasses(Warning, category)):
         return m.native(warnings.warn, *args, **kwargs)
-    if isinstance(message, Warning):
+    if is_a(message, Warning):
         category = type(message)
     f, level = m.frame, given.get("stacklevel", 1)
     while f is not None and level > 1:
@@ -197,7 +197,7 @@ def _(m, args, kwargs):
     meta = keywords.pop("metaclass", None)
     if meta is None:
         meta = type(resolved[0]) if resolved else type
-    if isinstance(meta, type):
+    if is_a(meta, type):
         meta = winner(meta, resolved)
     try:
         prepare = load_attribute(m, meta, "__prepare__")
@@ -205,7 +205,7 @@ def _(m, args, kwargs):
         prepare = None
     namespace = {} if prepare is None else m.call(prepare, (name, resolved), keywords)
     if not hasattr(type(namespace), "__getitem__"):
-        shown = meta.__name__ if isinstance(meta, type) else "<metaclass>"
+        shown = meta.__name__ if is_a(meta, type) else "<metaclass>"
         raise TypeError(
             f"{shown}.__prepare__() must return a mapping, not {type(namespace).__name__}"
         )
@@ -213,7 +213,7 @@ def _(m, args, kwargs):
     if resolved is not given and resolved != given:
         operators.set_item(m, namespace, "__orig_bases__", given)
     cls = m.call(meta, (name, resolved, namespace), keywords)
-    if type(cell) is CellType and isinstance(cls, type):
+    if type(cell) is CellType and is_a(cls, type):
         check_cell(cell, cls)
     return cls
 
@@ -239,7 +239,7 @@ def resolve(m, bases: tuple) -> tuple:
     """The bases of a class after their `__mro_entries__`."""
     found: list = []
     for base in bases:
-        if isinstance(base, type):
+        if is_a(base, type):
             found.append(base)
             continue
         try:
@@ -248,7 +248,7 @@ def resolve(m, bases: tuple) -> tuple:
             found.append(base)
             continue
         new = m.call(entries, (bases,), {})
-        if not isinstance(new, tuple):
+        if not is_a(new, tuple):
             raise TypeError("__mro_entries__ must return a tuple")
         found.extend(new)
     return tuple(found) if found != list(bases) else bases
@@ -258,9 +258,9 @@ def winner(meta: type, bases: tuple) -> type:
     """The most derived metaclass."""
     for base in bases:
         kind = type(base)
-        if issubclass(meta, kind):
+        if subclasses(kind, meta):
             continue
-        if issubclass(kind, meta):
+        if subclasses(meta, kind):
             meta = kind
             continue
         raise TypeError(

@@ -16,7 +16,7 @@ from tracegrad.machine.objects import (
     load_attribute,
     special,
 )
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.world import ABSENT, is_a, subclasses
 
 # -- calls -------------------------------------------------------------------------------------
 
@@ -305,7 +305,7 @@ def _(t, arg, n):
 def _(t, arg, n):
     def op(f, s):
         error = s[-1]
-        if isinstance(error, StopIteration):
+        if is_a(error, StopIteration):
             del s[-3:]
             s.append(None)
             s.append(error.value)
@@ -346,7 +346,7 @@ def _(t, arg, n):
     def op(f, s):
         kinds = s.pop()
         for kind in kinds if type(kinds) is tuple else (kinds,):
-            if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            if not (is_a(kind, type) and subclasses(BaseException, kind)):
                 raise TypeError(
                     "catching classes that do not inherit from BaseException is not allowed"
                 )
@@ -396,15 +396,15 @@ def _(t, arg, n):
 
 def as_exception(m, x: Any, text: str) -> BaseException:
     """The exception that `raise x` raises."""
-    if isinstance(x, type) and issubclass(x, BaseException):
+    if is_a(x, type) and subclasses(BaseException, x):
         error = m.call(x, (), {})
-        if not isinstance(error, BaseException):
+        if not is_a(error, BaseException):
             raise TypeError(
                 f"calling {x!r} should have returned an instance of BaseException, "
                 f"not {type(error)!r}"
             )
         return error
-    if isinstance(x, BaseException):
+    if is_a(x, BaseException):
         return x
     raise TypeError(text)
 
@@ -576,7 +576,7 @@ def _(t, arg, n):
 
 def match_class(m, x: Any, cls: type, count: int, names: tuple) -> tuple | None:
     """The values of `case cls(a, b, c=c)`, or None."""
-    if not isinstance(cls, type):
+    if not is_a(cls, type):
         raise TypeError("called match pattern must be a class")
     if not m.call(isinstance, (x, cls), {}):
         return None

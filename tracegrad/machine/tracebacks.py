@@ -71,7 +71,9 @@ def stub_frame(f: Any) -> Any:
         if code is None:
             code = f.program.stubs[offset] = body_stub(f.code, offset)
         return eval(code, f.globals, f.names).gi_frame
-    values = [contents(value) for value in f.fast]
+    values = [
+        contents(value) if shared else value for value, shared in zip(f.fast, f.program.cells)
+    ]
     unset = tuple(index for index, value in enumerate(values) if value is ABSENT)
     code = f.program.stubs.get((offset, unset))
     if code is None:

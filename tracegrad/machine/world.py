@@ -30,6 +30,13 @@ ABSENT = Absent()
 type_mro = type.__dict__["__mro__"].__get__
 type_dict = type.__dict__["__dict__"].__get__
 get_plainly = object.__getattribute__
+# Whether the second class derives from the first, whatever an abstract base class says.
+subclasses = type.__subclasscheck__
+
+
+def is_a(x: Any, kind: type) -> bool:
+    """Whether an object is an instance of a C type, by its type alone: no `__class__` is read."""
+    return subclasses(kind, type(x))
 
 
 class World:
@@ -87,7 +94,7 @@ class World:
 
     def own_attribute(self, x: Any, name: str) -> Any:
         """What an instance, a module or a class holds itself under a name; or ABSENT."""
-        if isinstance(x, type):
+        if is_a(x, type):
             return type_dict(x).get(name, ABSENT)
         try:
             attributes = get_plainly(x, "__dict__")
@@ -95,7 +102,7 @@ class World:
             return ABSENT
         if type(attributes) is dict:
             return attributes.get(name, ABSENT)
-        return dict.get(attributes, name, ABSENT) if isinstance(attributes, dict) else ABSENT
+        return dict.get(attributes, name, ABSENT) if is_a(attributes, dict) else ABSENT
 
     def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
         set_plainly(x, name, value)
@@ -135,7 +142,7 @@ class World:
 
 def set_plainly(x: Any, name: str, value: Any) -> None:
     """Sets an attribute as the C type of the object does, whatever its classes in Python say."""
-    if isinstance(x, type):
+    if is_a(x, type):
         type.__setattr__(x, name, value)
     else:
         _setter(type(x), "__setattr__")(x, name, value)
@@ -143,7 +150,7 @@ def set_plainly(x: Any, name: str, value: Any) -> None:
 
 def delete_plainly(x: Any, name: str) -> None:
     """Deletes an attribute as the C type of the object does."""
-    if isinstance(x, type):
+    if is_a(x, type):
         type.__delattr__(x, name)
     else:
         _setter(type(x), "__delattr__")(x, name)
