@@ -139,46 +139,42 @@ def load_attribute(m, x: Any, name: str) -> Any:
 def load_method(m, x: Any, name: str) -> tuple[Any, Any]:
     """`x.name` in two parts: (value, ABSENT), or (function, self) of a method."""
     try:
-        return look_up(m, x, name)
+        kind = type(x)
+        if id(kind) in PLAIN:
+            for base in type_mro(kind):
+                attributes = type_dict(base)
+                if name in attributes:
+                    found = attributes[name]
+                    if id(type(found)) in C_METHODS:
+                        return found, x
+                    break
+            return m.native(getattr, x, name), ABSENT
+        cls = m.type_of(x)
+        getter = m.class_attribute(cls, "__getattribute__")
+        if getter is GENERIC_GET:
+            result = generic_lookup(m, x, cls, name)
+        elif getter is TYPE_GET:
+            result = type_lookup(m, x, cls, name)
+        elif getter is MODULE_GET:
+            result = generic_lookup(m, x, cls, name)
+            if result is None:
+                return module_missing(m, x, name), ABSENT
+        elif getter is SUPER_GET and kind is super:
+            result = super_lookup(m, x, name)
+        elif type(getter) is FunctionType and m.interpretable(getter):
+            return overridden(m, getter, x, cls, name), ABSENT
+        else:
+            return m.native(getattr, x, name), ABSENT
+        if result is not None:
+            return result
+        fallback = m.class_attribute(cls, "__getattr__")
+        if fallback is ABSENT or id(type(fallback)) in C_KINDS:
+            missing(x, name, getter)
+        return call_special(m, fallback, x, name), ABSENT
     except AttributeError as error:
         if error.name is None and error.obj is None:
             error.name, error.obj = name, x
         raise
-
-
-def look_up(m, x: Any, name: str) -> tuple[Any, Any]:
-    kind = type(x)
-    if id(kind) in PLAIN:
-        for base in type_mro(kind):
-            attributes = type_dict(base)
-            if name in attributes:
-                found = attributes[name]
-                if id(type(found)) in C_METHODS:
-                    return found, x
-                break
-        return m.native(getattr, x, name), ABSENT
-    cls = m.type_of(x)
-    getter = m.class_attribute(cls, "__getattribute__")
-    if getter is GENERIC_GET:
-        result = generic_lookup(m, x, cls, name)
-    elif getter is TYPE_GET:
-        result = type_lookup(m, x, cls, name)
-    elif getter is MODULE_GET:
-        result = generic_lookup(m, x, cls, name)
-        if result is None:
-            return module_missing(m, x, name), ABSENT
-    elif getter is SUPER_GET and kind is super:
-        result = super_lookup(m, x, name)
-    elif type(getter) is FunctionType and m.interpretable(getter):
-        return overridden(m, getter, x, cls, name), ABSENT
-    else:
-        return m.native(getattr, x, name), ABSENT
-    if result is not None:
-        return result
-    fallback = m.class_attribute(cls, "__getattr__")
-    if fallback is ABSENT or id(type(fallback)) in C_KINDS:
-        missing(x, name, getter)
-    return call_special(m, fallback, x, name), ABSENT
 
 
 def missing(x: Any, name: str, getter: Any = GENERIC_GET) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from types import CellType, FunctionType
+from types import CellType, FunctionType, MappingProxyType
 from typing import Any
 
 
@@ -30,6 +30,7 @@ ABSENT = Absent()
 type_mro = type.__dict__["__mro__"].__get__
 type_dict = type.__dict__["__dict__"].__get__
 get_plainly = object.__getattribute__
+set_generally = object.__setattr__
 # Whether the second class derives from the first, whatever an abstract base class says.
 subclasses = type.__subclasscheck__
 
@@ -94,13 +95,11 @@ class World:
 
     def own_attribute(self, x: Any, name: str) -> Any:
         """What an instance, a module or a class holds itself under a name; or ABSENT."""
-        if is_a(x, type):
-            return type_dict(x).get(name, ABSENT)
         try:
             attributes = get_plainly(x, "__dict__")
         except AttributeError:
             return ABSENT
-        if type(attributes) is dict:
+        if type(attributes) is dict or type(attributes) is MappingProxyType:
             return attributes.get(name, ABSENT)
         return dict.get(attributes, name, ABSENT) if is_a(attributes, dict) else ABSENT
 
@@ -142,6 +141,11 @@ class World:
 
 def set_plainly(x: Any, name: str, value: Any) -> None:
     """Sets an attribute as the C type of the object does, whatever its classes in Python say."""
+    try:
+        set_generally(x, name, value)
+        return
+    except TypeError:  # an object whose C type has its own way
+        pass
     if is_a(x, type):
         type.__setattr__(x, name, value)
     else:
