@@ -27,7 +27,7 @@ from tracegrad.machine import Machine, World
 
 MODULES = """
     with dict grammar enum dataclasses fstring set configparser ast abc property heapq pprint copy
-    scope generators exceptions raise contextlib functools itertools list tuple int float string
+    scope generators exceptions raise contextlib functools list tuple int float string
     bool class descr super decorators unpack_ex slice iter iterlen lambda listcomps genexps
     setcomps dictcomps compare richcmp augassign binop opcodes patma keywordonlyarg
     positional_only_arg named_expressions global operator statistics fractions textwrap json
@@ -36,14 +36,14 @@ MODULES = """
     numeric_tower print range reprlib string_literals typechecks types typing unary
     weakref yield_from exception_variations exception_hierarchy cmd colorsys csv difflib fnmatch
     graphlib html keyword linecache numbers optparse queue sched shlex template
-    tokenize traceback
+    tokenize traceback itertools
 """.split()  # noqa: SIM905 -- modules of Lib/test, without their "test_"
 # Tests that cannot be run under an interpreter that is written in Python itself.
 HARMFUL = {
     "test_lru_reentrancy_with_len": "replaces `builtins.len` for every module, the machine's too",
 }
-LONG = 0.15  # tests that natively take more seconds are left out: they would take a hundred times
-SECONDS = 20  # an interpreted test that takes longer counts as an error
+LONG = 0.05  # tests that natively take more seconds are left out: they would take a hundred times
+SECONDS = 10  # an interpreted test that takes longer counts as an error
 
 
 class TooLong(BaseException):

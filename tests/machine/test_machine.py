@@ -365,5 +365,21 @@ def test_a_callback_in_another_thread_runs_natively():
     assert Machine().run(function) == [3]
 
 
+def test_a_generator_outlives_the_run_that_made_it():
+    class Parent:
+        def twice(self, x):
+            return repr(x) * 2
+
+    class Child(Parent):
+        def each(self):
+            for i in range(3):
+                yield super().twice([i, sorted([2, 1], key=lambda v: v)])
+
+    def function():
+        return Child().each()
+
+    assert list(Machine().run(function)) == list(function())
+
+
 def test_absent_reads_well():
     assert repr(ABSENT) == "<absent>"

@@ -431,22 +431,33 @@ def set_context(error: BaseException, handled: BaseException | None) -> None:
     error.__context__ = handled
 
 
+def step(m: Machine, f: Frame, own: Handled, error: BaseException | None) -> Any:
+    """Runs a generator's frame up to its next yield; it handles exceptions of its own."""
+    outer = m.handled
+    own.previous, m.handled = outer, own
+    if error is not None:
+        set_context(error, own.value)
+    try:
+        return run_frame(m, f, error)
+    except BaseException as raised:
+        raised.__traceback__ = tracebacks.clean(raised.__traceback__)
+        raise
+    finally:
+        m.handled, own.previous = outer, None
+        error = None
+
+
 def drive(m: Machine, f: Frame) -> Iterator[Any]:
     """A generator that runs an interpreted frame: C code may go through it as through any other."""
     own = Handled()
     error: BaseException | None = None
     while True:
-        outer = m.handled
-        own.previous, m.handled = outer, own
-        if error is not None:
-            set_context(error, own.value)
         try:
-            value = run_frame(m, f, error)
-        except BaseException as raised:
-            raised.__traceback__ = tracebacks.clean(raised.__traceback__)
-            raise
+            if m.runs:
+                value = step(m, f, own, error)
+            else:  # it outlives the run that made it
+                value = m._outermost(step, m, f, own, error)
         finally:
-            m.handled, own.previous = outer, None
             error = None
         if f.index < 0:
             return value
