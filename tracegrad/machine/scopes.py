@@ -218,6 +218,27 @@ def _(m, args, kwargs):
     return cls
 
 
+@replaces(type)
+def _(m, args, kwargs):
+    if len(args) == 1 and not kwargs:
+        return m.type_of(args[0])
+    return of_module(m, m.native(type, *args, **kwargs), args[2:])
+
+
+@replaces(type.__new__)
+def _(m, args, kwargs):
+    return of_module(m, m.native(type.__new__, *args, **kwargs), args[3:])
+
+
+def of_module(m, cls: Any, rest: Any) -> Any:
+    """A class that was made by a call: its module is that of the frame which made it."""
+    if rest and m.frame is not None and "__module__" not in rest[0]:
+        name = m.frame.globals.get("__name__")
+        if name is not None:
+            type.__setattr__(cls, "__module__", name)
+    return cls
+
+
 def check_cell(cell: CellType, cls: type) -> None:
     """`type.__new__` is to have set the cell of `__class__`."""
     name = cls.__name__
