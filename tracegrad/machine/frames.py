@@ -21,6 +21,7 @@ from tracegrad.machine.programs import (
     program_of,
     program_or_none,
 )
+from tracegrad.machine.replaced import FRAMES
 from tracegrad.machine.world import ABSENT, World, is_a
 
 RERAISE = -3  # what an instruction returns where `frame.error` goes on its way, as it was
@@ -186,7 +187,7 @@ class Machine:
         self.frame = None
         self.handled = Handled(sys.exc_info()[1])
         self.runs = 1
-        sys.setrecursionlimit(limit * 12)
+        sys.setrecursionlimit(limit * FRAMES + 100)
         try:
             return what(*args)
         except BaseException as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracegrad.machine import operators
 from tracegrad.machine.objects import call_special, load_attribute, special
-from tracegrad.machine.replaced import replaces
+from tracegrad.machine.replaced import FRAMES, replaces
 from tracegrad.machine.world import ABSENT, is_a, subclasses
 
 # -- frames ------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def _(m, args, kwargs):
             "the limit is too low"
         )
     m.limit = args[0]
-    sys.setrecursionlimit(max(args[0] * 12, 12000))
+    sys.setrecursionlimit(args[0] * FRAMES + 100)
     return None
 
 
