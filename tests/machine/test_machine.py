@@ -240,7 +240,7 @@ async def asynchronous():
 
 
 def looks():
-    return sys._getframe()
+    return sys._getframe().f_back
 
 
 def runs_text():
@@ -258,7 +258,7 @@ def groups():
     ("function", "words"),
     [
         (asynchronous, "asynchronous is asynchronous"),
-        (looks, "looks names '_getframe', which looks at the interpreter's own frames"),
+        (looks, "looks names 'f_back', which looks at the interpreter's own frames"),
         (runs_text, "runs_text names 'eval', which runs code that is made while it runs"),
         (groups, "groups"),
     ],
@@ -269,6 +269,18 @@ def test_refused_by_name(function, words):
         translate(function.__code__)
     with pytest.raises(Refused):
         Machine().run(function)
+
+
+def test_a_frame_that_is_asked_for_shows_its_caller():
+    def helper():
+        frame = sys._getframe(1)
+        return frame.f_code.co_name, frame.f_locals["local"], frame.f_globals["__name__"]
+
+    def function():
+        local = 3
+        return helper(), local
+
+    assert Machine().run(function) == function()
 
 
 def test_what_is_refused_runs_natively_where_it_is_called():

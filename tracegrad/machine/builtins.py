@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import operator
 from collections.abc import Callable
@@ -344,6 +345,15 @@ def by_metaclass(m, function: Any, name: str, x: Any, kinds: Any) -> bool:
     if method is None:
         return m.native(function, x, kinds)
     return truth(m, call_special(m, method, kinds, x))
+
+
+def natively(function: Any) -> None:
+    """A function in Python that asks who called it: it is called as it is."""
+    replaces(function)(lambda m, args, kwargs: m.native(function, *args, **kwargs))
+
+
+natively(abc.ABCMeta.__instancecheck__)
+natively(abc.ABCMeta.__subclasscheck__)
 
 
 @replaces(callable)

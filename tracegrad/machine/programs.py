@@ -20,7 +20,7 @@ LOOKS_AT_FRAMES = "looks at the interpreter's own frames"
 RUNS_TEXT = "runs code that is made while it runs"
 DEBUGS = "stops in a debugger, or sets one"
 REFUSED_NAMES = {
-    "_getframe": LOOKS_AT_FRAMES,
+    "f_back": LOOKS_AT_FRAMES,
     "_current_frames": LOOKS_AT_FRAMES,
     "currentframe": LOOKS_AT_FRAMES,
     "exec": RUNS_TEXT,

@@ -9,7 +9,7 @@ import warnings
 from types import CellType, FunctionType
 from typing import Any
 
-from tracegrad.machine import operators
+from tracegrad.machine import operators, tracebacks
 from tracegrad.machine.objects import call_special, load_attribute, special
 from tracegrad.machine.replaced import FRAMES, replaces
 from tracegrad.machine.world import ABSENT, is_a, subclasses
@@ -112,6 +112,38 @@ def _(m, args, kwargs):
     if len(args) == 1 and not kwargs:
         args = (*args, m.frame.globals, local_names(m.frame))
     return m.native(exec, *args, **kwargs)
+
+
+def frame_at(m, depth: int) -> Any:
+    """The frame that is so many calls out: an interpreted one, or the native one beyond them."""
+    f = m.frame
+    while f is not None and depth > 0:
+        f, depth = f.back, depth - 1
+    if f is not None:
+        return tracebacks.stub_frame(f)
+    native = sys._getframe(1)
+    while native is not None and native.f_code.co_filename in tracebacks.HIDDEN:
+        native = native.f_back  # type: ignore[assignment]
+    while native is not None and depth > 0:
+        native, depth = native.f_back, depth - 1  # type: ignore[assignment]
+    if native is None:
+        raise ValueError("call stack is not deep enough")
+    return native
+
+
+# Before 3.12 there is no function for the name alone; the row below takes this one's place.
+@replaces(getattr(sys, "_getframemodulename", sys._getframe))
+def _(m, args, kwargs):
+    depth = args[0] if args else kwargs.get("depth", 0)
+    try:
+        return frame_at(m, depth).f_globals.get("__name__")
+    except ValueError:
+        return None
+
+
+@replaces(sys._getframe)
+def _(m, args, kwargs):
+    return frame_at(m, args[0] if args else 0)
 
 
 @replaces(sys.exc_info)
