@@ -42,6 +42,71 @@ MODULES = """
 HARMFUL = {
     "test_lru_reentrancy_with_len": "replaces `builtins.len` for every module, the machine's too",
 }
+# Why a test may come out differently, and which do.
+CATEGORIES = {
+    "depth": "wants a RecursionError of C code: its limit is raised while the machine runs",
+    "generator": "looks into a native generator: gi_yieldfrom, gi_frame, a failing getattr in throw",
+    "iterator": "pickles, copies or sets the state of an iterator or function handed to C code",
+    "frame": "asks a frame for its caller, for its later line, or for locals changed since",
+    "lookup": "counts lookups of special methods by C code, or makes one a failing property",
+    "warning": "counts warnings: which C code gives by itself, or which were given already",
+    "native": "an abstract class's hook looks at frames natively, tuples of arguments are not kept",
+}
+EXPLAINED = {
+    "depth": """
+        test_dict.DictTest.test_repr_deep test_list.ListTest.test_repr_deep
+        test_userdict.UserDictTest.test_repr_deep test_userlist.UserListTest.test_repr_deep
+        test_dictviews.DictSetTest.test_deeply_nested_repr
+        test_isinstance.TestIsInstanceIsSubclass.test_isinstance_recursion_limit
+        test_isinstance.TestIsInstanceIsSubclass.test_subclass_recursion_limit
+        test_ast.AST_Tests.test_ast_recursion_limit
+    """,
+    "generator": """
+        test_generators.YieldFromTests.test_generator_gi_yieldfrom
+        test_yield_from.TestPEP380Operation.test_broken_getattr_handling
+        test_generators.SignalAndYieldFromTest.test_raise_and_yield_from
+    """,
+    "iterator": """
+        test_iter.TestCase.test_iter_callable test_iter.TestCase.test_iter_neg_setstate
+        test_iter.TestCase.test_iter_overflow test_iter.TestCase.test_mutating_seq_class_iter_pickle
+        test_iter.TestCase.test_reduce_mutating_builtins_iter
+        test_iter.TestCase.test_seq_class_for test_iter.TestCase.test_seq_class_iter
+        test_builtin.BuiltinTest.test_filter_pickle test_builtin.BuiltinTest.test_map_pickle
+    """,
+    "frame": """
+        test_exceptions.ExceptionTests.testExceptionCleanupState
+        test_exceptions.ExceptionTests.testSettingException
+        test_exceptions.PEP626Tests.test_lineno_after_other_except
+        test_exceptions.PEP626Tests.test_lineno_after_raise_in_with_exit
+        test_exceptions.PEP626Tests.test_lineno_in_try
+        test_raise.TestTracebackType.test_attrs
+        test_generators.GeneratorStackTraceTest.test_send_with_yield_from
+        test_generators.GeneratorStackTraceTest.test_throw_with_yield_from
+        test_traceback.MiscTracebackCases.test_extract_stack
+        test_traceback.TestStack.test_custom_format_frame
+        test_traceback.TestStack.test_format_locals test_traceback.TestStack.test_walk_stack
+        test_traceback.TracebackFormatTests.test_format_stack
+        test_traceback.TracebackFormatTests.test_print_stack
+        test_linecache.LineCacheTests.test_checkcache
+        test_functools.TestLRUC.test_lru_cache_weakrefable
+        test_functools.TestLRUPy.test_lru_cache_weakrefable
+    """,
+    "lookup": """
+        test_class.ClassTests.testForExceptionsRaisedInInstanceGetattr2
+        test_descr.ClassPropertiesAndMethods.test_special_method_lookup
+        test_descr.ClassPropertiesAndMethods.test_restored_object_new
+        test_iterlen.TestLengthHintExceptions.test_issue1242657
+    """,
+    "warning": """
+        test_index.BaseTestCase.test_index_returns_int_subclass
+        test_typing.IOTests.test_io_submodule test_typing.RETests.test_re_submodule
+    """,
+    "native": """
+        test_typing.ProtocolTests.test_protocols_issubclass_non_callable
+        test_typing.ProtocolTests.test_protocols_support_register
+        test_call.TestPEP590.test_vectorcall_override
+    """,
+}
 LONG = 0.05  # tests that natively take more seconds are left out: they would take a hundred times
 SECONDS = 10  # an interpreted test that takes longer counts as an error
 
@@ -145,6 +210,12 @@ def compare(name: str, only=None):
     return equal, total, differences
 
 
+def unexplained(differences) -> list:
+    """The differences that no category names."""
+    known = {name for names in EXPLAINED.values() for name in names.split()}
+    return [row for row in differences if row[0] not in known]
+
+
 def run_class(test) -> str:
     """Runs one test within its class's set-up."""
     cls = type(test)
@@ -178,7 +249,8 @@ def main(names) -> None:
         print(f"{name}: {equal}/{total} in {time.perf_counter() - start:.1f} s", flush=True)
         for test, first, second, text in differences:
             last = text.strip().splitlines()[-1] if text.strip() else ""
-            print(f"    {test}: {first}, interpreted {second}: {last[:150]}")
+            reason = next((why for why, names in EXPLAINED.items() if test in names.split()), "")
+            print(f"    {test}: {first}, interpreted {second} ({reason or 'NEW'}): {last[:150]}")
             if verbose:
                 print(text)
     print(f"{all_equal}/{all_total} equal ({100 * all_equal / max(all_total, 1):.2f} %)")

@@ -1,6 +1,7 @@
 """A sample of CPython's own tests gives the same under the machine (all: `library.py`)."""
 
 import importlib.util
+import sys
 import warnings
 
 import library
@@ -26,8 +27,12 @@ def test_own_tests_of_python(name):
         except ImportError:
             pytest.skip(f"test_{name} is not here")
     assert not library.unexplained(differences)
-    assert total - equal == len(differences)
+    assert total - equal == len(differences) and total > 0
+    if sys.version_info < (3, 12) and name != "generators":  # the rows are those of 3.11
+        found = {test for test, *_ in differences}
+        rows = {row for rows in library.EXPLAINED.values() for row in rows.split()}
+        assert found == {row for row in rows if row.startswith(f"test_{name}.")}
 
 
-def test_each_explanation_names_a_category():
-    assert {row.category for row in library.EXPLAINED} <= set(library.CATEGORIES)
+def test_each_explanation_is_of_a_category():
+    assert set(library.EXPLAINED) == set(library.CATEGORIES)
