@@ -45,9 +45,10 @@ HARMFUL = {
 # Why a test may come out differently, and which do.
 CATEGORIES = {
     "depth": "wants a RecursionError of C code: its limit is raised while the machine runs",
-    "generator": "looks into a native generator: gi_yieldfrom, gi_frame, a failing getattr in throw",
+    "generator": "looks into a native generator: gi_yieldfrom, gi_frame, a failing throw",
     "iterator": "pickles, copies or sets the state of an iterator or function handed to C code",
     "frame": "asks a frame for its caller, for its later line, or for locals changed since",
+    "lifetime": "asks whether a class dies at once: the world that saw it keeps it",
     "lookup": "counts lookups of special methods by C code, or makes one a failing property",
     "warning": "counts warnings: which C code gives by itself, or which were given already",
     "native": "an abstract class's hook looks at frames natively, tuples of arguments are not kept",
@@ -88,6 +89,8 @@ EXPLAINED = {
         test_traceback.TracebackFormatTests.test_format_stack
         test_traceback.TracebackFormatTests.test_print_stack
         test_linecache.LineCacheTests.test_checkcache
+    """,
+    "lifetime": """
         test_functools.TestLRUC.test_lru_cache_weakrefable
         test_functools.TestLRUPy.test_lru_cache_weakrefable
     """,
