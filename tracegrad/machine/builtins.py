@@ -99,7 +99,7 @@ def _(m, args, kwargs):
 
 @replaces(format)
 def _(m, args, kwargs):
-    if args and not kwargs and len(args) <= 2:
+    if args and not kwargs and (len(args) == 1 or (len(args) == 2 and is_a(args[1], str))):
         x = args[0]
         method = special(m, x, "__format__")
         if method is not None:

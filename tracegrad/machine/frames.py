@@ -437,6 +437,7 @@ def step(m: Machine, f: Frame, own: Handled, error: BaseException | None) -> Any
     outer = m.handled
     own.previous, m.handled = outer, own
     if error is not None:
+        f.index -= 1  # it is raised by the `yield`
         set_context(error, own.value)
     try:
         return run_frame(m, f, error)
@@ -475,10 +476,10 @@ def drive(m: Machine, f: Frame) -> Iterator[Any]:
             instruction = f.program.instructions[f.index]
             if instruction.name == "RESUME" and instruction.arg & 3 >= 2:
                 value, error = throw_on(m, f, thrown)
-                if value is ABSENT:
-                    break
             else:
-                error = thrown
+                value, error = ABSENT, thrown
+            thrown = None  # what holds its own frame would live for long
+            if value is ABSENT:
                 break
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import collections
 import sys
+import typing
 import warnings
 from types import CellType, FunctionType
 from typing import Any
@@ -269,6 +270,24 @@ def of_module(m, cls: Any, rest: Any) -> Any:
         if name is not None:
             type.__setattr__(cls, "__module__", name)
     return cls
+
+
+def type_variable(kind: type) -> None:
+    """From 3.12 on C code asks the native frame for the module of a type variable."""
+
+    def own(m, args, kwargs):
+        made = m.native(kind, *args, **kwargs)
+        if m.frame is not None:
+            made.__module__ = m.frame.globals.get("__name__")
+        return made
+
+    replaces(kind)(own)
+
+
+if sys.version_info >= (3, 12):
+    type_variable(typing.TypeVar)
+    type_variable(typing.ParamSpec)
+    type_variable(typing.TypeVarTuple)
 
 
 def check_cell(cell: CellType, cls: type) -> None:

@@ -98,7 +98,7 @@ class World:
         try:
             attributes = get_plainly(x, "__dict__")
         except AttributeError:
-            return ABSENT
+            return hidden_attribute(x, name) if type(x).__dictoffset__ else ABSENT
         if type(attributes) is dict or type(attributes) is MappingProxyType:
             return attributes.get(name, ABSENT)
         return dict.get(attributes, name, ABSENT) if is_a(attributes, dict) else ABSENT
@@ -137,6 +137,12 @@ class World:
     def decide(self, x: Any) -> bool:
         """The truth of a value that a branch depends on, where no method in Python tells it."""
         return self.native(bool, x)
+
+
+def hidden_attribute(x: Any, name: str) -> Any:
+    """The same of an object of C code which has a dict that it does not show."""
+    value = getattr(x, name, ABSENT)
+    return ABSENT if value is getattr(type(x), name, value) else value
 
 
 def set_plainly(x: Any, name: str, value: Any) -> None:
