@@ -65,7 +65,7 @@ EXPLAINED = {
     "generator": """
         test_generators.YieldFromTests.test_generator_gi_yieldfrom
         test_yield_from.TestPEP380Operation.test_broken_getattr_handling
-        test_generators.SignalAndYieldFromTest.test_raise_and_yield_from
+        test_yield_from.TestPEP380Operation.test_delegator_is_visible_to_debugger
     """,
     "iterator": """
         test_iter.TestCase.test_iter_callable test_iter.TestCase.test_iter_neg_setstate
@@ -76,9 +76,7 @@ EXPLAINED = {
     """,
     "frame": """
         test_exceptions.ExceptionTests.testExceptionCleanupState
-        test_exceptions.ExceptionTests.testSettingException
         test_exceptions.PEP626Tests.test_lineno_after_other_except
-        test_exceptions.PEP626Tests.test_lineno_after_raise_in_with_exit
         test_exceptions.PEP626Tests.test_lineno_in_try
         test_raise.TestTracebackType.test_attrs
         test_generators.GeneratorStackTraceTest.test_send_with_yield_from
@@ -102,12 +100,17 @@ EXPLAINED = {
     """,
     "warning": """
         test_index.BaseTestCase.test_index_returns_int_subclass
+        test_functools.TestPartialC.test_partial_as_method
+        test_functools.TestPartialCSubclass.test_partial_as_method
+        test_typing.InternalsTests.test_deprecation_for_no_type_params_passed_to__evaluate
         test_typing.IOTests.test_io_submodule test_typing.RETests.test_re_submodule
     """,
     "native": """
         test_typing.ProtocolTests.test_protocols_issubclass_non_callable
         test_typing.ProtocolTests.test_protocols_support_register
-        test_call.TestPEP590.test_vectorcall_override
+        test_call.TestPEP590.test_vectorcall_override test_call.TestPEP590.test_setvectorcall
+        test_call.TestPEP590.test_setvectorcall_load_attr_specialization_deopt
+        test_call.TestPEP590.test_setvectorcall_load_attr_specialization_skip
     """,
 }
 LONG = 0.05  # tests that natively take more seconds are left out: they would take a hundred times

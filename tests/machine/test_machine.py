@@ -192,6 +192,7 @@ def test_frames_of_a_traceback_stand_at_their_lines():
     _, tb = told(lambda: Machine().run(failing, (1,)))
     for entry in entries(tb):
         assert entry.tb_frame.f_lineno == entry.tb_lineno
+        assert entry.tb_frame.f_lasti == entry.tb_lasti
         assert entry.tb_frame.f_back is None
 
 

@@ -255,21 +255,21 @@ def _(m, args, kwargs):
 def _(m, args, kwargs):
     if len(args) == 1 and not kwargs:
         return m.type_of(args[0])
-    return of_module(m, m.native(type, *args, **kwargs), args[2:])
+    return m.native(type, *with_module(m, args, 2), **kwargs)
 
 
 @replaces(type.__new__)
 def _(m, args, kwargs):
-    return of_module(m, m.native(type.__new__, *args, **kwargs), args[3:])
+    return m.native(type.__new__, *with_module(m, args, 3), **kwargs)
 
 
-def of_module(m, cls: Any, rest: Any) -> Any:
-    """A class that was made by a call: its module is that of the frame which made it."""
-    if rest and m.frame is not None and "__module__" not in rest[0]:
-        name = m.frame.globals.get("__name__")
-        if name is not None:
-            type.__setattr__(cls, "__module__", name)
-    return cls
+def with_module(m, args: Any, place: int) -> Any:
+    """The arguments of a class that is made by a call: its module is that of the calling frame."""
+    if len(args) != place + 1 or m.frame is None or not is_a(args[place], dict):
+        return args
+    if "__module__" in args[place] or "__name__" not in m.frame.globals:
+        return args
+    return (*args[:place], {**args[place], "__module__": m.frame.globals["__name__"]})
 
 
 def type_variable(kind: type) -> None:

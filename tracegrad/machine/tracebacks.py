@@ -11,7 +11,7 @@ import os
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
-from tracegrad.machine.decode import slot_names
+from tracegrad.machine.decode import VERSION, slot_names
 from tracegrad.machine.world import ABSENT
 
 # Files whose frames are no part of the user's program.
@@ -122,7 +122,8 @@ def body_stub(code: CodeType, offset: int) -> CodeType:
 
 def suspended(code: CodeType, offset: int, units: bytearray, **changes: Any) -> CodeType:
     """Code that does what the units say, then stands still, at the offset where there is room."""
-    room = (offset - len(units)) // 2 - 1
+    # A generator that has not begun stands two instructions on; from 3.13 on, three.
+    room = (offset - len(units)) // 2 - (4 if VERSION >= (3, 13) else 3)
     if room > 255:
         units += unit("EXTENDED_ARG", (room - 1) >> 8)
         room -= 1
