@@ -82,6 +82,7 @@ EXPLAINED = {
         test_generators.GeneratorStackTraceTest.test_send_with_yield_from
         test_generators.GeneratorStackTraceTest.test_throw_with_yield_from
         test_traceback.MiscTracebackCases.test_extract_stack
+        test_traceback.LimitTests.test_extract_stack
         test_traceback.TestStack.test_custom_format_frame
         test_traceback.TestStack.test_format_locals test_traceback.TestStack.test_walk_stack
         test_traceback.TracebackFormatTests.test_format_stack
