@@ -36,7 +36,7 @@ MODULES = """
     numeric_tower print range reprlib string_literals typechecks types typing unary
     weakref yield_from exception_variations exception_hierarchy cmd colorsys csv difflib fnmatch
     graphlib html keyword linecache numbers optparse queue sched shlex template
-    tokenize traceback itertools
+    tokenize traceback
 """.split()  # noqa: SIM905 -- modules of Lib/test, without their "test_"
 # Tests that cannot be run under an interpreter that is written in Python itself.
 HARMFUL = {
