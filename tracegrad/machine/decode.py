@@ -1,0 +1,94 @@
+"""From the bytes of a code object to a list of instructions; what differs from version to version.
+
+An instruction's argument is complete (no EXTENDED_ARG), jumps name the index of their target, and
+the caches between instructions are gone. Also read here: the table of exception handlers.
+"""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from types import CodeType
+from typing import NamedTuple
+
+VERSION = sys.version_info[:2]
+NAMES = list(opcode.opname)
+EXTENDED_ARG = opcode.opmap["EXTENDED_ARG"]
+HAS_ARGUMENT = opcode.HAVE_ARGUMENT
+JUMPS = frozenset(opcode.hasjrel) | frozenset(opcode.hasjabs)
+
+
+class Instruction(NamedTuple):
+    """One instruction: its name, its whole argument (jumps: the target's index), its offset."""
+
+    name: str
+    arg: int
+    offset: int
+
+
+class Handler(NamedTuple):
+    """Where an exception goes: the target's index, the stack's depth, `lasti` pushed or not."""
+
+    target: int
+    depth: int
+    lasti: bool
+
+
+def decode(code: CodeType) -> tuple[list[Instruction], list[Handler | None]]:
+    """The instructions of a code object, and the handler of each of them."""
+    units = code.co_code
+    found: list[tuple[int, int, int, int]] = []  # opcode, argument, offset, end
+    index_of: dict[int, int] = {}
+    extended = count = offset = 0
+    size = len(units)
+    while offset < size:
+        op = units[offset]
+        index_of[offset] = count
+        if op == EXTENDED_ARG:
+            extended = (units[offset + 1] | extended) << 8
+            offset += 2
+            continue
+        end = offset + 2
+        while end < size and not units[end]:  # caches
+            index_of[end] = count
+            end += 2
+        found.append((op, units[offset + 1] | extended, offset, end))
+        count += 1
+        extended, offset = 0, end
+    index_of[size] = count
+    instructions = []
+    for op, arg, offset, end in found:
+        name = NAMES[op]
+        if op in JUMPS:
+            arg = index_of[end - 2 * arg if "BACKWARD" in name else end + 2 * arg]
+        instructions.append(Instruction(name, arg, offset))
+    handlers: list[Handler | None] = [None] * count
+    for first, last, target, depth, lasti in exception_table(code):
+        handler = Handler(index_of[target], depth, lasti)
+        for index in range(index_of[first], index_of[last]):
+            handlers[index] = handler
+    return instructions, handlers
+
+
+def exception_table(code: CodeType) -> list[tuple[int, int, int, int, bool]]:
+    """The ranges of a code object and their handlers: (start, end, target, depth, lasti)."""
+    rows = []
+    numbers = _numbers(code.co_exceptiontable)
+    for start, length, target, kind in zip(numbers, numbers, numbers, numbers):
+        rows.append((2 * start, 2 * (start + length), 2 * target, kind >> 1, bool(kind & 1)))
+    return rows
+
+
+def _numbers(table: bytes):
+    number = 0
+    for byte in table:
+        number = number << 6 | byte & 63
+        if not byte & 64:
+            yield number
+            number = 0
+
+
+def slot_names(code: CodeType) -> tuple[str, ...]:
+    """The names of a frame's slots, as the instructions number them: locals, cells, free names."""
+    inner = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
+    return code.co_varnames + inner + code.co_freevars

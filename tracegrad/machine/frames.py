@@ -1,0 +1,531 @@
+"""Frames: arguments bound, the loop that runs instructions, exceptions on their way, generators."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from tracegrad.machine import calls, iteration, objects, tracebacks
+from tracegrad.machine import scopes as scopes  # which enters its rows
+from tracegrad.machine.builtins import REPLACED
+from tracegrad.machine.callbacks import REPLACED_KINDS
+from tracegrad.machine.decode import VERSION
+from tracegrad.machine.programs import (
+    VARARGS,
+    VARKEYWORDS,
+    Program,
+    Refused,
+    program_of,
+    program_or_none,
+)
+from tracegrad.machine.replaced import FRAMES
+from tracegrad.machine.world import ABSENT, World, is_a
+
+RERAISE = -3  # what an instruction returns where `frame.error` goes on its way, as it was
+
+
+class Handled:
+    """What `sys.exception()` says: of a thread, or of a generator on top of it."""
+
+    __slots__ = ("previous", "value")
+
+    def __init__(self, value: BaseException | None = None, previous: Handled | None = None) -> None:
+        self.value = value
+        self.previous = previous
+
+    def topmost(self) -> BaseException | None:
+        """The exception that is being handled."""
+        node: Handled | None = self
+        while node is not None:
+            if node.value is not None:
+                return node.value
+            node = node.previous
+        return None
+
+
+class Frame:
+    """The state of a function that runs: plain data, which may be copied, kept and run on."""
+
+    __slots__ = (
+        *("back", "builtins", "closure", "code", "error", "fast", "function", "globals", "index"),
+        *("instead", "local", "machine", "names", "program", "stack"),
+    )
+
+    def __init__(
+        self,
+        machine: Machine,
+        code: CodeType,
+        program: Program,
+        function: FunctionType | None,
+        names: dict,
+        builtins: dict,
+        closure: tuple | None,
+        fast: list,
+    ) -> None:
+        self.machine = machine
+        self.code = code
+        self.program = program
+        self.function = function
+        self.globals = names
+        self.builtins = builtins
+        self.closure = closure
+        self.names: Any = None  # the names of a class's body
+        self.fast = fast
+        self.stack: list = []
+        self.index = 0
+        self.back: Frame | None = None
+        self.error: BaseException | None = None
+        self.local: dict | None = None  # what locals() returned
+        self.instead: Any = ABSENT  # what the caller gets in place of the value returned
+
+    @property
+    def offset(self) -> int:
+        """The place of the instruction in the bytes of the code, as `f_lasti`."""
+        return self.program.instructions[self.index].offset
+
+    @property
+    def line(self) -> int:
+        """The line of the instruction."""
+        return tracebacks.line_at(self.code, self.offset)
+
+    def copy(self) -> Frame:
+        """The same state in a frame of its own (values and cells are shared)."""
+        other = Frame.__new__(Frame)
+        for name in Frame.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.fast, other.stack = self.fast.copy(), self.stack.copy()
+        return other
+
+
+class Machine:
+    """Executes functions by their bytecode, on real values, and asks a world."""
+
+    def __init__(self, world: World | None = None) -> None:
+        self.world = world = World() if world is None else world
+        self.native = world.native
+        self.decide = world.decide
+        self.type_of = world.type_of
+        self.class_attribute = world.class_attribute
+        self.own_attribute = world.own_attribute
+        self.set_own_attribute = world.set_own_attribute
+        self.delete_own_attribute = world.delete_own_attribute
+        self.load_global = world.load_global
+        self.load_cell = world.load_cell
+        self.part = world.part
+        self.interprets = world.interprets
+        self.parts_of = world.parts_of
+        self.frame: Frame | None = None
+        self.handled = Handled()
+        self.unwound: BaseException | None = None
+        self.depth = 0
+        self.limit = sys.getrecursionlimit()
+        self.runs = 0
+        self.thread = 0
+        self.replaced: dict[int, Callable] = REPLACED
+        self.replaced_kinds: dict[int, Callable] = REPLACED_KINDS
+
+    # -- from outside -----------------------------------------------------------------------
+
+    def run(
+        self, function: FunctionType, args: Sequence = (), kwargs: Mapping | None = None
+    ) -> Any:
+        """Executes a function's body; raises Refused where it cannot."""
+        program_of(self.parts_of(function)[0])
+        return self._outermost(self.call_function, function, args, dict(kwargs or {}))
+
+    def call(self, callee: Any, args: Sequence = (), kwargs: Mapping | None = None) -> Any:
+        """`callee(*args, **kwargs)`, of any callee, as the CALL instruction does it."""
+        if self.runs:
+            return calls.call(self, callee, args, dict(kwargs or {}))
+        return self._outermost(calls.call, self, callee, args, dict(kwargs or {}))
+
+    def resume(self, frame: Frame, value: Any = ABSENT) -> Any:
+        """Goes on in a frame that was rebuilt, then in those that called it; the last one's value.
+
+        The innermost frame goes on at its `index`, after `value` (if any) was pushed. Its callers
+        stand at the instruction that called: the value returned is that instruction's result.
+        """
+        return self._outermost(self._resume, frame, value)
+
+    def _resume(self, frame: Frame, value: Any) -> Any:
+        if value is not ABSENT:
+            frame.stack.append(value)
+        chain = []
+        link: Frame | None = frame
+        while link is not None:
+            chain.append(link)
+            link = link.back
+        for caller in chain[1:]:
+            called_by(caller)
+        error: BaseException | None = None
+        for place, frame in enumerate(chain):
+            self.frame = chain[place + 1] if place + 1 < len(chain) else None
+            if place and error is None:
+                frame.stack.append(value)
+                frame.index += 1
+            try:
+                value = run_frame(self, frame, error)
+                error = None
+                if frame.instead is not ABSENT:
+                    value = calls.made(value, frame.instead)
+            except BaseException as raised:
+                error = raised
+        if error is not None:
+            raise error
+        return value
+
+    def _outermost(self, what: Callable, *args: Any) -> Any:
+        """Runs something from native code: the user's depth is counted, the traceback is told."""
+        if self.runs:
+            return what(*args)
+        limit = sys.getrecursionlimit()
+        self.limit, self.depth = limit, native_depth()
+        self.thread = threading.get_ident()
+        self.frame = None
+        self.handled = Handled(sys.exc_info()[1])
+        self.runs = 1
+        sys.setrecursionlimit(limit * FRAMES + 100)
+        try:
+            return what(*args)
+        except BaseException as error:
+            error.__traceback__ = tracebacks.clean(error.__traceback__)
+            raise
+        finally:
+            sys.setrecursionlimit(self.limit)
+            self.runs = 0
+            self.frame = self.unwound = None
+            self.handled = Handled()
+
+    # -- what instructions ask --------------------------------------------------------------
+
+    def interpretable(self, function: FunctionType) -> bool:
+        """Whether calls of a function are interpreted."""
+        return self.interprets(function) and program_or_none(function.__code__) is not None
+
+    def call_function(
+        self, function: FunctionType, args: Any, kwargs: Mapping, instead: Any = ABSENT
+    ) -> Any:
+        """Calls a function of Python: interpreted, or natively where that is refused."""
+        replaced = self.replaced.get(id(function))
+        if replaced is not None:
+            return replaced(self, args, kwargs)
+        if not self.interprets(function):
+            value = self.native(function, *args, **kwargs)
+            return value if instead is ABSENT else calls.made(value, instead)
+        code, defaults, kwdefaults, closure, names = self.parts_of(function)
+        program = program_or_none(code)
+        if program is None:
+            value = self.native(function, *args, **kwargs)
+            return value if instead is ABSENT else calls.made(value, instead)
+        size = program.size
+        if program.plain and not kwargs and len(args) == program.argcount:
+            fast = [*args]
+            if size > len(fast):
+                fast += [ABSENT] * (size - len(fast))
+        else:
+            bound = bind(code, program, defaults, kwdefaults, args, kwargs)
+            if bound is None:
+                return self.native(function, *args, **kwargs)  # raises CPython's own TypeError
+            fast = bound
+        frame = Frame(self, code, program, function, names, function.__builtins__, closure, fast)
+        if program.generator:
+            return named(drive(self, frame), function)
+        if instead is ABSENT:
+            return run_frame(self, frame)
+        frame.instead = instead
+        return calls.made(run_frame(self, frame), instead)
+
+    def run_body(self, function: FunctionType, namespace: Any) -> Any:
+        """Executes the body of a class."""
+        program = program_or_none(function.__code__)
+        if program is None:
+            return ABSENT
+        frame = Frame(
+            self,
+            function.__code__,
+            program,
+            function,
+            function.__globals__,
+            function.__builtins__,
+            function.__closure__,
+            [ABSENT] * program.size,
+        )
+        frame.names = namespace
+        return run_frame(self, frame)
+
+    def load_attribute(self, x: Any, name: str) -> Any:
+        return objects.load_attribute(self, x, name)
+
+    def items(self, x: Any) -> Iterator[Any]:
+        return iteration.items(self, x)
+
+    def sequence(self, x: Any) -> Any:
+        return iteration.sequence(self, x)
+
+    def callback(self, callee: Any) -> Any:
+        """A callable for C code that interprets; the same object where nothing is interpreted."""
+        function = callee
+        kind = type(callee)
+        if kind is MethodType:
+            function = callee.__func__
+        elif kind is not FunctionType:
+            if is_a(callee, type):
+                if objects.in_python(self, callee, "__init__") is None:
+                    return callee
+            elif objects.special(self, callee, "__call__") is None:
+                return callee
+        if type(function) is FunctionType and not self.interpretable(function):
+            return callee
+
+        def interpreted(*args: Any, **kwargs: Any) -> Any:
+            if self.runs and self.thread == threading.get_ident():
+                return calls.call(self, callee, args, kwargs)
+            return callee(*args, **kwargs)
+
+        return interpreted
+
+
+def native_depth() -> int:
+    """How deep the native stack is."""
+    depth, frame = 0, sys._getframe(1)
+    while frame is not None:
+        depth += 1
+        frame = frame.f_back  # type: ignore[assignment]
+    return depth
+
+
+def bind(
+    code: CodeType,
+    program: Program,
+    defaults: tuple | None,
+    kwdefaults: dict | None,
+    args: Sequence,
+    kwargs: Mapping,
+) -> list | None:
+    """The local variables that a call begins with; None where its arguments do not fit."""
+    count, named, flags = program.argcount, program.named, program.flags
+    slots = program.slots
+    given = len(args)
+    fast: list[Any] = [ABSENT] * program.size
+    place = named
+    if given > count:
+        if not flags & VARARGS:
+            return None
+        fast[:count] = args[:count]
+        fast[place] = tuple(args[count:])
+        place += 1
+    else:
+        fast[:given] = args
+        if flags & VARARGS:
+            fast[place] = ()
+            place += 1
+    if flags & VARKEYWORDS:
+        rest: dict | None = {}
+        fast[place] = rest
+    else:
+        rest = None
+    for name, value in kwargs.items():
+        for index in range(program.positional_only, named):
+            if slots[index] == name:
+                if fast[index] is not ABSENT:
+                    return None
+                fast[index] = value
+                break
+        else:
+            if rest is None or not is_a(name, str):
+                return None
+            rest[name] = value
+    if given < count:
+        first = count - len(defaults or ())
+        for index in range(given, count):
+            if fast[index] is ABSENT:
+                if index < first:
+                    return None
+                fast[index] = defaults[index - first]  # type: ignore[index]
+    for index in range(count, named):
+        if fast[index] is ABSENT:
+            if not kwdefaults or slots[index] not in kwdefaults:
+                return None
+            fast[index] = kwdefaults[slots[index]]
+    return fast
+
+
+def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
+    """Runs a frame from its index up to its return or yield; `error` is raised there first."""
+    back = m.frame
+    f.back = back
+    m.depth += 1
+    if m.depth > m.limit:
+        m.depth -= 1
+        raise RecursionError("maximum recursion depth exceeded")
+    m.frame = f
+    ops, s, index = f.program.ops, f.stack, f.index
+    try:
+        if error is not None:
+            m.unwound = error
+            index = unwind(m, f, error)
+            if index < 0:
+                raise error
+            error = None
+        while True:
+            try:
+                while index >= 0:
+                    f.index = index
+                    index = ops[index](f, s)
+            except BaseException as raised:
+                error, again = raised, False
+            else:
+                if index != RERAISE:
+                    return s.pop()
+                error, again = f.error, True
+            index = unwind(m, f, error, again)
+            if index < 0:
+                raise error  # type: ignore[misc]
+            error = None
+    finally:
+        error = f.error = f.back = None
+        m.frame = back
+        m.depth -= 1
+
+
+def unwind(m: Machine, f: Frame, error: Any, again: bool = False) -> int:
+    """Where an exception goes in a frame: the index of its handler, or RERAISE where none is."""
+    if not again:
+        if error is not m.unwound:
+            set_context(error, m.handled.topmost())
+        tracebacks.add(f, error)
+    handler = f.program.handlers[f.index]
+    f.error = None
+    if handler is None:
+        m.unwound = error
+        target = RERAISE
+    else:
+        m.unwound = None
+        target = handler.target
+        s = f.stack
+        del s[handler.depth :]
+        if handler.lasti:
+            s.append(f.index)
+        s.append(error)
+    return target
+
+
+def set_context(error: BaseException, handled: BaseException | None) -> None:
+    """Sets `__context__` as raising does it: the exception being handled, and no circle."""
+    if handled is None or handled is error:
+        return
+    link = handled
+    slow, step = handled, False
+    while (context := link.__context__) is not None:
+        if context is error:
+            link.__context__ = None
+            break
+        link = context
+        if link is slow:
+            break
+        if step:
+            slow = slow.__context__  # type: ignore[assignment]
+        step = not step
+    error.__context__ = handled
+
+
+def step(m: Machine, f: Frame, own: Handled, error: BaseException | None) -> Any:
+    """Runs a generator's frame up to its next yield; it handles exceptions of its own."""
+    outer = m.handled
+    own.previous, m.handled = outer, own
+    if error is not None:
+        f.index -= 1  # it is raised by the `yield`
+        set_context(error, own.value)
+    try:
+        return run_frame(m, f, error)
+    except BaseException as raised:
+        raised.__traceback__ = tracebacks.clean(raised.__traceback__)
+        raise
+    finally:
+        m.handled, own.previous = outer, None
+        error = None
+
+
+def drive(m: Machine, f: Frame) -> Iterator[Any]:
+    """A generator that runs an interpreted frame: C code may go through it as through any other."""
+    own = Handled()
+    error: BaseException | None = None
+    while True:
+        try:
+            if m.runs:
+                value = step(m, f, own, error)
+            else:  # it outlives the run that made it
+                value = m._outermost(step, m, f, own, error)
+        finally:
+            error = None
+        if f.index < 0:
+            return value
+        while True:
+            thrown = None
+            try:
+                sent = yield value
+            except BaseException as raised:
+                thrown = raised
+            if thrown is None:
+                f.stack.append(sent)
+                break
+            thrown.__traceback__ = tracebacks.clean(thrown.__traceback__)
+            instruction = f.program.instructions[f.index]
+            if instruction.name == "RESUME" and instruction.arg & 3 >= 2:
+                value, error = throw_on(m, f, thrown)
+            else:
+                value, error = ABSENT, thrown
+            thrown = None  # what holds its own frame would live for long
+            if value is ABSENT:
+                break
+
+
+def throw_on(m: Machine, f: Frame, thrown: BaseException) -> tuple[Any, BaseException | None]:
+    """Throws into the iterator of a `yield from`: the value it yields, or what is raised."""
+    inner = f.stack[-1]
+    try:
+        if is_a(thrown, GeneratorExit):
+            close = find(m, inner, "close")
+            if close is not ABSENT:
+                m.call(close, (), {})
+            return ABSENT, thrown
+        throw = find(m, inner, "throw")
+        if throw is ABSENT:
+            return ABSENT, thrown
+        return m.call(throw, (thrown,), {}), None
+    except BaseException as raised:
+        error = raised
+    error.__traceback__ = tracebacks.clean(error.__traceback__)
+    if VERSION < (3, 12) and is_a(error, StopIteration):
+        f.stack.pop()
+        f.stack.append(error.value)
+        f.index = f.program.instructions[f.index - 2].arg
+        return ABSENT, None
+    return ABSENT, error
+
+
+def find(m: Machine, x: Any, name: str) -> Any:
+    try:
+        return objects.load_attribute(m, x, name)
+    except AttributeError:
+        return ABSENT
+
+
+def named(generator: Any, function: FunctionType) -> Any:
+    generator.__name__ = function.__name__
+    generator.__qualname__ = function.__qualname__
+    return generator
+
+
+# Instructions whose result is what the called function returned, and nothing more.
+CALLERS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "LOAD_ATTR", "BINARY_SUBSCR"}
+
+
+def called_by(frame: Frame) -> None:
+    """Refuses to resume a frame that stands inside of more than a call."""
+    name = frame.program.instructions[frame.index].name
+    if name not in CALLERS:
+        raise Refused(f"{frame.code.co_qualname} stands in the middle of {name}")

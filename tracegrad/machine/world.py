@@ -1,0 +1,175 @@
+"""The world that the machine asks: what names, attributes and C code answer.
+
+The machine executes bytecode and knows nothing of what the values mean. Each read of a name, of an
+attribute, of a cell, and each operation done by C code is a question to a world. The one here
+answers as CPython does; another may watch, record, or refuse.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import CellType, FunctionType, MappingProxyType
+from typing import Any
+
+
+class Absent:
+    """The type of `ABSENT`: what stands where nothing is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<absent>"
+
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = Absent()
+
+type_mro = type.__dict__["__mro__"].__get__
+type_dict = type.__dict__["__dict__"].__get__
+get_plainly = object.__getattribute__
+set_generally = object.__setattr__
+# Whether the second class derives from the first, whatever an abstract base class says.
+subclasses = type.__subclasscheck__
+
+
+def is_a(x: Any, kind: type) -> bool:
+    """Whether an object is an instance of a C type, by its type alone: no `__class__` is read."""
+    return subclasses(kind, type(x))
+
+
+class World:
+    """Answers as CPython does; a subclass overrides what it wants to see."""
+
+    views: dict[int, tuple]  # the dicts of the classes that were asked, in order of resolution
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> World:
+        world = object.__new__(cls)
+        world.views = {}
+        return world
+
+    # -- names ------------------------------------------------------------------------------
+
+    def load_global(self, names: dict, builtins: dict, name: str) -> Any:
+        """The value of a global name, or of a builtin one."""
+        if name in names:
+            return names[name]
+        if name in builtins:
+            return builtins[name]
+        raise NameError(f"name '{name}' is not defined", name=name)
+
+    def store_global(self, names: dict, name: str, value: Any) -> None:
+        names[name] = value
+
+    def delete_global(self, names: dict, name: str) -> None:
+        if name not in names:
+            raise NameError(f"name '{name}' is not defined", name=name)
+        del names[name]
+
+    def load_cell(self, cell: CellType, name: str) -> Any:
+        """The contents of a closure's cell; an empty one raises ValueError."""
+        return cell.cell_contents
+
+    def store_cell(self, cell: CellType, name: str, value: Any) -> None:
+        cell.cell_contents = value
+
+    def delete_cell(self, cell: CellType, name: str) -> None:
+        del cell.cell_contents
+
+    # -- what attribute access is made of ---------------------------------------------------
+
+    type_of: Callable = staticmethod(type)
+
+    def class_attribute(self, cls: type, name: str) -> Any:
+        """What the first class of the order of resolution holds under a name, or ABSENT."""
+        order = type_mro(cls)  # None of a C type that is not in use yet
+        known = self.views.get(id(cls))
+        if known is None or known[0] is not order:
+            known = self.views[id(cls)] = (order, [type_dict(base) for base in order or (object,)])
+        for view in known[1]:
+            if name in view:
+                return view[name]
+        return ABSENT
+
+    def own_attribute(self, x: Any, name: str) -> Any:
+        """What an instance, a module or a class holds itself under a name; or ABSENT."""
+        try:
+            attributes = get_plainly(x, "__dict__")
+        except AttributeError:
+            return hidden_attribute(x, name) if type(x).__dictoffset__ else ABSENT
+        if type(attributes) is dict or type(attributes) is MappingProxyType:
+            return attributes.get(name, ABSENT)
+        return dict.get(attributes, name, ABSENT) if is_a(attributes, dict) else ABSENT
+
+    def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
+        set_plainly(x, name, value)
+
+    def delete_own_attribute(self, x: Any, name: str) -> None:
+        delete_plainly(x, name)
+
+    # -- functions --------------------------------------------------------------------------
+
+    def parts_of(self, function: FunctionType) -> tuple:
+        """What a call of a function reads: code, defaults, keyword defaults, closure, globals."""
+        return (
+            function.__code__,
+            function.__defaults__,
+            function.__kwdefaults__,
+            function.__closure__,
+            function.__globals__,
+        )
+
+    def part(self, owner: Any, name: str, value: Any) -> Any:
+        """A part of an unchangeable object (`method.__self__`) on its way to the machine."""
+        return value
+
+    def interprets(self, function: FunctionType) -> bool:
+        """Whether the body of a function is interpreted; where not, its call is native."""
+        return True
+
+    # -- the gate ---------------------------------------------------------------------------
+
+    # What C code does: `native(operation, *operands, **keywords)`. A subclass writes a method.
+    native: Callable = staticmethod(operator.call)  # type: ignore[arg-type]
+
+    def decide(self, x: Any) -> bool:
+        """The truth of a value that a branch depends on, where no method in Python tells it."""
+        return self.native(bool, x)
+
+
+def hidden_attribute(x: Any, name: str) -> Any:
+    """The same of an object of C code which has a dict that it does not show."""
+    value = getattr(x, name, ABSENT)
+    return ABSENT if value is getattr(type(x), name, value) else value
+
+
+def set_plainly(x: Any, name: str, value: Any) -> None:
+    """Sets an attribute as the C type of the object does, whatever its classes in Python say."""
+    try:
+        set_generally(x, name, value)
+        return
+    except TypeError:  # an object whose C type has its own way
+        pass
+    if is_a(x, type):
+        type.__setattr__(x, name, value)
+    else:
+        _setter(type(x), "__setattr__")(x, name, value)
+
+
+def delete_plainly(x: Any, name: str) -> None:
+    """Deletes an attribute as the C type of the object does."""
+    if is_a(x, type):
+        type.__delattr__(x, name)
+    else:
+        _setter(type(x), "__delattr__")(x, name)
+
+
+def _setter(cls: type, name: str) -> Callable:
+    """The method of the nearest C type, as `object.__setattr__` asks for it."""
+    for base in type_mro(cls):
+        method = type_dict(base).get(name)
+        if method is not None and type(method) is type(object.__setattr__):
+            return method
+    return getattr(object, name)
