@@ -6,12 +6,14 @@ NumPy says what values are, PyTorch what gradients are where mathematics leaves 
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 from checks import assert_close
 
 import tracegrad as tg
+from tracegrad.errors import RecompileWarning
 
 BACKENDS = ["numpy", "jax"]
 
@@ -422,3 +424,25 @@ def test_polygamma_of_negative_numbers(backend, n):
     )
     if n:
         assert np.array_equal(called_twice(f, poles, backend=backend), scipy.polygamma(n, poles))
+
+
+def test_masks_of_two_branches_are_told_apart() -> None:
+    """Twice the same mask was taken for that mask and another: their cotangents were added."""
+    weights = (np.array(1.05), np.array(1.77))
+    log: list[int] = []
+
+    def smaller(x, y):
+        low = np.minimum(x, y)
+        return np.sum(0.034 * low * low)
+
+    def along(x, y):
+        log.append(1)  # the first call is answered by its own tape
+        slopes = tg.grad(smaller, argnums=(0, 1))(x, y)
+        return sum(np.sum(a * b) for a, b in zip(slopes, weights))
+
+    made = tg.grad(along, argnums=(0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecompileWarning)
+        for _ in range(3):
+            found = made(np.array(0.12), np.array(-0.13))
+            assert_close(found, (np.array(0.0), np.array(2 * 0.034 * 1.77)), 1e-14)

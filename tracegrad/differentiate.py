@@ -359,10 +359,13 @@ def _both_branches(old: Pending, new: Pending) -> Any:
 
 
 def _same_masks(a: tuple[tuple[Any, bool], ...], b: tuple[tuple[Any, bool], ...]) -> bool:
-    """One set of masks, in whatever order."""
-    return len(a) == len(b) and all(
-        any(_same_value(c, d) and keep == kept for d, kept in b) for c, keep in a
-    )
+    """One set of masks, in whatever order; either may hold one of them twice."""
+    return _among(a, b) and _among(b, a)
+
+
+def _among(a: Iterable[tuple[Any, bool]], b: Sequence[tuple[Any, bool]]) -> bool:
+    """Whether all these masks are among others."""
+    return all(any(_same_value(c, d) and keep == kept for d, kept in b) for c, keep in a)
 
 
 def _same_value(a: Any, b: Any) -> bool:
