@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from tracegrad.machine import calls, iteration, objects, tracebacks
+from tracegrad.machine import calls, iteration, objects, recursion, tracebacks
 from tracegrad.machine import scopes as scopes  # which enters its rows
 from tracegrad.machine.builtins import REPLACED
 from tracegrad.machine.callbacks import REPLACED_KINDS
@@ -21,7 +21,6 @@ from tracegrad.machine.programs import (
     program_of,
     program_or_none,
 )
-from tracegrad.machine.replaced import FRAMES
 from tracegrad.machine.world import ABSENT, World, is_a
 
 RERAISE = -3  # what an instruction returns where `frame.error` goes on its way, as it was
@@ -91,6 +90,19 @@ class Frame:
         """The line of the instruction."""
         return tracebacks.line_at(self.code, self.offset)
 
+    def locals(self) -> dict[str, Any]:
+        """The local variables that are set, by name."""
+        found = {}
+        for name, value in zip(self.program.slots, self.fast, strict=True):
+            if type(value) is CellType:
+                try:
+                    value = value.cell_contents
+                except ValueError:
+                    continue
+            if value is not ABSENT:
+                found[name] = value
+        return found
+
     def copy(self) -> Frame:
         """The same state in a frame of its own (values and cells are shared)."""
         other = Frame.__new__(Frame)
@@ -107,6 +119,8 @@ class Machine:
         self.world = world = World() if world is None else world
         self.native = world.native
         self.decide = world.decide
+        self.opaque = world.opaque
+        self.watches_c = world.watches_c
         self.type_of = world.type_of
         self.class_attribute = world.class_attribute
         self.own_attribute = world.own_attribute
@@ -181,20 +195,18 @@ class Machine:
         """Runs something from native code: the user's depth is counted, the traceback is told."""
         if self.runs:
             return what(*args)
-        limit = sys.getrecursionlimit()
-        self.limit, self.depth = limit, native_depth()
+        self.limit, self.depth = recursion.enter(self)
         self.thread = threading.get_ident()
         self.frame = None
         self.handled = Handled(sys.exc_info()[1])
         self.runs = 1
-        sys.setrecursionlimit(limit * FRAMES + 100)
         try:
             return what(*args)
         except BaseException as error:
             error.__traceback__ = tracebacks.clean(error.__traceback__)
             raise
         finally:
-            sys.setrecursionlimit(self.limit)
+            recursion.leave()
             self.runs = 0
             self.frame = self.unwound = None
             self.handled = Handled()
@@ -267,17 +279,7 @@ class Machine:
 
     def callback(self, callee: Any) -> Any:
         """A callable for C code that interprets; the same object where nothing is interpreted."""
-        function = callee
-        kind = type(callee)
-        if kind is MethodType:
-            function = callee.__func__
-        elif kind is not FunctionType:
-            if is_a(callee, type):
-                if objects.in_python(self, callee, "__init__") is None:
-                    return callee
-            elif objects.special(self, callee, "__call__") is None:
-                return callee
-        if type(function) is FunctionType and not self.interpretable(function):
+        if not callable(callee) or not (self.watches_c or self._runs_python(callee)):
             return callee
 
         def interpreted(*args: Any, **kwargs: Any) -> Any:
@@ -287,14 +289,17 @@ class Machine:
 
         return interpreted
 
-
-def native_depth() -> int:
-    """How deep the native stack is."""
-    depth, frame = 0, sys._getframe(1)
-    while frame is not None:
-        depth += 1
-        frame = frame.f_back  # type: ignore[assignment]
-    return depth
+    def _runs_python(self, callee: Any) -> bool:
+        """Whether a call of an object interprets something."""
+        function = callee
+        kind = type(callee)
+        if kind is MethodType:
+            function = callee.__func__
+        elif kind is not FunctionType:
+            if is_a(callee, type):
+                return objects.in_python(self, callee, "__init__") is not None
+            return objects.special(self, callee, "__call__") is not None
+        return type(function) is not FunctionType or self.interpretable(function)
 
 
 def bind(

@@ -7,6 +7,8 @@ gate.
 
 from __future__ import annotations
 
+import collections
+import functools
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -17,6 +19,7 @@ from types import (
     MethodType,
     MethodWrapperType,
     ModuleType,
+    SimpleNamespace,
     WrapperDescriptorType,
 )
 from typing import Any
@@ -52,12 +55,23 @@ GENERIC_GET = object.__getattribute__
 TYPE_GET = type.__getattribute__
 MODULE_GET = ModuleType.__getattribute__
 SUPER_GET = super.__getattribute__
+# Those of types in C whose slot is `object`'s own function: what looks an attribute up there.
+GENERIC_GETS = frozenset(
+    id(cls.__getattribute__)
+    for cls in (
+        *(object, SimpleNamespace, BaseException, property, staticmethod, classmethod),
+        *(int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset),
+        *(collections.deque, collections.defaultdict, collections.OrderedDict, functools.partial),
+    )
+)
 GENERIC_SET = object.__setattr__
 GENERIC_DELETE = object.__delattr__
 
 
 def in_python(m, cls: type, name: str) -> Any:
     """A class's special method where it is not C code: a function, a descriptor; else None."""
+    if id(cls) in m.opaque:
+        return None
     found = m.class_attribute(cls, name)
     if found is ABSENT or id(type(found)) in C_KINDS:
         return None
@@ -149,9 +163,11 @@ def load_method(m, x: Any, name: str) -> tuple[Any, Any]:
                         return found, x
                     break
             return m.native(getattr, x, name), ABSENT
+        if id(kind) in m.opaque:
+            return m.native(getattr, x, name), ABSENT
         cls = m.type_of(x)
         getter = m.class_attribute(cls, "__getattribute__")
-        if getter is GENERIC_GET:
+        if id(getter) in GENERIC_GETS:
             result = generic_lookup(m, x, cls, name)
         elif getter is TYPE_GET:
             result = type_lookup(m, x, cls, name)

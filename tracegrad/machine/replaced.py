@@ -11,10 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-# Native frames that an interpreted call takes. Not more: C code that calls itself is stopped by the
-# same limit, before its stack is full.
-FRAMES = 5
-
 REPLACED: dict[int, Callable] = {}
 REPLACED_KINDS: dict[int, Callable] = {}
 KEPT: list[Any] = []  # what is replaced stays alive, as its id is a key

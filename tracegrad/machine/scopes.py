@@ -10,9 +10,9 @@ import warnings
 from types import CellType, FunctionType
 from typing import Any
 
-from tracegrad.machine import operators, tracebacks
+from tracegrad.machine import operators, recursion, tracebacks
 from tracegrad.machine.objects import call_special, load_attribute, special
-from tracegrad.machine.replaced import FRAMES, replaces
+from tracegrad.machine.replaced import replaces
 from tracegrad.machine.world import ABSENT, is_a, subclasses
 
 # -- frames ------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def _(m, args, kwargs):
             "the limit is too low"
         )
     m.limit = args[0]
-    sys.setrecursionlimit(args[0] * FRAMES + 100)
+    recursion.set_limit(args[0])
     return None
 
 
@@ -254,7 +254,7 @@ def _(m, args, kwargs):
 @replaces(type)
 def _(m, args, kwargs):
     if len(args) == 1 and not kwargs:
-        return m.type_of(args[0])
+        return m.native(type, args[0])
     return m.native(type, *with_module(m, args, 2), **kwargs)
 
 

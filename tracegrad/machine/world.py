@@ -43,6 +43,12 @@ def is_a(x: Any, kind: type) -> bool:
 class World:
     """Answers as CPython does; a subclass overrides what it wants to see."""
 
+    opaque: frozenset[int] = frozenset()
+    """Classes, by id, of whose instances nothing is looked up in Python: C code does it all."""
+
+    watches_c: bool = False
+    """Whether what C code calls in C (``map(table.get, names)``) goes through the gate too."""
+
     views: dict[int, tuple]  # the dicts of the classes that were asked, in order of resolution
 
     def __new__(cls, *args: Any, **kwargs: Any) -> World:
