@@ -23,7 +23,7 @@ import pytest
 from checks import assert_close, assert_same_bits
 
 import tracegrad as tg
-from tracegrad.errors import ArgumentError, RecompileWarning, TraceError
+from tracegrad.errors import ArgumentError, RecompileWarning
 
 X = np.arange(1.0, 5.0)
 Z = X.copy()
@@ -237,23 +237,28 @@ def test_isinstance_in_derivatives(eager):
 
 
 @pytest.mark.parametrize(
-    "f, asked",
+    "f",
     [
-        (lambda x, y: np.sum(x * y) if type(x) is np.ndarray else np.sum(x), r"type\(\.\.\.\)"),
-        (lambda x, y: np.sum(x * y) if x is y else np.sum(x), "`is`"),
-        (lambda x, y: np.sum(x * y) if id(x) == id(y) else np.sum(x), r"id\(\.\.\.\)"),
+        lambda x, y: np.sum(x * y) if type(x) is np.ndarray else np.sum(x),
+        lambda x, y: np.sum(x * y) if x is y else np.sum(x),
+        lambda x, y: np.sum(x * y) if id(x) == id(y) else np.sum(x),
     ],
+    ids=["type", "is", "id"],
 )
-def test_what_cannot_be_answered_is_refused(f, asked):
-    made = tg.grad(f)
-    for _ in range(2):
-        with pytest.raises(TraceError, match=rf"asks {asked}.* in <lambda>, line \d+.*isinstance"):
-            made(X, Z)
+def test_what_is_asked_of_arguments_is_answered_where_they_are_differentiated(f):
+    made = tg.value_and_grad(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecompileWarning)
+        for given in ((X, Z), (X, X), (Z, Z), (Z, X)) * 2:
+            value, gradient = made(*given)
+            assert_same_bits(value, f(*given))
+            product = f(*given) == np.sum(given[0] * given[1])
+            assert_same_bits(gradient, given[1] if product else np.ones(4))
 
 
 def test_it_is_said_once():
     made = tg.compile(PAIRS["is"])
-    with pytest.warns(RecompileWarning, match=r"asks `is` in <lambda>, line \d+") as said:
+    with pytest.warns(RecompileWarning, match=r"which objects its arguments are") as said:
         for _ in range(3):
             made(X, X)
     assert len(said) == 1
@@ -500,15 +505,18 @@ def asks_who_it_is(x, y):
 
 
 @pytest.mark.parametrize("f", [asks_its_type, asks_who_it_is], ids=lambda f: f.__name__)
-def test_questions_are_refused_where_nothing_is_traced(f) -> None:
-    """Eagerly and in vjp the function runs on Tensors as well, which cannot answer."""
-    args = [np.array([1.0, 2.0])] * f.__code__.co_argcount
-    with pytest.raises(tg.errors.TraceError, match=f.__name__):
-        tg.vjp(f, *args)
-    before, tg.config.compile = tg.config.compile, False
-    try:
-        with pytest.raises(tg.errors.TraceError, match=f.__name__):
-            tg.grad(f)(*args)
-        assert tg.compile(f)(*args) == f(*args)
-    finally:
-        tg.config.compile = before
+def test_what_is_asked_is_answered_where_nothing_is_traced(f) -> None:
+    """Eagerly and in vjp the function runs on Tensors as well."""
+    for args in ([X, X], [X, Z]):
+        args = args[: f.__code__.co_argcount]
+        value, pull = tg.vjp(f, *args)
+        assert value == f(*args)
+        product = value == np.sum(args[0] * args[-1])
+        expected = (args[1] if len(args) > 1 else 2.0 * X) if product else np.ones(4)
+        assert_same_bits(pull(1.0)[0], expected)
+        before, tg.config.compile = tg.config.compile, False
+        try:
+            assert_same_bits(tg.grad(f)(*args), expected)
+            assert tg.compile(f)(*args) == f(*args)
+        finally:
+            tg.config.compile = before

@@ -273,25 +273,34 @@ def into_list(x):
     return np.sum(np.array([x[0], x[1]]))
 
 
-@pytest.mark.parametrize("f", [into_array, into_list])
-def test_a_traced_value_does_not_become_a_plain_array(f):
-    for transform in (tg.grad, tg.compile):
-        with pytest.raises(TypeError, match=r"tg\.stack"):
-            transform(f)(X)
-    with pytest.raises(TypeError, match="detach"):
+def into_a_shared_tuple(x):
+    y = np.zeros(3)
+    pair = (y, 1)
+    y[0] = x[0]
+    return np.sum(pair[0])
+
+
+@pytest.mark.parametrize(
+    "f, slope", [(into_array, [1, 1, 1]), (into_list, [1, 1, 0]), (into_slots, [1, 0, 0])]
+)
+def test_a_traced_value_becomes_part_of_an_array(f, slope):
+    assert tg.grad(f)(X).tolist() == slope
+    assert tg.compile(f)(X) == f(X)
+    with pytest.raises((TypeError, ValueError)):  # nobody executes it but Python
         f(tg.tensor(X, requires_grad=True))
 
 
-def test_a_traced_value_written_into_a_plain_array_is_refused():
+def test_a_traced_value_written_into_a_plain_array_elsewhere_is_refused():
     with pytest.raises(errors.ConversionError, match=r"tg\.zeros"):
-        tg.grad(into_slots)(X)
+        tg.grad(into_a_shared_tuple)(X)
 
 
-def test_plain_out_arguments_are_refused():
+def test_plain_out_arguments_are_written_by_every_call():
     out = np.zeros(3)
-    with pytest.raises(errors.ConversionError, match=r"out=out.*tg\.zeros"):
-        tg.grad(lambda x: np.sum(np.sin(x, out=out)))(X)
-    assert not out.any()
+    made = tg.grad(lambda x: np.sum(np.sin(x, out=out)))
+    for x in (X, X + 1.0, X + 2.0):
+        np.testing.assert_array_equal(made(x), np.cos(x))
+        np.testing.assert_array_equal(out, np.sin(x))
 
 
 def test_functions_without_a_counterpart_are_named():
@@ -359,19 +368,21 @@ def test_backward_without_history():
         lambda: random.randint(1, 6),
     ],
 )
-def test_global_random_state_is_refused(draw):
+def test_the_global_random_state_keeps_a_function_eager(draw):
     def noisy(x):
         return np.sum(x * draw())
 
     for transform in (tg.grad, tg.compile):
-        with pytest.raises(errors.TraceError, match=r"noisy.*random"):
-            transform(noisy)(X)
+        made = transform(noisy)
+        with pytest.warns(errors.RecompileWarning, match=r"noisy.*random"):
+            made(X), made(X)
+        assert made.cache_info().versions == 0
 
 
 def test_state_is_what_it_was_after_an_error():
     before = os.getcwd(), np.geterr()
     t = tg.tensor(X, requires_grad=True)
-    for f in (into_array, product, lambda x: x[7]):
+    for f in (into_a_shared_tuple, lambda x: x[7]):
         with pytest.raises(Exception):  # noqa: B017
             tg.grad(f)(X)
     (t * t).sum().backward()

@@ -318,8 +318,8 @@ def test_functions_of_elements_take_arguments_as_they_are():
         f(x[:0], 2, shift=1.0)
     with pytest.raises(tg.errors.ArgumentError, match="signature"):
         tg.vectorize(np.sum, signature="n->")
-    with pytest.raises(tg.errors.ConversionError, match=r"tg\.vectorize"):
-        tg.grad(lambda x: np.sum(np.vectorize(lambda a: a * a)(x)))(OPERANDS["u"])
+    found = tg.grad(lambda x: np.sum(np.vectorize(lambda a: a * a)(x)))(OPERANDS["u"])
+    assert_same_bits(found, 2.0 * OPERANDS["u"])
 
 
 def test_flat():

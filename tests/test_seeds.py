@@ -1263,7 +1263,7 @@ def test_page_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
     scope: dict[str, Any] = {}
     for i, block in enumerate(blocks):
         exec(compile(block, f"{PAGE.name}, block {i}", "exec"), scope)
-    assert "def step(params, state, x, y):" in capsys.readouterr().out
+    assert "def step(params, state, x, y, *, " in capsys.readouterr().out
 
 
 def test_page_retain_grad() -> None:

@@ -60,7 +60,8 @@ def test_a_running_mean_is_compiled_and_kept(made):
             assert_same_bits(plain(ours.largest), plain(theirs.largest))
     info = f.cache_info()
     assert info.versions == 1 and info.hits >= 7
-    assert not ours.mean.requires_grad
+    assert type(ours.mean) is type(theirs.mean) if made is not np.zeros else np.ndarray
+    assert not getattr(ours.mean, "requires_grad", False)
     text = f.source(batches(1)[0])
     assert "# Returns besides, to be stored\n" in text and "\n#     self.mean\n" in text
 
@@ -106,7 +107,8 @@ def test_items_cells_globals_and_class_attributes():
         want["seen"] = x * 4.0 + want["seen"]
         assert_same_bits(state["moment"].numpy(), want["moment"])
         assert_same_bits(held[0].numpy(), want["held"])
-        assert_same_bits(module.last.numpy(), x * 3.0)
+        assert_same_bits(module.last, x * 3.0)
+        assert type(module.last) is np.ndarray  # of arrays alone, as without the decorator
         assert_same_bits(last.numpy(), want["last"])
         assert_same_bits(Shared.seen.numpy(), want["seen"])
     assert made.cache_info() == (3, 1, 1, 1)
@@ -127,7 +129,8 @@ def test_each_path_stores_its_own():
     for x in (up, down, up * 2.0, down * 3.0, up * 5.0):
         made(x)
         name, factor = ("up", 2.0) if x[0] > 0 else ("down", 3.0)
-        assert_same_bits(state[name].numpy(), x * factor)
+        assert_same_bits(state[name], x * factor)
+        assert type(state[name]) is np.ndarray
     assert made.cache_info() == (3, 2, 2, 1)
 
 
@@ -147,7 +150,7 @@ def test_what_is_stored_is_what_others_read():
         assert_same_bits(read(x), x * 2.0)
 
 
-def test_counters_keep_the_function_eager_and_nothing_is_lost():
+def test_counters_are_inputs_from_the_second_trace_on():
     class Counting:
         def __init__(self):
             self.calls = 0
@@ -172,8 +175,7 @@ def test_counters_keep_the_function_eager_and_nothing_is_lost():
             assert_same_bits(model.mean.numpy(), mean)
             assert not model.mean.requires_grad  # the tape of one call ends with it
             del before
-    assert [w.category for w in seen] == [tg.errors.RecompileWarning]
-    assert "self.calls" in str(seen[0].message)
+    assert not seen and f.cache_info().hits == 6
 
 
 def test_an_effect_after_a_read_does_not_change_the_result_of_the_first_call():

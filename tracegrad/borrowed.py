@@ -18,6 +18,7 @@ import numpy as np
 from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import memory_of, stamp
 from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import besides_fields, children, is_leaf, map_tree
 
@@ -99,6 +100,8 @@ class Borrowed:
             for name, value in besides_fields(given).items():
                 object.__setattr__(had, name, value)
             self._given[id(had)] = given
+            if STATE.machine is not None:
+                STATE.machine.world.stands_for(had, given)
             self._containers.append((given, had, _content(had)))
         for inner, other in zip(children(given), children(had), strict=True):
             self.watch(inner, other)
@@ -107,6 +110,8 @@ class Borrowed:
         """Remembers an array that the function had as this Tensor."""
         self._arrays.append((given, tensor, tensor._node))
         self._given[id(tensor)] = given
+        if STATE.machine is not None:
+            STATE.machine.world.stands_for(tensor, given)
 
     @property
     def changed(self) -> str:

@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from inspect import Parameter
 from operator import is_
@@ -23,7 +23,6 @@ from tracegrad import config
 from tracegrad.blame import checking, is_finite, passed
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
-from tracegrad.environment import Store
 from tracegrad.errors import (
     RAISED_BY_NUMPY,
     ArgumentError,
@@ -46,10 +45,9 @@ from tracegrad.nested import (
     pulled_back,
 )
 from tracegrad.overlap import runs_of
-from tracegrad.questions import Unanswerable, asks_class
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
 from tracegrad.returned import Transform
-from tracegrad.running import Run, code_of, refuse_questions
+from tracegrad.running import Run, asks_class, code_of, not_executed
 from tracegrad.signature import (
     Arguments,
     bind,
@@ -60,9 +58,11 @@ from tracegrad.signature import (
     signature_of,
 )
 from tracegrad.state import STATE
+from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Version, make_version, traced_run
+from tracegrad.world.answers import interpreted
 
 
 class CacheInfo(NamedTuple):
@@ -140,7 +140,6 @@ class Calling:
         self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
         self._lock = threading.Lock()  # around changes of the versions, not around user code
         self._runs = runs_of(code_of(function))
-        self._stores: tuple[Store, ...] = ()  # what the function keeps of a call that ran eagerly
         self._generation = 0  # how often the versions have changed
         self._entries: dict[Mode, tuple[tuple[Any, Version], ...]] = {}  # the newest first
         self.clear_cache()
@@ -163,18 +162,26 @@ class Calling:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The general way of a call: any arguments, any structure, first calls.
 
-        A function that asks of its arguments what no Tensor can answer has the caller's own; with
-        derivatives there are none but Tensors, and it is refused.
+        A function that the machine does not execute runs natively, without a program.
         """
-        if not self._untraced and (config.compile or self._transform.kind != "compile"):
-            try:
+        if config.compile or self._transform.kind != "compile":
+            reason = not_executed(self._function)
+            if not reason:
                 return self._traced(args, kwargs)
-            except Unanswerable as error:  # before anything has run
-                if self._transform.kind != "compile" or error.function is not self._function:
-                    raise
+            if not self._untraced:
                 self._untraced = True
-                _warn(f"{error}. It runs without being compiled")
+                _warn(f"{reason}: {self.__name__} runs without being compiled")
+            if self._transform.kind != "compile":
+                return self._natively(args, kwargs)
         return self._function(*args, **kwargs)
+
+    def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The derivative by running the function on Tensors, which only tracegrad sees."""
+        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
+        leaves, _ = flatten((args, kwargs))
+        if any(isinstance(leaf, Tensor) for leaf in leaves) or STATE.trace is not None:
+            return self._inline(self._bind(args, kwargs))
+        return self._eager(self._bind(plain_args, plain_kwargs))
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if STATE.aside and not kwargs and STATE.trace is None and config.compile:
@@ -184,9 +191,9 @@ class Calling:
         plain = not (kwargs or self._static or self._transform.kind == "compile" or checking())
         if self._given_up and plain:
             name = self.__name__
-            result = derivative_of_arrays(self._function, args, self._transform, name)
+            with self._executed():
+                result = derivative_of_arrays(self._function, args, self._transform, name)
             if result is not NotImplemented:
-                self._detach()
                 return result
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves):
@@ -380,10 +387,11 @@ class Calling:
             version = self._version(arguments, mode, run, known, reason)
             self._keep(version, arguments, args)
             return version
-        if run.alone and counts:
+        counted = run.world.counted()
+        if counted and not counted <= self._counters:
+            self._counters |= counted  # they are inputs of the next trace
+        elif run.alone and counts:
             self._strike(run)
-        else:
-            self._stores = run.stores or self._stores
         return run
 
     def _run(
@@ -405,6 +413,7 @@ class Calling:
                 known,
                 self._runs,
                 histories,
+                self._counters,
             )
 
     @property
@@ -425,11 +434,15 @@ class Calling:
 
     def _result(self, run: Run, arguments: Arguments) -> Any:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
-        self._detach()
+        for store in run.stores:
+            store.carry()
         settle(run)
-        result = handed_out(
-            self._of_tape(run, arguments), [leaf.value for leaf in arguments.leaves]
-        )
+        try:
+            result = handed_out(
+                self._of_tape(run, arguments), [leaf.value for leaf in arguments.leaves]
+            )
+        finally:
+            run.world.settle()
         run.borrowed.settle()
         if checking() and not is_finite(result):
             self._blame(run, arguments)
@@ -481,7 +494,6 @@ class Calling:
     def _strike(self, run: Run) -> None:
         """A function that changes state of its own is not compiled."""
         self._strikes += 1
-        self._stores = run.stores
         if self._strikes >= 2:  # the first may have filled a cache
             self._give_up()
             _warn(
@@ -504,7 +516,7 @@ class Calling:
             args = [value for keyword, value in named if keyword is None]
             kwargs = {keyword: value for keyword, value in named if keyword is not None}
             try:
-                return self._function(*args, **kwargs)
+                return call_user(self._function, args, kwargs, self)
             except ValueError as error:
                 raise_told(error)
                 raise
@@ -586,8 +598,11 @@ class Calling:
             if found.version is not None:
                 return found.result
             if found.run is not None:
+                for store in found.run.stores:
+                    store.carry()
                 settle(found.run)
                 result = map_tree(untraced, found.run.returned)
+                found.run.world.settle(tapes=True)
                 found.run.borrowed.settle(untraced)
                 if checking() and not is_finite(result):
                     self._blame(found.run, arguments)
@@ -621,7 +636,7 @@ class Calling:
     def _inline(self, arguments: Arguments) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
         call = self._caller(arguments)
-        with self._runs.entered():
+        with self._runs.entered(), self._executed():
             if self._transform.kind == "compile":
                 values = arguments.values
 
@@ -635,12 +650,10 @@ class Calling:
 
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
-        if self._transform.kind != "compile":
-            refuse_questions(self._function, arguments)
         call = self._caller(arguments)
         before, STATE.standing = STATE.standing, True
         try:
-            with self._runs.entered():
+            with self._runs.entered(), self._executed():
                 result = journaled(
                     call,
                     arguments,
@@ -649,18 +662,16 @@ class Calling:
                 )
         finally:
             STATE.standing = before
-            self._detach()
         return handed_out(result, [leaf.value for leaf in arguments.leaves])
+
+    def _executed(self) -> AbstractContextManager[None]:
+        """Around a run of the function: the machine executes it."""
+        return nullcontext() if self._untraced else interpreted()
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
         if self._transform.kind == "compile":
             return on_tensors(call, arguments.values)
         return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
-
-    def _detach(self) -> None:
-        """What the function keeps of a call is arrays, not the tape of that call."""
-        for store in self._stores:
-            store.detach()
 
     # -- versions -------------------------------------------------------------------------------
 
@@ -676,7 +687,7 @@ class Calling:
         self._misses = self._traces = 0
         self._given_up = self._untraced = False
         self._strikes = 0
-        self._stores = ()
+        self._counters: set[Any] = set()  # places of ints that it counts with
         self._generation += 1
 
     def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:

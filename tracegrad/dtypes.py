@@ -33,7 +33,7 @@ DTYPES: dict[str, np.dtype] = {name: np.dtype(name) for name in NAMES}
 DTYPES |= {alias: DTYPES[name] for alias, name in ALIASES.items()}
 """What stands in the namespace: ``tg.float32``, ``tg.long``."""
 
-_default: list[np.dtype] = [np.dtype(np.float64)]
+DEFAULT: list[np.dtype] = [np.dtype(np.float64)]
 COMPLEX: dict[str, np.dtype] = {
     "float32": np.dtype(np.complex64),
     "float64": np.dtype(np.complex128),
@@ -49,7 +49,7 @@ def get_default_dtype() -> np.dtype:
     >>> tg.get_default_dtype()
     dtype('float64')
     """
-    return _default[0]
+    return DEFAULT[0]
 
 
 def set_default_dtype(dtype: Any) -> None:
@@ -57,18 +57,18 @@ def set_default_dtype(dtype: Any) -> None:
     chosen = np.dtype(dtype)
     if chosen.name not in COMPLEX:
         raise DTypeError(f"the default dtype is float32 or float64, not {chosen}")
-    _default[0] = chosen
+    DEFAULT[0] = chosen
     creation.DEFAULT_FLOAT = chosen.name  # type: ignore[attr-defined]
 
 
 def usual_dtypes() -> tuple[np.dtype, ...]:
     """The dtypes of what Python numbers become, the float one first: prints leave them out."""
-    chosen = _default[0]
+    chosen = DEFAULT[0]
     return (chosen, np.dtype(np.int64), np.dtype(np.bool_), COMPLEX[chosen.name])
 
 
 def natural_dtype(array: np.ndarray) -> np.dtype:
     """The dtype of an array that was made of Python numbers."""
     if array.dtype == np.float64:
-        return _default[0]
-    return COMPLEX[_default[0].name] if array.dtype == np.complex128 else array.dtype
+        return DEFAULT[0]
+    return COMPLEX[DEFAULT[0].name] if array.dtype == np.complex128 else array.dtype

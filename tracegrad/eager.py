@@ -15,7 +15,6 @@ import numpy as np
 from codegen.types import DTYPES
 from tracegrad.autograd.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
 from tracegrad.dispatch import Repeated, apply, dtype_of
-from tracegrad.lost import READ, used
 from tracegrad.ops.creation import beside
 from tracegrad.staging import Staged
 from tracegrad.state import STATE
@@ -37,8 +36,6 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         if kind is Tensor:
             b, nb = other._array, other._node
         elif kind in NUMBERS:
-            if READ and id(other) in READ and recorded and self._node is not None:
-                used(other)
             b, nb = other, None
         else:
             other = operand(other, self)
@@ -77,8 +74,6 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
             return other if other is NotImplemented else apply(op, (other, self), EMPTY)
         if STATE.special:
             return apply(op, (other, self), EMPTY)
-        if READ and id(other) in READ and recorded and self._node is not None:
-            used(other)
         a = self._array
         try:
             array = kernel(other, a)

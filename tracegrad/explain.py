@@ -12,11 +12,11 @@ from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
 from codegen.memory import bytes_text
 from codegen.sizes import Dim, Size, as_python, substitute, symbols
-from tracegrad.environment import IMMUTABLE, Guard
 from tracegrad.modes import Mode
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.version import Version
+from tracegrad.world import IMMUTABLE, Guard
 
 MOST_GUARDS = 40  # that a report lists
 LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
@@ -38,10 +38,9 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
     if not same:
         return _other_arguments(_nearest(same_mode, arguments), arguments)
     version = same[-1]
-    change = version.environment.changed(version.read_again)
+    change = version.world.changed(version.read_again)
     if change is not None:
-        line = version.environment.line_of(change)
-        read = f" ({line})" if line else ""
+        read = f" ({change.line})" if change.line else ""
         return f"{change.text} was {_short(change.value)}, is {_short(change.now())}{read}"
     if version.grad_enabled is not None and version.grad_enabled is not STATE.grad_enabled:
         return f"it asks whether gradients are recorded: {STATE.grad_enabled} now"
@@ -274,7 +273,7 @@ def _read_at(version: Version, length: Dim) -> str:
 def _state(version: Version) -> list[str]:
     """Numbers, strings and flags by their values; functions, classes, objects by their number."""
     skipped = set(map(id, version.read_again))
-    guards = [g for g in version.environment.guards.values() if id(g) not in skipped]
+    guards = [g for g in version.world.guards.values() if id(g) not in skipped]
     plain = [g for g in guards if isinstance(g.value, IMMUTABLE) and not _of_code(g)]
     facts = list(dict.fromkeys(f"{guard.text} == {_short(guard.value)}" for guard in plain))
     more = len(facts) - MOST_GUARDS

@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from codegen.ir import Branch, Check, walk
 from tracegrad.borrowed import ArgumentStore
 from tracegrad.demands import Demands
 from tracegrad.draws import Draw
-from tracegrad.environment import Store
 from tracegrad.errors import ExportError
 from tracegrad.literals import Literals, array_text, axes_by_memory
 from tracegrad.returned import Transform
@@ -35,6 +35,7 @@ from tracegrad.running import code_of
 from tracegrad.signature import Arguments, name_of
 from tracegrad.tree import flatten
 from tracegrad.version import Returned, Version
+from tracegrad.world import Store
 
 INDENT = "    "
 OWNED = '''
@@ -111,7 +112,7 @@ def _refuse(callee: Callee, version: Version) -> None:
         )
     for store in _stores_of(version):
         held = getattr(store.guard.value, "_array", store.guard.value)
-        if store.text == version.effect or not isinstance(held, np.ndarray):
+        if store.text == version.effect or not isinstance(held, np.ndarray | int | float):
             shown = "an array of NumPy's" if isinstance(held, np.ndarray) else repr(held)
             raise ExportError(
                 f"{name} stores {store.text}, which held {shown} before: call the function once, "
@@ -168,9 +169,9 @@ class _File:
 
     def _stored(self) -> dict[Any, tuple[str, Any]]:
         """Where the file keeps what the function stores: in the array that it reads, or in one."""
-        environment = self.version.environment
+        world = self.version.world
         read = {
-            environment.place_of(captured.source): (name, None)
+            world.place_of(captured.source): (name, None)
             for name, captured in zip(self.captures, self.version.captured, strict=True)
             if captured.source is not None
         }
@@ -266,13 +267,23 @@ class _File:
     def _constants(self) -> Iterator[str]:
         arrays = self.version.captured_arrays()
         for name, array in zip(self.captures, arrays, strict=True):
+            if type(array) is int:
+                yield f"{name} = {array}"
+                continue
+            if type(array) is float:
+                yield f"{name} = {array!r}" if isfinite(array) else f'{name} = float("{array}")'
+                continue
             text = array_text(np.asarray(array))
             if text is not None:
                 yield f"{name} = {text}"
                 continue
             self.read.append(self._beside(name, np.asarray(array)))
         for name, value in self.stored.values():  # those that are written and never read
-            if value is not None:
+            if type(value) is int:
+                yield f"{name} = {value}"
+            elif type(value) is float:
+                yield f"{name} = {value!r}" if isfinite(value) else f'{name} = float("{value}")'
+            elif value is not None:
                 array = np.asarray(getattr(value, "_array", value))
                 text = array_text(array)
                 if text is not None:

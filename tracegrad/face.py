@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from os.path import basename
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from codegen.ir import Frame, Graph, Value
 from codegen.sizes import as_python
 from codegen.types import kind
 from tracegrad.borrowed import ArgumentStore
-from tracegrad.environment import Environment, Store
 from tracegrad.modes import Mode
 from tracegrad.paths import Tree
 from tracegrad.returned import Transform
 from tracegrad.running import code_of
 from tracegrad.signature import Arguments, Leaf
+from tracegrad.world import Store, World
 
 
 def empty_graph(
@@ -26,7 +27,7 @@ def empty_graph(
     arguments: Arguments,
     mode: Mode,
     holders: Sequence[Any],
-    environment: Environment,
+    world: World,
 ) -> Graph:
     """The graph of a tree but for its nodes; `holders` are the arrays captured."""
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
@@ -38,7 +39,7 @@ def empty_graph(
         reads = tuple(_double_quoted(arguments, leaf) for leaf in traced)
     stems = [value.origin.name or "constant" for value in tree.captured]
     captures = tuple(_unique([*parameters, *stems])[len(parameters) :])
-    made = [not environment.reaches(holder) for holder in holders]
+    made = [not world.is_outside(holder) for holder in holders]
     name = _identifier(getattr(function, "__name__", "function"))
     suffix = {"compile": "", "grad": "_grad", "value_and_grad": "_value_and_grad"}
     return Graph(
@@ -123,7 +124,8 @@ def _shown_value(value: Any) -> str:
     """What an argument is that is no array; an object by its class, for its address may change."""
     text = repr(value)
     if re.search(r" at 0x[0-9a-f]+>", text):
-        text = getattr(value, "__name__", "")
+        named = isinstance(value, type | FunctionType | MethodType | BuiltinFunctionType)
+        text = value.__name__ if named else ""
         return f" = {text}" if text else f": this {type(value).__name__}"
     return f" = {text}"
 

@@ -23,6 +23,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import TreeSpec, check_text, path_text
 from tracegrad.version import Version
+from tracegrad.world.numbers import is_number_read
 
 
 class _Miss:
@@ -203,7 +204,11 @@ def _captured_conditions(
     """What is read from outside may be another array by now."""
     conditions = []
     for captured, name in zip(version.captured, captures, strict=True):
-        if captured.source is not None or isinstance(captured.holder, Tensor):
+        if is_number_read(captured.holder):
+            kind = captured.kind
+            names[kind.__name__] = kind
+            conditions.append(f"type({name}) is {kind.__name__}")
+        elif captured.source is not None or isinstance(captured.holder, Tensor):
             names[f"dtype_{captured.dtype}"] = np.dtype(captured.dtype)
             if isinstance(captured.holder, Tensor):  # of others the state's check tells the type
                 conditions.append(f"type({name}) is ndarray")
@@ -234,7 +239,8 @@ def _lengths(
     arrays += [
         (name, captured.ndim)
         for name, captured in zip(captures, version.captured, strict=True)
-        if captured.source is not None or isinstance(captured.holder, Tensor)
+        if (captured.source is not None or isinstance(captured.holder, Tensor))
+        and not is_number_read(captured.holder)
     ]
     names = [*traced, *captures]
     axes = {(names[index], axis): s for s, (index, axis) in version.symbols.items() if s in needed}

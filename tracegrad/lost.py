@@ -2,18 +2,18 @@
 
 No gradient flows through a Python number. ``if float(loss) < tolerance`` decides and prints print,
 nothing is lost there; ``return float(loss)``, ``sum(x.tolist())`` and ``float(x[0]) * y`` give
-zeros for what `x` does to the result. Where a number is read of a Tensor with history, `flows`
-tells whether it can come back from the function. Where it can, the run is watched from there on:
-an operand of an op that the number goes into, or a result that is no Tensor with history, is an
-error that names the line of the reading.
+zeros for what `x` does to the result. A `Watch` knows the numbers that were read of Tensors with
+history. The machine tells it of every operation (`Watch.around`), so what Python makes of such a
+number is known as well, and so are the Tensors that are computed from it. If what the function
+returns is one of them, that is an error that names the line of the reading.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from types import CodeType
 from typing import Any
@@ -22,24 +22,21 @@ import numpy as np
 
 from tracegrad.bytecode import Syntax, position, statement, syntax
 from tracegrad.errors import LostGradientError
-from tracegrad.flows import NUMBER, WHOLE, Flow, called_name, enters, flow, own_frames
 from tracegrad.points import Point, capture
 from tracegrad.state import STATE
 from tracegrad.tree import flatten
 
-READ: dict[int, Any] = {}
-"""The numbers last made of Tensors with history outside of every watched run, by id."""
-_KEPT = 16
-_PLAIN = frozenset(map(float, range(-4, 5))) | {0.5, -0.5}  # equal numbers that say nothing
+_SHARED = (bool, int, type(None), type)  # many objects are the same one
+_SEQUENCES = (list, tuple, set, frozenset, dict)
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
+_INSTALLED = tuple(f"{os.sep}{name}-packages{os.sep}" for name in ("site", "dist"))
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Numbers that Python read of a Tensor with history, where, and where they go."""
+    """Where Python read a number of a Tensor with history."""
 
-    numbers: list[Any]
     point: Point
-    flow: Flow
 
 
 class Watch:
@@ -49,133 +46,125 @@ class Watch:
     compiled, some result is to have a history; of the others, every number that is returned.
     """
 
-    __slots__ = ("_kind", "_lost", "_numbers", "_outer", "_readings", "has_aux")
+    __slots__ = ("_kind", "_numbers", "_outer", "_reading", "_wholes", "has_aux")
 
     def __init__(self, kind: str, has_aux: bool = False) -> None:
         self._kind = kind
         self.has_aux = has_aux
-        self._readings: dict[Point, Reading] = {}
-        self._numbers: dict[int, Reading] = {}
-        self._lost: Reading | None = None
         self._outer: Watch | None = None
+        self._numbers: dict[int, tuple[Any, Reading]] = {}  # what is made of numbers read, by id
+        self._wholes: dict[int, Reading] = {}  # whole numbers read
+        self._reading: Reading | None = None  # in the operation that runs
 
     def run(self, call: Callable[..., Any], *args: Any) -> Any:
         """What the function returns; raises `LostGradientError`."""
-        self._outer = outer = STATE.watch
+        outer = self._outer = STATE.watch
+        if outer is not None:  # what it differentiates may be lost in here
+            self._numbers, self._wholes = outer._numbers, outer._wholes
         STATE.watch = self
         try:
             returned = call(*args)
         finally:
             STATE.watch = outer
-            if self._readings:
-                STATE.update(losing=outer is not None and outer.losing)
-        if self._readings:
+            if self._numbers or self._wholes:
+                STATE.update(losing=outer is not None)
+        if self._numbers or self._wholes:
             self._check(returned)
         return returned
 
-    @property
-    def losing(self) -> bool:
-        """Whether a number was read, here or around, that may come back."""
-        return bool(self._readings) or (self._outer is not None and self._outer.losing)
+    # -- what is read, and what is made of it ---------------------------------------------------
 
-    def read(self, reading: Reading) -> None:
-        """A number was read that may come back."""
-        known = self._readings.setdefault(reading.point, reading)
-        if known is not reading:
-            known.numbers.extend(reading.numbers)
-        floats = (x for x in reading.numbers if isinstance(x, float | complex))  # ints are shared
-        self._numbers.update((id(number), known) for number in floats)
+    def read(self, numbers: Iterable[Any]) -> None:
+        """Python made these of a Tensor with history; none, where it made something else."""
+        reading = self._reading = Reading(capture(None))
+        for number in numbers:
+            if isinstance(number, int):
+                self._wholes.setdefault(number, reading)
+            else:
+                self._numbers[id(number)] = (number, reading)
         if not STATE.losing:
             STATE.update(losing=True)
 
-    def used(self, operands: Sequence[Any], attributes: Mapping[str, Any]) -> None:
-        """An op runs on these."""
-        plain: list[tuple[int | None, Any]] = [
-            (i, x) for i, x in enumerate(operands) if getattr(x, "_node", None) is None
-        ]
-        plain += [(None, x) for x in attributes.values() if isinstance(x, float | complex)]
-        if not plain:
-            return
-        point = _inner(capture(_RUN))
-        if not point.chain:
-            return
-        if flow(point, NUMBER, self.has_aux).returned < NUMBER:
-            return
-        watch: Watch | None = self
-        while watch is not None:
-            watch._meet(point, plain, len(operands))
-            watch = watch._outer  # what it differentiates may be lost in here
+    def around(
+        self, run: Callable[..., Any], operands: Sequence[Any], keywords: dict[str, Any]
+    ) -> Any:
+        """An operation of C: what it makes of a number that was read is one as well."""
+        outer, self._reading = self._reading, None
+        try:
+            result = run(*operands, **keywords)
+        finally:
+            reading, self._reading = self._reading, outer
+        if reading is not None:
+            self._mark(result, reading)
+        elif self._numbers:
+            given = (*operands, *keywords.values())
+            found = self._found(given)
+            if found is not None and not _decides(operands, self._numbers):
+                of_tensors = any(hasattr(x, "_array") for x in given)
+                self._mark(result, found, not of_tensors)
+        return result
 
-    def _meet(self, point: Point, plain: Sequence[tuple[int | None, Any]], count: int) -> None:
-        """An op whose result is returned runs on these, of `count` operands."""
-        for index, x in plain:
-            if self._lost is None:
-                self._lost = self._numbers.get(id(x)) or self._behind(point, index, x, count)
+    def used(self, operands: Sequence[Any], results: Sequence[Any], op: Any) -> None:
+        """An op ran on these."""
+        reading = self._found(operands) if op.differentiable and self._numbers else None
+        if reading is not None and op.name != "stop_gradient":
+            for result in results:
+                self._numbers[id(result)] = (result, reading)
 
-    def _behind(self, point: Point, index: int | None, x: Any, count: int) -> Reading | None:
-        """The reading whose number an operand is made of."""
-        if isinstance(x, bool | int | str) or any(x is c for c in point.chain[0][0].co_consts):
-            return None
-        if type(x) is np.ndarray and STATE.trace is not None and STATE.trace.placed(x):
-            return None
-        for reading in self._readings.values():
-            if reading.flow.known and enters(point, index, count, reading.flow):
-                return reading
+    def succeeds(self, tensor: Any, result: Any) -> None:
+        """A Tensor goes on as another one."""
+        known = self._numbers.get(id(result))
+        if known is not None:
+            self._numbers[id(tensor)] = (tensor, known[1])
+
+    def _found(self, values: Sequence[Any]) -> Reading | None:
+        """The reading that one of these comes from."""
+        for x in values:
+            known = self._numbers.get(id(x))
+            if known is not None:
+                return known[1]
+            if type(x) in _SEQUENCES:
+                found = self._found([*x.values()] if type(x) is dict else [*x])
+                if found is not None:
+                    return found
         return None
 
+    def _mark(self, result: Any, reading: Reading, tensors: bool = False) -> None:
+        """What an operation made of a number that was read; what decides has no slope."""
+        if type(result) is tuple or type(result) is list:
+            for x in result:
+                self._mark(x, reading, tensors)
+            return
+        if isinstance(result, dict):
+            for x in list(dict.values(result)):
+                self._mark(x, reading, tensors)
+        kind = getattr(getattr(result, "dtype", None), "kind", "f")
+        if isinstance(result, _SHARED) or (isinstance(kind, str) and kind in "biu"):
+            return
+        if tensors or not hasattr(result, "_array"):
+            self._numbers[id(result)] = (result, reading)
+
+    # -- what is returned -----------------------------------------------------------------------
+
     def _check(self, returned: Any) -> None:
-        if self._lost is not None:
-            raise _error(self._lost)
         whole = not self.has_aux or not isinstance(returned, tuple) or len(returned) != 2
         leaves, _ = flatten(returned if whole else returned[0])
         bare = [leaf for leaf in leaves if getattr(leaf, "_node", None) is None]
-        if self._kind == "compile" and len(bare) < len(leaves):
-            return
-        for leaf in bare:
-            reading = self._source(leaf)
-            if reading is not None:
-                raise _error(reading)
-
-    def _source(self, leaf: Any) -> Reading | None:
-        """The reading that a returned leaf without history is made of."""
-        if id(leaf) in self._numbers:
-            return self._numbers[id(leaf)]
-        tensor = hasattr(leaf, "_array")
-        dtype = getattr(leaf, "dtype", None)
-        if isinstance(leaf, bool) or not (
-            isinstance(leaf, int | float | complex) or (dtype is not None and dtype.kind in "fc")
-        ):
-            return None
-        if not tensor and _is_constant(leaf, self._readings.values()):
-            return None
-        for reading in self._readings.values():
-            if any(_equal(number, leaf) for number in reading.numbers):
-                return reading
-        least = NUMBER if tensor or dtype is not None else WHOLE
-        for reading in self._readings.values():
-            if reading.flow.returned >= least or (reading.flow.kept and not tensor):
-                return reading
-        return None
+        for leaf in leaves:
+            known = self._numbers.get(id(leaf))
+            if known is not None and (self._kind != "compile" or len(bare) == len(leaves)):
+                raise _error(known[1])
+            if known is not None and getattr(leaf, "_node", None) is not None:
+                raise _error(known[1])
+            lost = self._kind != "compile" or len(bare) == len(leaves)
+            if lost and type(leaf) is int and leaf in self._wholes:
+                raise _error(self._wholes[leaf])
 
 
-def read(numbers: Sequence[Any], level: int = NUMBER) -> None:
+def read(numbers: Sequence[Any]) -> None:
     """Python made these of a Tensor with history."""
-    watch = STATE.watch
-    point = capture(_RUN)
-    if watch is not None:
-        point = _inner(point)
-    if not point.chain:
-        return
-    found = flow(point, level, watch is not None and watch.has_aux)
-    if found.ends:
-        return
-    reading = Reading(list(numbers), point, found)
-    if watch is not None:
-        watch.read(reading)
-    elif level == NUMBER:
-        while len(READ) >= _KEPT:
-            READ.pop(next(iter(READ)), None)
-        READ.update((id(number), (number, reading)) for number in numbers[:_KEPT])
+    if STATE.watch is not None:
+        STATE.watch.read(numbers)
 
 
 def flat(nested: Any) -> tuple[Any, ...]:
@@ -185,60 +174,35 @@ def flat(nested: Any) -> tuple[Any, ...]:
     return tuple(chain.from_iterable(map(flat, nested)))
 
 
-def used(number: Any) -> None:
-    """An op whose result has a history runs on a number, perhaps one of `READ`."""
-    known = READ.get(id(number))
-    if known is None or STATE.watch is not None or not STATE.grad_enabled:
-        return
-    if not flow(capture(None), NUMBER).ends:
-        raise _error(known[1])
+def _decides(operands: Sequence[Any], numbers: dict[int, Any]) -> bool:
+    """Whether an operation has no slope in those of its operands that come of numbers read."""
+    name = getattr(operands[0], "__name__", "") if operands else ""
+    if name == "copysign":
+        return id(operands[1]) not in numbers
+    return name in _FLAT
 
 
-@lru_cache(maxsize=1 << 12)
-def _inner(point: Point) -> Point:
-    """A point without the frame of `Watch.run`, where it was captured up to that."""
-    return Point(point.chain[:-1]) if point.chain[-1][0] is _RUN else point
-
-
-_RUN = Watch.run.__code__
-
-
-# -- what was returned ----------------------------------------------------------------------------
-
-
-def _equal(number: Any, leaf: Any) -> bool:
-    """Whether a returned number is one that was read, and no such number as many are."""
-    if np.ndim(leaf) or not np.isfinite(leaf) or number in _PLAIN:
-        return False
-    return bool(number == leaf)
-
-
-def _is_constant(leaf: Any, readings: Iterable[Reading]) -> bool:
-    """Whether a number stands in the text of a function that ran, or of one that it may call.
-
-    Infinities and nan have no gradient to lose.
-    """
-    if not np.ndim(leaf) and not np.isfinite(leaf):
-        return True
-    codes = {code for reading in readings for code, _ in reading.point.chain}
-    return any(leaf is constant for code in _reachable(codes) for constant in code.co_consts)
-
-
-def _reachable(codes: set[CodeType]) -> Iterator[CodeType]:
-    """These code objects and those inside them."""
-    waiting = list(codes)
-    while waiting:
-        code = waiting.pop()
-        yield code
-        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+_FLAT = frozenset({"sign", "floor", "ceil", "trunc", "rint", "floor_divide", "stop_gradient"})
 
 
 # -- in words -------------------------------------------------------------------------------------
 
 
+def _own_frames(point: Point) -> tuple[tuple[CodeType, int], ...]:
+    """The frames of a point that are of the user's own files."""
+    return tuple([at for at in point.chain if not _is_of_others(at[0].co_filename)])
+
+
+def _is_of_others(file: str) -> bool:
+    """Whether a file is Python's own, or was installed."""
+    return file.startswith(_STANDARD) or any(part in file for part in _INSTALLED)
+
+
 def _error(reading: Reading) -> LostGradientError:
     """The error that names the line of a reading, and the way out."""
-    frames = own_frames(reading.point) or reading.point.chain
+    frames = _own_frames(reading.point) or reading.point.chain
+    if not frames:
+        return LostGradientError(_LOST.format(what="Python reads", instead=_instead(None)))
     code, offset = frames[0]
     site, where = syntax(code, offset), position(code, offset)
     line = code.co_firstlineno if where is None else where[0]
@@ -248,20 +212,23 @@ def _error(reading: Reading) -> LostGradientError:
         if isinstance(site.node, ast.expr):
             expression = ast.unparse(site.node)
     what = f"{expression} reads" if expression else "Python reads"
-    return LostGradientError(
-        f"the gradient is lost: {what} a number of a value that is being differentiated, and the "
-        f"number comes back in the result, but no gradient flows through Python numbers. "
-        f"{_instead(site)}. Where a constant is meant, say so: x.item(), x.detach() or "
-        "tg.stop_gradient(x); what is only reported goes into the second result (has_aux=True)"
-        f"\n  at {code.co_filename}:{line}  {text}".rstrip()
-    )
+    at = f"\n  at {code.co_filename}:{line}  {text}".rstrip()
+    return LostGradientError(_LOST.format(what=what, instead=_instead(site)) + at)
+
+
+_LOST = (
+    "the gradient is lost: {what} a number of a value that is being differentiated, and the number "
+    "comes back in the result, but no gradient flows through Python numbers. {instead}. Where a "
+    "constant is meant, say so: x.item(), x.detach() or tg.stop_gradient(x); what is only reported "
+    "goes into the second result (has_aux=True)"
+)
 
 
 def _instead(site: Syntax | None) -> str:
     """What to write where a number was read."""
     node = getattr(site, "node", None)
     if isinstance(node, ast.Call):
-        name = called_name(node)
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if name == "tolist":
             return "Compute with the array, or with its elements ([v for v in x])"
         if name in ("float", "complex", "int"):

@@ -22,11 +22,12 @@ from tracegrad.lost import Watch
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
 from tracegrad.returned import Transform, check_returned, check_wanted, gradients_in
-from tracegrad.running import refuse_questions
-from tracegrad.signature import Arguments, bind, signature_of
+from tracegrad.signature import Arguments
 from tracegrad.state import STATE
+from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
+from tracegrad.world.answers import interpreted
 
 _INEXACT = frozenset(map(np.dtype, "efdFD"))
 _NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
@@ -105,7 +106,7 @@ def derivative_of_arrays(
     specs = {p: None if type(args[p]) is np.ndarray else flatten(args[p])[1] for p in positions}
     before, STATE.standing = STATE.standing, True
     try:
-        value = Watch(transform.kind).run(function, *values)
+        value = Watch(transform.kind).run(call_user, function, values, {})
     except ValueError as error:
         raise_told(error)
         raise
@@ -261,16 +262,15 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
 
     borrowed = Borrowed()
     specs = [flatten(primal)[1] for primal in primals]  # as they are before the function runs
-    values = [borrowed.box(primal, boxed) for primal in primals]
     wants_tensors = STATE.trace is not None or any(
         isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
     )
-    if not wants_tensors:
-        refuse_questions(f, bind(signature_of(f), primals, {}))
     numbers = STATE.standing or not wants_tensors
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
-        returned = Watch("vjp").run(f, *values)
+        with interpreted():
+            values = [borrowed.box(primal, boxed) for primal in primals]
+            returned = Watch("vjp").run(call_user, f, values, {})
     except ValueError as error:
         raise_told(error)
         raise

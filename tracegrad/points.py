@@ -18,9 +18,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
+from typing import Any
 
 from tracegrad.bytecode import Syntax, enclosing, owner, position, statement, syntax
 from tracegrad.sources import Source
+from tracegrad.state import STATE
 
 __all__ = ["Label", "Point", "capture", "label"]
 
@@ -97,11 +99,12 @@ _captured: dict[tuple[int, ...], Point] = {}
 _CAPTURED_LIMIT = 1 << 16
 
 
-def capture(stop: CodeType | None) -> Point:
+def capture(stop: CodeType | None, outer: Any = None) -> Point:
     """Return the program point of the caller: its user frames out to the one that runs ``stop``.
 
     Frames of tracegrad, codegen and NumPy are left out, unless one runs ``stop`` itself. Where
-    ``stop`` is None or is not running, the point is the innermost user frame alone.
+    ``stop`` is None or is not running, the point is the innermost user frame alone. Where a machine
+    executes the user's functions, its frames are meant, all of them up to the frame ``outer``.
 
     ```python
     >>> def traced():
@@ -112,6 +115,8 @@ def capture(stop: CodeType | None) -> Point:
     ```
     """
     # This runs at every traced operation: look at the frames, and build nothing if known.
+    if STATE.machine is not None and STATE.machine.frame is not None:
+        return _captured_in(STATE.machine.frame, stop, outer)
     here = sys._getframe(1)
     frame: FrameType | None = here
     key: list[int] = []
@@ -120,7 +125,7 @@ def capture(stop: CodeType | None) -> Point:
         ident = id(code)
         users = _is_users.get(ident)
         if users is None:
-            users = _learn(frame)
+            users = _learn(code, frame.f_globals)
         if code is stop:
             key += (ident, frame.f_lasti)
             break
@@ -134,6 +139,29 @@ def capture(stop: CodeType | None) -> Point:
     point = _captured.get(tuple(key))
     if point is None:
         point = _captured[tuple(key)] = _build(here, stop, len(key) // 2)
+    return point
+
+
+def _captured_in(frame: Any, stop: CodeType | None, outer: Any) -> Point:
+    """The point of the frames of a machine."""
+    key: list[int] = []
+    chain: list[tuple[CodeType, int]] = []
+    while frame is not None and frame is not outer:
+        code, offset = frame.code, frame.offset
+        users = _is_users.get(id(code))
+        if users is None:
+            users = _learn(code, frame.globals)
+        if users or code is stop:
+            key += (id(code), offset)
+            chain.append((code, offset))
+            if code is stop or stop is None:
+                break
+        frame = frame.back
+    point = _captured.get(tuple(key))
+    if point is None:
+        if len(_captured) >= _CAPTURED_LIMIT:
+            _captured.clear()
+        point = _captured[tuple(key)] = Point(tuple(chain))
     return point
 
 
@@ -152,16 +180,15 @@ def _build(frame: FrameType | None, stop: CodeType | None, length: int) -> Point
     return _captured.setdefault(key, Point(tuple(chain)))
 
 
-def _learn(frame: FrameType) -> bool:
+def _learn(code: CodeType, names: dict[str, Any]) -> bool:
     """Decide once whether a code object is the user's, by the module that it runs in."""
-    code = frame.f_code
-    module = frame.f_globals.get("__name__")
+    module = names.get("__name__")
     library = isinstance(module, str) and module.partition(".")[0] in LIBRARY
     users = not (library or code.co_filename.startswith("<tracegrad "))  # nor generated source
     _is_users[id(code)] = users
     weakref.finalize(code, _is_users.pop, id(code), None).atexit = False
     if users:  # lets linecache ask the loader later, for sources that are not files
-        linecache.lazycache(code.co_filename, frame.f_globals)
+        linecache.lazycache(code.co_filename, names)
     return users
 
 
@@ -216,12 +243,26 @@ def holding_variable(x: object) -> str | None:
 
 def variables(test: Callable[[object], bool]) -> Iterator[str | None]:
     """Give for each user frame, from the innermost out, a local variable that passes the test."""
-    frame: FrameType | None = sys._getframe(1)
+    for code, names, local, _ in _frames():
+        users = _is_users.get(id(code))
+        if _learn(code, names) if users is None else users:
+            held = (name for name, value in local().items() if test(value))
+            yield next((name for name in held if name.strip("_.")[:1].isalpha()), None)
+
+
+def _frames() -> Iterator[tuple[CodeType, dict[str, Any], Callable[[], dict[str, Any]], int]]:
+    """The frames that run, from the innermost out: code, globals, locals, offset."""
+    machine = STATE.machine
+    if machine is not None and machine.frame is not None:
+        executed = machine.frame
+        while executed is not None:
+            yield executed.code, executed.globals, executed.locals, executed.offset
+            executed = executed.back
+        return
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        users = _is_users.get(id(frame.f_code))
-        if _learn(frame) if users is None else users:
-            names = (name for name, value in frame.f_locals.items() if test(value))
-            yield next((name for name in names if name.strip("_.")[:1].isalpha()), None)
+        here = frame
+        yield here.f_code, here.f_globals, lambda: here.f_locals, here.f_lasti  # noqa: B023
         frame = frame.f_back
 
 
@@ -230,15 +271,11 @@ def constant_index() -> int | None:
 
     Asking a shape for one length is then a look at that length alone.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not _is_users.get(id(frame.f_code)):
-        if _is_users.get(id(frame.f_code)) is None and _learn(frame):
-            break
-        frame = frame.f_back
-    if frame is None:
-        return None
-    code = frame.f_code
-    return _constant_index(Point(((code, owner(code, frame.f_lasti)),)))
+    for code, names, _, offset in _frames():
+        users = _is_users.get(id(code))
+        if _learn(code, names) if users is None else users:
+            return _constant_index(Point(((code, owner(code, offset)),)))
+    return None
 
 
 @functools.lru_cache(maxsize=_CAPTURED_LIMIT)

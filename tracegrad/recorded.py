@@ -36,7 +36,6 @@ from tracegrad.autograd.tape import (
 from tracegrad.autograd.writes import damaged
 from tracegrad.differentiate import differentiate, reached, sources
 from tracegrad.dispatch import apply
-from tracegrad.environment import Store
 from tracegrad.errors import GradientError
 from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
@@ -50,6 +49,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version
+from tracegrad.world import Store
 
 _call = python_op("compiled", "CompiledBackward")
 MOST = 4  # programs of one version, for lengths of which the backward must know more

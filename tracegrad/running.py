@@ -1,20 +1,20 @@
 """A function and the arguments of one call enter; its trace, and what else the run did, leave.
 
-The function runs on Tensors that hold the arguments' values and record into a `Trace`. The Python
-state within its reach is compared before and after.
+The machine executes the function on Tensors that hold the arguments' values and record into a
+`Trace`; a `World` sees what the function reads and changes of the Python around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dis
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from types import CodeType, FunctionType
+from types import CodeType, MappingProxyType
 from typing import Any
-from weakref import WeakSet
 
-from codegen.ir import Call, Value
-from tracegrad.autograd.python_op import hooked
+from codegen.ir import Value
+from tracegrad import machine
 from tracegrad.autograd.tape import LEAF
 from tracegrad.borrowed import (
     DIFFERENTIATED,
@@ -25,17 +25,17 @@ from tracegrad.borrowed import (
     refuse_overlap,
     written_leaves,
 )
-from tracegrad.environment import IMMUTABLE, Environment, Store, random_state
-from tracegrad.errors import GradientError, TraceError
+from tracegrad.errors import GradientError
 from tracegrad.ops.elementwise import alias
-from tracegrad.overlap import Runs, held, watch_writes
+from tracegrad.overlap import Runs, watch_writes
+from tracegrad.overlap import held as held_still
 from tracegrad.paths import Tree
-from tracegrad.questions import Unanswerable, question
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Trace
-from tracegrad.tree import unflatten
+from tracegrad.tree import map_tree, unflatten
+from tracegrad.world import IMMUTABLE, Store, World
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
 """With these names, code finds out whether operations are recorded."""
@@ -50,8 +50,7 @@ class Run:
     tensors: tuple[Tensor, ...]  # the traced arguments, as the function had them
     returned: Any
     borrowed: Borrowed
-    environment: Environment  # the state that the function can read, as it was before
-    computed: bool  # Python may have read arrays of that state by itself
+    world: World  # the objects that the function touched
     stores: tuple[Store, ...]  # arrays that it wrote to its state; they are taken back
     written: tuple[ArgumentStore, ...]  # arguments that it wrote to
     effect: str  # what else it did beside computing; "" for nothing
@@ -81,82 +80,101 @@ def run_traced(
     holders: Sequence[Any] = (),
     runs: Runs | None = None,
     histories: Sequence[Any] = (),
+    numbers: Mapping[Any, float] = MappingProxyType({}),
+    counters: Collection[Any] = (),
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
-    The trace continues `tree`, whose captured arrays are `holders` now. `runs` are those of the
-    function on all threads. `histories` are the traced arguments as they were given: the run's tape
-    goes on from those that require grad.
+    The trace continues `tree`, whose captured arrays are `holders` now, and `numbers` its floats
+    by their place; `counters` are places of ints. `runs` are those of the function on all threads.
+    `histories` are the traced arguments as they were given: the run's tape goes on from those that
+    require grad.
     """
     began = perf_counter()
-    objects = _objects(arguments)
     alone = (runs or Runs()).watch()
-    environment = Environment(function, objects)
-    asked = question(environment, function, code_of(function), arguments)
-    if asked:
-        raise Unanswerable(function, asked)
-    written_by_others = watch_writes(environment.reaches_id)
-    random_before = random_state()
-    trace = Trace(
-        code_of(function), target == "jax", tree, holders, environment.reaches, environment.called
-    )
+    world = World([(getattr(function, "__name__", "self"), function), *_objects(arguments)])
+    written_by_others = watch_writes(world.is_outside_id)
+    trace = Trace(code_of(function), target == "jax", tree, holders, world)
+    world.trace, world.numbers.known, world.counters = trace, numbers, counters
     tensors = _tensors(trace, arguments, wanted, histories)
-    asks = not wanted and any(not ASKING.isdisjoint(c.co_names) for c in environment.scopes)
-    enabled = STATE.grad_enabled if asks else True
+    enabled = True if wanted else grad_mode_of(function)
     values = iter(tensors)
     filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
     structured, borrowed = _structured(arguments, filled), Borrowed()
-    borrowed.watch(tuple(arguments.values), tuple(structured))
     inputs = [tensor._traced[1] for tensor in tensors]
-    before = STATE.update(trace=trace, grad_enabled=enabled, standing=not histories)
+    given = histories or [leaf.value for leaf in arguments.leaves if leaf.traced]
+    for value, tensor in zip(given, tensors, strict=True):
+        world.stands_for(tensor, value)
+    before = STATE.update(
+        trace=trace, grad_enabled=enabled, standing=not histories, machine=world.machine
+    )
+    borrowed.watch(tuple(arguments.values), tuple(structured))
     try:
         returned = call(structured)
+        returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), returned)
     except BaseException:
-        for store in environment.stores():
+        for store in world.stores():
             store.restore()
+        for store in world.written_arrays():
+            store.carry()
+        world.settle()
         trace.give_back()
         raise
     finally:
         STATE.update(**before)
         trace.finish()
+    world.finish()
     written = _written(arguments, tensors, inputs, trace)
-    given = histories or [leaf.value for leaf in arguments.leaves if leaf.traced]
     for value, tensor in zip(given, tensors, strict=True):
         borrowed.stands_for(value, tensor)
-    environment.leave_out([source for source, _ in trace.drawn_from.values()])
-    if random_state() != random_before:
-        raise TraceError(
-            f"{getattr(function, '__name__', 'the function')} drew from the global random state, "
-            "which would be frozen in the program: draw before the call and pass the arrays"
-        )
-    foreign = _foreign_code(trace, code_of(function))
-    if foreign:
-        environment.keep(Environment(function, objects, foreign))
-    computed = bool(environment.reads_arrays(arguments.parameters, arguments.values))
-    stores, effect = tuple(environment.stores()), environment.effect()
-    watched = set(map(id, watched_arrays(environment, trace, computed)))
+    stores, effect = (*world.stores(), *world.written_arrays()), world.done_besides()
+    watched = set(map(id, world.contents))
+    arrays = [getattr(x, "_array", x) for x in (*given, *(h for h, _ in trace.captured.values()))]
     for store in stores:
-        before = store.guard.value
-        captured = id(before) in trace.captured and environment.sources(before) is None
+        if store.kind == "contents":
+            memory = getattr(store.holder, "_array", store.holder)
+            if overlapping(memory, [x for x in arrays if x is not memory]):
+                refuse_overlap(store.text)
+            continue
+        held = store.guard.value
+        captured = id(held) in trace.captured and world.source_of(held) is None
         # A program would go on reading what was there, or be left at the next call.
-        again = captured or environment.by_identity
-        if again or id(getattr(before, "_array", before)) in watched:
+        again = captured or world.identities
+        if again or id(getattr(held, "_array", held)) in watched:
             effect = effect or store.text
     effect = effect or borrowed.changed or trace.unseen
     if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
         effect = effect or f"the way on from {trace.raised}"
     touched = bool(stores or effect or trace.drawn_from)
-    with held([source for source, _ in trace.drawn_from.values()]):
+    with held_still([source for source, _ in trace.drawn_from.values()]):
         single = trace.drew_alone() and not written_by_others() and (not touched or alone())
         seconds = perf_counter() - began
-        mode = enabled if asks else None
+        mode = enabled if world.asked_mode and not wanted else None
         run = Run(
-            *(trace, tree, tensors, returned, borrowed, environment, computed),
+            *(trace, tree, tensors, returned, borrowed, world),
             *(stores, written, effect, single, seconds, mode),
         )
         if run.serves:  # the program will write and draw
             run.undo()
     return run
+
+
+def grad_mode_of(function: Callable[..., Any]) -> bool:
+    """Whether a traced run records: as its caller does where the function may ask, else it does."""
+    if STATE.grad_enabled:
+        return True
+    waiting, seen = [code_of(function)], set[CodeType]()
+    names = getattr(getattr(function, "__func__", function), "__globals__", {})
+    while waiting:
+        code = waiting.pop()
+        if code is None or code in seen:
+            continue
+        seen.add(code)
+        if not ASKING.isdisjoint(code.co_names):
+            return False
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+        waiting += [code_of(names[name]) for name in code.co_names if name in names]
+    return True
 
 
 def _written(
@@ -179,24 +197,6 @@ def _written(
     return written
 
 
-_ANSWERABLE: WeakSet[CodeType] = WeakSet()
-"""Code of functions that ask nothing of their arguments that Tensors cannot answer."""
-
-
-def refuse_questions(function: Callable[..., Any], arguments: Arguments) -> None:
-    """Raises where a function that runs without a trace asks of arrays what Tensors cannot answer.
-
-    Each code is looked at once.
-    """
-    code = code_of(function)
-    if code is None or code in _ANSWERABLE:
-        return
-    asked = question(Environment(function, _objects(arguments)), function, code, arguments)
-    if asked:
-        raise Unanswerable(function, asked)
-    _ANSWERABLE.add(code)
-
-
 def _objects(arguments: Arguments) -> list[tuple[str, Any]]:
     """What the function is given that is no array, with how it is called."""
     return [
@@ -204,11 +204,6 @@ def _objects(arguments: Arguments) -> list[tuple[str, Any]]:
         for leaf in arguments.leaves
         if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
     ]
-
-
-def watched_arrays(environment: Environment, trace: Trace, computed: bool) -> list[Any]:
-    """The arrays whose contents are guarded."""
-    return environment.fingerprints([holder for holder, _ in trace.captured.values()], computed)
 
 
 def _tensors(
@@ -255,15 +250,22 @@ def code_of(function: Any) -> CodeType | None:
     return getattr(inner, "__code__", None)
 
 
-def _foreign_code(trace: Trace, code: CodeType | None) -> set[CodeType]:
-    """The code of hooks written inside the function: the program calls them, as they are then."""
-    marks = [n for n in trace.builder.nodes if isinstance(n, Call) and n.op is hooked]
-    hooks = [mark.attribute("function").call.hook for mark in marks]
-    codes = {hook.__code__ for hook in hooks if isinstance(hook, FunctionType)}
-    return codes & _nested_codes(code)
+def not_executed(function: Callable[..., Any]) -> str:
+    """Why the machine does not execute a function, as its user would say it; "" where it does."""
+    code = code_of(function)
+    return ("" if code is None else machine.refusal(code)) or machine.watched()
 
 
-def _nested_codes(code: CodeType | None) -> set[CodeType]:
-    """Every code object inside a code object."""
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)] if code is not None else []
-    return {c for nested in inner for c in (nested, *_nested_codes(nested))}
+_CLASSES = frozenset({"isinstance", "__class__", "isscalar", "type"})
+
+
+def asks_class(code: CodeType | None) -> bool:
+    """Whether a function's own code may ask of what class its arguments are."""
+    if code is None:
+        return False
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    named = not _CLASSES.isdisjoint(code.co_names)
+    return named or _MATCH_CLASS in code.co_code[::2] or any(map(asks_class, inner))
+
+
+_MATCH_CLASS = dis.opmap["MATCH_CLASS"]

@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tracegrad.machine.recursion import steady
+
 Span = tuple[int, int, int, int]
 """A position that has its columns."""
 
@@ -98,7 +100,7 @@ def parsed(name: str, lines: list[str]) -> File | None:
 
 def _parse(lines: list[str]) -> File | None:
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), steady():
             warnings.simplefilter("ignore")  # they were shown when the file was compiled
             return File(lines, ast.parse("".join(lines)))
     except (SyntaxError, ValueError, RecursionError):

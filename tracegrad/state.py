@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -16,6 +16,7 @@ class State(threading.local):
 
     grad_enabled: bool = True
     trace: Any = None  # the tracegrad.trace.Trace in progress
+    machine: Any = None  # the tracegrad.machine.Machine that executes the user's functions
     watch: Any = None  # the tracegrad.lost.Watch of the differentiated function that runs
     losing: bool = False  # that function read a number that may come back
     observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
@@ -49,3 +50,16 @@ class State(threading.local):
 
 
 STATE = State()
+
+
+def call(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], owner: Any = None
+) -> Any:
+    """Calls a user's function: where a machine executes what called it, that executes it too.
+
+    `owner` is the object that holds the function.
+    """
+    if STATE.machine is None:
+        return function(*args, **kwargs)
+    STATE.machine.world.holds(owner, function)
+    return STATE.machine.call(function, args, kwargs)

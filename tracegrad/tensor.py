@@ -43,7 +43,6 @@ from tracegrad.errors import (
     SingularError,
     TracegradError,
 )
-from tracegrad.flows import TEXT, WHOLE
 from tracegrad.ops.record import TABLE
 from tracegrad.points import capture, label
 from tracegrad.printing import text_of
@@ -128,6 +127,8 @@ class Tensor:
         if not found or type(self._array) is DeviceArray:
             return False
         asking: str = sys._getframe(2).f_globals.get("__name__", "")
+        if asking.startswith(("tracegrad.world.", "tracegrad.machine.")):  # for the user's code
+            return True
         return not asking.startswith(("tracegrad.", "codegen."))
 
     @property  # type: ignore[misc]
@@ -223,7 +224,7 @@ class Tensor:
     def __int__(self) -> int:
         number = int(self._look("int"))
         if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
-            lost.read((number,), WHOLE)
+            lost.read((number,))
         return number
 
     def __float__(self) -> float:
@@ -285,6 +286,11 @@ class Tensor:
             if operation(frame.f_code, frame.f_lasti) in ("STORE_SUBSCR", "STORE_SLICE"):
                 raise written_into_plain()
         if self._is_traced:
+            known = None if self.requires_grad else self._traced[0].without_inputs(self._traced[1])
+            if known:
+                array = np.array(plain(self._array), dtype=dtype)
+                array.flags.writeable = False  # a write would be lost
+                return array
             raise ConversionError(
                 "a traced value cannot become a plain array, its computation would be lost: use "
                 "tg.stack or tg.concat to build arrays of Tensors, x[i] = v on a Tensor "
@@ -326,7 +332,7 @@ class Tensor:
         """Python reads the value as text, from which it may make a number again."""
         self._read_whole("the text of an array")
         if self._node is not None and STATE.grad_enabled and not is_flat(self._node):
-            lost.read((), TEXT)
+            lost.read(())
 
     def _as_constant(self) -> Tensor:
         """A copy, of a value that is being traced and has no gradient to lose."""
@@ -588,13 +594,6 @@ def apply_to_tensors(
         if STATE.trace is not None:
             STATE.trace.raised = f"an exception in {op.name}"
         raise explained(op, operands, attributes, error) from error
-    if special and STATE.watch is not None:
-        if STATE.losing:
-            STATE.watch.used(operands, attributes)
-    elif lost.READ and op.differentiable:
-        numbers = [x for x in operands if id(x) in lost.READ]
-        if numbers and any(type(x) is Tensor and x._node is not None for x in operands):
-            lost.used(numbers[0])
     several = isinstance(result, tuple | list)
     tensors = [wrap(array) for array in result] if several else [wrap(result)]
     if op.looks and type(operands[0]) is Tensor:
@@ -607,6 +606,8 @@ def apply_to_tensors(
             if type(x) is Tensor and x._node is not None:
                 _record(op, operands, attributes, tensors, special and STATE.anomaly)
                 break
+    if special and STATE.losing:
+        STATE.watch.used((*operands, *attributes.values()), tensors, op)
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
 

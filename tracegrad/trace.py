@@ -9,7 +9,7 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Value, attribute_key
-from codegen.sizes import Dim, Size, Sizes
+from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
 from tracegrad.autograd.views import base_of
@@ -67,13 +67,12 @@ class Trace:
         static_lengths: bool = False,
         tree: Tree | None = None,
         holders: Sequence[Any] = (),
-        placed: Callable[[Any], bool] = lambda holder: True,
-        called: Callable[[Any], str | None] = lambda holder: None,
+        world: Any = None,
     ) -> None:
         """A new trace; it continues `tree`, whose captured arrays are `holders` now.
 
-        ``placed(array)`` tells of an array whether it was there before the run; others were made
-        by the function itself; ``called(array)`` is what the function's code calls it.
+        The `tracegrad.world.World` tells of an array whether it was there before the run (others
+        were made by the function itself) and what the function's code calls it.
         """
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code
@@ -93,6 +92,7 @@ class Trace:
         self.ordered = 0  # inputs of so many axes or more are in C order: it decides what is a view
         self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for
+        self.asked: set[int] = set()  # ids of values that were an operand of C code
         self.shown: set[Value] = set()  # Tensors for the function's caller too
         self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
@@ -101,11 +101,15 @@ class Trace:
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
-        self.placed, self.called = placed, called
+        self.world = world
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
             self._continue(tree, holders)
+
+    def placed(self, holder: Any) -> bool:
+        """Whether an array or Tensor was there before the run."""
+        return self.world is None or self.world.is_outside(holder)
 
     def _continue(self, tree: Tree, holders: Sequence[Any]) -> None:
         self.sizes = tree.sizes.copy()
@@ -126,6 +130,25 @@ class Trace:
         for dim, length in zip(value.type.shape, np.shape(array), strict=True):
             assert isinstance(dim, Size)
             self.sizes.seen[str(dim.symbol())] = length
+
+    def forget_unused(self, outputs: Sequence[Value], before: int) -> None:
+        """Drops arrays from outside, after the first `before`, that were moved around alone."""
+        nodes = [*self.builder.nodes]
+        used = {*outputs, *(x for node in nodes for x in node.operands)}
+        for key, (_, value) in [*self.captured.items()][before:]:
+            if value in used or id(value) in self.asked or not self._is_free(value):
+                continue
+            del self.captured[key]
+
+    def _is_free(self, value: Value) -> bool:
+        """Whether nothing is known about the lengths of an input."""
+        inputs = [*self.inputs, *(other for _, other in self.captured.values())]
+        others = [d for other in inputs if other is not value for d in other.type.shape]
+        mentioned = {s for dim in others for s in symbols(self.sizes.resolve(dim))}
+        return all(
+            self.sizes.resolve(dim) == dim and mentioned.isdisjoint(symbols(dim))
+            for dim in value.type.shape
+        )
 
     def tree(self, root: Limb) -> Tree:
         """The paths in `root`, the last of which is this trace's, and what a next one needs."""
@@ -171,7 +194,8 @@ class Trace:
             found = self._made_again(holder)
         if found is None:
             array = getattr(holder, "_array", holder)
-            name = self.called(holder) or holding_variable(holder) or "constant"
+            called = None if self.world is None else self.world.called(holder)
+            name = called or holding_variable(holder) or "constant"
             held = replace(origin, name=name, final=True, point=None, section="")
             value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
@@ -351,6 +375,32 @@ class Trace:
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         self.builder.append(Check(value, kind, outcome, self.origin()))
+
+    def without_inputs(self, value: Value) -> bool:
+        """Whether a value is made of arrays from outside alone; what they hold is guarded then.
+
+        Calls that find other numbers there are traced again, so it is a constant of this run.
+        """
+        if self.world is None or self.drawn_from:
+            return False
+        holders = {captured: holder for holder, captured in self.captured.values()}
+        waiting, seen, found = [value], set[Value](), []
+        while waiting:
+            one = waiting.pop()
+            if one in seen or self.builder.constant_of(one) is not None:
+                continue
+            seen.add(one)
+            node = self.builder.producer.get(one)
+            if one in holders:
+                found.append(holders[one])
+            elif isinstance(node, Call) and not node.op.opaque:  # type: ignore[attr-defined]
+                waiting += node.operands
+            else:
+                return False
+        for holder in found:
+            if self.placed(holder):
+                self.world.reads(holder)
+        return True
 
     def note_reshape(self, x: Any, result: Any, axes: int = 2) -> None:
         """An array was reshaped, by its layout as a view or a copy.

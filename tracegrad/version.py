@@ -7,7 +7,7 @@ which the program does not know is traced along the tree, and leaves a version w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -23,7 +23,6 @@ from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
 from tracegrad.collecting import collected_later
 from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
-from tracegrad.environment import Environment, Guard, Store
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.lines import ended
@@ -41,10 +40,12 @@ from tracegrad.returned import (
     result_of,
     template_of,
 )
-from tracegrad.running import Run, run_traced, watched_arrays
+from tracegrad.running import Run, run_traced
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
+from tracegrad.world import Guard, Store, World, place_read
+from tracegrad.world.numbers import Count, is_number_read, own
 
 
 @dataclass
@@ -57,9 +58,8 @@ class Version:
     differentiated: Graph
     program: Program
     captured: tuple[Captured, ...]
-    environment: Environment
+    world: World
     unchanged: Callable[[], bool]
-    computed: bool  # arrays that Python may have read by itself are guarded
     results: tuple[Returned, ...]  # one for each end of a path
     built: bool  # the program returns what `finish` makes the returned object of
     mode: Mode
@@ -232,12 +232,19 @@ class Captured:
         return plain(getattr(holder, "_array", holder))
 
     def fits(self, array: Any) -> bool:
-        """Whether the program takes this array."""
+        """Whether the program takes this array, or this float."""
+        if is_number_read(self.holder):
+            return type(array) is self.kind
         return (
             isinstance(array, np.ndarray)
             and array.dtype.name == self.dtype
             and array.ndim == self.ndim
         )
+
+    @property
+    def kind(self) -> type:
+        """Of a number: its type."""
+        return int if type(self.holder) is Count else type(self.holder)
 
     def text(self, names: dict[str, Any]) -> str:
         """Python that reads the array, over names that are added to `names`."""
@@ -258,13 +265,17 @@ def traced_run(
     known: Version | None = None,
     runs: Runs | None = None,
     histories: Sequence[Any] = (),
+    counters: Collection[Any] = (),
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
-    tree, holders = _continued(known)
+    tree, holders, numbers = _continued(known)
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
-    return run_traced(function, call, arguments, parameters, target, tree, holders, runs, histories)
+    return run_traced(
+        *(function, call, arguments, parameters, target, tree, holders, runs, histories),
+        *(numbers, counters),
+    )
 
 
 @collected_later()
@@ -286,13 +297,16 @@ def make_version(
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     stores = (*run.stores, *run.written)
     stored = tuple(run.trace.lift(store.value, Origin()) for store in stores)
+    before = 0 if run.tree is None else len(run.tree.captured)
+    run.trace.forget_unused((*outputs, *stored), before)
     origin = ended(run.trace.code, run.trace.builder.nodes)
     end = End((*outputs, *stored), result, stores, origin)
     tree, continues = _tree_of(run, end, target)
     replaces = known if continues else None
-    computed = run.computed or (replaces is not None and replaces.computed)
+    if replaces is not None:
+        run.world.absorb(replaces.world)
     holders = [holder for holder, _ in run.trace.captured.values()]
-    face = empty_graph(tree, function, transform, arguments, mode, holders, run.environment)
+    face = empty_graph(tree, function, transform, arguments, mode, holders, run.world)
     forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
     with timed(times, "differentiate"):
         joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
@@ -301,18 +315,17 @@ def make_version(
         Captured(
             name,
             holder,
-            run.environment.sources(holder),
+            run.world.source_of(holder),
             value.type.dtype,
             value.type.ndim,
-            not run.environment.reaches(holder),
+            not run.world.is_outside(holder),
         )
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )
-    unchanged = run.environment.check(
-        [c.source for c in captured if c.source is not None],
-        watched_arrays(run.environment, run.trace, computed),
-        [*_written(tree, run.environment), *run.environment.states_of(sources_of(forward))],
-    )
+    read_again = [c.source for c in captured if c.source is not None]
+    again = [*read_again, *run.world.places_of_arrays()]
+    unchanged = run.world.check(again, _written(tree, run.world))
+    run.world.release(holders)
     return Version(
         tree=tree,
         arguments=arguments.without_arrays(),
@@ -320,9 +333,8 @@ def make_version(
         differentiated=joint,
         program=program,
         captured=captured,
-        environment=run.environment,
+        world=run.world,
         unchanged=unchanged,
-        computed=computed,
         results=results,
         built=built,
         mode=mode,
@@ -345,20 +357,26 @@ def _fewest_axes(one: int, other: int) -> int:
     return min(one or other, other or one)
 
 
-def _written(tree: Tree, environment: Environment) -> list[Guard]:
+def _written(tree: Tree, world: World) -> list[Guard]:
     """The places that some path writes: what they held before is no guard."""
     places = {store.place for end in tree.ends for store in end.stores}
-    return [g for g in environment.guards.values() if places and environment.place_of(g) in places]
+    return [g for g in world.guards.values() if places and world.place_of(g) in places]
 
 
-def _continued(known: Version | None) -> tuple[Tree | None, list[Any]]:
-    """The tree that a trace may follow, with the arrays that are captured now."""
+def _continued(known: Version | None) -> tuple[Tree | None, list[Any], dict[Any, float]]:
+    """The tree that a trace may follow, what is captured now, and its floats by their place."""
     if known is None or known.tree.closed:
-        return None, []
-    holders = [c.holder if c.source is None else c.source.now() for c in known.captured]
+        return None, [], {}
+    holders, numbers = [], {}
+    for captured in known.captured:
+        holder = captured.now()
+        if captured.source is not None and is_number_read(holder):
+            holder = Count(holder) if type(holder) is int else own(holder)  # as `Numbers` does
+            numbers[place_read(captured.source)] = holder
+        holders.append(holder)
     if len(set(map(id, holders))) < len(holders):
-        return None, []
-    return known.tree, holders
+        return None, [], {}
+    return known.tree, holders, numbers
 
 
 def _tree_of(run: Run, end: End, target: str) -> tuple[Tree, bool]:

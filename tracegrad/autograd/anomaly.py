@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tracegrad.state import STATE
+from tracegrad.state import call as call_user
 
 
 class set_detect_anomaly:
@@ -73,7 +74,7 @@ class detect_anomaly:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with detect_anomaly():
-                return function(*args, **kwargs)
+                return call_user(function, args, kwargs)
 
         return wrapped
 

@@ -178,6 +178,8 @@ def _renew(tensor: Tensor, result: Tensor) -> None:
     retained = _pop_retained(tensor)
     tensor._array = laid_out_like(tensor._array, result._array)
     tensor._traced, tensor._node = result._traced, result._node
+    if STATE.losing:
+        STATE.watch.succeeds(tensor, result)
     if retained:
         tensor.retain_grad()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tracegrad.state import STATE
+from tracegrad.state import call as call_user
 
 
 class _Mode:
@@ -29,7 +30,7 @@ class _Mode:
 
             @functools.wraps(function)
             def generator(*args: Any, **kwargs: Any) -> Any:
-                source = function(*args, **kwargs)
+                source = call_user(function, args, kwargs)
                 resume: Callable[[], Any] = functools.partial(source.send, None)
                 while True:  # the mode holds while the generator runs, not while it waits
                     try:
@@ -53,7 +54,7 @@ class _Mode:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with _Mode(enabled):
-                return function(*args, **kwargs)
+                return call_user(function, args, kwargs)
 
         return wrapped
 

@@ -23,6 +23,7 @@ import numpy as np
 from tracegrad.autograd.tape import Node, node_name
 from tracegrad.errors import ArgumentError, GradientError
 from tracegrad.state import STATE
+from tracegrad.state import call as call_user
 
 NAME_PADDING = 4
 COLUMN = 15
@@ -469,7 +470,7 @@ class record_function:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with record_function(self.name):
-                return function(*args, **kwargs)
+                return call_user(function, args, kwargs)
 
         return wrapped
 

@@ -18,6 +18,7 @@ from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype
 from tracegrad.ops.joining import stack, unstack
 from tracegrad.ops.shape import broadcast_beside, reshape_to, sizes_of
+from tracegrad.state import call as call_user
 
 
 def vectorize(
@@ -70,7 +71,7 @@ def vectorize(
             for i, x in zip(places, elements, strict=False):
                 filled[i] = x
             named = dict(zip(names, elements[len(places) :], strict=True))
-            return pyfunc(*filled, **{**kwargs, **named})
+            return call_user(pyfunc, filled, {**kwargs, **named})
 
         return _gathered([called(each) for each in zip(*several, strict=True)], shape, otypes)
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from codegen.load import load
-from tracegrad.environment.facts import MISSING, Guard, same, state_of
 from tracegrad.tensor import Tensor
+from tracegrad.world.facts import MISSING, Guard, same, state_of
 
 SMALL = 1 << 16  # bytes up to which a copy as bytes is the quickest to compare
 
@@ -99,7 +99,8 @@ def conditions_of(
         names[f"value{i}"] = guard.value
         found.append(guard.condition(stem(guard), f"value{i}", names))
     for guard in places:
-        kind = "Tensor" if isinstance(guard.value, Tensor) else "ndarray"
+        kind = type(guard.value).__name__  # Tensor, ndarray, or that of a number
+        names[kind] = type(guard.value)
         found.append(f"type({guard.expression(stem(guard), names)}) is {kind}")
     return found
 
@@ -122,7 +123,7 @@ def again(
             return False
         if not all(shown(tensor()) == before for tensor, before in shapes):
             return False
-        names = quick.__code__.co_varnames
+        names = quick.__code__.co_varnames[: quick.__code__.co_argcount]
         bound = dict(zip(names, quick.__defaults__, strict=True))
         bound.update({f"value{i}": value for i, value in enumerate(now)})
         quick.__defaults__ = tuple(bound.values())

@@ -6,7 +6,6 @@ import pickle
 import random
 import re
 import struct
-import zlib
 from array import array as PackedArray
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -42,6 +41,7 @@ class Guard:
     name: Any
     value: Any
     text: str
+    line: str = ""  # where the function read it first: ``train.py:31``
 
     def now(self) -> Any:
         """What the place holds at this moment."""
@@ -70,6 +70,13 @@ class Guard:
         if self.value is MISSING and self.read == GLOBAL:  # a third of the time of `get`
             missing = self.expression(stem, names)
             return re.sub(r"^(\w+)\.get\((.*), MISSING\)$", r"\2 not in \1", missing)
+        if self.read in (APART, APART_OF) and len(self.name) <= FEW:
+            names[f"holder{stem}"] = self.holder
+            places = [f"holder{stem}"] * len(self.name)
+            if self.read == APART_OF:
+                places = [f"(attributes := holder{stem}.__dict__)", *["attributes"] * len(places)]
+            pairs = zip(sorted(self.name), places, strict=False)
+            return " and ".join([f"{name!r} not in {place}" for name, place in pairs])
         return f"{self.expression(stem, names)} {'==' if self.read in BY_VALUE else 'is'} {value}"
 
     def __str__(self) -> str:
@@ -95,8 +102,17 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
     "all(map(is_, holder, name))": lambda holder, name: all(map(is_, holder, name)),
     "state_of(holder)": lambda holder, name: state_of(holder),
     "type(holder)": lambda holder, name: type(holder),
+    "name in holder": lambda holder, name: name in holder,
+    "holder.keys().isdisjoint(name)": lambda holder, name: holder.keys().isdisjoint(name),
+    "holder.__dict__.keys().isdisjoint(name)": lambda holder, name: (
+        holder.__dict__.keys().isdisjoint(name)
+    ),
+    "holder": lambda holder, name: holder,
+    "holder(*name)": lambda holder, name: holder(*name),
 }
-GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, CLASS = READS
+GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, CLASS = [*READS][:10]
+FEW = 6  # names that are looked for one by one
+PRESENT, APART, APART_OF, ITSELF, CALLED = [*READS][10:]
 BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF})
 
 
@@ -169,24 +185,6 @@ def same(a: Any, b: Any) -> bool:
     return False
 
 
-def checksum(array: np.ndarray) -> int:
-    """A sum over the bytes of an array."""
-    if array.dtype.hasobject:
-        return hash(tuple(map(id, array.flat)))
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-
-
-def content(holder: Any) -> tuple[int, int]:
-    """What an array or Tensor holds."""
-    array = getattr(holder, "_array", holder)
-    return (id(array), checksum(np.asarray(array)))
-
-
 def is_array(value: Any) -> bool:
-    """An array that Python can read without tracegrad's seeing it."""
-    return isinstance(value, np.ndarray)
-
-
-def held_arrays(values: Any) -> list[Any]:
-    """Of (value, text) pairs, those of arrays and Tensors."""
-    return [held for held in values if isinstance(held[0], np.ndarray | Tensor)]
+    """Whether a value is an array or Tensor."""
+    return isinstance(value, Tensor | np.ndarray)

@@ -1,0 +1,8 @@
+"""What a run of a function reads and changes of the Python around it: guards, stores, effects."""
+
+from tracegrad.world import calls, gate  # they enter the rules
+from tracegrad.world.facts import IMMUTABLE, MISSING, Guard, same
+from tracegrad.world.stores import Store
+from tracegrad.world.world import World, place_read
+
+__all__ = ["IMMUTABLE", "MISSING", "Guard", "Store", "World", "calls", "gate", "place_read", "same"]

@@ -1,0 +1,199 @@
+"""What C code may read of an object that it is given: what is outside is guarded, and copied."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Mapping
+from types import (
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+)
+from typing import Any
+
+import numpy as np
+
+from tracegrad.tensor import Tensor
+from tracegrad.world import tables
+from tracegrad.world.callees import name_of_class
+from tracegrad.world.facts import (
+    ATTRIBUTE,
+    EACH,
+    GLOBAL,
+    ITEM,
+    KEYS,
+    LENGTH,
+    PLAIN,
+    SAME,
+    STATE_OF,
+)
+from tracegrad.world.whose import is_mutable, is_trusted
+from tracegrad.world.world import SMALL, World
+
+Operands = tuple[Any, ...]
+Keywords = dict[str, Any]
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+def contents(world: World, x: Any) -> Any:
+    """An operand of which C code may read all: what is outside is guarded as a whole, copied."""
+    kind = type(x)
+    if kind in PLAIN or kind is Tensor or kind in tables.ATOMS or isinstance(x, type):
+        return x
+    if kind is tuple:
+        return each_of(world, x) if world.is_outside(x) or _holds(x) else x
+    if is_mutable(kind):
+        if not _by_identity(world, kind):
+            world.effect(f"{world.text_of(x)}, which C code reads")
+            return x
+        for name in getattr(kind, "__dataclass_fields__", ()):  # which its methods read
+            if hasattr(x, name):
+                value = object.__getattribute__(x, name)
+                if world.is_outside(x):
+                    value = world.read(ATTRIBUTE, x, name, value, f"{world.text_of(x)}.{name}")
+                contents(world, value)
+        kind = next(filter(kind.__mro__.__contains__, _COPIED), kind)
+        if kind is tuple:
+            return tuple.__new__(type(x), each_of(world, x))
+    if not world.is_outside(x):
+        if kind in (list, dict) and x:
+            return _renewed(world, x)
+        return x
+    if kind is np.ndarray:  # of objects or texts
+        world.reads(x)
+        return x
+    if kind in (list, deque):
+        items = _renewed(world, list_of(world, x))
+        return items if kind is list else deque(items, x.maxlen)
+    if kind in (dict, MappingProxyType):
+        return _renewed(world, items_of(world, x))
+    if kind in _VIEWS:
+        held = items_of(world, world.enter(x.mapping, f"the dictionary of {world.text_of(x)}"))
+        held = _renewed(world, held)
+        return (held.keys(), held.values(), held.items())[_VIEWS.index(kind)]
+    if kind in (OrderedDict, Counter):
+        return kind(_renewed(world, items_of(world, x)))
+    if kind is defaultdict:
+        return defaultdict(x.default_factory, _renewed(world, items_of(world, x)))
+    if kind in (set, frozenset):
+        copy = frozenset(x)
+        world.guard(SAME, x, copy, True, world.text_of(x))
+        return set(copy) if kind is set else x
+    if kind is bytearray:
+        world.guard(STATE_OF, x, None, bytes(x), world.text_of(x))
+        return x
+    if not (is_mutable(kind) or _is_inert(x)):
+        world.effect(f"{world.text_of(x)}, a {name_of_class(x)}, which C code reads")
+    return x
+
+
+_COPIED = (tuple, Counter, OrderedDict, defaultdict, dict, list, deque, set, frozenset, bytearray)
+
+
+def _by_identity(world: World, cls: type) -> bool:
+    """Whether C code finds no method in Python on the objects of a class."""
+    for owner in cls.__mro__:
+        if not is_mutable(owner):
+            continue
+        held = vars(owner)
+        found = tables.SPECIAL & held.keys()
+        if not all(_is_known_method(held, name) for name in found):
+            return False
+        for name in tables.SPECIAL - found:
+            world.lacks(GLOBAL, world.scope_of(owner), name, f"{owner.__name__}.{name}")
+    return True
+
+
+def _is_known_method(held: Mapping[str, Any], name: str) -> bool:
+    found = held[name]
+    if type(found) is FunctionType:
+        made = "__dataclass_fields__" in held and _is_generated(found)  # it reads the fields
+        return made or is_trusted(found.__globals__)
+    return found is None or type(found) in tables.ATOMS
+
+
+def _is_generated(method: FunctionType) -> bool:
+    """Whether `dataclass` has written a method."""
+    inner = getattr(method, "__wrapped__", method)  # of `__repr__`
+    return inner.__code__.co_filename == "<string>"
+
+
+def _is_inert(x: Any) -> bool:
+    """Whether C code that is given an object can read nothing of it but who it is."""
+    return isinstance(x, type | np.generic | np.dtype | MethodType) or (
+        # generators tell the trace themselves, compiled functions ask the machine
+        type(x).__module__ in ("tracegrad.random", "tracegrad.callables")
+        or (type(x).__module__ == "numpy" and not is_in_python(type(x)))
+    )
+
+
+def is_in_python(cls: type) -> bool:
+    """Whether a class of a library is written in Python: its objects hold more than C shows."""
+    return any(type(x) is FunctionType for x in vars(cls).values())
+
+
+def _holds(x: tuple[Any, ...]) -> bool:
+    return any(type(item) not in PLAIN and type(item) is not Tensor for item in x)
+
+
+def each_of(world: World, x: tuple[Any, ...]) -> Any:
+    text = world.text_of(x) if world.is_outside(x) else ""
+    found = [
+        contents(world, world.enter(item, f"{text}[{i}]") if text else item)
+        for i, item in enumerate(x)
+    ]
+    return x if all(map(operator.is_, found, x)) else tuple(found)
+
+
+def _renewed(world: World, x: Any) -> Any:
+    """A container that the function made, with what is outside in it copied."""
+    if type(x) is list:
+        found = [contents(world, item) for item in x]
+        return x if all(map(operator.is_, found, x)) else found
+    held = {key: contents(world, item) for key, item in x.items()}
+    return x if all(held[key] is x[key] for key in x) else held
+
+
+def list_of(world: World, x: Any) -> list[Any]:
+    """The items of a list or deque from outside, each guarded."""
+    text = world.text_of(x)
+    world.guard(LENGTH, x, None, len(x), f"len({text})")
+    if len(x) > SMALL:
+        items = list(x)
+        world.guard(EACH, x, items, True, text)
+        return [world.enter(item, f"{text}[{i}]") for i, item in enumerate(items)]
+    return [world.read(ITEM, x, i, item, f"{text}[{i}]") for i, item in enumerate(x)]
+
+
+def items_of(world: World, x: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The items of a dictionary from outside, each guarded."""
+    text = world.text_of(x)
+    world.guard(KEYS, x, None, tuple(x), f"the keys of {text}")
+    if len(x) > SMALL:
+        items = list(x.values())
+        world.guard(EACH, x.values(), items, True, text)
+        return {k: world.enter(v, f"{text}[{k!r}]") for k, v in x.items()}
+    return {k: world.read(GLOBAL, x, k, v, f"{text}[{k!r}]") for k, v in x.items()}
+
+
+World.contents_of = contents  # type: ignore[attr-defined]
+
+
+def items_alone(world: World, x: Any) -> Any:
+    """A container whose items C code hands on as they are; each place outside is guarded."""
+    kind = type(x)
+    if not world.is_outside(x):
+        return x
+    if kind in (list, deque):
+        return list_of(world, x)
+    if kind is tuple:
+        return tuple([world.enter(v, f"{world.text_of(x)}[{i}]") for i, v in enumerate(x)])
+    if kind in (dict, OrderedDict, MappingProxyType):
+        return items_of(world, x)
+    return contents(world, x)
+
+
+def guard_length(world: World, x: Any) -> None:
+    if type(x) in tables.CONTAINERS and world.is_outside(x):
+        world.guard(LENGTH, x, None, len(x), f"len({world.text_of(x)})")

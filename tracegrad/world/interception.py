@@ -1,0 +1,153 @@
+"""Calls of C functions that would lose a gradient: what computes the same on Tensors is called.
+
+``math.sin`` reads a number, ``np.array([x[0], 1.0])`` reads an array: on Tensors they are
+``np.sin`` and `tracegrad.asarray`. So it is in traces and in functions that stay eager alike.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import ConversionError
+from tracegrad.namespace import asarray
+from tracegrad.ops.elements import vectorize
+from tracegrad.tensor import Tensor
+
+Operands = tuple[Any, ...]
+Keywords = dict[str, Any]
+
+_BY_NAME = (
+    "acos acosh asin asinh atan atan2 atanh copysign cos cosh degrees exp exp2 expm1 fabs fmod "
+    "hypot isfinite isinf isnan log10 log1p log2 pow radians sin sinh sqrt tan tanh cbrt"
+)
+_NUMPY = {
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "pow": "power",
+}
+"""Names of NumPy that differ from those of `math`."""
+
+
+def _as_numbers(name: str) -> Callable[..., Any]:
+    """NumPy's function for one of `math`, of numbers alone."""
+    function = getattr(np, _NUMPY.get(name, name))
+    own = getattr(math, name)
+
+    def called(*operands: Any) -> Any:
+        own(*map(_number, operands))  # raises what it raises
+        return function(*map(_float, operands))
+
+    return called
+
+
+def _number(x: Any) -> Any:
+    """What a Tensor holds, as C code would read it; raises for more than one element."""
+    return float(np.asarray(x._array)) if type(x) is Tensor else x
+
+
+def _float(x: Any) -> Any:
+    """A Tensor of one element as a number."""
+    if type(x) is Tensor:
+        x = x.reshape(()) if x.ndim else x
+        return x if x.dtype.kind in "fc" else x.astype(float)
+    return x
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    math.log(_number(x), *(() if base is None else (_number(base),)))
+    found = np.log(_float(x))
+    return found if base is None else found / np.log(_float(base))
+
+
+MATH: dict[int, Callable[..., Any]] = {
+    id(getattr(math, name)): _as_numbers(name)
+    for name in _BY_NAME.split()
+    if hasattr(math, name) and hasattr(np, _NUMPY.get(name, name))
+}
+MATH[id(math.log)] = _log
+MATH[id(math.prod)] = lambda xs, start=1: _folded(operator.mul, xs, start)
+MATH[id(math.fsum)] = lambda xs: _folded(operator.add, xs, 0.0)
+_COMPLEX = "acos acosh asin asinh atan atanh cos cosh exp log10 sin sinh sqrt tan tanh"
+for _name in _COMPLEX.split():
+    _function = getattr(np, _NUMPY.get(_name, _name))
+    MATH[id(getattr(cmath, _name))] = lambda x, function=_function: function(x.astype(complex))
+
+
+def _folded(operation: Any, xs: Any, start: Any) -> Any:
+    for x in xs:
+        start = operation(start, x)
+    return start
+
+
+_MAKERS = frozenset(map(id, (np.array, np.asarray, np.asanyarray)))
+
+
+def holds_tensors(x: Any) -> bool:
+    """Whether a nested sequence holds a Tensor."""
+    if type(x) is Tensor:
+        return True
+    return type(x) in (list, tuple) and any(map(holds_tensors, x))
+
+
+def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
+    """What is called in place of a C function on Tensors; None where it can have them itself."""
+    own = MATH.get(id(callee))
+    if own is not None:
+        if any(type(x) is Tensor for x in operands) or any(map(holds_tensors, operands)):
+            return lambda: own(*operands, **keywords)
+        return None
+    if id(callee) in _MAKERS:
+        return _array(callee, operands, keywords)
+    if type(callee) is np.vectorize and any(
+        type(x) is Tensor for x in (*operands, *keywords.values())
+    ):
+        return lambda: vectorized(callee)(*operands, **keywords)
+    return None
+
+
+def vectorized(callee: np.vectorize) -> Callable[..., Any]:
+    """An object of ``np.vectorize`` as the function of Tensors."""
+    otypes = None if callee.otypes is None else list(callee.otypes)
+    return vectorize(callee.pyfunc, otypes, excluded=callee.excluded, signature=callee.signature)
+
+
+def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
+    """A function of NumPy that makes an array of a sequence: of Tensors it gets theirs."""
+    try:
+        return callee(*operands, **keywords)
+    except ConversionError:
+        nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
+        if not any(nested):
+            raise
+    made = [asarray(x) if n else x for x, n in zip(operands, nested, strict=True)]
+    return callee(*made, **keywords)
+
+
+def _array(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
+    """``np.array`` and its like of Tensors."""
+    if not operands or not holds_tensors(operands[0]):
+        return None
+    x, *rest = operands
+    given = {**dict(zip(("dtype",), rest, strict=False)), **keywords}
+    dtype, copy = given.pop("dtype", None), given.pop("copy", None)
+    given.pop("order", None)
+    ndmin, _ = given.pop("ndmin", 0), given.pop("subok", None)
+
+    def made() -> Any:
+        found = asarray(x, dtype=dtype)
+        if type(x) is Tensor and found is x and callee is np.array and copy is not False:
+            found = x.copy()
+        return found.reshape((1,) * (ndmin - found.ndim) + found.shape) if ndmin else found
+
+    return None if given else made

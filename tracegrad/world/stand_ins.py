@@ -1,0 +1,95 @@
+"""Tensors in place of a caller's arrays and numbers, and what they are in the caller's eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CellType
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from tracegrad import machine
+from tracegrad.state import STATE
+from tracegrad.tensor import Tensor
+from tracegrad.world.kept import ATTRIBUTE, CELL, ITEM, Kept, added
+from tracegrad.world.swapping import received
+
+
+class StandIns(machine.World):
+    """What Tensors, and copies of containers, are in the eyes of the function's caller."""
+
+    opaque = frozenset({id(Tensor)})
+    watches_c = True
+
+    def __init__(self) -> None:
+        self.viewed: dict[int, Any] = {}  # memory at which several arrays look
+        self.made: WeakValueDictionary[int, Any] = WeakValueDictionary()  # arrays, by C code
+        self._originals: dict[int, tuple[Any, Any]] = {}  # both kept alive, by id of the first
+        self.kept = Kept()
+
+    def shows(self, result: Any) -> Any:
+        """What C code gave: of arrays it is remembered who made them, and at what they look."""
+        if type(result) is np.ndarray:
+            if result.base is None:
+                self.made[id(result)] = result
+            else:
+                self.viewed[id(result.base)] = result.base
+        return result
+
+    def is_outside(self, x: Any) -> bool:
+        """Whether an object was there before the run."""
+        return False
+
+    def holds(self, owner: Any, function: Any) -> None:
+        """An object of tracegrad's calls a function of the user's that it holds."""
+
+    def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+        """What C code does, or what is done in place of it."""
+        raise NotImplementedError
+
+    def native(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+        """The gate: numbers that are read of what is differentiated are followed through it."""
+        if keywords or (operands and type(operands[0]) in _WRITTEN):
+            operation, operands, keywords = received(self, operation, operands, keywords)
+        watch = STATE.watch
+        if watch is None:
+            return self.perform(operation, *operands, **keywords)
+        return watch.around(self.perform, (operation, *operands), keywords)
+
+    # -- what the function writes -----------------------------------------------------------------
+
+    def store_global(self, names: dict[str, Any], name: str, value: Any) -> None:
+        self.writes(ITEM, names, name, value)
+        super().store_global(names, name, value)
+
+    def store_cell(self, cell: CellType, name: str, value: Any) -> None:
+        self.writes(CELL, cell, None, value)
+        super().store_cell(cell, name, value)
+
+    def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
+        self.writes(ATTRIBUTE, x, name, value)
+        super().set_own_attribute(x, name, value)
+
+    def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
+        """The function is about to write a value to a place, inside or outside."""
+        self.kept.writes(kind, holder, name, value)
+
+    def puts(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """The function calls a method that changes the first operand, perhaps by the others."""
+        self.kept.puts(operands[0], added(operands, keywords))
+
+    # -- who is who -------------------------------------------------------------------------------
+
+    def stands_for(self, given: Any, original: Any) -> None:
+        """Remembers what an object is in the eyes of the function's caller."""
+        if given is not original:
+            self._originals[id(given)] = (given, self.original(original))
+
+    def original(self, x: Any) -> Any:
+        """What an object is in the eyes of the function's caller."""
+        known = self._originals.get(id(x))
+        return x if known is None else known[1]
+
+
+_WRITTEN = frozenset({np.ndarray, np.ufunc, Tensor})

@@ -1,0 +1,120 @@
+"""Places that a function writes an array to.
+
+A place outside that held an array, a Tensor, None or nothing and now holds an array or Tensor is a
+*store*: a program can return that value and write it there again on every call. Everything else
+that changed is an effect that only the function itself can have.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import CellType, MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tracegrad.autograd.writes import stamp
+from tracegrad.machine.world import delete_plainly, set_plainly
+from tracegrad.overlap import wrote
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.world.facts import ATTRIBUTE, CELL, GLOBAL, ITEM, MISSING, Guard
+
+__all__ = ["Store", "store_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A place that the traced function wrote a Tensor or array to."""
+
+    guard: Guard  # what stood there before
+    holder: Any  # the object to assign to; for a class attribute the class, not its dictionary
+    value: Any  # what stands there now
+    kind: str  # "attribute", "item", "cell", or "contents" of an array
+    stands: bool = False  # the value stands for an array or number of NumPy's
+
+    @property
+    def text(self) -> str:
+        """The place as the user would say it: ``self.mean``."""
+        return self.guard.text
+
+    @property
+    def place(self) -> tuple[int, str, Any]:
+        """What tells places apart."""
+        return id(self.holder), self.kind, self.guard.name
+
+    @property
+    def name(self) -> str:
+        """An identifier for what is stored: ``mean`` of ``self.mean``."""
+        name = self.guard.name if isinstance(self.guard.name, str) else self.text
+        words = re.findall(r"\w+", name)
+        return words[-1] if words and words[-1].isidentifier() else "stored"
+
+    def write(self, value: Any) -> None:
+        """Puts an array there: as a Tensor where the function put one."""
+        if self.kind == "contents":
+            array = getattr(self.guard.now(), "_array", self.guard.now())
+            np.copyto(array, np.asarray(value))
+            stamp(array)
+            return
+        wrote(self.holder)
+        stored = self._stored(value)
+        match self.kind:
+            case "cell":
+                self.holder.cell_contents = stored
+            case "item":
+                self.holder[self.guard.name] = stored
+            case _:
+                set_plainly(self.holder, self.guard.name, stored)
+
+    def _stored(self, value: Any) -> Any:
+        """What the function would have put there."""
+        if not self.stands:
+            array = np.asarray(value)
+            return wrap(array) if isinstance(self.value, Tensor) else array
+        kept = self.value._array
+        if isinstance(kept, np.ndarray):
+            return np.asarray(value)
+        return np.asarray(value)[()] if isinstance(kept, np.generic) else type(kept)(value)
+
+    def carry(self) -> None:
+        """After a run that answers its call itself: an array that it wrote to holds that."""
+        if self.kind == "contents":
+            self.write(self.value._array)
+
+    def restore(self) -> None:
+        """Puts back what stood there before the trace."""
+        if self.kind == "contents":  # the run worked on a value of its own
+            return
+        wrote(self.holder)
+        match self.kind:
+            case "cell" if self.guard.value is MISSING:
+                del self.holder.cell_contents
+            case "cell":
+                self.holder.cell_contents = self.guard.value
+            case "item" if self.guard.value is MISSING:
+                del self.holder[self.guard.name]
+            case "item":
+                self.holder[self.guard.name] = self.guard.value
+            case _ if self.guard.value is MISSING:
+                delete_plainly(self.holder, self.guard.name)
+            case _:
+                set_plainly(self.holder, self.guard.name, self.guard.value)
+
+
+def store_of(guard: Guard, value: Any, classes: dict[int, type], stands: bool = False) -> Store:
+    """Writing a value where a guard reads."""
+    holder = classes.get(id(guard.holder), guard.holder)
+    kind = "attribute" if holder is not guard.holder else _kind(guard)
+    return Store(guard, holder, value, kind, stands)
+
+
+def _kind(guard: Guard) -> str:
+    if guard.read == CELL:
+        return "cell" if isinstance(guard.holder, CellType) else ""
+    if guard.read == ATTRIBUTE:
+        return "attribute"
+    if guard.read in (ITEM, GLOBAL):
+        writable = isinstance(guard.holder, dict | list | MappingProxyType)
+        return "item" if writable else ""
+    return ""

@@ -1,0 +1,689 @@
+"""What the machine asks about objects is answered here, and what was read or changed is kept.
+
+An object is *outside* when it was there before the run. Every read of a place outside (a global, an
+attribute, an item) is a guard: a program stands for a call while the places hold what they held.
+Every change of a place outside is a store, where an array takes the place of one, or an effect. All
+that C code does goes through `native`, whose default is to say that it does not know.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import weakref
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from functools import partial
+from math import isfinite
+from os.path import basename
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tracegrad import config, machine
+from tracegrad.machine.world import get_plainly
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.world import tables
+from tracegrad.world.check import check, without
+from tracegrad.world.facts import (
+    APART,
+    APART_OF,
+    ATTRIBUTE,
+    CELL,
+    CLASS,
+    GLOBAL,
+    ITEM,
+    ITSELF,
+    MISSING,
+    PLAIN,
+    SAME,
+    Guard,
+    is_array,
+    same,
+)
+from tracegrad.world.kept import Kept
+from tracegrad.world.numbers import FLOATS, Numbers
+from tracegrad.world.stand_ins import StandIns
+from tracegrad.world.stores import Store, store_of
+from tracegrad.world.whose import is_interpreted, is_mutable, is_trusted
+
+EMPTY = CellType()
+SMALL = 64  # elements of a container that are guarded one by one
+NUMERIC = "biufc"
+
+Place = tuple[int, Any]
+
+
+_SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
+"""The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
+
+
+def place_read(guard: Guard) -> tuple[str, Place]:
+    """What tells apart the places that guards read."""
+    return guard.read, place_of(guard.holder, guard.name)
+
+
+def place_of(holder: Any, name: Any) -> Place:
+    """What tells places apart, without running a user's ``__hash__``."""
+    if type(name) in PLAIN or (type(name) is tuple and all(type(x) in PLAIN for x in name)):
+        return id(holder), (type(name), name)
+    return id(holder), id(name)
+
+
+class World(StandIns):
+    """The objects that one run of a function touches."""
+
+    def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
+        """`outside` are the function and what it is given that is no array, as users call it."""
+        super().__init__()
+        self.machine = machine.Machine(self)
+        self.trace: Any = None  # the trace of the run; None where it leaves no program
+        self.guards: dict[tuple[int, str, Any], Guard] = {}
+        self.effects: list[str] = []
+        self._sources: dict[int, tuple[Any, str]] = {}
+        self._read: dict[Place, tuple[Any, Any]] = {}  # raw and as the function has it, by place
+        self._stored: dict[Place, Guard] = {}  # what stood where the run has written
+        self._absent: dict[int, tuple[str, Any, list[str], str, str]] = {}  # names that dicts lack
+        self._classes: dict[int, type] = {}  # the class of a class's dictionary, by its id
+        self._arrays: list[Any] = []  # from outside, that the function saw
+        self._tensors: dict[int, tuple[Tensor, Any, Any]] = {}  # those outside, as they were
+        self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
+        self.numbers = Numbers()
+        self.counters: Collection[Any] = ()  # places of ints that the function counts with
+        self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
+        self.contents: list[Any] = []  # arrays whose numbers were read unseen
+        self.shown: list[Tensor] = []  # Tensors whose shapes were
+        self.asked_mode = False  # the function asked whether operations are recorded
+        self.identities = False  # the function asked whether two arrays are one
+        self._in_tuples: set[int] = set()  # ids of what tuples hold
+        self._holding: dict[int, list[Guard]] | None = None
+        for text, value in outside:
+            self.enter(value, text)
+
+    # -- what is outside --------------------------------------------------------------------------
+
+    def enter(self, value: Any, text: str) -> Any:
+        """An object from outside, as the function has it."""
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind is np.ndarray and self.trace is not None and value.dtype.kind in NUMERIC:
+            return self._stand_in(value, text)
+        if id(value) not in self._sources:
+            self._sources[id(value)] = (value, text)
+            if kind is Tensor and self.trace is not None and value._traced is None:
+                self._tensors[id(value)] = (value, value._array, value._node)
+            if kind is tuple:
+                self._in_tuples.update(map(id, value))
+        return value
+
+    def _stand_in(self, array: np.ndarray, text: str) -> Tensor:
+        """The Tensor that the function has for an array from outside: an input of the program."""
+        known = self._stand_ins.get(id(array))
+        if known is None:
+            self._sources[id(array)] = (array, text)
+            self._arrays.append(array)
+            value = self.trace.capture(array, self.trace.origin())
+            known = self._stand_ins[id(array)] = wrap(array, (self.trace, value))
+            self.stands_for(known, array)
+        return known
+
+    def is_outside(self, x: Any) -> bool:
+        """Whether an object was there before the run."""
+        return id(x) in self._sources or self.numbers.source_of(x) is not None
+
+    def is_outside_id(self, key: int) -> bool:
+        """The same, of an object's ``id``."""
+        return key in self._sources
+
+    def text_of(self, x: Any) -> str:
+        """How the user would call an object from outside."""
+        known = self._sources.get(id(x))
+        return known[1] if known is not None else f"an object of type {type(x).__name__}"
+
+    def guard(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Guard:
+        """Notes that a place outside held a value."""
+        key = (id(holder), read, place_of(holder, name)[1])
+        if key not in self.guards:
+            self.guards[key] = Guard(read, holder, name, value, text, self.line())
+            self._holding = None
+        return self.guards[key]
+
+    def read(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Any:
+        """A value that the function reads at a place outside."""
+        place = place_of(holder, name)
+        known = self._read.get(place)
+        if known is not None and known[0] is value:
+            return known[1]
+        if place in self._stored:  # the run's own
+            return value
+        if known is not None:
+            self.effect(f"{text}, which something else changes meanwhile")
+            return value
+        guard = self.guard(read, holder, name, value, text)
+        if type(value) is int and place_read(guard) in self.counters:
+            found: Any = self.numbers.count(self, value, place_read(guard), guard)
+        elif type(value) in FLOATS and isfinite(value) and self._may_change(holder):
+            found = self.numbers.enter(value, place_read(guard), guard)
+        else:
+            found = self.enter(value, text)
+        self._read[place] = (value, found)
+        return found
+
+    def _may_change(self, holder: Any) -> bool:
+        """Whether a float at a place is an input: one that is no constant of a library's."""
+        if self.trace is None or config.fast_math:  # whose passes see every number
+            return False
+        return not (type(holder) is dict and is_trusted(holder))
+
+    def line(self) -> str:
+        """The line of the user's that runs: ``train.py:31``."""
+        frame = innermost = self.machine.frame
+        if innermost is None:
+            return ""
+        while frame is not None and is_trusted(frame.globals):
+            frame = frame.back
+        frame = frame or innermost
+        return f"{basename(frame.code.co_filename)}:{frame.line}"
+
+    # -- effects ----------------------------------------------------------------------------------
+
+    def effect(self, text: str) -> None:
+        """The function does something that a program would not do again."""
+        if text not in self.effects:
+            line = self.line()
+            self.effects.append(f"{text} ({line})" if line else text)
+
+    def store(self, read: str, holder: Any, name: Any, text: str) -> None:
+        """The function is about to write to a place outside."""
+        place = place_of(holder, name)
+        if place not in self._stored:
+            guard = Guard(read, holder, name, MISSING, text)
+            before = guard.now()
+            self._stored[place] = Guard(read, holder, name, before, text)
+
+    def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
+        if self.numbers.found(value) is not None:
+            self._floats[id(value)] = value, self.numbers.lifted(self, value)
+        super().writes(kind, holder, name, value)
+
+    def changes(self, x: Any) -> None:
+        """C code is about to change an object; one from outside, or of no known kind, for good."""
+        if self.is_outside(x):
+            self.effect(self.text_of(x))
+
+    # -- names ------------------------------------------------------------------------------------
+
+    def load_global(self, names: dict[str, Any], builtins: dict[str, Any], name: str) -> Any:
+        value = names.get(name, MISSING)
+        if is_trusted(names):
+            if value is MISSING:
+                return super().load_global(names, builtins, name)
+            if isinstance(value, FunctionType | type | ModuleType):
+                return value
+        if value is not MISSING:
+            return self.read(GLOBAL, names, name, value, name)
+        self.lacks(GLOBAL, names, name, name)
+        value = builtins.get(name, MISSING)
+        if value is MISSING:
+            return super().load_global(names, builtins, name)
+        return self.read(GLOBAL, builtins, name, value, name)
+
+    def lacks(self, read: str, holder: Any, name: str, text: str) -> None:
+        """Nothing stands under a name: in a dictionary (`GLOBAL`), or on an object itself."""
+        if place_of(holder, name) in self._stored:
+            return
+        known = self._absent.setdefault(id(holder), (read, holder, [], text, self.line()))
+        if name not in known[2]:
+            known[2].append(name)
+
+    def store_global(self, names: dict[str, Any], name: str, value: Any) -> None:
+        self.store(GLOBAL, names, name, name)
+        super().store_global(names, name, value)
+
+    def delete_global(self, names: dict[str, Any], name: str) -> None:
+        self.store(GLOBAL, names, name, name)
+        super().delete_global(names, name)
+
+    def load_cell(self, cell: CellType, name: str) -> Any:
+        if not self.is_outside(cell):
+            return cell.cell_contents
+        if cell == EMPTY:  # as cells compare, no other one does
+            self.guard(SAME, cell, EMPTY, True, f"whether {name} is unbound")
+        value = cell.cell_contents
+        return self.read(CELL, cell, None, value, name)
+
+    def store_cell(self, cell: CellType, name: str, value: Any) -> None:
+        if self.is_outside(cell):
+            self.store(CELL, cell, None, name)
+        super().store_cell(cell, name, value)
+
+    def delete_cell(self, cell: CellType, name: str) -> None:
+        if self.is_outside(cell):
+            self.store(CELL, cell, None, name)
+        super().delete_cell(cell, name)
+
+    # -- attributes -------------------------------------------------------------------------------
+
+    def type_of(self, x: Any) -> type:
+        cls = type(x)
+        if id(x) in self._sources and is_mutable(cls):
+            self.guard(CLASS, x, None, cls, f"type({self.text_of(x)})")
+        return cls
+
+    def class_attribute(self, cls: type, name: str) -> Any:
+        if cls.__base__ is not object and is_mutable(cls):  # else it can get no other bases
+            self.guard(ATTRIBUTE, cls, "__mro__", cls.__mro__, f"{cls.__name__}.__mro__")
+        for owner in cls.__mro__:
+            if not is_mutable(owner):
+                scope = vars(owner)
+                if name in scope:
+                    return scope[name]
+                continue
+            scope = self.scope_of(owner)
+            found = scope.get(name, machine.ABSENT)
+            if found is not machine.ABSENT:
+                return self.read(GLOBAL, scope, name, found, f"{owner.__name__}.{name}")
+            self.lacks(GLOBAL, scope, name, f"{owner.__name__}.{name}")
+        return machine.ABSENT
+
+    def scope_of(self, cls: type) -> Any:
+        """The dictionary of a class: one object, which it is not for Python."""
+        known = _SCOPES.get(id(cls))
+        if known is None or known[0]() is not cls:
+            known = _SCOPES[id(cls)] = weakref.ref(cls), vars(cls)
+        self._classes[id(known[1])] = cls
+        return known[1]
+
+    def own_attribute(self, x: Any, name: str) -> Any:
+        found = super().own_attribute(x, name)
+        if isinstance(x, type):
+            if not is_mutable(x):
+                return found
+            read, holder, text = GLOBAL, self.scope_of(x), f"{x.__name__}.{name}"
+        elif id(x) not in self._sources:
+            return found
+        elif isinstance(x, ModuleType):
+            if is_trusted(vars(x)) and isinstance(found, ModuleType):
+                return self.enter(found, f"{self.text_of(x)}.{name}")
+            if is_trusted(vars(x)) and isinstance(found, FunctionType | type):
+                return found
+            read, holder, text = GLOBAL, vars(x), f"{self.text_of(x)}.{name}"
+        else:
+            read, holder, text = ATTRIBUTE, x, f"{self.text_of(x)}.{name}"
+        if found is machine.ABSENT:
+            if read == GLOBAL or _has_dict(x):
+                self.lacks(read, holder, name, text)
+            return found
+        return self.read(read, holder, name, found, text)
+
+    def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
+        self.about_to_set(x, name)
+        super().set_own_attribute(x, name, value)
+
+    def delete_own_attribute(self, x: Any, name: str) -> None:
+        self.about_to_set(x, name)
+        super().delete_own_attribute(x, name)
+
+    def about_to_set(self, x: Any, name: str) -> None:
+        """The function writes to an attribute."""
+        if isinstance(x, type):
+            self.store(GLOBAL, self.scope_of(x), name, f"{x.__name__}.{name}")
+        elif id(x) not in self._sources:
+            return
+        elif isinstance(x, ModuleType):
+            self.store(GLOBAL, vars(x), name, f"{self.text_of(x)}.{name}")
+        else:
+            self.store(ATTRIBUTE, x, name, f"{self.text_of(x)}.{name}")
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def parts_of(self, function: FunctionType) -> tuple[Any, ...]:
+        if id(function) not in self._sources:
+            return super().parts_of(function)
+        if is_trusted(function.__globals__):  # a wrapper: what it wraps is in its cells
+            self._enter_cells(function)
+        else:
+            text = self.text_of(function)
+            names = function.__globals__
+            self._sources.setdefault(id(names), (names, "globals()"))
+            self.guard(ATTRIBUTE, function, "__code__", function.__code__, f"the code of {text}")
+            for name in ("__defaults__", "__kwdefaults__"):
+                value = getattr(function, name)
+                if value is not None:
+                    self.guard(ATTRIBUTE, function, name, value, f"the defaults of {text}")
+                    self.enter(value, f"the defaults of {text}")
+                    self.contents_of(value)
+            self._enter_cells(function)
+        return super().parts_of(function)
+
+    def _enter_cells(self, function: FunctionType) -> None:
+        names = function.__code__.co_freevars
+        for name, cell in zip(names, function.__closure__ or (), strict=True):
+            self._sources.setdefault(id(cell), (cell, name))
+
+    def part(self, owner: Any, name: str, value: Any) -> Any:
+        if id(owner) not in self._sources:
+            return value
+        text = f"{self.text_of(owner)}.{name}"
+        if name == "__self__":  # `model.loss` is of `model`, a function alone of what it calls self
+            text = self.text_of(owner).rpartition(".")[0] or "self"
+        if type(owner) is partial:  # `__setstate__` may change it
+            self.guard(ATTRIBUTE, owner, name, value, text)
+        entered = self.enter(value, text)
+        return self.contents_of(entered) if type(value) is dict else entered
+
+    def interprets(self, function: FunctionType) -> bool:
+        return is_interpreted(function.__globals__)
+
+    # -- the gate ---------------------------------------------------------------------------------
+
+    def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+        if self.numbers.any and operation is not operator.is_ and operation is not operator.is_not:
+            taken = self.numbers.taken(self, operation, operands, keywords)
+            if type(taken) is not tuple:
+                return taken
+            operands = taken
+        rule = RULES.get(id(operation), RULES[CALL])
+        if self._stand_ins and id(operation) not in tables.ASKS_WHO:
+            self._tell_of_dtypes(operands)
+        if self._tensors:
+            result = rule(self, operation, operands, keywords)
+            self._tell_of_tensors(operation, operands, result)
+            return result
+        return self.shows(rule(self, operation, operands, keywords))
+
+    def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
+        """An operation may ask an array from outside for its dtype: it is an input of the program.
+
+        What calls find in its place is of the same dtype then, and has as many axes.
+        """
+        for x in operands:
+            if type(x) is Tensor and x._traced is not None and id(x) in self._originals:
+                self.trace.asked.add(id(x._traced[1]))
+
+    def _tell_of_tensors(self, operation: Any, operands: tuple[Any, ...], result: Any) -> None:
+        """What an operation told of Tensors from outside that no trace has recorded."""
+        kind = type(result)
+        recorded = kind is Tensor and result._traced is not None
+        if (
+            recorded
+            or kind in (MethodType, BuiltinFunctionType)
+            or id(operation) in tables.ASKS_WHO
+        ):
+            return
+        for x in (*operands, getattr(operation, "__self__", None)):
+            if type(x) is not Tensor or x._traced is not None or id(x) not in self._tensors:
+                continue
+            if all(x is not known for known in self.shown):
+                self.shown.append(x)
+            form = kind in PLAIN or kind is tuple or isinstance(result, np.dtype)
+            if not (id(operation) in tables.ASKS_SHAPE or (form and operation is getattr)):
+                self.reads(x)
+
+    # -- what is left after the run ---------------------------------------------------------------
+
+    def finish(self) -> None:
+        """The run is over."""
+        for guard in self._stored.values():  # what is written again may be something else by then
+            if same(guard.now(), guard.value):
+                text = f"{guard.text}, which is written"
+                self.guard(guard.read, guard.holder, guard.name, guard.value, text)
+        for read, holder, names, text, line in self._absent.values():
+            apart = APART if read == GLOBAL else APART_OF
+            guard = Guard(apart, holder, frozenset(names), True, text, line)
+            if read == GLOBAL and len(names) == 1:
+                guard = Guard(GLOBAL, holder, names[0], MISSING, text, line)
+            self.guards[id(holder), "", None] = guard
+
+    def release(self, holders: Iterable[Any]) -> None:
+        """The run left a program of `holders`: what else it met is not kept alive."""
+        guards = self.guards.values()
+        kept = {*map(id, holders), *(id(g.holder) for g in guards), *(id(g.value) for g in guards)}
+        self._sources = {key: known for key, known in self._sources.items() if key in kept}
+        for known in (self._read, self._stored, self._originals, self._stand_ins, self._tensors):
+            known.clear()
+        self._arrays.clear()
+        self.kept = Kept()
+        self.trace = None
+
+    def _moved(self) -> list[tuple[Guard, Any]]:
+        """Places outside that hold something else than before the run."""
+        changed = [(guard, guard.now()) for guard in self._stored.values()]
+        return [(guard, now) for guard, now in changed if not same(now, guard.value)]
+
+    def stores(self) -> list[Store]:
+        """After a run: the places that now hold an array or Tensor that they did not hold.
+
+        A program can give these values as outputs, and every call write them there again. It
+        serves only if there is no effect besides.
+        """
+        found = []
+        for guard, now in self._moved():
+            number = self._floats.get(id(now))
+            if number is not None and (isinstance(guard.value, float) or guard.value is None):
+                found.append(store_of(guard, number[1], self._classes, True))
+            elif type(guard.value) is int and self._stands(now) and type(now._array) is int:
+                found.append(store_of(guard, now, self._classes, True))
+            elif all(self.original(now) is not x for x in (now, guard.value)):
+                continue  # another place has this very array: a copy is not that
+            elif _stands_for_array(guard.value) and isinstance(now, Tensor | np.ndarray):
+                found.append(store_of(guard, now, self._classes, self._stands(now)))
+        return found
+
+    def settle(self, tapes: bool = False) -> None:
+        """After a run that answers its call itself: what it left in places is no part of a trace.
+
+        Tensors keep their history with `tapes` alone: else it ends with the call.
+        """
+
+        def shown(x: Tensor, tensor: bool) -> Any:
+            original = self.original(x)
+            if original is not x:
+                return original
+            if self._stands(x):
+                return x._array
+            if x._traced is None and (tapes or not x.requires_grad):
+                return x
+            found = wrap(x._array)
+            found._node = x._node if tapes else None
+            return found
+
+        self.kept.settle(shown)
+
+    def _stands(self, x: Any) -> bool:
+        """Whether a value of the run is in its caller's eyes an array or number of NumPy's."""
+        traced = getattr(x, "_traced", None)
+        return traced is not None and self.trace is traced[0] and self.trace.stands(traced[1])
+
+    def done_besides(self) -> str:
+        """After a run: the first thing that the function did besides computing and storing."""
+        stored = {id(store.guard) for store in self.stores()}
+        moved = self._moved()
+        values = [now for _, now in moved]
+        for guard, now in moved:
+            original = self.original(now)
+            if original is not now and is_array(original) and original is not guard.value:
+                return f"{guard.text}, which gets an array that is there already,"
+            if isinstance(now, Tensor | np.ndarray) and sum(now is x for x in values) > 1:
+                return f"{guard.text}, which gets what another place gets too,"
+            if id(guard) not in stored:
+                return guard.text
+        return next(iter(self.effects), "")
+
+    def counted(self) -> set[Any]:
+        """After a run that did nothing besides: the places of ints that it read and changed."""
+        if self.effects:
+            return set()
+        read = {place_read(guard) for guard in self.guards.values()}
+        stored = {id(store.guard) for store in self.stores()}
+        found = set()
+        for guard, now in self._moved():
+            if id(guard) in stored:
+                continue
+            if (
+                type(guard.value) is not int
+                or type(now) is not int
+                or place_read(guard) not in read
+            ):
+                return set()
+            found.add(place_read(guard))
+        return found
+
+    def place_of(self, guard: Guard) -> tuple[int, str, Any]:
+        """What tells the places of stores apart."""
+        return store_of(guard, guard.value, self._classes).place
+
+    def written_arrays(self) -> list[Store]:
+        """After a run: the arrays from outside that the function wrote to, with what they hold."""
+        found = []
+        for tensor in self._stand_ins.values():
+            array = self.original(tensor)
+            value = self.trace.captured[id(array)][1]
+            if tensor._traced[1] is not value:
+                itself = Guard(ITSELF, array, None, array, self.text_of(array))
+                guard = self.source_of(array) or itself
+                found.append(Store(guard, array, wrap(tensor._array, tensor._traced), "contents"))
+        for tensor, array, node in self._tensors.values():
+            if tensor._traced is not None:
+                itself = Guard(ITSELF, tensor, None, tensor, self.text_of(tensor))
+                guard = self.source_of(tensor) or itself
+                value = wrap(tensor._array, tensor._traced)
+                tensor._array, tensor._traced, tensor._node = array, None, node
+                found.append(Store(guard, tensor, value, "contents"))
+        return found
+
+    def absorb(self, before: World) -> None:
+        """Takes over what runs along other paths of the same function read."""
+        self._sources = {**before._sources, **self._sources}
+        self.numbers.absorb(before.numbers)
+        for key, guard in before.guards.items():
+            if key not in self.guards:
+                self.guards[key] = self._renewed(guard)
+        self._in_tuples |= before._in_tuples
+        self.identities |= before.identities
+        self.asked_mode |= before.asked_mode
+        self._holding = None
+        for array in before.contents:
+            self.reads(array)
+        for tensor in before.shown:
+            if all(tensor is not known for known in self.shown):
+                self.shown.append(tensor)
+
+    def _renewed(self, guard: Guard) -> Guard:
+        """A guard of an earlier run; where an array stands, another may stand there now."""
+        if not isinstance(guard.value, np.ndarray | Tensor):
+            return guard
+        now = guard.now()
+        if isinstance(now, np.ndarray | Tensor):
+            self._sources.setdefault(id(now), (now, guard.text))
+            self._arrays.append(now)
+        return replace(guard, value=now)
+
+    def places_of_arrays(self) -> list[Guard]:
+        """Where the arrays from outside stand that the function saw: another may stand there."""
+        found = map(self.source_of, self._arrays)
+        return [guard for guard in found if guard is not None]
+
+    # -- what it says of a trace ------------------------------------------------------------------
+
+    def reads(self, array: Any) -> None:
+        """C code reads an array, or Python the numbers of a Tensor: what it holds is guarded."""
+        if all(array is not known for known in self.contents):
+            self.contents.append(array)
+
+    def compares(self, a: Any, b: Any) -> None:
+        """The function asks whether two objects are one."""
+        if type(a) in tables.ATOMS or type(b) in tables.ATOMS:
+            return
+        for x in (a, b):
+            original = self.original(x)
+            if original is x:
+                self.identities |= type(x) is Tensor and self.is_outside(x)
+                continue
+            if self._stand_ins.get(id(original)) is x:
+                self.identities = True
+            else:  # another call may give others
+                self.trace.read("which objects its arguments are")
+
+    def asks_mode(self) -> None:
+        """The function asks whether operations are recorded."""
+        self.asked_mode = True
+
+    def holds(self, owner: Any, function: Any) -> None:
+        if self.is_outside(owner):
+            self.part(owner, "__wrapped__", function)
+
+    def owns(self, x: Any, scope: Any) -> None:
+        """The function asks an object from outside for its dictionary of attributes."""
+        if isinstance(scope, dict):
+            self._sources.setdefault(id(scope), (scope, f"{self.text_of(x)}.__dict__"))
+
+    def source_of(self, holder: Any) -> Guard | None:
+        """Where an array is read from, when that is one place: calls read it there again."""
+        number = self.numbers.source_of(holder)
+        if number is not None:
+            return number
+        if self._holding is None:
+            self._holding = {}
+            for guard in self.guards.values():
+                self._holding.setdefault(id(guard.value), []).append(guard)
+        found = self._holding.get(id(holder), [])
+        if len(found) != 1 or id(holder) in self._in_tuples:
+            return None
+        in_list = found[0].read == ITEM and type(found[0].holder) is list
+        return found[0] if in_list or found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
+
+    def called(self, holder: Any) -> str | None:
+        """The name by which the function's code knows an array that stands in one place."""
+        source = self.source_of(holder)
+        words = re.findall(r"\w+", source.text) if source is not None else []
+        return words[-1] if words and words[-1].isidentifier() else None
+
+    def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
+        """The first guard that no longer holds, by type and value; None while all hold."""
+        skipped = {id(guard) for guard in but}
+        for guard in self.guards.values():
+            if id(guard) not in skipped and not same(guard.now(), guard.value):
+                return guard
+        return None
+
+    def _is_read_again(self, guard: Guard) -> bool:
+        """Whether of what stands at a place the type alone matters."""
+        if type(guard.value) is int:
+            return place_read(guard) in self.counters
+        if type(guard.value) in FLOATS:
+            return not self.numbers.is_looked_at(guard)
+        return not self.identities
+
+    def check(self, but: Iterable[Guard] = (), stored: Iterable[Guard] = ()) -> Callable[[], bool]:
+        """One generated function: True while every guard holds.
+
+        `but` are places of arrays and Tensors that calls read again, of which the type alone is
+        compared; `stored` are places that every call writes.
+        """
+        places = [guard for guard in but if self._is_read_again(guard)]
+        read = set(map(id, self.contents))
+        known = set(map(id, places))  # what is stored there is another array on every call
+        places += [g for g in stored if is_array(g.value) and id(g) not in known]
+        guards = without(self.guards.values(), places, read)
+        places = [place for place in places if id(place.value) not in read]
+        return check(guards, places, self.contents, self.shown or None)
+
+
+def _has_dict(x: Any) -> bool:
+    """Whether an object has a dictionary of attributes; no code of a user runs."""
+    try:
+        return isinstance(get_plainly(x, "__dict__"), dict)
+    except AttributeError:
+        return False
+
+
+def _stands_for_array(value: Any) -> bool:
+    return value is None or value is MISSING or is_array(value)
+
+
+CALL = 0
+RULES: dict[int, Callable[[World, Any, tuple[Any, ...], dict[str, Any]], Any]] = {}
+"""What is done in place of an operation of C, by its id; for all others there is `CALL`."""
