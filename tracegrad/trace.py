@@ -376,6 +376,18 @@ class Trace:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         self.builder.append(Check(value, kind, outcome, self.origin()))
 
+    def _fix_lengths(self, value: Value) -> None:
+        """The lengths of a value, and those that its operation was given, stay what they are."""
+        node = self.builder.producer.get(value)
+        given = [x for _, x in node.attributes] if isinstance(node, Call) else []
+        waiting = [*value.type.shape, *given]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, tuple):
+                waiting += one
+            elif isinstance(one, Size):
+                self.sizes.fix(self.sizes.resolve(one))
+
     def without_inputs(self, value: Value) -> bool:
         """Whether a value is made of arrays from outside alone; what they hold is guarded then.
 
@@ -397,6 +409,8 @@ class Trace:
                 waiting += node.operands
             else:
                 return False
+        for one in seen:
+            self._fix_lengths(one)
         for holder in found:
             if self.placed(holder):
                 self.world.reads(holder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CellType
+from types import CellType, MethodDescriptorType
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -12,6 +12,7 @@ import numpy as np
 from tracegrad import machine
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
+from tracegrad.world import tables
 from tracegrad.world.kept import ATTRIBUTE, CELL, ITEM, Kept, added
 from tracegrad.world.swapping import received
 
@@ -28,11 +29,12 @@ class StandIns(machine.World):
         self._originals: dict[int, tuple[Any, Any]] = {}  # both kept alive, by id of the first
         self.kept = Kept()
 
-    def shows(self, result: Any) -> Any:
+    def shows(self, operation: Any, operands: tuple[Any, ...], result: Any) -> Any:
         """What C code gave: of arrays it is remembered who made them, and at what they look."""
         if type(result) is np.ndarray:
             if result.base is None:
-                self.made[id(result)] = result
+                if _makes_arrays(operation) and all(result is not x for x in operands):
+                    self.made[id(result)] = result
             else:
                 self.viewed[id(result.base)] = result.base
         return result
@@ -90,6 +92,16 @@ class StandIns(machine.World):
         """What an object is in the eyes of the function's caller."""
         known = self._originals.get(id(x))
         return x if known is None else known[1]
+
+
+def _makes_arrays(operation: Any) -> bool:
+    """Whether an operation gives a new array, if none of its operands."""
+    if isinstance(operation, np.ufunc) or id(operation) in tables.OPERATORS:
+        return True
+    if isinstance(operation, MethodDescriptorType):
+        return operation.__objclass__ is np.ndarray
+    module = getattr(operation, "__module__", None)
+    return type(module) is str and module.partition(".")[0] == "numpy"
 
 
 _WRITTEN = frozenset({np.ndarray, np.ufunc, Tensor})

@@ -392,7 +392,7 @@ class World(StandIns):
             result = rule(self, operation, operands, keywords)
             self._tell_of_tensors(operation, operands, result)
             return result
-        return self.shows(rule(self, operation, operands, keywords))
+        return self.shows(operation, operands, rule(self, operation, operands, keywords))
 
     def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
         """An operation may ask an array from outside for its dtype: it is an input of the program.
