@@ -34,6 +34,14 @@ def test_programs_are_right_or_refused(part: int) -> None:
         tg.config.check = before
 
 
+@pytest.mark.parametrize("seed", [7001548, 7001625, 7001760, 7001049])
+def test_programs_that_were_wrong(seed: int) -> None:
+    """A mask of another arm told a length; an array of the caller's was taken for a new one."""
+    program = draw(seed)
+    for verdict in check(program):
+        assert verdict.outcome != "wrong", shown(program, verdict.way, verdict.reason)
+
+
 def test_most_programs_are_not_refused() -> None:
     found = [verdict_of(draw(seed), "compiled").outcome for seed in range(PROGRAMS, PROGRAMS + 60)]
     assert found.count("right") > 45

@@ -473,6 +473,8 @@ class Trace:
         """
         key = self._computation(mask)
         known = self.counts.get(key)
+        if isinstance(known, Size) and not self._is_on_this_path(known):
+            known = None
         if known is None:
             count = int(np.count_nonzero(array))
             if self.static_lengths:
@@ -485,6 +487,11 @@ class Trace:
         elif isinstance(known, Size):
             self.sizes.seen[str(known.symbol())] = int(np.count_nonzero(array))
         return known
+
+    def _is_on_this_path(self, count: Size) -> bool:
+        """Whether the mask that tells a count was computed here, and not in another arm alone."""
+        mask = self.masks.get(str(count.symbol()))
+        return mask is None or mask in self.inputs or mask in self.builder.producer
 
     def _computation(self, value: Value) -> Hashable:
         node = self.builder.producer.get(value)
