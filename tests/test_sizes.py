@@ -424,3 +424,14 @@ def test_lengths_that_grow_with_every_turn_are_looked_at(function):
         assert_close(gradient @ along, slope(lambda h, x=x, v=along: function(x + h * v)), 1e-7)
     assert compiled.cache_info().traces == 3
     assert len(compiled.source(ramp(50))) < 40_000
+
+
+def test_an_array_made_of_a_length_alone_is_made_for_that_length():
+    """NumPy read it as a plain array, and the program went on with that one."""
+
+    def f(x):
+        return np.sum(np.squeeze(np.ascontiguousarray(np.full_like(x, 3.0))) ** 2)
+
+    made = tg.compile(f)
+    for n in (2, 2, 4, 16, 4):
+        assert made(np.ones(n)) == 9.0 * n
