@@ -236,3 +236,30 @@ def test_such_a_function_is_compiled(make):
             for _ in range(2):
                 compiled(X)
     assert compiled.cache_info().hits >= len(edits)
+
+
+def test_objects_in_a_slice_of_a_list_are_handed_on() -> None:
+    class Layer:
+        def __init__(self, k: float) -> None:
+            self.k = k
+
+        def __call__(self, x: Any) -> Any:
+            return x * self.k
+
+    layers, pair = [Layer(2.0), Layer(3.0), Layer(5.0)], (Layer(2.0), Layer(7.0))
+
+    def f(x: Any) -> Any:
+        for layer in layers[:-1]:
+            x = layer(x)
+        for layer in pair[1:]:
+            x = layer(x)
+        return layers[-1](x)
+
+    made = tg.compile(f)
+    x = np.array([1.0, 2.0])
+    for change in (2.0, 2.0, 4.0, 8.0):
+        layers[0].k = change
+        assert_same_bits(made(x), f(x))
+    layers[1] = Layer(11.0)
+    assert_same_bits(made(x), f(x))
+    assert made.cache_info().traces == 2

@@ -39,7 +39,7 @@ from tracegrad.world.answers import (
     is_of_arrays,
 )
 from tracegrad.world.callees import is_known, text_of_key
-from tracegrad.world.contents import contents, each_of, guard_length, items_alone
+from tracegrad.world.contents import contents, guard_length, items_alone
 from tracegrad.world.facts import (
     ATTRIBUTE,
     CALLED,
@@ -113,11 +113,11 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     if kind is tuple:
         if type(key) is int:
             return world.enter(x[key], f"{text}[{key}]")
-        return each_of(world, x)[key]
+        return items_alone(world, x)[key]
     if kind in (list, deque):
         if type(key) is int and -len(x) <= key < len(x):
             return world.read(ITEM, x, key, x[key], f"{text}[{key}]")
-        return contents(world, x)[key]
+        return items_alone(world, x)[key]  # a slice hands the items on
     if isinstance(x, dict | MappingProxyType):
         if key in x:
             return world.read(GLOBAL, x, key, x[key], f"{text}[{key!r}]")
