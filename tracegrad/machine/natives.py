@@ -243,10 +243,5 @@ def match_once(cls: type, name: str, seen: set) -> None:
     seen.add(name)
 
 
-def format_string(x: Any) -> str:
-    """`f"{x}"`"""
-    return format(x)
-
-
 def build_string(*parts: str) -> str:
     return "".join(parts)

@@ -20,11 +20,6 @@ HIDDEN = {os.path.join(PLACE, name) for name in os.listdir(PLACE) if name.endswi
 OPTIMIZED, NEWLOCALS, GENERATOR = 1, 2, 0x20
 
 
-def hide(filename: str) -> None:
-    """Leaves the frames of a file out of tracebacks."""
-    HIDDEN.add(filename)
-
-
 def clean(traceback: TracebackType | None) -> TracebackType | None:
     """The same traceback without the frames of hidden files."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename in HIDDEN:
