@@ -1,10 +1,13 @@
 """Ops and values enter, a graph leaves: immutable SSA that prints, parses back and verifies.
 
 Structural nodes are a closed set, matched exhaustively: `Constant` (a number), `Call` (an op on
-values), `Check` (Python looked at a value: the program is left unless the outcome is the same) and
-`Branch` (Python looked, and several outcomes are known: each goes on in a `Block` of its own, to a
-return of its own). Ops are an open set supplied by the client; codegen asks their traits and never
-their names.
+values), `Check` (Python looked at a value: the program is left unless the outcome is the same),
+`Branch` (Python looked, and several outcomes are known: each goes on in a `Block` of its own),
+`Loop` (a block that runs again and again) and `Again` (the next turn of a loop around). The last
+three end their block, and paths do not meet again but in the next turn: blocks are a tree of
+dominators with edges back to loops around. What is made before a block is read in it as it is; what
+changes from turn to turn is a parameter of the loop. Ops are an open set supplied by the client;
+codegen asks their traits and never their names.
 """
 
 from __future__ import annotations
@@ -201,7 +204,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Nodes, and what is returned after them; where the last node is a `Branch` it returns.
+    """Nodes, and what is returned after them; where the last node goes on elsewhere, nothing is.
 
     `returns` is a Python expression over ``{0}``, ``{1}``, ... (the outputs); `names` are what
     outputs are called that the user gave no name; `origin` is the user's line that returns.
@@ -242,25 +245,100 @@ class Branch:
         return self.look == "bool" and len(self.outcomes) == 2
 
 
-Node: TypeAlias = "Constant | Call | Check | Branch"
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """What counts the turns of a loop: `index` is each of ``range(start, stop, step)`` in turn.
+
+    `index`, `start` and `stop` are numbers of Python (their type is weak); `step` is not 0.
+    """
+
+    index: Value
+    start: Value
+    stop: Value
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A block that runs again and again, always the last node of the block that it stands in.
+
+    The first turn has the `arguments` for its `parameters`; an `Again` with this `label` begins the
+    next turn with arguments of its own. Where a `counter` counts the turns, ``blocks[1]`` is what
+    follows when the numbers are used up: it reads the parameters as they are then (and not the
+    index). Without one there is ``blocks[0]``, the turn, alone, and the loop is left by the
+    branches in it. What the turn makes is not read after it, except by the paths that leave it.
+    """
+
+    label: object
+    parameters: tuple[Value, ...]
+    arguments: tuple[Value, ...]
+    blocks: tuple[Block, ...]
+    counter: Counter | None = None
+    origin: Origin = NOWHERE
+
+    @property
+    def turn(self) -> Block:
+        return self.blocks[0]
+
+    @property
+    def after(self) -> Block | None:
+        """What follows when the counter is used up."""
+        return self.blocks[1] if self.counter else None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        if self.counter is None:
+            return self.arguments
+        return (*self.arguments, self.counter.start, self.counter.stop)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """What its blocks read: the parameters, and in a turn the index."""
+        if self.counter is None:
+            return self.parameters
+        return (*self.parameters, self.counter.index)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Again:
+    """The next turn of the loop around that has this `label`; always the last node of its block."""
+
+    label: object
+    arguments: tuple[Value, ...]
+    origin: Origin = NOWHERE
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.arguments
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
+
+
+Node: TypeAlias = "Constant | Call | Check | Branch | Loop | Again"
+
+
+def inner_blocks(node: Node) -> tuple[Block, ...]:
+    """The blocks that a node goes on in."""
+    return node.blocks if isinstance(node, Branch | Loop) else ()
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes and those in the blocks of branches, in the order of the text."""
+    """The nodes and those in the blocks of branches and loops, in the order of the text."""
     for node in nodes:
         yield node
-        if isinstance(node, Branch):
-            for block in node.blocks:
-                yield from walk(block.nodes)
+        for block in inner_blocks(node):
+            yield from walk(block.nodes)
 
 
 def ends(block: Block) -> Iterator[Block]:
-    """The blocks in which paths end, in the order of the text."""
+    """The blocks in which paths return, in the order of the text."""
     last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch):
+    if isinstance(last, Branch | Loop):
         for inner in last.blocks:
             yield from ends(inner)
-    else:
+    elif not isinstance(last, Again):
         yield block
 
 
@@ -343,7 +421,7 @@ class Graph:
         """The index of the last node of a block that reads the memory of each owner.
 
         Outputs are read last, and so is what a foreign function was given or has returned (`kept`
-        where that was before the block). A branch reads what its blocks read.
+        where that was before the block). A branch or loop reads what its blocks read.
         """
         table: dict[Value, int] = {}
         for index, node in enumerate(block.nodes):
@@ -354,13 +432,12 @@ class Graph:
         return table
 
     def reads(self, node: Node) -> Iterator[Value]:
-        """What a node reads; a branch reads what its blocks read."""
+        """What a node reads; a branch or loop reads what its blocks read."""
         yield from node.operands
-        if isinstance(node, Branch):
-            for block in node.blocks:
-                for inner in block.nodes:
-                    yield from self.reads(inner)
-                yield from block.outputs
+        for block in inner_blocks(node):
+            for inner in block.nodes:
+                yield from self.reads(inner)
+            yield from block.outputs
 
     def constant(self, value: Value) -> Constant | None:
         """The constant behind a value, or None."""
@@ -413,10 +490,25 @@ class Graph:
                         for outcome, b in zip(outcomes, blocks, strict=True)
                     )
                     parts.append(("branch", place[operand], look, inner))
+                case Loop():
+                    parts.append(self._loop_key(node, place))
+                case Again(label, arguments):
+                    target = place[label]  # type: ignore[index]
+                    parts.append(("again", target, tuple(place[v] for v in arguments)))
             for result in node.results:
-                place[result] = len(place)
+                place.setdefault(result, len(place))
         parts.append(tuple(place[output] for output in block.outputs))
         return parts
+
+    def _loop_key(self, loop: Loop, place: dict[Value, int]) -> tuple[Hashable, ...]:
+        """What a loop adds to the key; its label is numbered as values are."""
+        operands = tuple(place[v] for v in loop.operands)
+        for value in (loop.label, *loop.results):
+            place[value] = len(place)  # type: ignore[index]
+        types = tuple(type_key(self.sizes, p.type) for p in loop.parameters)
+        step = loop.counter and loop.counter.step
+        blocks = tuple((*self._block_key(b, place), b.returns, b.names) for b in loop.blocks)
+        return ("loop", operands, types, step, blocks)
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
