@@ -342,6 +342,43 @@ def ends(block: Block) -> Iterator[Block]:
         yield block
 
 
+def substituted(block: Block, new: Mapping[Value, Value]) -> Block:
+    """The block with other values in the place of some, where they are made and read."""
+
+    def of(values: Iterable[Value]) -> tuple[Value, ...]:
+        return tuple([new.get(v, v) for v in values])
+
+    nodes: list[Node] = []
+    for node in block.nodes:
+        match node:
+            case Constant(value, result, slot):
+                nodes.append(Constant(value, new.get(result, result), slot))
+            case Call(op, operands, attributes, results, reuse):
+                nodes.append(Call(op, of(operands), attributes, of(results), reuse))
+            case Check(operand):
+                nodes.append(replace(node, operand=new.get(operand, operand)))
+            case Branch(operand, blocks=blocks):
+                inner = tuple([substituted(b, new) for b in blocks])
+                nodes.append(replace(node, operand=new.get(operand, operand), blocks=inner))
+            case Loop(_, parameters, arguments, blocks, counter):
+                inner = tuple([substituted(b, new) for b in blocks])
+                if counter is not None:
+                    index, start, stop = of((counter.index, counter.start, counter.stop))
+                    counter = Counter(index, start, stop, counter.step)
+                nodes.append(
+                    replace(
+                        node,
+                        parameters=of(parameters),
+                        arguments=of(arguments),
+                        blocks=inner,
+                        counter=counter,
+                    )
+                )
+            case Again(_, arguments):
+                nodes.append(replace(node, arguments=of(arguments)))
+    return replace(block, nodes=tuple(nodes), outputs=of(block.outputs))
+
+
 @dataclass(frozen=True)
 class Frame:
     """The generated function's face: parameters, how inputs are read from them, what it returns.

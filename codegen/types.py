@@ -55,6 +55,10 @@ class ArrayType:
         return ArrayType(dtype, self.shape)
 
 
+LIST = ArrayType("list")
+"""A Python list of values, which a program keeps for itself."""
+
+
 @cache
 def kind(dtype: str) -> str:
     """One of `KINDS`."""

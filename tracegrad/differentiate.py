@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from codegen.ir import Builder, Call, Check, Constant, Graph, Node, Origin, Trait, Value
+from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, substituted
 from codegen.spelling import Subscript
 from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
@@ -202,13 +202,13 @@ def _active(steps: Sequence[Step], wanted: Iterable[Key]) -> tuple[set[Key], lis
 
 def reached(graph: Graph, wanted: Sequence[Value]) -> set[Any]:
     """The values through which gradients flow from the outputs of a graph to `wanted`."""
-    return _active(steps_of(graph), wanted)[0]
+    return _active(steps_of(graph.nodes), wanted)[0]
 
 
 def sources(graph: Graph, outputs: Sequence[Value]) -> set[Any]:
     """The values to which gradients flow from these outputs of a graph."""
     found: set[Any] = set(outputs)
-    for step in reversed(steps_of(graph)):
+    for step in reversed(steps_of(graph.nodes)):
         if step.op.differentiable and not found.isdisjoint(step.results):
             found.update(step.operands)
     return found
@@ -438,11 +438,11 @@ def full_like_of(ct: Any, shape: tuple[Any, ...]) -> Any:
 # -- graphs -------------------------------------------------------------------------------------
 
 
-def steps_of(graph: Graph) -> list[Step]:
-    """The calls of a graph as the walker's steps."""
+def steps_of(nodes: Iterable[Node]) -> list[Step]:
+    """The calls among nodes as the walker's steps."""
     return [
         Step(node.op, dict(node.attributes), node.operands, node.results)
-        for node in graph.nodes
+        for node in nodes
         if isinstance(node, Call)
     ]
 
@@ -465,63 +465,14 @@ def differentiate(
     keep
         The outputs to keep; default: all.
     """
-    builder = Builder(graph.sizes)
+    reverse = Reverse(graph)
+    builder = reverse.builder
     for node in graph.nodes:
         builder.append(node)
-    stage = Stage(builder, Origin(section="backward"))
     if seeds is None:
-        output = graph.outputs[0]
-        one = builder.constant(1.0, replace(output.type, weak=False, shape=()), None, stage.origin)
-        seeds = {output: one}
-    names: dict[Value, Origin] = {}
-    hooks = _hooks_of(graph)
-
-    def enter(step: Step) -> None:
-        forward = step.results[0].origin  # type: ignore[attr-defined]
-        stem = forward.name or ("value" if forward.final else None)  # final: what is returned
-        name = stem and f"{stem}_bar"
-        place = forward.file, forward.line, forward.text, forward.point
-        stage.origin = Origin(name, False, *place, "backward", forward.within)
-
-    def done(key: Any, value: Any) -> Any:
-        origin, minus = key.origin, ""
-        if type(value) is Negated:
-            value, minus = value.ct, "minus_"
-        for mark in hooks.get(key, ()):
-            value = _call_hook(stage, mark, value)
-        made = builder.producer.get(value.value)
-        ours = value.value.origin.section == "backward"
-        final = origin.final or key in graph.inputs
-        known = names.get(value.value)
-        better = known is None or (final and not known.final)  # of a variable, not on the way to it
-        if origin.name and ours and isinstance(made, Call) and better:
-            name = f"{minus}{origin.name}_bar"
-            names[value.value] = value.value.origin.named(name, final)
-            for part in _summands(builder, made, names):  # on the way to this cotangent
-                names[part] = part.origin.named(name)
-        return value
-
-    def values_of(step: Step) -> tuple[Any, list[Any]]:
-        results = tuple([Staged(stage, key) for key in step.results])  # type: ignore[arg-type]
-        operands = [Staged(stage, key) for key in step.operands]  # type: ignore[arg-type]
-        return results[0] if len(results) == 1 else results, operands
-
-    found = pullback(
-        steps_of(graph),
-        values_of,
-        {key: Staged(stage, seed) for key, seed in seeds.items()},
-        wanted,
-        enter,
-        done,
-        hooks,
-        zeros=False,  # they are made below, as those that nothing flows to
-    )
-    gradients = []
-    for value in wanted:
-        name = value.origin.name
-        stage.origin = replace(value.origin, name=name and f"{name}_bar", section="backward")
-        ct = found[value] if value in found else zeros_of(Staged(stage, value))
-        gradients.append(ct.value)
+        seeds = {graph.outputs[0]: reverse.one(graph.outputs[0])}
+    found = reverse.run(graph.nodes, {k: reverse.staged(v) for k, v in seeds.items()}, wanted)
+    gradients = reverse.gradients(found, wanted)
     kept = graph.outputs if keep is None else tuple(keep)
     made = {result for node in builder.nodes for result in node.results}
     new_inputs = tuple(
@@ -532,7 +483,87 @@ def differentiate(
         outputs=(*kept, *gradients),
         inputs=(*graph.inputs, *new_inputs),
     )
-    return relabel(whole, names)
+    return relabel(whole, reverse.names)
+
+
+class Reverse:
+    """Writes the cotangents of steps into a graph under construction, with names and lines."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.names: dict[Value, Origin] = {}  # what values turned out to be
+        self.hooks = _hooks_of(graph)
+        self.stage = Stage(Builder(graph.sizes), Origin(section="backward"))
+
+    @property
+    def builder(self) -> Builder:
+        """Where nodes are appended."""
+        return self.stage.builder
+
+    def staged(self, value: Value) -> Staged:
+        return Staged(self.stage, value)
+
+    def one(self, output: Value) -> Value:
+        """The cotangent of a result without axes."""
+        type = replace(output.type, weak=False, shape=())
+        return self.builder.constant(1.0, type, None, self.stage.origin)
+
+    def run(
+        self, nodes: Sequence[Node], seeds: Mapping[Value, Any], wanted: Sequence[Value]
+    ) -> dict[Any, Any]:
+        """Cotangents of the `wanted` values before straight code, of those after it."""
+        return pullback(
+            steps_of(nodes),
+            self._values_of,
+            seeds,
+            wanted,
+            self._enter,
+            self._done,
+            self.hooks,
+            zeros=False,  # `gradients` makes them, as those that nothing flows to
+        )
+
+    def gradients(self, found: Mapping[Any, Any], wanted: Sequence[Value]) -> list[Value]:
+        """The cotangents of `wanted`, zeros where nothing flows."""
+        values = []
+        for value in wanted:
+            name = value.origin.name
+            self.stage.origin = replace(
+                value.origin, name=name and f"{name}_bar", section="backward"
+            )
+            ct = found[value] if value in found else zeros_of(self.staged(value))
+            values.append(ct.value)
+        return values
+
+    def _enter(self, step: Step) -> None:
+        forward = step.results[0].origin  # type: ignore[attr-defined]
+        stem = forward.name or ("value" if forward.final else None)  # final: what is returned
+        name = stem and f"{stem}_bar"
+        place = forward.file, forward.line, forward.text, forward.point
+        self.stage.origin = Origin(name, False, *place, "backward", forward.within)
+
+    def _done(self, key: Any, value: Any) -> Any:
+        origin, minus, builder = key.origin, "", self.builder
+        if type(value) is Negated:
+            value, minus = value.ct, "minus_"
+        for mark in self.hooks.get(key, ()):
+            value = _call_hook(self.stage, mark, value)
+        made = builder.producer.get(value.value)
+        ours = value.value.origin.section == "backward"
+        final = origin.final or key in self.graph.inputs
+        known = self.names.get(value.value)
+        better = known is None or (final and not known.final)  # of a variable, not on the way to it
+        if origin.name and ours and isinstance(made, Call) and better:
+            name = f"{minus}{origin.name}_bar"
+            self.names[value.value] = value.value.origin.named(name, final)
+            for part in _summands(builder, made, self.names):  # on the way to this cotangent
+                self.names[part] = part.origin.named(name)
+        return value
+
+    def _values_of(self, step: Step) -> tuple[Any, list[Any]]:
+        results = tuple([self.staged(key) for key in step.results])  # type: ignore[arg-type]
+        operands = [self.staged(key) for key in step.operands]  # type: ignore[arg-type]
+        return results[0] if len(results) == 1 else results, operands
 
 
 def _summands(builder: Builder, total: Call, known: Container[Value]) -> list[Value]:
@@ -576,17 +607,6 @@ def _call_hook(stage: Stage, mark: Call, ct: Any) -> Any:
 def relabel(graph: Graph, origins: Mapping[Value, Origin]) -> Graph:
     """The graph with other names and lines on some values."""
     new = {value: Value(value.type, origin) for value, origin in origins.items()}
-
-    def of(values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple([new.get(v, v) for v in values])
-
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        match node:
-            case Constant(value, result, slot):
-                nodes.append(Constant(value, new.get(result, result), slot))
-            case Check(operand, look, outcome, origin):
-                nodes.append(Check(new.get(operand, operand), look, outcome, origin))
-            case Call(op, operands, attributes, results, reuse):
-                nodes.append(Call(op, of(operands), attributes, of(results), reuse))
-    return graph.replace(nodes=tuple(nodes), inputs=of(graph.inputs), outputs=of(graph.outputs))
+    block = substituted(graph.block, new)
+    inputs = tuple([new.get(v, v) for v in graph.inputs])
+    return graph.with_block(block).replace(inputs=inputs)
