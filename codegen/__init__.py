@@ -8,14 +8,17 @@ imports the standard library only.
 from codegen.emit import TARGETS, Source, emit
 from codegen.errors import CodegenError
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Builder,
     Call,
     Check,
     Constant,
+    Counter,
     Frame,
     Graph,
+    Loop,
     Op,
     Origin,
     Trait,
@@ -33,6 +36,7 @@ from codegen.verify import VerifyError, verify
 __all__ = [
     "PIPELINE",
     "TARGETS",
+    "Again",
     "ArrayType",
     "Block",
     "Branch",
@@ -42,9 +46,11 @@ __all__ = [
     "Client",
     "CodegenError",
     "Constant",
+    "Counter",
     "Dim",
     "Frame",
     "Graph",
+    "Loop",
     "Op",
     "Origin",
     "Rewriter",

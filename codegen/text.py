@@ -18,6 +18,16 @@ A branch has a block for each outcome, indented::
           %y = neg(%x)
           return %y
 
+A loop has its turn and, where it is counted, what follows; labels are numbered. The type of a
+parameter is printed where its first argument's is another::
+
+      loop %s: float64[] = %zero, %v = %y for %t in range(%z, %n, 1) as L1  # model.py:7 | for ...
+        turn
+          %s.1 = add(%s, %t)
+          again L1 %s.1, %v
+        after
+          return %s
+
 A value's name is the user's, numbered where it occurs again; ``~`` marks an inner value of the
 statement. A word and a colon before the file name the section (``# backward: model.py:3 | ...``).
 A function of its own that a call runs (``body=f_tile``) follows as a graph, and is not parsed.
@@ -29,25 +39,30 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from codegen import sizes as sz
 from codegen.errors import CodegenError
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Builder,
     Call,
     Check,
     Constant,
+    Counter,
     Frame,
     Graph,
+    Loop,
     Node,
     Op,
     Origin,
     Value,
+    type_key,
     walk,
 )
 from codegen.sizes import Settled, Size, Sizes
@@ -64,66 +79,103 @@ class ParseError(CodegenError):
 
 def print_graph(graph: Graph) -> str:
     """The graph as text."""
-    names: dict[Value, str] = {}
-    taken: set[str] = set()
-
-    def define(value: Value, fallback: str) -> str:
-        origin = value.origin
-        stem = origin.name or fallback
-        if origin.name and not origin.final and value not in graph.inputs:
-            stem += "~"
-        name, count = stem, 0
-        while name in taken:
-            count += 1
-            name = f"{stem}.{count}"
-        taken.add(name)
-        names[value] = name
-        return f"%{name}"
-
+    writer = _Writer(graph)
     inputs = ", ".join(
-        f"{define(v, 'input')[1:]}: {_type_text(graph.sizes, v.type)}" for v in graph.inputs
+        f"{writer.define(v, 'input')[1:]}: {_type_text(graph.sizes, v.type)}" for v in graph.inputs
     )
-    lines = [f"graph {graph.name}({inputs}) {{"]
-    lines += [f"  where {a} == {b}" for a, b in graph.sizes.unsolved.items()]
-
-    def write(block: Block, indent: str) -> None:
-        for node in block.nodes:
-            origin = Origin()
-            match node:
-                case Constant(value, result, slot):
-                    options = [number_text(value)]
-                    options += [] if result.type.weak else [repr(result.type.dtype)]
-                    options += [] if slot is None else [f"slot={slot}"]
-                    line = f"{define(result, 'c')} = constant({', '.join(options)})"
-                case Call(op, operands, attributes, results, reuse):
-                    arguments = [f"%{names[v]}" for v in operands]
-                    arguments += [
-                        f"{key}={attribute_text(graph.sizes, v)}" for key, v in attributes
-                    ]
-                    arguments += [] if reuse is None else [f"reuse={reuse}"]
-                    targets = ", ".join(define(v, op.name) for v in results)
-                    line = f"{targets} = {op.name}({', '.join(arguments)})"
-                    origin = results[0].origin
-                case Check(operand, look, outcome):
-                    line = f"check %{names[operand]} {look} {number_text(outcome)}"
-                    origin = node.origin
-                case Branch(operand, look):
-                    line = f"branch %{names[operand]} {look}"
-                    origin = node.origin
-            lines.append(f"{indent}{line}{_comment(origin)}")
-            if isinstance(node, Branch):
-                for outcome, inner in zip(node.outcomes, node.blocks, strict=True):
-                    lines.append(f"{indent}  case {number_text(outcome)}")
-                    write(inner, f"{indent}    ")
-                return
-        shown = ", ".join("%" + names[v] for v in block.outputs)
-        lines.append(f"{indent}return {shown}".rstrip())
-
-    write(graph.block, "  ")
-    lines.append("}")
+    writer.lines.append(f"graph {graph.name}({inputs}) {{")
+    writer.lines += [f"  where {a} == {b}" for a, b in graph.sizes.unsolved.items()]
+    writer.block(graph.block, "  ")
+    writer.lines.append("}")
     calls = (node for node in walk(graph.nodes) if isinstance(node, Call))
     bodies = [v for call in calls for _, v in call.attributes if isinstance(v, Graph)]
-    return "\n".join(["\n".join(lines), *map(print_graph, bodies)])
+    return "\n".join(["\n".join(writer.lines), *map(print_graph, bodies)])
+
+
+class _Writer:
+    """Writes blocks as lines; names values and labels as they come."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.lines: list[str] = []
+        self.names: dict[Value, str] = {}
+        self.taken: set[str] = set()
+        self.labels: dict[object, str] = {}
+
+    def define(self, value: Value, fallback: str) -> str:
+        """The name of a value that is made here."""
+        origin = value.origin
+        stem = origin.name or fallback
+        if origin.name and not origin.final and value not in self.graph.inputs:
+            stem += "~"
+        name, count = stem, 0
+        while name in self.taken:
+            count += 1
+            name = f"{stem}.{count}"
+        self.taken.add(name)
+        self.names[value] = name
+        return f"%{name}"
+
+    def block(self, block: Block, indent: str) -> None:
+        """The lines of a block."""
+        for node in block.nodes:
+            line, origin, inner = self._node(node)
+            self.lines.append(f"{indent}{line}{_comment(origin)}")
+            for head, part in inner:
+                self.lines.append(f"{indent}  {head}")
+                self.block(part, f"{indent}    ")
+        if not (block.nodes and isinstance(block.nodes[-1], Branch | Loop | Again)):
+            self.lines.append(f"{indent}return {self._shown(block.outputs)}".rstrip())
+
+    def _shown(self, values: Iterable[Value]) -> str:
+        return ", ".join("%" + self.names[value] for value in values)
+
+    def _node(self, node: Node) -> tuple[str, Origin, list[tuple[str, Block]]]:
+        """The line of a node, where it comes from, and its blocks with their heads."""
+        match node:
+            case Constant(value, result, slot):
+                options = [number_text(value)]
+                options += [] if result.type.weak else [repr(result.type.dtype)]
+                options += [] if slot is None else [f"slot={slot}"]
+                line = f"{self.define(result, 'c')} = constant({', '.join(options)})"
+                return line, Origin(), []
+            case Call():
+                return self._call(node), node.results[0].origin, []
+            case Check(operand, look, outcome, origin):
+                return f"check %{self.names[operand]} {look} {number_text(outcome)}", origin, []
+            case Branch(operand, look, outcomes, blocks, origin):
+                heads = [f"case {number_text(outcome)}" for outcome in outcomes]
+                line = f"branch %{self.names[operand]} {look}"
+                return line, origin, list(zip(heads, blocks, strict=True))
+            case Loop():
+                heads = ["turn", "after"][: len(node.blocks)]
+                return self._loop(node), node.origin, list(zip(heads, node.blocks, strict=True))
+            case Again(label, arguments, origin):
+                return f"again {self.labels[label]} {self._shown(arguments)}".rstrip(), origin, []
+
+    def _call(self, node: Call) -> str:
+        arguments = [f"%{self.names[v]}" for v in node.operands]
+        arguments += [f"{key}={attribute_text(self.graph.sizes, v)}" for key, v in node.attributes]
+        arguments += [] if node.reuse is None else [f"reuse={node.reuse}"]
+        targets = ", ".join(self.define(v, node.op.name) for v in node.results)
+        return f"{targets} = {node.op.name}({', '.join(arguments)})"
+
+    def _loop(self, loop: Loop) -> str:
+        sizes, counter = self.graph.sizes, loop.counter
+        parts = []
+        for parameter, argument in zip(loop.parameters, loop.arguments, strict=True):
+            given = f"%{self.names[argument]}"
+            same = type_key(sizes, parameter.type) == type_key(sizes, argument.type)
+            type = "" if same else f": {_type_text(sizes, parameter.type)}"
+            parts.append(f"{self.define(parameter, 'parameter')}{type} = {given}")
+        words = ["loop", ", ".join(parts)]
+        if counter:
+            ends = self._shown((counter.start, counter.stop))
+            words.append(
+                f"for {self.define(counter.index, 'index')} in range({ends}, {counter.step})"
+            )
+        label = self.labels[loop.label] = f"L{len(self.labels) + 1}"
+        return " ".join(word for word in (*words, "as", label) if word)
 
 
 def _type_text(sizes: Sizes, type: ArrayType) -> str:
@@ -172,6 +224,11 @@ _NAME = re.compile(r"%([\w~.]+)")
 _NAME_OR_STRING = re.compile(rf"{_STRING}|%([\w~.]+)")
 _CHECK = re.compile(r"check %([\w~.]+) (\w+) (.+)$")
 _BRANCH = re.compile(r"branch %([\w~.]+) (\w+)$")
+_LOOP = re.compile(
+    r"loop (.*?)(?:for %([\w~.]+) in range\(%([\w~.]+), %([\w~.]+), (-?\d+)\) )?as (\w+)$"
+)
+_PARAMETER = re.compile(r"%([\w~.]+)(?:: (\w+)(\[[^\]]*\])?)? = %([\w~.]+)(?:, | $)")
+_AGAIN = re.compile(r"again (\w+)((?: %[\w~.]+,?)*)$")
 _WHERE = re.compile(r"where (.+) == (.+)$")
 _RETURN = re.compile(r"return((?: %[\w~.]+,?)*)$")
 
@@ -203,6 +260,7 @@ class _Reader:
         self.sizes = sizes
         self.at = 0
         self.taken: set[str] = set()
+        self.labels: set[str] = set()
 
     def error(self, why: object) -> ParseError:
         at = min(self.at, len(self.lines) - 1)
@@ -215,12 +273,9 @@ class _Reader:
         while self.at < len(self.lines) and self.lines[self.at].startswith(indent):
             line = self.lines[self.at]
             try:
-                if found := _BRANCH.match(_split(line)[0]):
-                    if found[1] not in values:
-                        raise ParseError(f"%{found[1]} is not made before")
-                    self.at += 1
-                    branch = self._branch(values, found, _split(line)[1], indent)
-                    return Block((*builder.nodes, branch))
+                last = self._last(line, values, indent)
+                if last is not None:
+                    return Block((*builder.nodes, last))
                 outputs = _line(builder, line, values, self.taken, self.ops)
             except (ParseError, SyntaxError, TypeError, ValueError) as error:
                 raise self.error(error) if not _placed(error) else error from error
@@ -230,8 +285,27 @@ class _Reader:
         self.at = min(self.at, len(self.lines) - 1)
         raise ParseError("no return before the closing brace")
 
+    def _last(
+        self, line: str, values: dict[str, Value], indent: str
+    ) -> Branch | Loop | Again | None:
+        """What ends a block and is no return, with its blocks; None where the line is no such."""
+        body, origin = _split(line)
+        if found := _BRANCH.match(body):
+            operand = _known(values, found[1])
+            self.at += 1
+            return self._branch(operand, found[2], values, origin, indent)
+        if found := _LOOP.match(body):
+            return self._loop(found, values, origin, indent)
+        if found := _AGAIN.match(body):
+            if found[1] not in self.labels:
+                raise ParseError(f"no loop {found[1]} begins before")
+            arguments = tuple(_known(values, name) for name in _NAME.findall(found[2]))
+            self.at += 1
+            return Again(found[1], arguments, origin)
+        return None
+
     def _branch(
-        self, values: dict[str, Value], found: re.Match[str], origin: Origin, indent: str
+        self, operand: Value, look: str, values: dict[str, Value], origin: Origin, indent: str
     ) -> Branch:
         outcomes: list[Any] = []
         blocks: list[Block] = []
@@ -241,7 +315,59 @@ class _Reader:
             outcomes.append(_evaluate(ast.parse(number, mode="eval").body))
             self.at += 1
             blocks.append(self.block(dict(values), f"{indent}    "))
-        return Branch(values[found[1]], found[2], tuple(outcomes), tuple(blocks), origin)
+        return Branch(operand, look, tuple(outcomes), tuple(blocks), origin)
+
+    def _loop(
+        self, found: re.Match[str], values: dict[str, Value], origin: Origin, indent: str
+    ) -> Loop:
+        given, index, start, stop, step, label = found.groups()
+        if label in self.labels:
+            raise ParseError(f"the loop {label} begins twice")
+        self.labels.add(label)
+        made, arguments = self._parameters(given, values, origin)
+        inside = values | made
+        counter = None
+        if index is not None:
+            ends = _known(values, start), _known(values, stop)
+            counter = Counter(self._named(index, weak("int"), origin), *ends, int(step))
+        self.at += 1
+        turn = {index: counter.index} if counter else {}
+        blocks = [self._part("turn", inside | turn, indent)]
+        blocks += [self._part("after", inside, indent)] if counter else []
+        parameters = tuple(made.values())
+        return Loop(label, parameters, arguments, tuple(blocks), counter, origin)
+
+    def _parameters(
+        self, text: str, values: dict[str, Value], origin: Origin
+    ) -> tuple[dict[str, Value], tuple[Value, ...]]:
+        """The parameters of a loop by name, and their first arguments."""
+        made: dict[str, Value] = {}
+        arguments: list[Value] = []
+        at = 0
+        while at < len(text):
+            found = _PARAMETER.match(text, at)
+            if found is None:
+                raise ParseError(f"expected '%name = %value' of a parameter: {text[at:]!r}")
+            name, dtype, shape, given = found.groups()
+            arguments.append(_known(values, given))
+            type = _type(dtype, shape) if dtype else arguments[-1].type
+            made[name] = self._named(name, type, origin)
+            at = found.end()
+        return made, tuple(arguments)
+
+    def _named(self, name: str, type: ArrayType, origin: Origin) -> Value:
+        """A value that a loop makes."""
+        if name in self.taken:
+            raise ParseError(f"%{name} is made twice")
+        self.taken.add(name)
+        return Value(type, _origin_of(name, origin))
+
+    def _part(self, head: str, values: dict[str, Value], indent: str) -> Block:
+        """One of the blocks of a loop."""
+        if self.at >= len(self.lines) or self.lines[self.at] != f"{indent}  {head}":
+            raise self.error(f"expected '{head}'")
+        self.at += 1
+        return self.block(dict(values), f"{indent}    ")
 
 
 def _placed(error: Exception) -> bool:
@@ -261,6 +387,12 @@ def _inputs(text: str) -> dict[str, Value]:
     return values
 
 
+def _known(values: Mapping[str, Value], name: str) -> Value:
+    if name not in values:
+        raise ParseError(f"%{name} is not made before")
+    return values[name]
+
+
 def _line(
     builder: Builder,
     line: str,
@@ -271,11 +403,7 @@ def _line(
     """Reads one line into the builder; the outputs when it is the return."""
     body, origin = _split(line)
 
-    def known(name: str) -> Value:
-        if name not in values:
-            raise ParseError(f"%{name} is not made before")
-        return values[name]
-
+    known = partial(_known, values)
     if found := _RETURN.match(body):
         return tuple(map(known, _NAME.findall(found[1])))
     if found := _CHECK.match(body):
@@ -296,7 +424,7 @@ def _line(
     if len(node.results) != len(targets):
         raise ParseError(f"{len(targets)} names for {len(node.results)} results")
     named = tuple(
-        replace(value, origin=replace(origin, name=_stem(name), final="~" not in name))
+        replace(value, origin=_origin_of(name, origin))
         for name, value in zip(targets, node.results, strict=True)
     )
     if isinstance(node, Constant):
@@ -306,6 +434,11 @@ def _line(
     values.update(zip(targets, named, strict=True))
     used.update(targets)
     return None
+
+
+def _origin_of(name: str, origin: Origin) -> Origin:
+    """The origin of a value of this name."""
+    return replace(origin, name=_stem(name), final="~" not in name)
 
 
 def _stem(name: str) -> str:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from codegen.errors import CodegenError
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Call,
     Check,
     Constant,
     Graph,
+    Loop,
     Node,
     Op,
     Value,
     dims_of,
     kept_by,
+    walk,
 )
 from codegen.sizes import Settled
-from codegen.types import ArrayType
+from codegen.types import KINDS, ArrayType, kind, weak
+
+Around: TypeAlias = "Mapping[object, Loop]"  # the loops of which a block is in the turn, by label
 
 
 class VerifyError(CodegenError):
@@ -37,14 +43,19 @@ def verify(graph: Graph) -> Graph:
     4. Constants are scalars; constants that share a slot are one number.
     5. Reused memory was made by a call of this graph for a value of the same type, and neither
        that value nor a view of it is read later.
-    6. A look is at a single element; a branch has two outcomes or more, a block for each, and ends
-       its block. What one block makes is not read in another.
-    7. The frame reads every input.
+    6. A look is at a single element; a branch has two outcomes or more, a block for each. Branches,
+       loops and what begins the next turn end their block. What one block makes is not read in
+       another, and the index of a loop not after it.
+    7. A loop has a label of its own, and as many arguments as parameters, and so has each next turn
+       of it, which begins in its turn alone. Arguments have the types of their parameters; the
+       first may be numbers instead that these types can stand for.
+    8. The frame reads every input.
     """
     made: set[Value] = set()
     for value in graph.inputs:
         _once(value, made)
-    _verify_block(graph, graph.block, made, {})
+    _verify_labels(graph)
+    _verify_block(graph, graph.block, made, {}, {})
     if len(graph.frame.reads) != len(graph.inputs):
         raise VerifyError(
             f"{len(graph.inputs)} inputs but the frame reads {len(graph.frame.reads)}"
@@ -53,7 +64,9 @@ def verify(graph: Graph) -> Graph:
     return graph
 
 
-def _verify_block(graph: Graph, block: Block, made: set[Value], numbers: dict[int, str]) -> None:
+def _verify_block(
+    graph: Graph, block: Block, made: set[Value], numbers: dict[int, str], around: Around
+) -> None:
     """Checks a block; `made` are the values before it."""
     for index, node in enumerate(block.nodes):
         for operand in node.operands:
@@ -66,16 +79,72 @@ def _verify_block(graph: Graph, block: Block, made: set[Value], numbers: dict[in
                 _verify_call(graph, node)
             case Check() | Branch():
                 _verify_look(graph, node)
+            case Loop():
+                _verify_loop(graph, node)
+            case Again():
+                _verify_again(graph, node, around)
+        before = set(made) if isinstance(node, Loop) else made
         for result in node.results:
             _once(result, made)
-        if isinstance(node, Branch):
+        if isinstance(node, Branch | Loop | Again):
             if index + 1 < len(block.nodes) or block.outputs:
-                raise VerifyError("a branch is not the end of its block")
-            for inner in node.blocks:
-                _verify_block(graph, inner, set(made), numbers)
+                raise VerifyError(f"a {node_text(node)} is not the end of its block")
+            if isinstance(node, Branch):
+                for inner in node.blocks:
+                    _verify_block(graph, inner, set(made), numbers, around)
+            elif isinstance(node, Loop):
+                _verify_block(graph, node.turn, made, numbers, {**around, node.label: node})
+                if node.after:
+                    _verify_block(graph, node.after, before | {*node.parameters}, numbers, around)
     for output in block.outputs:
         if output not in made:
             raise VerifyError(f"output {output!r} is not made by the graph")
+
+
+def _verify_labels(graph: Graph) -> None:
+    labels = [node.label for node in walk(graph.nodes) if isinstance(node, Loop)]
+    if len(set(labels)) < len(labels):
+        raise VerifyError("two loops have the same label")
+
+
+def _verify_loop(graph: Graph, loop: Loop) -> None:
+    counter = loop.counter
+    if len(loop.blocks) != 1 + bool(counter):
+        raise VerifyError(f"a loop has {len(loop.blocks)} blocks")
+    _verify_count(loop.parameters, loop.arguments)
+    for parameter, argument in zip(loop.parameters, loop.arguments, strict=True):
+        if not (
+            _same_type(graph, argument.type, parameter.type) or _may_begin(argument, parameter)
+        ):
+            raise VerifyError(f"loop: {argument!r} is the first {parameter!r}")
+    if counter:
+        if not counter.step:
+            raise VerifyError("loop: the step is 0")
+        for value in (counter.index, counter.start, counter.stop):
+            if value.type != weak("int"):
+                raise VerifyError(f"loop: {value!r} counts turns")
+
+
+def _may_begin(argument: Value, parameter: Value) -> bool:
+    """Whether a parameter that is no number may be one in the first turn."""
+    kinds = [KINDS.index(kind(value.type.dtype)) for value in (argument, parameter)]
+    alike = kinds[0] <= kinds[1] and kind(parameter.type.dtype) != "bool"
+    return argument.type.weak and not parameter.type.shape and alike
+
+
+def _verify_again(graph: Graph, again: Again, around: Around) -> None:
+    loop = around.get(again.label)
+    if loop is None:
+        raise VerifyError(f"again: not in the turn of a loop {again.label!r}")
+    _verify_count(loop.parameters, again.arguments)
+    for parameter, argument in zip(loop.parameters, again.arguments, strict=True):
+        if not _same_type(graph, argument.type, parameter.type):
+            raise VerifyError(f"again: {argument!r} is the next {parameter!r}")
+
+
+def _verify_count(parameters: Sequence[Value], arguments: Sequence[Value]) -> None:
+    if len(parameters) != len(arguments):
+        raise VerifyError(f"{len(arguments)} arguments for {len(parameters)} parameters")
 
 
 def _verify_memory(graph: Graph, block: Block, kept: tuple[Value, ...]) -> None:
