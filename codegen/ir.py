@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from codegen.errors import CodegenError
 from codegen.sizes import Dim, Size, Sizes, symbols
@@ -317,11 +317,31 @@ class Again:
 
 
 Node: TypeAlias = "Constant | Call | Check | Branch | Loop | Again"
+AnyNode = TypeVar("AnyNode", bound="Node")
 
 
 def inner_blocks(node: Node) -> tuple[Block, ...]:
     """The blocks that a node goes on in."""
     return node.blocks if isinstance(node, Branch | Loop) else ()
+
+
+def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:
+    """The node reading other values; its blocks are as they were."""
+    if all(now(operand) is operand for operand in node.operands):
+        return node
+    changed: Any = node
+    match node:
+        case Call(op, operands, attributes, results, reuse):
+            changed = Call(op, tuple(map(now, operands)), attributes, results, reuse)
+        case Check() | Branch():
+            changed = replace(node, operand=now(node.operand))
+        case Again():
+            changed = replace(node, arguments=tuple(map(now, node.arguments)))
+        case Loop(counter=counter):
+            if counter:
+                counter = replace(counter, start=now(counter.start), stop=now(counter.stop))
+            changed = replace(node, arguments=tuple(map(now, node.arguments)), counter=counter)
+    return changed  # type: ignore[no-any-return]
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from codegen.errors import CodegenError
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Builder,
@@ -21,11 +22,13 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Loop,
     Node,
     Number,
     Op,
     Origin,
     Value,
+    with_operands,
 )
 from codegen.sizes import Settled
 from codegen.types import ArrayType
@@ -179,6 +182,18 @@ def rewrite(graph: Graph, rules: Sequence[Rule]) -> Graph:
     return graph
 
 
+def substituted(block: Block, now: Callable[[Value], Value]) -> Block:
+    """The block reading other values."""
+    nodes: list[Node] = []
+    for node in block.nodes:
+        if isinstance(node, Branch | Loop):
+            inner = tuple(substituted(b, now) for b in node.blocks)
+            nodes.append(replace(with_operands(node, now), blocks=inner))
+        else:
+            nodes.append(with_operands(node, now))
+    return replace(block, nodes=tuple(nodes), outputs=tuple(map(now, block.outputs)))
+
+
 def sweep(graph: Graph, rewriter: Rewriter) -> Graph:
     """One topological walk with substitution."""
     new: dict[Value, Value] = {value: value for value in graph.inputs}
@@ -196,8 +211,8 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
             case Constant():
                 rewriter.append(node)
                 new[node.result] = node.result
-            case Check(operand, look, outcome, origin):
-                rewriter.append(Check(now(operand), look, outcome, origin))
+            case Check() | Again():
+                rewriter.append(with_operands(node, now))
             case Call(op, operands, attributes, results, reuse):
                 mapped = tuple(map(now, operands))
                 rewriter.origin = results[0].origin
@@ -206,12 +221,15 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
                     node if mapped == operands else Call(op, mapped, attributes, results, reuse)
                 )
                 new.update(zip(results, values, strict=True))
-            case Branch(operand, look, outcomes, blocks, origin):
-                forks = [rewriter.fork() for _ in blocks]
+            case Branch() | Loop():
+                new.update((result, result) for result in node.results)
+                rewriter.producer.update((result, node) for result in node.results)
+                forks = [rewriter.fork() for _ in node.blocks]
                 inner = tuple(
-                    _sweep_block(b, fork, dict(new)) for b, fork in zip(blocks, forks, strict=True)
+                    _sweep_block(b, fork, dict(new))
+                    for b, fork in zip(node.blocks, forks, strict=True)
                 )
                 rewriter.fired += sum(fork.fired for fork in forks)
-                rewriter.append(Branch(now(operand), look, outcomes, inner, origin))
+                rewriter.append(replace(with_operands(node, now), blocks=inner))
     outputs = tuple(map(now, block.outputs))
     return replace(block, nodes=tuple(rewriter.nodes), outputs=outputs)

@@ -11,6 +11,11 @@ import toy
 from codegen import ArrayType, Block, Loop, Value, VerifyError, parse, verify
 from codegen.errors import CodegenError
 from codegen.ir import Again, ends, walk
+from codegen.passes.cse import cse
+from codegen.passes.dce import dce
+from codegen.passes.narrow import narrow
+from codegen.passes.parameters import parameters
+from codegen.passes.simplify import simplify
 from codegen.types import weak
 
 
@@ -216,3 +221,332 @@ def test_labels_are_of_one_loop_each():
     loops = [node for node in walk(graph.nodes) if isinstance(node, Loop)]
     inner = replace(loops[1], label=loops[0].label)
     broken(with_loop(graph, blocks=(Block((inner,)),)), "two loops have the same label")
+
+
+# -- passes ---------------------------------------------------------------------------------------
+
+
+def expect(step, before, expected):
+    assert str(verify(step(graph_of(before), toy.CLIENT))) == clean(expected)
+
+
+def leaves_alone(step, text):
+    expect(step, text, text)
+
+
+def test_dce_keeps_what_the_next_turn_needs():
+    """%p is needed for %q alone and %r for nothing but itself; the loop stays, and its counter."""
+    expect(
+        dce,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %u = sin(%x)
+          loop %h = %x, %p = %x, %q = %x, %r = %u, %s = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %a = exp(%q)
+              %b = neg(%r)
+              %c = neg(%p)
+              again L1 %a, %c, %p, %b, %a
+            after
+              return %h
+        }
+        """,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          loop %h = %x, %p = %x, %q = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %a = exp(%q)
+              %c = neg(%p)
+              again L1 %a, %c, %p
+            after
+              return %h
+        }
+        """,
+    )
+
+
+def test_dce_asks_inner_loops_what_outer_ones_need():
+    expect(
+        dce,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          loop %h = %x, %k = %x as L1
+            turn
+              loop %i = %h, %j = %k for %t in range(%z, %n, 1) as L2
+                turn
+                  %a = neg(%i)
+                  %b = neg(%j)
+                  again L2 %a, %b
+                after
+                  branch %n int
+                    case 1
+                      again L1 %i, %j
+                    case 2
+                      return %n
+        }
+        """,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          loop as L1
+            turn
+              loop for %t in range(%z, %n, 1) as L2
+                turn
+                  again L2
+                after
+                  branch %n int
+                    case 1
+                      again L1
+                    case 2
+                      return %n
+        }
+        """,
+    )
+
+
+def test_dce_gives_back_a_graph_without_dead_nodes():
+    graph = graph_of(SUMMED)
+    assert dce(graph) is graph
+
+
+def test_cse_finds_in_a_turn_what_was_done_before_it_and_not_what_another_turn_did():
+    expect(
+        cse,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = exp(%x)
+          loop %h = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %zero = constant(0)
+              %b = exp(%x)
+              %c = exp(%h)
+              %d = mul(%b, %c)
+              %e = mul(%a, %c)
+              %g = add(%d, %e)
+              again L1 %g
+            after
+              %zero.1 = constant(0)
+              %i = exp(%h)
+              %j = add(%i, %zero.1)
+              return %j
+        }
+        """,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = exp(%x)
+          loop %h = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %c = exp(%h)
+              %d = mul(%a, %c)
+              %g = add(%d, %d)
+              again L1 %g
+            after
+              %i = exp(%h)
+              %j = add(%i, %z)
+              return %j
+        }
+        """,
+    )
+
+
+def test_cse_leaves_each_loop_an_array_of_its_own_to_write_in():
+    leaves_alone(
+        cse,
+        """
+        graph f(n: int) {
+          %z = constant(0)
+          %a = zeros(shape=(3,))
+          %b = zeros(shape=(3,))
+          loop %y = %a, %w = %b for %t in range(%z, %n, 1) as L1
+            turn
+              %y.1 = setitem(%y, %t, index=Subscript((0,)))
+              %w.1 = setitem(%w, %t, index=Subscript((1,)))
+              again L1 %y.1, %w.1
+            after
+              return %y, %w
+        }
+        """,
+    )
+
+
+def test_rules_see_what_was_made_before_the_loop_and_not_the_first_argument():
+    expect(
+        lambda graph, client: dce(simplify(graph, client)),
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = neg(%x)
+          loop %h = %a, %s = %z for %t in range(%z, %n, 1) as L1
+            turn
+              %b = neg(%a)
+              %c = neg(%h)
+              %d = mul(%b, %c)
+              %e = add(%s, %t)
+              again L1 %d, %e
+            after
+              %g = mul(%h, %s)
+              return %g
+        }
+        """,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = neg(%x)
+          loop %h = %a, %s = %z for %t in range(%z, %n, 1) as L1
+            turn
+              %c = neg(%h)
+              %d = mul(%x, %c)
+              %e = add(%s, %t)
+              again L1 %d, %e
+            after
+              %g = mul(%h, %s)
+              return %g
+        }
+        """,
+    )
+
+
+def test_a_view_does_not_stand_for_a_copy_that_a_loop_is_given():
+    leaves_alone(
+        simplify,
+        """
+        graph f(x: float64[n0, n1], n: int) {
+          %z = constant(0)
+          %one = constant(1)
+          %a = transpose(%x)
+          %b = mul(%a, %one)
+          loop %h = %b for %t in range(%z, %n, 1) as L1
+            turn
+              %c = mul(%h, %one)
+              %s = sum(%c, axis=0, keepdims=False)
+              again L1 %a
+            after
+              return %h
+        }
+        """,
+    )
+
+
+def test_parameters_that_stay_as_they_are_go_away():
+    """%w through an inner loop; %v is given another value, %u a number of another type."""
+    expect(
+        parameters,
+        """
+        graph f(x: float64[], n: int) {
+          %z = constant(0)
+          loop %w = %x, %v = %x, %u: float64[] = %z for %t in range(%z, %n, 1) as L1
+            turn
+              loop %i = %w for %s in range(%z, %n, 1) as L2
+                turn
+                  again L2 %i
+                after
+                  %a = mul(%i, %v)
+                  branch %n int
+                    case 1
+                      again L1 %i, %x, %u
+                    case 2
+                      again L1 %w, %a, %u
+            after
+              return %w, %v, %u
+        }
+        """,
+        """
+        graph f(x: float64[], n: int) {
+          %z = constant(0)
+          loop %v = %x, %u: float64[] = %z for %t in range(%z, %n, 1) as L1
+            turn
+              loop for %s in range(%z, %n, 1) as L2
+                turn
+                  again L2
+                after
+                  %a = mul(%x, %v)
+                  branch %n int
+                    case 1
+                      again L1 %x, %u
+                    case 2
+                      again L1 %a, %u
+            after
+              return %x, %v, %u
+        }
+        """,
+    )
+
+
+def test_parameters_that_are_equal_in_all_turns_are_one():
+    """%h and %k are; %p and %q begin equal, but one path gives them different values."""
+    expect(
+        parameters,
+        """
+        graph f(x: float64[n0], c: int) {
+          loop %h = %x, %k = %x, %p = %x, %q = %x as L1
+            turn
+              %a = mul(%h, %k)
+              %b = mul(%k, %h)
+              branch %c int
+                case 1
+                  again L1 %b, %a, %a, %b
+                case 2
+                  %e = add(%p, %q)
+                  %d = exp(%e)
+                  again L1 %k, %h, %d, %p
+                case 3
+                  return %h, %k, %p, %q
+        }
+        """,
+        """
+        graph f(x: float64[n0], c: int) {
+          loop %h = %x, %p = %x, %q = %x as L1
+            turn
+              %a = mul(%h, %h)
+              %b = mul(%h, %h)
+              branch %c int
+                case 1
+                  again L1 %b, %a, %b
+                case 2
+                  %e = add(%p, %q)
+                  %d = exp(%e)
+                  again L1 %h, %d, %p
+                case 3
+                  return %h, %h, %p, %q
+        }
+        """,
+    )
+
+
+def test_parameters_that_change_places_stay():
+    leaves_alone(
+        parameters,
+        """
+        graph f(x: float64[n0], y: float64[n0], n: int) {
+          %z = constant(0)
+          loop %h = %x, %k = %y for %t in range(%z, %n, 1) as L1
+            turn
+              again L1 %k, %h
+            after
+              return %h, %k
+        }
+        """,
+    )
+
+
+def test_narrow_leaves_loops_alone():
+    leaves_alone(
+        narrow,
+        """
+        graph f(x: float64[n0], n: int) {
+          %c = constant(2.0)
+          %a = exp(%x)
+          %y = sin(%a)
+          %m = greater(%a, %c)  # backward:
+          loop %h = %y as L1
+            turn
+              %b = where(%m, %x, %h)  # backward:
+              again L1 %b
+        }
+        """,
+    )

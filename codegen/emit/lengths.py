@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from codegen import sizes as sz
-from codegen.ir import Branch, Graph, Node, Value, dims_of, symbols_printed, walk
+from codegen.ir import Graph, Node, Value, dims_of, inner_blocks, symbols_printed, walk
 from codegen.sizes import Dim, Quotient, Size, Sizes, SliceLength
 from codegen.spelling import PRODUCT, SUM, Fragment
 
@@ -137,7 +137,6 @@ def _anchors_in(graph: Graph, nodes: Iterable[Node], needed: set[str]) -> set[Va
                 if name in needed:
                     needed.remove(name)
                     found.add(result)
-        if isinstance(node, Branch):
-            for block in node.blocks:
-                found |= _anchors_in(graph, block.nodes, set(needed))
+        for block in inner_blocks(node):
+            found |= _anchors_in(graph, block.nodes, set(needed))
     return found

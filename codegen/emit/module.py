@@ -11,10 +11,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from codegen.emit.blocks import FunctionEmitter
 from codegen.emit.constants import Constants
 from codegen.emit.header import header
 from codegen.emit.needs import Needs
-from codegen.emit.python import Emitter
 from codegen.emit.room import make_room
 from codegen.emit.target import Large, Source, Target
 from codegen.emit.writer import WIDTH, Names, Writer
@@ -53,7 +53,8 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     for function in functions:
         _apart(writer)
         dense = tiled is not None and function.name not in (tiled.plain.name, tiled.name)
-        emitter = Emitter(function, target, writer, needs.called, foreign, constants, dense)
+        names_of_others = needs.called, foreign, constants
+        emitter = FunctionEmitter(function, target, writer, *names_of_others, dense)
         start = len(writer.lines)
         emitter.function(tiled if tiled and function is tiled.plain else None)
         if target.inplace and not dense:

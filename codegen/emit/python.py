@@ -8,13 +8,13 @@ reused when their old value is dead; memory of dying operands overwritten where 
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from codegen.emit.constants import Constants
 from codegen.emit.lengths import Lengths, anchors
+from codegen.emit.loops import Paths
 from codegen.emit.phrases import (
     Shown,
     filled_in,
@@ -22,18 +22,19 @@ from codegen.emit.phrases import (
     operand_names,
     origin_of,
     stem_of,
-    tuple_text,
 )
-from codegen.emit.target import Target, arm_order, condition, goes_on, literal, negated
+from codegen.emit.target import Target, condition, literal, negated
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
     NOWHERE,
+    Again,
     Block,
     Branch,
     Call,
     Check,
     Constant,
     Graph,
+    Loop,
     Node,
     Number,
     Op,
@@ -44,12 +45,10 @@ from codegen.ir import (
     walk,
 )
 from codegen.passes.fold import exact
-from codegen.passes.fuse import LARGE, Tiled
 from codegen.sizes import Size
 from codegen.spelling import (
     ABSENT,
     ATOM,
-    COMPARE,
     UNARY,
     Absent,
     Foreign,
@@ -60,10 +59,12 @@ from codegen.spelling import (
 from codegen.types import DTYPES, ArrayType, kind, promote, weak
 
 INLINE_WIDTH = 64
+HELD = 1 << 32
+"""How often at least a value is read that the turns of a loop leave alone."""
 
 
 class Emitter:
-    """Writes one function; see the module's first lines."""
+    """Writes values and statements; see the module's first lines."""
 
     def __init__(
         self,
@@ -122,55 +123,8 @@ class Emitter:
         self.branched = any(isinstance(node, Branch) for node in nodes)
         self.group: tuple[object, ...] = ()
         self.section = ""
-
-    # -- the whole ------------------------------------------------------------------------------
-
-    def function(self, tiled: Tiled | None) -> None:
-        """The function of the graph; where there is a form for large arrays, it goes over to it."""
-        graph, writer, frame = self.graph, self.writer, self.graph.frame
-        if self.target.decorator:
-            writer.line(self.target.decorator)
-        keywords = ["*", *frame.captures] if frame.captures else []
-        writer.line(f"def {graph.name}({', '.join([*frame.parameters, *keywords])}):")
-        writer.depth += 1
-        for value, read in zip(graph.inputs, frame.reads, strict=True):
-            self._input(value, read)
-        if tiled:
-            self._go_over(tiled)
-        if not (tiled and tiled.always):
-            self._block(graph.block)
-        writer.depth -= 1
-
-    def _go_over(self, tiled: Tiled) -> None:
-        """Calls the form for large arrays where they are."""
-        captures = [f"{name}={name}" for name in self.graph.frame.captures]
-        given = ", ".join([*self.graph.frame.parameters, *captures])
-        self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
-        if tests := self._tests_of(tiled):
-            self.writer.line(f"if {' and '.join(tests)}:")
-        self.writer.line(f"{'    ' * bool(tests)}return {tiled.name}({given})")
-
-    def _tests_of(self, tiled: Tiled) -> list[str]:
-        """What says that an input is large, and that inputs are in C order."""
-        tests = []
-        if not any(isinstance(size, int) for size in tiled.sizes):
-            sizes = [self.lengths.size(size)[0].at(COMPARE + 1) for size in tiled.sizes]
-            large = " or ".join(f"{size} >= {LARGE}" for size in sizes)
-            tests.append(f"({large})" if len(sizes) > 1 and tiled.ordered else large)
-        names = [self.shown[value].fragment.at(ATOM) for value in tiled.ordered]
-        if len(names) > 1:
-            tests.append(f"all(a.flags.c_contiguous for a in {tuple_text(names)})")
-        return tests + [f"{name}.flags.c_contiguous" for name in names if len(names) == 1]
-
-    def _block(self, block: Block) -> None:
-        for node in block.nodes:
-            self._node(node)
-        if not (block.nodes and isinstance(block.nodes[-1], Branch)):
-            written = (output.origin for output in block.outputs if output in self.pending)
-            origin = next(written, None) or block.origin  # of what the line computes, if it does
-            returned = self._returns(block)
-            self.writer.inside("")
-            self.writer.line(f"return {returned}", origin)
+        self.paths = Paths(graph)
+        self.places: dict[Value, str] = {}  # the variables of the parameters of loops
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
         """How often the text of a block reads each value, every path counted."""
@@ -218,26 +172,6 @@ class Emitter:
         if value.type.weak:
             self.python_numbers.add(value)
 
-    def _returns(self, block: Block) -> str:
-        texts = []
-        for output in block.outputs:
-            fragment = self._take(output).fragment
-            if output in self.python_numbers and not output.type.weak:
-                fragment = self._typed(output.type, fragment)
-            texts.append(fragment.text)
-        template = block.returns
-        if template is None:
-            shown = ", ".join(texts) if len(texts) > 1 else tuple_text(texts)
-        else:
-            shown = re.sub(r"\{(\d+)\}", lambda m: texts[int(m[1])], template)
-        if not self.target.checks_returned or not self.looked:
-            return shown
-        outputs = tuple_text(texts) if template is None else f"({shown})"
-        if not self.branched:
-            return f"{outputs}, {tuple_text(self.checks)}"
-        held = " & ".join(self.checks) or f"{self.target.module}.bool_(True)"
-        return f"{outputs}, ({held},)"
-
     # -- nodes ----------------------------------------------------------------------------------
 
     def _node(self, node: Node) -> None:
@@ -250,8 +184,6 @@ class Emitter:
                 self._check(node)
             case Call():
                 self._call(node)
-            case Branch():
-                self._branch(node)
 
     def _check(self, check: Check) -> None:
         shown = self._take(check.operand)
@@ -264,84 +196,6 @@ class Emitter:
         message = f"{where}  was only ever {check.outcome!r}"
         lines = [f"if {negated(test)}:", f"    raise LookupError({quote(message)})"]
         self._statement(lines, check.origin)
-
-    def _branch(self, branch: Branch) -> None:
-        """An ``if`` whose arms return; the path that ends first is written first.
-
-        Where the other path goes on to further branches it stands after the ``if``, not inside.
-        """
-        if self.target.checks_returned:
-            self._conditional(branch)
-            return
-        fragment = self._take(branch.operand).fragment
-        if len(branch.outcomes) > 2 and not fragment.text.isidentifier():
-            name = self.names.wish(branch.origin.name or "look")
-            self._statement([f"{name} = {fragment.text}"], branch.origin)
-            fragment = Fragment(name)
-        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=arm_order)
-        tests = []
-        for outcome, _ in arms:
-            check = Check(branch.operand, branch.look, outcome, branch.origin)
-            test, where = condition(check, fragment, self.target)
-            tests.append(test)
-        for i, ((_, block), test) in enumerate(zip(arms, tests, strict=True)):
-            last = branch.complete and i == len(arms) - 1
-            if last and goes_on(block):
-                self.writer.line()
-                self._enter(block)
-                self._block(block)
-                return
-            word = "else:" if last else f"{'elif' if i else 'if'} {test}:"
-            if i == 0:
-                self._statement([word], branch.origin)
-            else:
-                self.writer.line(word, branch.origin)
-            self._arm(block)
-        if not branch.complete:
-            seen = " or ".join(map(repr, branch.outcomes))
-            message = f"{where}  was only ever {seen}"
-            self.writer.line(f"raise LookupError({quote(message)})", branch.origin)
-
-    def _conditional(self, branch: Branch) -> None:
-        """Both blocks as functions of no arguments, one of which the target calls."""
-        assert branch.complete
-        fragment = self._take(branch.operand).fragment
-        check = Check(branch.operand, branch.look, True, branch.origin)
-        test, _ = condition(check, fragment, self.target)
-        names = [self.names.wish(name) for name in ("taken", "otherwise")]
-        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=lambda arm: not arm[0])
-        if not self.writer.lines[-1].endswith(":"):
-            self.writer.line()
-        for (_, block), name in zip(arms, names, strict=True):
-            self._statement([f"def {name}():"], branch.origin)
-            before = self.names.reserved
-            self.names.reserved = before | self.names.used  # or they would be local to the arm
-            self._arm(block)
-            self.names.reserved = before
-            self.writer.line()
-        self.writer.line(f"return jax.lax.cond({', '.join([test, *names])})", branch.origin)
-
-    def _arm(self, block: Block) -> None:
-        """A block of its own, which leaves no trace in what is written after it."""
-        before = (self.shown, self.owner, self.pending, self.waiting, self.left, self.names)
-        checks, group, section = self.checks, self.group, self.section
-        self.shown, self.owner = dict(self.shown), dict(self.owner)
-        self.pending, self.waiting = dict(self.pending), self.waiting.copy()
-        self.checks = list(checks)
-        self.names = self.names.fork()
-        self._enter(block)
-        self.writer.depth += 1
-        self._block(block)
-        self.writer.depth -= 1
-        self.shown, self.owner, self.pending, self.waiting, self.left, self.names = before
-        self.checks, self.group, self.section = checks, group, section
-
-    def _enter(self, block: Block) -> None:
-        """From here on only what the block reads is needed."""
-        self.left = self._count_uses(block)
-        for name, value in self.owner.items():
-            if self.left.get(value, 0) <= 0:
-                self.names.rest(name)
 
     def _call(self, call: Call) -> None:
         spelling = self._spelling(call)
@@ -391,15 +245,18 @@ class Emitter:
             return True
         if self.uses.get(value, 0) != 1 or leaves_context(self.graph, value):
             return False
+        if value in self.paths.crossing:
+            return False
+        user = self.graph.users.get(value, ())
+        reader = user[0] if user else None
+        if isinstance(reader, Again):
+            moves = value in self.paths.trailing and value not in self.anchors
+            return moves and not self._can_be_written_in_place(call)
         if value in self.anchors or value in self.wish:
             return False
         if value.origin.final and value.origin.name:
             return False
-        user = self.graph.users.get(value, ())
-        if not user:
-            return True
-        reader = user[0]
-        if isinstance(reader, Check | Branch):
+        if reader is None or isinstance(reader, Check | Branch | Loop):
             return True
         assert not isinstance(reader, Constant)
         origin = reader.results[0].origin
@@ -418,6 +275,36 @@ class Emitter:
         if takes_over and (fills or Trait.ELEMENTWISE not in call.op.traits):
             return False
         return self._overwrites(call) is None
+
+    def _can_be_written_in_place(self, call: Call) -> bool:
+        """Whether the variable of a parameter may hold its next value as soon as this call runs."""
+        nested = [self.pending[v] for v in {*call.operands} & self.pending.keys()]
+        for parameter in self.paths.goals.get(call.results[0], ()):
+            name = self.places[parameter]
+            held = self.owner.get(name)
+            read = self._reads_of(call, held) if held else 0
+            waits = self.waiting[name] > sum(name in shown.reads for shown in nested)
+            if not waits and (held is None or self.left.get(held, 0) <= read):
+                return True
+        return False
+
+    def _may_be_bound(self, name: str) -> bool:
+        """Whether nobody reads what a variable holds any more."""
+        held = self.owner.get(name)
+        if self.waiting[name] or (held and self.left.get(held, 0) > 0):
+            return False
+        return not any(
+            name in shown.reads and not shown.bound and self.left.get(value, 0) > 0
+            for value, shown in self.shown.items()
+        )
+
+    def _place(self, value: Value, keep: frozenset[str]) -> str | None:
+        """The variable of the parameter that a value is the next value of, if it may get it now."""
+        for parameter in self.paths.goals.get(value, ()):
+            name = self.places[parameter]
+            if name not in keep and self._may_be_bound(name):
+                return name
+        return None
 
     def _is_face_of_an_input(self, call: Call, spelling: Spelling) -> bool:
         """``w.T`` of an argument is written wherever it is read: it costs nothing."""
@@ -465,7 +352,10 @@ class Emitter:
             return None
         result = call.results[0]
         filled = self.filled.get(operand)
-        if filled is None or filled is not self.filled.get(result, result):
+        goals = self.paths.goals.get(result, ())
+        if name in (self.places[parameter] for parameter in goals):
+            pass
+        elif filled is None or filled is not self.filled.get(result, result):
             becomes = self.filled.get(result, result)
             mine = self.wish.get(becomes) or becomes.origin.name
             another = mine != operand.origin.name
@@ -536,9 +426,14 @@ class Emitter:
             self.python_numbers.add(call.results[0])
             return Shown(*self.lengths.size(call.attribute("size")), False)
         holes, reads = self._holes(call, spelling)
-        if call.results[0].type.weak:
+        if call.results[0].type.weak or self._compares_numbers(call, spelling):
             self.python_numbers.add(call.results[0])
         return Shown(spelling.render(holes), reads, False)
+
+    def _compares_numbers(self, call: Call, spelling: Spelling) -> bool:
+        """Whether Python compares numbers of its own."""
+        compares = isinstance(spelling.expression, ast.Compare)
+        return compares and all(v.type.weak for v in call.operands)
 
     def _holes(
         self, call: Call, spelling: Spelling
@@ -549,7 +444,7 @@ class Emitter:
         for name in spelling.variables:  # called as what they are part of
             of = self.shown[call.operands[0]]
             stem = of.fragment.text if of.bound else name
-            self.passing.append(self.names.wish(stem, self._held(frozenset())))
+            self.passing.append(self.names.wish(stem, self._waits(frozenset())))
             self.owner.pop(self.passing[-1], None)  # which nobody asks for lengths any more
             holes[name] = Fragment(self.passing[-1])
         fragments = []
@@ -700,6 +595,9 @@ class Emitter:
     def _name(
         self, value: Value, op: Op, usual: str, spelled: Spelling, keep: frozenset[str]
     ) -> str:
+        place = self._place(value, keep)
+        if place is not None:
+            return place
         value = self.filled.get(value, value)
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
@@ -710,11 +608,11 @@ class Emitter:
             stem = origin.name
             inner = not origin.final and not origin.section
             if inner and not self._will_be_overwritten_as(value, stem):
-                return self.names.wish(stem, self._held(keep), numbered=True)
+                return self.names.wish(stem, self._waits(keep), numbered=True)
         else:
             bare = spelled.infix is not None or Trait.VIEW in op.traits
             stem = "t" if bare or spelled.text[0] in "-+~" else usual
-        return self.names.wish(stem, self._held(keep))
+        return self.names.wish(stem, self._waits(keep))
 
     def _fillings(self) -> dict[Value, Value]:
         """What arrays that are written to place by place become: they have its name throughout."""
@@ -748,7 +646,7 @@ class Emitter:
         ends_there = result.origin.final or result in self.wish
         return ends_there or self._will_be_overwritten_as(result, stem)
 
-    def _held(self, keep: frozenset[str]) -> Callable[[str], bool]:
+    def _waits(self, keep: frozenset[str]) -> Callable[[str], bool]:
         """Tells variables that stay although nobody reads their value: the text that does waits."""
         return lambda name: name in keep or self.waiting[name] > 0
 

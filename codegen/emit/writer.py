@@ -133,6 +133,10 @@ class Writer(Generic[Mark]):
         self.lines.append("    " * self.depth + text if text else "")
         self.marks.append(mark)
 
+    def remove(self, at: int) -> None:
+        """Takes a line back."""
+        del self.lines[at], self.marks[at]
+
     def block(self, text: str) -> None:
         """Lines as they are."""
         for line in text.splitlines():

@@ -14,6 +14,7 @@ from codegen.passes.fold import fold
 from codegen.passes.lifetime import lifetime
 from codegen.passes.narrow import narrow
 from codegen.passes.own import own
+from codegen.passes.parameters import parameters
 from codegen.passes.simplify import simplify
 from codegen.verify import verify
 
@@ -21,6 +22,9 @@ ALGEBRA: tuple[Pass, ...] = (
     Pass(dce, "first, so that nothing is simplified that nobody reads"),
     Pass(fold, "numbers meet numbers: the rules of simplify then see literals"),
     Pass(simplify, "identities, involutions and the client's own rules"),
+    Pass(
+        parameters, "after simplify, which may find that a turn changes nothing; cse then sees more"
+    ),
     Pass(cse, "after simplify, which makes equal what was written in two ways"),
 )
 

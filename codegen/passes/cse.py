@@ -21,18 +21,21 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Call,
     Check,
     Constant,
     Graph,
+    Loop,
     Node,
     Trait,
     Value,
     attributes_key,
     type_key,
     walk,
+    with_operands,
 )
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
@@ -42,15 +45,13 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Merges equal numbers, then equal calls."""
     graph = graph.with_block(_merge_numbers(graph, graph.block, {}, {}))
     order: dict[Value, int] = {}  # values by their first mention
-    written = set(_made_to_be_written(graph))
+    written = set(made_to_be_written(graph))
 
     def merge(r: Rewriter, call: Call) -> tuple[Value, ...] | None:
         if Trait.EFFECT in call.op.traits or call.results[0] in written:
             return None
         operands = [order.setdefault(value, len(order)) for value in call.operands]
-        if Trait.COMMUTATIVE in call.op.traits:
-            operands.sort()
-        key = (call.op.name, tuple(operands), attributes_key(graph.sizes, call))
+        key = call_key(graph, call, operands)
         seen = r.facts.get(key)
         if seen is not None:
             return tuple(map(r.current, seen))
@@ -60,13 +61,32 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     return sweep(graph, Rewriter(graph, (merge,)))
 
 
-def _made_to_be_written(graph: Graph) -> Iterator[Value]:
-    """The arrays made of nothing that updates begin with."""
+def made_to_be_written(graph: Graph) -> Iterator[Value]:
+    """The arrays made of nothing that updates begin with, or loops, where they may be written."""
     for node in walk(graph.nodes):
+        first: tuple[Value, ...] = ()
         if isinstance(node, Call) and Trait.UPDATE in node.op.traits:
-            made = graph.producer.get(node.operands[0])
+            first = node.operands[:1]
+        elif isinstance(node, Loop | Again):
+            first = node.arguments
+        for value in first:
+            made = graph.producer.get(value)
             if isinstance(made, Call) and not made.operands:
-                yield node.operands[0]
+                yield value
+
+
+def number_key(graph: Graph, constant: Constant) -> Hashable:
+    """Equal for numbers that may stand for each other."""
+    value, slot = constant.value, constant.slot
+    shown = repr(value) if slot is None else slot
+    return (type(value), slot is None, shown, type_key(graph.sizes, constant.result.type))
+
+
+def call_key(graph: Graph, call: Call, operands: list[int]) -> tuple[Hashable, ...]:
+    """Equal for calls that make the same, where `operands` tell equal values by equal numbers."""
+    if Trait.COMMUTATIVE in call.op.traits:
+        operands = sorted(operands)
+    return (call.op.name, tuple(operands), attributes_key(graph.sizes, call))
 
 
 def _merge_numbers(
@@ -75,25 +95,18 @@ def _merge_numbers(
     """The block with one constant for each number of each type; `first` are those before it."""
     nodes: list[Node] = []
 
-    def merged(values: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(same.get(value, value) for value in values)
+    def now(value: Value) -> Value:
+        return same.get(value, value)
 
     for node in block.nodes:
         match node:
-            case Constant(value, result, slot):
-                shown = repr(value) if slot is None else slot
-                key = (type(value), slot is None, shown, type_key(graph.sizes, result.type))
-                same[result] = first.setdefault(key, result)
+            case Constant(result=result):
+                same[result] = first.setdefault(number_key(graph, node), result)
                 if same[result] is result:
                     nodes.append(node)
-            case Call(operands=operands):
-                mapped = merged(operands)
-                if mapped != operands:
-                    node = Call(node.op, mapped, node.attributes, node.results, node.reuse)
-                nodes.append(node)
-            case Check(operand=operand):
-                nodes.append(replace(node, operand=same.get(operand, operand)))
-            case Branch(operand=operand, blocks=blocks):
-                inner = tuple(_merge_numbers(graph, b, dict(first), same) for b in blocks)
-                nodes.append(replace(node, operand=same.get(operand, operand), blocks=inner))
-    return replace(block, nodes=tuple(nodes), outputs=merged(block.outputs))
+            case Call() | Check() | Again():
+                nodes.append(with_operands(node, now))
+            case Branch() | Loop():
+                inner = tuple(_merge_numbers(graph, b, dict(first), same) for b in node.blocks)
+                nodes.append(replace(with_operands(node, now), blocks=inner))
+    return replace(block, nodes=tuple(nodes), outputs=tuple(map(now, block.outputs)))

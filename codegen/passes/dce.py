@@ -1,5 +1,8 @@
 """A graph enters; it leaves without the nodes that no output, check or effect depends on.
 
+What a loop hands from turn to turn goes away where it is all that reads it. A loop itself stays: it
+may decide which path is taken, or never end.
+
 A node may depend on another by a length alone: ``x[mask]`` stays when something of its length is
 made, although nobody reads its elements.
 
@@ -16,13 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Call,
-    Check,
+    Constant,
     Graph,
+    Loop,
     Node,
     Trait,
     Value,
@@ -36,19 +42,23 @@ from codegen.sizes import Size
 
 def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Removes dead nodes."""
-    block, _ = _live_part(graph, graph.block, dict.fromkeys(_lengths(graph, graph.inputs)))
-    if sum(1 for _ in walk(block.nodes)) == sum(1 for _ in walk(graph.nodes)):
-        return graph
-    return graph.with_block(block)
+    outside = dict.fromkeys(_lengths(graph, graph.inputs))
+    block, _ = _live_part(graph, graph.block, outside, {})
+    return graph if _extent(block) == _extent(graph.block) else graph.with_block(block)
+
+
+def _extent(block: Block) -> int:
+    return sum(1 + len(node.operands) for node in walk(block.nodes))
 
 
 def _live_part(
-    graph: Graph, block: Block, outside: Mapping[str, Value | None]
+    graph: Graph, block: Block, outside: Mapping[str, Value | None], needed: dict[object, set[int]]
 ) -> tuple[Block, set[Value]]:
     """The block without its dead nodes, and what it reads.
 
     `outside` has the value that tells each length which is known before the block, None where that
-    is an input.
+    is an input. `needed` has the positions of the parameters that somebody needs, of the loops
+    around by label.
     """
     tell = dict(outside)  # arms of a branch may each make what tells one length
     for node in block.nodes:
@@ -58,18 +68,57 @@ def _live_part(
     live: set[Value] = set(block.outputs)
     kept: list[Node] = []
     for node in reversed(block.nodes):
-        if isinstance(node, Branch):
-            parts = [_live_part(graph, inner, tell) for inner in node.blocks]
-            node = replace(node, blocks=tuple(part for part, _ in parts))
-            live.update(*(read for _, read in parts))
-        looked = isinstance(node, Check | Branch)
+        match node:
+            case Branch():
+                node, read = _live_blocks(graph, node, tell, needed)
+                live |= read
+            case Loop():
+                node, read = _live_loop(graph, node, tell, needed)
+                live |= read
+            case Again(label, arguments):
+                node = replace(node, arguments=_at(needed[label], arguments))
+        leads = not isinstance(node, Constant | Call)
         called = isinstance(node, Call) and Trait.EFFECT in node.op.traits
-        if looked or called or any(result in live for result in node.results):
+        if leads or called or any(result in live for result in node.results):
             kept.append(node)
             live.update(node.operands)
-            needed = map(tell.get, symbols_printed(node, graph.sizes))
-            live.update(value for value in needed if value is not None)
+            lengths = map(tell.get, symbols_printed(node, graph.sizes))
+            live.update(value for value in lengths if value is not None)
     return replace(block, nodes=tuple(reversed(kept))), live
+
+
+def _live_blocks(
+    graph: Graph,
+    node: Branch | Loop,
+    tell: Mapping[str, Value | None],
+    needed: dict[object, set[int]],
+) -> tuple[Any, set[Value]]:
+    """The node with the live parts of its blocks, and what these read."""
+    parts = [_live_part(graph, inner, tell, needed) for inner in node.blocks]
+    return replace(node, blocks=tuple(p for p, _ in parts)), set().union(*(r for _, r in parts))
+
+
+def _live_loop(
+    graph: Graph, loop: Loop, tell: Mapping[str, Value | None], needed: dict[object, set[int]]
+) -> tuple[Loop, set[Value]]:
+    """The loop with the parameters that its blocks need, and what these read.
+
+    The next turn needs of a turn what is found to be needed in any: looked for from nothing on.
+    """
+    positions: set[int] = set()
+    while True:
+        needed[loop.label] = positions
+        live, read = _live_blocks(graph, loop, tell, needed)
+        found = {i for i, parameter in enumerate(loop.parameters) if parameter in read}
+        if found == positions:
+            break
+        positions = found
+    parameters, arguments = (_at(positions, v) for v in (loop.parameters, loop.arguments))
+    return replace(live, parameters=parameters, arguments=arguments), read
+
+
+def _at(positions: set[int], values: tuple[Value, ...]) -> tuple[Value, ...]:
+    return tuple(value for i, value in enumerate(values) if i in positions)
 
 
 def _lengths(graph: Graph, values: Iterable[Value]) -> Iterator[str]:

@@ -39,11 +39,13 @@ from codegen.ir import (
     Check,
     Frame,
     Graph,
+    Loop,
     Node,
     Op,
     Trait,
     Value,
     dims_of,
+    inner_blocks,
     kept_by,
     walk,
 )
@@ -225,7 +227,7 @@ class Tiled:
                 bodies.append(_body(graph, name, regions[item], results, dying))
                 attributes = (("body", bodies[-1]),)
                 nodes.append(Call(IN_TILES, bodies[-1].inputs, attributes, results))
-            elif isinstance(item, Branch):
+            elif isinstance(item, Branch | Loop):
                 inner = tuple(self._written(b, bodies) for b in item.blocks)
                 nodes.append(replace(item, blocks=inner))
             elif isinstance(item, Call) and item.reuse is not None:
@@ -305,8 +307,7 @@ class _Finder:
         }
         self.regions[block] = list(worth.values())
         self.shapes.update((shape, None) for shape, _ in worth)
-        last = block.nodes[-1] if block.nodes else None
-        for inner in last.blocks if isinstance(last, Branch) else ():
+        for inner in inner_blocks(block.nodes[-1]) if block.nodes else ():
             self.block(inner)
 
     def _shape(self, node: Node, member: Mapping[Value, tuple[Shape, int]]) -> Shape | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from codegen.ir import Branch, Call, Constant, Graph, Node, Trait, Value, kept_by
+from codegen.ir import Branch, Call, Graph, Loop, Node, Trait, Value, kept_by, with_operands
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.types import bits
 
@@ -29,7 +29,7 @@ from codegen.types import bits
 def narrow(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Moves comparisons with numbers to where their array is read last before the section."""
     place = {node: i for i, node in enumerate(graph.nodes)}
-    if any(isinstance(node, Branch) for node in graph.nodes):
+    if any(isinstance(node, Branch | Loop) for node in graph.nodes):
         return graph
     family: dict[Value, list[Value]] = {}  # the values that show the memory of each
     for node in graph.nodes:
@@ -78,18 +78,8 @@ def _moved(graph: Graph, before: Mapping[Node, list[Call]]) -> Graph:
         for call in before.get(node, ()):
             nodes.update((made, None) for v in call.operands if (made := graph.constant(v)))
             nodes[_earlier(graph, call, new)] = None
-        match node:
-            case Call() if node in moved or new.keys().isdisjoint(node.operands):
-                if node not in moved:
-                    nodes[node] = None
-            case Call():
-                operands = tuple([new.get(v, v) for v in node.operands])
-                nodes[replace(node, operands=operands)] = None
-            case Constant():
-                nodes[node] = None
-            case _:
-                operand = new.get(node.operand, node.operand)
-                nodes[replace(node, operand=operand)] = None
+        if node not in moved:
+            nodes[with_operands(node, lambda v: new.get(v, v))] = None
     return graph.replace(nodes=tuple(nodes))
 
 

@@ -24,7 +24,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import copysign
 
-from codegen.ir import Call, Graph, Number, Trait, Value, attributes_key, dims_of
+from codegen.ir import (
+    Again,
+    Call,
+    Graph,
+    Loop,
+    Number,
+    Trait,
+    Value,
+    attributes_key,
+    dims_of,
+)
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.fold import FOLD_RULES
 from codegen.rewrite import Rewriter, offered, rewrite
@@ -54,9 +64,11 @@ def may_stand_for(r: Rewriter, value: Value) -> bool:
     adds in an order that depends on it. Nor need be what is read from outside: it matters to sums
     that do not go along the first axis alone; the sum of a vector has the same bits in any case.
     """
-    made = r.node(value)
-    if not value.type.ndim or (made and made.memory is None):
+    made = r.producer.get(value)
+    if not value.type.ndim or (isinstance(made, Call) and made.memory is None):
         return True
+    if any(isinstance(node, Loop | Again) for node in r.readers):
+        return False  # what reads the parameter is not looked for
     calls = [node for node in r.readers if isinstance(node, Call)]
     if value.type.ndim == 1:
         return _is_read_in_any_order(r, calls)
@@ -69,7 +81,9 @@ def _is_read_in_any_order(r: Rewriter, calls: Iterable[Call]) -> bool:
     """Whether readers of a vector, and of views of it, have the same bits wherever it lies."""
     for call in calls:
         if call.shown is not None:
-            nodes = (node for result in call.results for node in r.users.get(result, ()))
+            nodes = [node for result in call.results for node in r.users.get(result, ())]
+            if any(isinstance(node, Loop | Again) for node in nodes):
+                return False
             if not _is_read_in_any_order(r, (node for node in nodes if isinstance(node, Call))):
                 return False
         elif Trait.TOTAL in call.op.traits:

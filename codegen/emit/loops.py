@@ -1,0 +1,154 @@
+"""A graph enters; what its text must know of its loops leaves: where paths lead, and what moves.
+
+A path ends in a return or in the next turn of a loop around. All that are found here are facts of
+the graph; how loops are written is in `blocks.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Loop, Origin, Value, walk
+from codegen.spelling import SUM, Fragment
+
+
+class Paths:
+    """Where the paths of a graph lead.
+
+    `targets` are the loops around a block, by label, whose next turn a path in it begins. `goals`
+    are the parameters that a value becomes in a next turn, and `becomes` the values that a
+    parameter becomes. `crossing` are values that are read in another turn or after another loop
+    than they are made: their text is not moved there. `trailing` are values that stand at the end
+    of a turn, with nothing but such values after them.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.targets: dict[Block, frozenset[object]] = {}
+        self.loops = {node.label: node for node in walk(graph.nodes) if isinstance(node, Loop)}
+        self.goals: dict[Value, list[Value]] = {}
+        self.becomes: dict[Value, list[Value]] = {}
+        self.crossing: set[Value] = set()
+        self.trailing: set[Value] = set()
+        if not self.loops:
+            return
+        self._lead(graph.block)
+        made: dict[Value, object] = {}
+        self._cross(graph.block, None, made)
+        for node in walk(graph.nodes):
+            if isinstance(node, Again):
+                parameters = self.loops[node.label].parameters
+                for parameter, argument in zip(parameters, node.arguments, strict=True):
+                    self.goals.setdefault(argument, []).append(parameter)
+                    self.becomes.setdefault(parameter, []).append(argument)
+
+    def leading(self, block: Block) -> frozenset[object]:
+        """The loops around whose next turn a path in the block begins."""
+        return self.targets.get(block, frozenset())
+
+    def _lead(self, block: Block) -> frozenset[object]:
+        last = block.nodes[-1] if block.nodes else None
+        found: frozenset[object] = frozenset()
+        match last:
+            case Again(label):
+                found = frozenset({label})
+                self._trail(block)
+            case Branch() | Loop():
+                found = found.union(*map(self._lead, last.blocks))
+                found -= {last.label} if isinstance(last, Loop) else set()
+        self.targets[block] = found
+        return found
+
+    def _trail(self, block: Block) -> None:
+        """Notes the values at the end of a turn from which the next one's are computed."""
+        read = set(block.nodes[-1].operands)
+        for node in reversed(block.nodes[:-1]):
+            if not (isinstance(node, Call | Constant) and read.issuperset(node.results)):
+                return
+            self.trailing.update(node.results)
+            read.update(node.operands)
+
+    def _cross(self, block: Block, region: object, made: dict[Value, object]) -> None:
+        """Notes what is made in one region (a turn, or what follows a loop) and read in another."""
+        for node in block.nodes:
+            self._read(node.operands, region, made)
+            made.update((result, region) for result in node.results)
+            if isinstance(node, Branch):
+                for inner in node.blocks:
+                    self._cross(inner, region, made)
+            elif isinstance(node, Loop):
+                for inner in node.blocks:
+                    self._cross(inner, inner, made)
+        self._read(block.outputs, region, made)
+
+    def _read(self, values: Sequence[Value], region: object, made: dict[Value, object]) -> None:
+        self.crossing.update(v for v in values if made.get(v, region) is not region)
+
+    def leaving(self, loop: Loop) -> list[Block]:
+        """The blocks in a turn from which no path begins the next one; in inner turns, none."""
+        return (
+            [] if loop.label not in self.leading(loop.turn) else list(self._left(loop.turn, loop))
+        )
+
+    def _left(self, block: Block, loop: Loop) -> Iterator[Block]:
+        if loop.label not in self.leading(block):
+            yield block
+            return
+        last = block.nodes[-1]
+        inner = last.blocks if isinstance(last, Branch) else ()
+        if isinstance(last, Loop) and last.after:
+            inner = (last.after,)
+        for each in inner:
+            yield from self._left(each, loop)
+
+    def beyond(self, block: Block, without: Sequence[Block | None]) -> frozenset[object]:
+        """What the paths of a block lead to, without those through some blocks in it."""
+        if block in without:
+            return frozenset()
+        last = block.nodes[-1] if block.nodes else None
+        if not isinstance(last, Branch | Loop):
+            return self.leading(block)
+        found = frozenset[object]().union(*(self.beyond(b, without) for b in last.blocks))
+        return found - {last.label} if isinstance(last, Loop) else found
+
+
+@dataclass(frozen=True)
+class Move:
+    """A value that gets into a variable: its text, and the variables that the text reads."""
+
+    name: str
+    text: str
+    reads: frozenset[str]
+    origin: Origin
+
+
+def in_order(moves: Sequence[Move]) -> Iterator[list[Move]]:
+    """Moves that all happen at once, as assignments one after the other.
+
+    What cannot stand one after the other is one assignment.
+    """
+    left = list(moves)
+    while left:
+        free = (m for m in left if not any(m.name in o.reads for o in left if o is not m))
+        first = next(free, None)
+        if first is None:
+            yield left
+            return
+        yield [first]
+        left.remove(first)
+
+
+def range_text(start: Fragment, stop: Fragment, step: int) -> str:
+    """A range as one writes it by hand: what counts down is reversed where its end is a number."""
+    a, b = start.text, stop.text
+    if step == 1:
+        return f"range({b})" if a == "0" else f"range({a}, {b})"
+    if step == -1 and b.removeprefix("-").isdigit():
+        if a.isdigit():
+            a = str(int(a) + 1)
+        elif start.precedence == SUM:
+            a = a.removesuffix(" - 1")
+        if a != start.text:
+            up = range_text(Fragment(str(int(b) + 1)), Fragment(a), 1)
+            return f"reversed({up})"
+    return f"range({start.text}, {b}, {step})"

@@ -1,0 +1,121 @@
+"""A graph enters; it leaves without the parameters of loops that other values can stand for.
+
+A parameter that every turn hands on as it is is its first argument. Two parameters of a loop are
+one where they begin equal and every next turn is given equal values: supposed of all that begin
+equal, until it is seen not to hold.
+
+Before::                                    After::
+
+    graph f(x: float64[n0], c: bool[]) {        graph f(x: float64[n0], c: bool[]) {
+      loop %w = %x, %h = %x, %k = %x as L1        loop %h = %x as L1
+        turn                                        turn
+          branch %c bool                              branch %c bool
+            case True                                   case True
+              return %h, %k                               return %h, %h
+            case False                                  case False
+              %a = mul(%h, %w)                            %a = mul(%h, %x)
+              %b = mul(%k, %w)                            again L1 %a
+              again L1 %w, %a, %b               }
+    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+from codegen.ir import Again, Call, Constant, Graph, Loop, Trait, Value, type_key, walk
+from codegen.passes.client import NO_CLIENT, Client
+from codegen.passes.cse import call_key, made_to_be_written, number_key
+from codegen.passes.dce import dce
+from codegen.rewrite import substituted
+
+Edges = dict[Value, list[Value]]
+"""What each parameter is given: its first argument, then one for each place of a next turn."""
+
+
+def parameters(graph: Graph, client: Client = NO_CLIENT) -> Graph:
+    """Replaces parameters until none is left to replace."""
+    while True:
+        edges = _edges(graph)
+        stands = _handed_on(graph, edges) or _equal(graph, edges)
+        if not stands:
+            return graph
+        graph = dce(_replaced(graph, stands))
+
+
+def _replaced(graph: Graph, stands: Mapping[Value, Value]) -> Graph:
+    return graph.with_block(substituted(graph.block, lambda value: stands.get(value, value)))
+
+
+def _edges(graph: Graph) -> Edges:
+    edges: Edges = {}
+    loops: dict[object, Loop] = {}
+    for node in walk(graph.nodes):
+        match node:
+            case Loop(label, given, arguments):
+                loops[label] = node
+                edges.update((p, [a]) for p, a in zip(given, arguments, strict=True))
+            case Again(label, arguments):
+                for parameter, argument in zip(loops[label].parameters, arguments, strict=True):
+                    edges[parameter].append(argument)
+    return edges
+
+
+def _handed_on(graph: Graph, edges: Edges) -> dict[Value, Value]:
+    """What stands for the parameters that are their first arguments in all turns."""
+    stands: dict[Value, Value] = {}
+    for parameter, (first, *others) in edges.items():
+        same = type_key(graph.sizes, parameter.type) == type_key(graph.sizes, first.type)
+        if same and all(other in (parameter, first) for other in others):
+            stands[parameter] = stands.get(first, first)
+    return stands
+
+
+def _equal(graph: Graph, edges: Edges) -> dict[Value, Value]:
+    """What stands for the parameters that are equal to others of their loop."""
+    loops = [node for node in walk(graph.nodes) if isinstance(node, Loop)]
+    kinds = {
+        p: (place, type_key(graph.sizes, p.type))
+        for place, loop in enumerate(loops)
+        for p in loop.parameters
+    }
+    classes, before = _numbered(kinds), 0
+    while len(set(classes.values())) > before:
+        before = len(set(classes.values()))
+        numbers = _numbers(graph, classes)
+        classes = _numbered(
+            {p: (classes[p], *(numbers[a] for a in given)) for p, given in edges.items()}
+        )
+    first: dict[int, Value] = {}
+    stands = {p: first.setdefault(of, p) for p, of in classes.items()}
+    return {p: other for p, other in stands.items() if other is not p}
+
+
+def _numbered(keys: Mapping[Value, Hashable]) -> dict[Value, int]:
+    """A number for each value, equal for equal keys."""
+    table: dict[Hashable, int] = {}
+    return {value: table.setdefault(key, len(table)) for value, key in keys.items()}
+
+
+def _numbers(graph: Graph, classes: Mapping[Value, int]) -> dict[Value, int]:
+    """A number for each value of the graph, equal for equal values, if parameters of a class are
+    equal."""
+    table: dict[Hashable, int] = {}
+    numbers: dict[Value, int] = {}
+    written = set(made_to_be_written(graph))
+
+    def number(value: Value, key: Hashable) -> None:
+        numbers[value] = table.setdefault(key, len(table))
+
+    for value in graph.inputs:
+        number(value, value)
+    for node in walk(graph.nodes):
+        pure = isinstance(node, Call) and Trait.EFFECT not in node.op.traits
+        for place, result in enumerate(node.results):
+            if isinstance(node, Constant):
+                number(result, number_key(graph, node))
+            elif isinstance(node, Call) and pure and result not in written:
+                number(result, (place, *call_key(graph, node, [numbers[v] for v in node.operands])))
+            else:
+                number(result, classes.get(result, result))
+    return numbers
