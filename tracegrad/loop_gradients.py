@@ -1,0 +1,600 @@
+"""A graph with loops enters, the graph with gradients at each of its returns leaves.
+
+A path to a return goes through loops: whole turns, then the part of a turn in which it leaves (or
+none, where the counter was used up). Its backward goes the same way back: the straight code behind
+the loop, the part of a turn, then all whole turns in a loop that counts down, then what was before.
+A turn's backward is staged once. What it reads of the turn is computed again where that costs
+nothing (``x[t]``), else each turn appends it to a list, and the backward reads it there.
+
+What a turn's backward begins with are cotangents of the loop's parameters and, growing, of what it
+reads from before the loop. "No cotangent" is not zero (0 * inf would be nan): where nothing flows
+to a parameter at first and something does after a turn, that turn is written by itself, before the
+loop over the rest. Order and bits are those of the same loop walked by the tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Constant,
+    Counter,
+    Graph,
+    Loop,
+    Node,
+    Origin,
+    Value,
+    inner_blocks,
+    substituted,
+    walk,
+)
+from codegen.types import LIST, is_inexact, weak
+from tracegrad.differentiate import Reverse
+from tracegrad.errors import TraceError
+from tracegrad.ops.creation import zeros_of
+from tracegrad.ops.elementwise import add, floor_divide, greater, multiply, subtract
+from tracegrad.ops.indexing import (
+    add_at,
+    element,
+    gather,
+    getitem_basic,
+    scattered,
+    set_at,
+    subtract_at,
+)
+from tracegrad.ops.tapes import appended, item, new_list
+
+INT = weak("int")
+FREE = frozenset({getitem_basic, element, gather})
+"""Ops that are computed again in the backward, where what they read is at hand."""
+ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
+"""Ops that put a cotangent together of those of rows."""
+MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
+
+Cotangents: TypeAlias = "dict[Value, Value]"
+Finish: TypeAlias = "Callable[[Cotangents], Block]"
+
+
+class Unrollable(TraceError):
+    """A loop whose backward cannot be written as a loop."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Straight code on a path, then the loop that it enters, if any, and whether by the turn."""
+
+    nodes: tuple[Node, ...]
+    loop: Loop | None = None
+    in_turn: bool = False
+
+
+@dataclass
+class Facts:
+    """What is known of one loop."""
+
+    loop: Loop
+    own: frozenset[Value]  # what changes from turn to turn: all that its turn makes
+    turns: list[tuple[Again, tuple[Stretch, ...]]] = field(default_factory=list)
+    saved: dict[Value, Value] = field(default_factory=dict)  # the list of each value that is kept
+    which: Value | None = None  # the list that tells which way each turn went
+    count: Value | None = None  # a parameter that counts the turns
+
+
+def with_gradients(graph: Graph, wanted: Sequence[Value]) -> Graph:
+    """The graph whose every return gives the cotangents of `wanted` besides, for its first output.
+
+    Raises `Unrollable` where a loop has no such form.
+    """
+    return _Writer(graph, wanted).whole()
+
+
+class _Writer:
+    def __init__(self, graph: Graph, wanted: Sequence[Value]) -> None:
+        self.graph = graph
+        self.wanted = tuple(wanted)
+        self.reverse = Reverse(graph)
+        self.facts: dict[object, Facts] = {}
+        self.ends: dict[Block, Block] = {}  # the backward behind each return
+        self.rows: set[Value] = set()  # cotangents that were put together of rows
+        self.dry = False  # nothing is kept that a look at a turn's backward asks for
+        for node in walk(graph.nodes):
+            if isinstance(node, Loop):
+                self.facts[node.label] = Facts(node, frozenset(_made_by(node)))
+        self.active = self._active()
+
+    def whole(self) -> Graph:
+        paths: list[tuple[Block, tuple[Stretch, ...]]] = []
+        self._collect(self.graph.block, (), [], {}, paths)
+        for end, path in paths:
+            seeds = {end.outputs[0]: None}
+            with self._writing() as builder:
+                ct = self.reverse.one(end.outputs[0])
+                cts = dict.fromkeys(seeds, ct)
+                block = self._sweep(path, len(path) - 1, cts, self._returning(end))
+                self.ends[end] = replace(block, nodes=(*builder.nodes, *block.nodes))
+        block = self._rebuilt(self.graph.block, {})
+        block = substituted(block, self._renamed())
+        return self.graph.with_block(block)
+
+    def _renamed(self) -> dict[Value, Value]:
+        return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
+
+    # -- what there is ----------------------------------------------------------------------------
+
+    def _collect(
+        self,
+        block: Block,
+        before: tuple[Stretch, ...],
+        nodes: list[Node],
+        heads: dict[object, int],
+        paths: list[tuple[Block, tuple[Stretch, ...]]],
+    ) -> None:
+        """Finds the paths to all returns, and through each turn of each loop."""
+        last = block.nodes[-1] if block.nodes else None
+        match last:
+            case Branch():
+                nodes = [*nodes, *block.nodes[:-1]]
+                for inner in last.blocks:
+                    self._collect(inner, before, nodes, heads, paths)
+            case Loop():
+                here = tuple([*nodes, *block.nodes[:-1]])
+                for inner in last.blocks:
+                    in_turn = inner is last.turn
+                    path = (*before, Stretch(here, last, in_turn))
+                    known = {**heads, last.label: len(path)} if in_turn else heads
+                    self._collect(inner, path, [], known, paths)
+            case Again():
+                path = (*before, Stretch((*nodes, *block.nodes[:-1])))
+                self.facts[last.label].turns.append((last, path[heads[last.label] :]))
+            case _:
+                paths.append((block, (*before, Stretch((*nodes, *block.nodes)))))
+
+    def _active(self) -> set[Value]:
+        """The values that depend on what is wanted by a differentiable path."""
+        active = set(self.wanted)
+        size = -1
+        while size != len(active):
+            size = len(active)
+            for node in walk(self.graph.nodes):
+                if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
+                    if not active.isdisjoint(node.operands):
+                        active.update(node.results)
+                elif isinstance(node, Loop | Again):
+                    loop = self.facts[node.label].loop
+                    for p, a in zip(loop.parameters, node.arguments, strict=True):
+                        if a in active and is_inexact(p.type.dtype):
+                            active.add(p)
+        return active
+
+    # -- going back -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Iterator[Builder]:
+        """Nodes are appended to a builder of their own."""
+        before = self.reverse.stage.builder
+        builder = Builder(self.graph.sizes)
+        builder.producer = dict(before.producer)
+        self.reverse.stage.builder = builder
+        try:
+            yield builder
+        finally:
+            self.reverse.stage.builder = before
+
+    def _returning(self, end: Block) -> Finish:
+        def finish(cts: Cotangents) -> Block:
+            found = {value: self.reverse.staged(ct) for value, ct in cts.items()}
+            gradients = self.reverse.gradients(found, self.wanted)
+            return replace(end, nodes=(), outputs=(*end.outputs, *gradients))
+
+        return finish
+
+    def _sweep(self, path: Sequence[Stretch], at: int, cts: Cotangents, finish: Finish) -> Block:
+        """The block that goes back from the end of a stretch to the beginning of the path."""
+        cts = self._through(path[at].nodes, cts)
+        if at == 0:
+            return finish(cts)
+        loop, in_turn = path[at - 1].loop, path[at - 1].in_turn
+        assert loop is not None
+
+        def before_the_loop(cts: Cotangents) -> Block:
+            return self._sweep(path, at - 1, self._entered(loop, cts), finish)
+
+        return self._turns(loop, self._count(loop, in_turn), cts, before_the_loop, 0)
+
+    def _through(self, nodes: Sequence[Node], cts: Cotangents) -> Cotangents:
+        """Cotangents before straight code, of those after it."""
+        made = {result for node in nodes for result in node.results}
+        read = [v for node in nodes if isinstance(node, Call) for v in node.operands]
+        asked = [v for v in dict.fromkeys((*cts, *read)) if v not in made and v in self.active]
+        seeds = {value: self.reverse.staged(ct) for value, ct in cts.items()}
+        found = self.reverse.run(nodes, seeds, asked)
+        return {value: ct.value for value, ct in found.items()}
+
+    def _entered(self, loop: Loop, cts: Cotangents) -> Cotangents:
+        """Cotangents of parameters go to the first arguments."""
+        return self._handed(loop, loop.arguments, cts)
+
+    def _handed(self, loop: Loop, arguments: Sequence[Value], cts: Cotangents) -> Cotangents:
+        """Cotangents of a loop's parameters as those of what they were given."""
+        kept = {v: ct for v, ct in cts.items() if v not in loop.parameters}
+        for parameter, argument in zip(loop.parameters, arguments, strict=True):
+            ct = cts.get(parameter)
+            if ct is None or argument not in self.active:
+                continue
+            if argument in kept:
+                ct = self._call(add, kept[argument], ct, origin=kept[argument].origin)
+            kept[argument] = ct
+        return kept
+
+    def _turns(
+        self, loop: Loop, count: Value | int, cts: Cotangents, then: Finish, peeled: int
+    ) -> Block:
+        """The block that goes back through `count` whole turns, and then on."""
+        facts = self.facts[loop.label]
+        mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        if count == 0 or not facts.turns or not mine:
+            return then(cts)
+        after = [self._flowing(facts, turn, mine) for turn in range(len(facts.turns))]
+        begun = self._begun(facts, count, mine, after)
+        if begun is not None:
+            return self._loop_back(facts, count, begun, cts, then)
+        if peeled == MOST_PEELED:
+            raise Unrollable("what gradients flow to differs from turn to turn")
+        if isinstance(count, int):
+            return self._single(facts, count, cts, then, peeled)
+        some = self._call(greater, count, self._number(0))
+        with self._writing() as builder:
+            yes = self._single(facts, count, cts, then, peeled)
+            yes = replace(yes, nodes=(*builder.nodes, *yes.nodes))
+        with self._writing() as builder:
+            no = then(cts)
+            no = replace(no, nodes=(*builder.nodes, *no.nodes))
+        origin = replace(loop.origin, section="backward")
+        return self._ended(Branch(some, "bool", (True, False), (yes, no), origin))
+
+    def _begun(
+        self, facts: Facts, count: Value | int, mine: Cotangents, after: Sequence[Cotangents]
+    ) -> Cotangents | None:
+        """The cotangents that the loop over the turns begins with, where that is possible.
+
+        Sums over turns may begin with what changes no sum: with zeros where rows are added up (as
+        a tape does it), else with -0.0.
+        """
+        new = {v: ct for found in after for v, ct in found.items() if v not in mine}
+        if any(found.keys() != {*mine, *new} for found in after):
+            return None
+        if new and not isinstance(count, int):
+            return None
+        if any(v in facts.own for v in new):
+            return None
+        begun = dict(mine)
+        for value, ct in new.items():
+            self.reverse.stage.origin = self._named(value, ct)
+            zeros = zeros_of(self.reverse.staged(value))
+            if ct not in self.rows:
+                zeros = -zeros
+            begun[value] = zeros.value
+        return begun
+
+    def _ended(self, node: Branch | Loop) -> Block:
+        """A block that ends in a node; what was written so far stands before it."""
+        return Block((node,))
+
+    def _carried(self, facts: Facts) -> set[Value]:
+        """What cotangents go from turn to turn of: the parameters, and what turns read outside."""
+        found = {p for p in facts.loop.parameters if p in self.active}
+        for again, path in facts.turns:
+            for stretch in path:
+                nodes: Iterable[Node] = stretch.nodes
+                if stretch.loop is not None:
+                    nodes = (*nodes, stretch.loop, *walk([stretch.loop]))
+                for node in nodes:
+                    found.update(v for v in node.operands if v in self.active)
+            found.update(v for v in again.arguments if v in self.active)
+        return {v for v in found if v not in facts.own or v in facts.loop.parameters}
+
+    def _flowing(self, facts: Facts, turn: int, mine: Cotangents) -> Cotangents:
+        """What has a cotangent before a turn, of what has one after it."""
+        found: list[Cotangents] = []
+        carried = self._carried(facts)
+
+        def finish(cts: Cotangents) -> Block:
+            found.append({v: ct for v, ct in cts.items() if v in carried})
+            producer = self.reverse.builder.producer
+            for ct in cts.values():
+                made = producer.get(ct)
+                if isinstance(made, Call) and made.op in ADDED_UP:
+                    self.rows.add(ct)
+            return Block(())
+
+        before, self.dry = self.dry, True
+        names = dict(self.reverse.names)
+        with self._writing():
+            self._back(facts, turn, mine, finish)
+        self.dry, self.reverse.names = before, names
+        if any(one.keys() != found[0].keys() for one in found):
+            raise Unrollable("what gradients flow to depends on the number of turns")
+        return found[0]
+
+    def _back(self, facts: Facts, turn: int, mine: Cotangents, finish: Finish) -> Block:
+        """The block that goes back through one turn, over the values of the turn itself."""
+        again, path = facts.turns[turn]
+        cts = self._handed(facts.loop, again.arguments, mine)
+        return self._sweep(path, len(path) - 1, cts, finish)
+
+    def _loop_back(
+        self, facts: Facts, count: Value | int, mine: Cotangents, cts: Cotangents, then: Finish
+    ) -> Block:
+        """A loop over the turns, last to first, and what follows it."""
+        loop, label = facts.loop, object()
+        origin = replace(loop.origin, section="backward")
+        index = loop.counter.index.origin if loop.counter else Origin("turn", True)
+        k = Value(INT, replace(index, section="backward"))
+        keys = list(mine)
+        parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
+
+        def finish(found: Cotangents) -> Block:
+            arguments = tuple(found[v] for v in keys)
+            for v, argument in zip(keys, arguments, strict=True):
+                self._same_type(parameters[v], argument)
+            return Block((Again(label, arguments, origin),))
+
+        turn = self._one_turn(facts, k, parameters, finish)
+        one, none = self._number(1), self._number(-1)
+        start = self._number(count - 1) if isinstance(count, int) else None
+        if start is None:
+            start = self._call(subtract, count, one)  # type: ignore[arg-type]
+        with self._writing() as builder:
+            after = then({**cts, **parameters})
+            after = replace(after, nodes=(*builder.nodes, *after.nodes))
+        arguments = tuple(mine[v] for v in keys)
+        counter = Counter(k, start, none, -1)
+        names = tuple(parameters[v] for v in keys)
+        return self._ended(Loop(label, names, arguments, (turn, after), counter, origin))
+
+    def _named(self, value: Value, ct: Value) -> Origin:
+        """The origin of a parameter for the cotangent of a value."""
+        name = value.origin.name
+        return replace(ct.origin, name=name and f"{name}_bar", final=True, section="backward")
+
+    def _same_type(self, parameter: Value, argument: Value) -> None:
+        a, b = parameter.type, argument.type
+        same = (a.dtype, a.weak, len(a.shape)) == (b.dtype, b.weak, len(b.shape))
+        if not same or not all(map(self.graph.sizes.same, a.shape, b.shape)):
+            raise Unrollable(f"a cotangent of type {a} becomes one of type {b}")
+
+    def _single(
+        self, facts: Facts, count: Value | int, cts: Cotangents, then: Finish, peeled: int
+    ) -> Block:
+        """One turn by itself, and the block that follows it."""
+        if isinstance(count, int):
+            rest: Value | int = count - 1
+            k = self._number(count - 1)
+        else:
+            rest = k = self._call(subtract, count, self._number(1))
+        mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+
+        def finish(found: Cotangents) -> Block:
+            kept = {v: ct for v, ct in cts.items() if v not in mine}
+            return self._turns(facts.loop, rest, {**kept, **found}, then, peeled + 1)
+
+        block = self._one_turn(facts, k, mine, finish)
+        return block
+
+    def _one_turn(self, facts: Facts, k: Value, mine: Cotangents, finish: Finish) -> Block:
+        """The block that goes back through turn number `k`, by the way that it went."""
+        ways = []
+        for turn in range(len(facts.turns)):
+            with self._writing() as builder:
+                block = self._back(facts, turn, mine, finish)
+                block = replace(block, nodes=(*builder.nodes, *block.nodes))
+            ways.append(self._restored(facts, k, block))
+        if len(ways) == 1:
+            return ways[0]
+        if facts.which is None and not self.dry:
+            facts.which = Value(LIST, Origin("ways", True))
+        with self._writing() as builder:
+            listed = facts.which or Value(LIST)
+            two = len(ways) == 2
+            way = self._item(listed, k, weak("bool") if two else INT, Origin("way", True))
+            outcomes = (True, False) if two else tuple(range(len(ways)))
+            origin = replace(facts.loop.origin, section="backward")
+            branch = Branch(way, "bool" if two else "int", outcomes, tuple(ways), origin)
+            return Block((*builder.nodes, branch))
+
+    # -- what a turn's backward reads -------------------------------------------------------------
+
+    def _restored(self, facts: Facts, k: Value, block: Block) -> Block:
+        """A turn's backward, which reads the turn's values where turn `k` left them."""
+        made = {r for node in walk(block.nodes) for r in node.results}
+        read = dict.fromkeys(v for v in _read_in(block) if v in facts.own and v not in made)
+        new: dict[Value, Value] = {}
+        with self._writing() as builder:
+            for value in read:
+                self._restore(facts, k, value, new)
+            nodes = tuple(builder.nodes)
+        block = substituted(block, new)
+        return replace(block, nodes=(*nodes, *block.nodes))
+
+    def _restore(self, facts: Facts, k: Value, value: Value, new: dict[Value, Value]) -> Value:
+        """A value of turn `k`: counted, computed again, or taken from the list of its values."""
+        if value not in facts.own:
+            return value
+        if value not in new:
+            made = self.graph.producer.get(value)
+            counter = facts.loop.counter
+            if counter is not None and value is counter.index:
+                new[value] = self._index(counter, k)
+            elif self._is_free(facts, value):
+                new[value] = self._again(facts, k, made, new)
+            else:
+                if value not in facts.saved and not self.dry:
+                    facts.saved[value] = Value(LIST, self._list_name(value))
+                listed = facts.saved.get(value) or Value(LIST)
+                new[value] = self._item(listed, k, value.type, value.origin)
+        return new[value]
+
+    def _list_name(self, value: Value) -> Origin:
+        return Origin(f"{value.origin.name or 'value'}_saved", True)
+
+    def _is_free(self, facts: Facts, value: Value) -> bool:
+        """Whether a value of a turn costs nothing to compute again."""
+        if value not in facts.own or (facts.loop.counter and value is facts.loop.counter.index):
+            return True
+        made = self.graph.producer.get(value)
+        if isinstance(made, Constant):
+            return True
+        if not isinstance(made, Call) or made.op not in FREE:
+            return False
+        return all(self._is_free(facts, v) for v in made.operands)
+
+    def _again(self, facts: Facts, k: Value, made: Any, new: dict[Value, Value]) -> Value:
+        builder = self.reverse.builder
+        if isinstance(made, Constant):
+            result = Value(made.result.type, made.result.origin)
+            builder.append(replace(made, result=result))
+            return result
+        operands = tuple([self._restore(facts, k, v, new) for v in made.operands])
+        origin = replace(made.results[0].origin, section="backward")
+        result = Value(made.results[0].type, origin)
+        builder.append(replace(made, operands=operands, results=(result,)))
+        return result
+
+    def _index(self, counter: Counter, k: Value) -> Value:
+        """The counter's number in turn `k`."""
+        start = self.graph.constant(counter.start)
+        value = k
+        if counter.step != 1:
+            value = self._call(multiply, value, self._number(counter.step))
+        if start is None or start.value != 0:
+            first = counter.start if start is None else self._number(start.value)
+            origin = replace(counter.index.origin, section="backward")
+            value = self._call(add, value, first, origin=origin)
+        return value
+
+    def _count(self, loop: Loop, in_turn: bool) -> Value | int:
+        """How many whole turns there were, on a path that leaves the loop so."""
+        facts, counter = self.facts[loop.label], loop.counter
+        if counter is not None:
+            start, stop = (self.graph.constant(v) for v in (counter.start, counter.stop))
+            if not in_turn and start is not None and stop is not None:
+                return len(range(start.value, stop.value, counter.step))  # type: ignore[arg-type]
+            if in_turn and start is not None:
+                done = counter.index
+                if start.value != 0:
+                    done = self._call(subtract, done, self._number(start.value))
+                if counter.step != 1:
+                    done = self._call(floor_divide, done, self._number(counter.step))
+                return done
+        if facts.count is None:
+            facts.count = Value(INT, Origin("turns", True))
+        return facts.count
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
+        origin = origin or Origin(section="backward")
+        return self.reverse.builder.call(op, operands, origin)[0]
+
+    def _number(self, number: Any) -> Value:
+        return self.reverse.builder.constant(number, INT)
+
+    def _item(self, listed: Value, k: Value, type: Any, origin: Origin) -> Value:
+        given = {"dtype": type.dtype, "shape": type.shape, "weak": type.weak}
+        origin = replace(origin, section="backward")
+        return self.reverse.builder.call(item, (listed, k), origin, **given)[0]
+
+    # -- the forward, which leaves what the backward reads ----------------------------------------
+
+    def _rebuilt(self, block: Block, lists: dict[Value, Value]) -> Block:
+        """The block whose loops keep what is read later, with the backwards behind its returns.
+
+        `lists` are those of the loops around, as they are at this point.
+        """
+        last = block.nodes[-1] if block.nodes else None
+        nodes = block.nodes[:-1]
+        match last:
+            case Branch():
+                inner = tuple([self._rebuilt(b, lists) for b in last.blocks])
+                return replace(block, nodes=(*nodes, replace(last, blocks=inner)))
+            case Loop():
+                return replace(block, nodes=(*nodes, *self._keeping(last, lists)))
+            case Again():
+                return replace(block, nodes=(*nodes, *self._leaving(last, lists)))
+        end = self.ends[block]
+        return replace(end, nodes=(*block.nodes, *end.nodes))
+
+    def _listed(self, facts: Facts) -> list[Value]:
+        listed = [*facts.saved.values()]
+        return [*listed, facts.which] if facts.which is not None else listed
+
+    def _keeping(self, loop: Loop, lists: dict[Value, Value]) -> list[Node]:
+        """A loop with lists as further parameters, and what makes them."""
+        facts, builder = self.facts[loop.label], Builder(self.graph.sizes)
+        listed = self._listed(facts)
+        arguments = [builder.call(new_list, (), v.origin)[0] for v in listed]
+        if facts.count is not None:
+            listed.append(facts.count)
+            arguments.append(builder.constant(0, INT))
+        blocks = tuple([self._rebuilt(b, lists) for b in loop.blocks])
+        again = replace(
+            loop,
+            parameters=(*loop.parameters, *listed),
+            arguments=(*loop.arguments, *arguments),
+            blocks=blocks,
+        )
+        return [*builder.nodes, again]
+
+    def _leaving(self, again: Again, lists: dict[Value, Value]) -> list[Node]:
+        """The end of a turn, which appends to the lists what is read of it."""
+        facts, builder = self.facts[again.label], Builder(self.graph.sizes)
+        (way,) = [i for i, (other, _) in enumerate(facts.turns) if other is again]
+        there = self._there(facts, way)
+        further: list[Value] = []
+        for value, listed in facts.saved.items():
+            given = value if value in there else builder.constant(0, INT)
+            further += builder.call(appended, (listed, given), listed.origin)
+        if facts.which is not None:
+            two = len(facts.turns) == 2
+            number = builder.constant(way == 0 if two else way, weak("bool") if two else INT)
+            further += builder.call(appended, (facts.which, number), facts.which.origin)
+        if facts.count is not None:
+            one = builder.constant(1, INT)
+            further += builder.call(add, (facts.count, one), facts.count.origin)
+        return [*builder.nodes, replace(again, arguments=(*again.arguments, *further))]
+
+    def _there(self, facts: Facts, way: int) -> set[Value]:
+        """What a way through the turn makes, or was given."""
+        found = set(facts.loop.results)
+        for stretch in facts.turns[way][1]:
+            found.update(r for node in stretch.nodes for r in node.results)
+            if stretch.loop is not None:
+                inner = self.facts[stretch.loop.label]
+                found.update(stretch.loop.results, self._listed(inner))
+                if inner.count is not None:
+                    found.add(inner.count)
+        return found
+
+
+def _made_by(loop: Loop) -> Iterator[Value]:
+    """What changes from turn to turn."""
+    yield from loop.results
+    for node in walk(loop.turn.nodes):
+        yield from node.results
+
+
+def _read_in(block: Block) -> Iterator[Value]:
+    """What a block reads, in order."""
+    for node in block.nodes:
+        yield from node.operands
+        for inner in inner_blocks(node):
+            yield from _read_in(inner)
+    yield from block.outputs
