@@ -13,16 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, TypeAlias
 
 from codegen.ir import (
     NOWHERE,
+    Again,
     Block,
     Branch,
     Builder,
     Call,
     Check,
     Constant,
+    Counter,
+    Loop,
     Node,
     Number,
     Op,
@@ -60,14 +64,64 @@ class End:
         return same and repr(self.result) == repr(other.result)
 
 
+@dataclass(eq=False)
+class Cycle:
+    """A loop that a trace has closed: what goes from turn to turn, and the ways through a turn."""
+
+    parameters: tuple[Value, ...]
+    arguments: tuple[Value, ...]  # of the first turn
+    counter: Counter | None
+    origin: Origin
+    ways: list[Way] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One way through a turn, from look to look, and what it hands to the next turn."""
+
+    nodes: tuple[Any, ...]
+    arguments: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A path enters a loop: it leaves it in a turn, or when the counter is used up.
+
+    It stands among the nodes of a trace.
+    """
+
+    cycle: Cycle
+    in_turn: bool
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        counter = self.cycle.counter
+        return self.cycle.arguments + ((counter.start, counter.stop) if counter else ())
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        counter = self.cycle.counter
+        return self.cycle.parameters + ((counter.index,) if counter else ())
+
+
 @dataclass(frozen=True, eq=False)
 class Limb:
-    """Straight code up to a look with an arm for each outcome seen, or up to an end."""
+    """Straight code up to a look with an arm for each outcome seen, to a loop, or to an end."""
 
     nodes: tuple[Node, ...]
     look: Check | None = None  # as it was first recorded
     arms: Mapping[Outcome, tuple[Number, Limb]] = field(default_factory=dict)
     end: End | None = None
+    cycle: Cycle | None = None
+    turn: Limb | None = None  # of the cycle
+    after: Limb | None = None  # where its counter is used up
+    again: tuple[Cycle, tuple[Value, ...]] | None = None  # the end of a turn
+
+    @property
+    def inner(self) -> list[Limb]:
+        """Where it goes on."""
+        following = [inner for _, inner in _ordered(self)]
+        return following + [limb for limb in (self.turn, self.after) if limb is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +145,7 @@ class Tree:
             limb = limbs.pop()
             if limb.end is not None:
                 yield limb.end
-            limbs += [inner for _, inner in reversed(_ordered(limb))]
+            limbs += reversed(limb.inner)
 
     @property
     def size(self) -> int:
@@ -100,8 +154,19 @@ class Tree:
         while limbs:
             limb = limbs.pop()
             total += len(limb.nodes)
-            limbs += [inner for _, inner in limb.arms.values()]
+            limbs += limb.inner
         return total
+
+    @property
+    def loops(self) -> bool:
+        """Whether there is a loop on some path."""
+        limbs = [self.root]
+        while limbs:
+            limb = limbs.pop()
+            if limb.cycle is not None:
+                return True
+            limbs += limb.inner
+        return False
 
 
 def _ordered(limb: Limb) -> list[tuple[Number, Limb]]:
@@ -208,18 +273,44 @@ def grown(root: Limb, builder: PathBuilder, end: End) -> Limb | None:
     return arm
 
 
-def path(nodes: Sequence[Node], end: End) -> Limb:
-    """One path as a tree: a limb from look to look."""
-    looks = [i for i, node in enumerate(nodes) if isinstance(node, Check)]
-    start = looks[-1] + 1 if looks else 0
-    limb = Limb(tuple(nodes[start:]), end=end)
-    for i in reversed(range(len(looks))):
-        check = nodes[looks[i]]
-        assert isinstance(check, Check)
-        start = looks[i - 1] + 1 if i else 0
-        arms = {outcome_key(check.outcome): (check.outcome, limb)}
-        limb = Limb(tuple(nodes[start : looks[i]]), check, arms)
+def path(nodes: Sequence[Any], end: End) -> Limb:
+    """One path as a tree: a limb from look to look, and from loop to loop."""
+    return _limbs(nodes, Limb((), end=end))
+
+
+def _limbs(nodes: Sequence[Any], last: Limb) -> Limb:
+    joints = [i for i, node in enumerate(nodes) if isinstance(node, Check | Entry)]
+    start = joints[-1] + 1 if joints else 0
+    limb = replace(last, nodes=tuple(nodes[start:]))
+    for i in reversed(range(len(joints))):
+        joint = nodes[joints[i]]
+        start = joints[i - 1] + 1 if i else 0
+        before = tuple(nodes[start : joints[i]])
+        if isinstance(joint, Entry):
+            limb = _looped(before, joint, limb)
+        else:
+            arms = {outcome_key(joint.outcome): (joint.outcome, limb)}
+            limb = Limb(before, joint, arms)
     return limb
+
+
+def _looped(before: tuple[Node, ...], entry: Entry, following: Limb) -> Limb:
+    """The limb that enters a loop: all ways through a turn, and the way on."""
+    cycle = entry.cycle
+    turns = [_limbs(way.nodes, Limb((), again=(cycle, way.arguments))) for way in cycle.ways]
+    turn = reduce(_merged, [*turns, following] if entry.in_turn else turns)
+    after = None if entry.in_turn else following
+    return Limb(before, cycle=cycle, turn=turn, after=after)
+
+
+def _merged(a: Limb, b: Limb) -> Limb:
+    """Two paths that are one up to some look."""
+    assert a.nodes == b.nodes and a.look is not None and b.look is not None
+    arms = dict(a.arms)
+    for key, (outcome, limb) in b.arms.items():
+        known = arms.get(key)
+        arms[key] = (outcome, limb if known is None else _merged(known[1], limb))
+    return replace(a, arms=arms)
 
 
 def blocks(root: Limb, close: Callable[[End, tuple[Node, ...]], Block]) -> Block:
@@ -240,6 +331,10 @@ def _block(
         nodes += [*limb.nodes, replace(limb.look, outcome=outcome)]
         limb = inner
     nodes += limb.nodes
+    if limb.again is not None:
+        return Block((*nodes, Again(limb.again[0], limb.again[1])))
+    if limb.cycle is not None:
+        return Block((*nodes, _loop(limb, close)))
     if limb.end is not None:
         last = close(limb.end, (*before, *nodes))
         return replace(last, nodes=(*nodes, *last.nodes))
@@ -250,3 +345,14 @@ def _block(
     outcomes = tuple(outcome for outcome, _ in arms)
     branch = Branch(look.operand, look.look, outcomes, inner_blocks, look.origin)
     return Block((*nodes, branch))
+
+
+def _loop(limb: Limb, close: Callable[[End, tuple[Node, ...]], Block]) -> Loop:
+    cycle = limb.cycle
+    assert cycle is not None and limb.turn is not None
+    turn = _block(limb.turn, [], close)
+    if cycle.counter is None:
+        return Loop(cycle, cycle.parameters, cycle.arguments, (turn,), None, cycle.origin)
+    after = Block(()) if limb.after is None else _block(limb.after, [], close)
+    blocks = (turn, after)
+    return Loop(cycle, cycle.parameters, cycle.arguments, blocks, cycle.counter, cycle.origin)

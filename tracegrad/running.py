@@ -14,7 +14,7 @@ from types import CodeType, MappingProxyType
 from typing import Any
 
 from codegen.ir import Value
-from tracegrad import machine
+from tracegrad import config, machine
 from tracegrad.autograd.tape import LEAF
 from tracegrad.borrowed import (
     DIFFERENTIATED,
@@ -36,6 +36,7 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Trace
 from tracegrad.tree import map_tree, unflatten
 from tracegrad.world import IMMUTABLE, Store, World
+from tracegrad.world.loops import Loops
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
 """With these names, code finds out whether operations are recorded."""
@@ -96,6 +97,8 @@ def run_traced(
     written_by_others = watch_writes(world.is_outside_id)
     trace = Trace(code_of(function), target == "jax", tree, holders, world)
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
+    if target == "numpy" and tree is None and not histories and not config.fast_math:
+        world.watch_loops(Loops(world, trace))
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
     values = iter(tensors)

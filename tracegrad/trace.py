@@ -102,6 +102,7 @@ class Trace:
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
         self.world = world
+        self.operands: dict[Value, Any] | None = None  # what operations of a turn were given
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
@@ -307,6 +308,9 @@ class Trace:
             whole = (int(x) if type(x) is bool else x for x in operands)
             lifted = tuple(self.lift(x, origin) for x in whole)
         values = self.builder.call(op, lifted, origin, **attributes)
+        if self.operands is not None:
+            for value, x in zip(lifted, operands, strict=True):
+                self.operands.setdefault(value, x)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(
                 self.builder.call(stop_gradient, (value,), origin)[0] for value in values
@@ -374,7 +378,10 @@ class Trace:
         """Python read the value: the program holds while reading gives `outcome`."""
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
-        self.builder.append(Check(value, kind, outcome, self.origin()))
+        check = Check(value, kind, outcome, self.origin())
+        self.builder.append(check)
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.looks(check)
 
     def _fix_lengths(self, value: Value) -> None:
         """The lengths of a value, and those that its operation was given, stay what they are."""
@@ -431,6 +438,8 @@ class Trace:
         Where an array was reshaped before, lengths and layouts decide who looks at it: then the
         program is for these lengths, and for arguments in C order.
         """
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.written.append(base)
         base, axes, x = self.reshaped.get(id(base), (base, 0, base))
         if axes:
             self.ordered = min(axes, self.ordered or axes)

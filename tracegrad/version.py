@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from codegen.emit.target import Source
-from codegen.ir import Block, Branch, Call, Check, Graph, Node, Origin, Value, walk
+from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from tracegrad.autograd.foreign import plain
 from tracegrad.blame import checked, checking
@@ -26,6 +26,7 @@ from tracegrad.draws import giving_back, sources_of
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.lines import ended
+from tracegrad.loop_gradients import with_gradients
 from tracegrad.lost import Watch
 from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
@@ -365,7 +366,7 @@ def _written(tree: Tree, world: World) -> list[Guard]:
 
 def _continued(known: Version | None) -> tuple[Tree | None, list[Any], dict[Any, float]]:
     """The tree that a trace may follow, what is captured now, and its floats by their place."""
-    if known is None or known.tree.closed:
+    if known is None or known.tree.closed or known.tree.loops:
         return None, [], {}
     holders, numbers = [], {}
     for captured in known.captured:
@@ -427,9 +428,9 @@ def _joint(
     def close(end: End, before: tuple[Node, ...]) -> Block:
         nodes: tuple[Node, ...] = ()
         outputs = end.outputs
-        if wanted:
+        if wanted and not tree.loops:
             nodes, outputs = _backward(end, face.replace(nodes=before), targets)
-        if transform.kind == "grad":
+        if transform.kind == "grad" and not tree.loops:
             outputs = outputs[1:]
         number = ends.index(end)
         template = templates[number]
@@ -437,9 +438,31 @@ def _joint(
             template = f"{number}, {_tuple_of(len(outputs))}" if len(ends) > 1 else None
         return Block(nodes, outputs, template, shown[number].names, end.origin)
 
-    block = blocks(tree.root, close)
+    if tree.loops:
+        block = _around_loops(blocks(tree.root, close), face, targets, transform)
+    else:
+        block = blocks(tree.root, close)
     frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
     return face.replace(frame=frame).with_block(block), tuple(shown), built
+
+
+def _around_loops(
+    block: Block, face: Graph, targets: Sequence[Value], transform: Transform
+) -> Block:
+    """The blocks of paths through loops, with the gradients behind each return."""
+    if not targets:
+        return block
+    block = with_gradients(face.with_block(block), targets).block
+    return _without_values(block) if transform.kind == "grad" else block
+
+
+def _without_values(block: Block) -> Block:
+    """The block whose returns give no value besides the gradients."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch | Loop):
+        inner = tuple(map(_without_values, last.blocks))
+        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+    return replace(block, outputs=block.outputs[1:])
 
 
 @dataclass(frozen=True)

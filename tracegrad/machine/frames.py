@@ -120,6 +120,7 @@ class Machine:
         self.native = world.native
         self.decide = world.decide
         self.opaque = world.opaque
+        self.turn = world.turn
         self.watches_c = world.watches_c
         self.type_of = world.type_of
         self.class_attribute = world.class_attribute

@@ -379,12 +379,34 @@ def _(t, arg, n):
 # -- jumps -------------------------------------------------------------------------------------
 
 
-@maker("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
+@maker("JUMP_FORWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 def _(t, arg, n):
     return lambda f, s: arg
 
 
-@maker("POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_IF_TRUE")
+@maker("JUMP_BACKWARD")
+def _(t, arg, n):
+    def op(f, s):
+        turn = f.machine.turn
+        return arg if turn is None else turn(f, arg)
+
+    return op
+
+
+@maker("POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE")
+def _(t, arg, n):
+    wanted = t.instructions[n - 1].name.endswith("TRUE")
+
+    def op(f, s):
+        if operators.truth(f.machine, s.pop()) is not wanted:
+            return n
+        turn = f.machine.turn
+        return arg if turn is None else turn(f, arg)
+
+    return op
+
+
+@maker("POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_IF_TRUE")
 def _(t, arg, n):
     def op(f, s):
         x = s.pop()
@@ -397,7 +419,7 @@ def _(t, arg, n):
     return op
 
 
-@maker("POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_IF_FALSE")
+@maker("POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_IF_FALSE")
 def _(t, arg, n):
     def op(f, s):
         x = s.pop()

@@ -49,6 +49,9 @@ class World:
     watches_c: bool = False
     """Whether what C code calls in C (``map(table.get, names)``) goes through the gate too."""
 
+    turn: Callable | None = None
+    """``turn(frame, target)`` is told of each jump backwards, and says where the frame goes on."""
+
     views: dict[int, tuple]  # the dicts of the classes that were asked, in order of resolution
 
     def __new__(cls, *args: Any, **kwargs: Any) -> World:

@@ -78,6 +78,7 @@ class World(StandIns):
         """`outside` are the function and what it is given that is no array, as users call it."""
         super().__init__()
         self.machine = machine.Machine(self)
+        self.loops: Any = None  # those of the run, where they may stay loops
         self.trace: Any = None  # the trace of the run; None where it leaves no program
         self.guards: dict[tuple[int, str, Any], Guard] = {}
         self.effects: list[str] = []
@@ -203,13 +204,27 @@ class World(StandIns):
             before = guard.now()
             self._stored[place] = Guard(read, holder, name, before, text)
 
+    def watch_loops(self, loops: Any) -> None:
+        """Has loops stay loops, as far as they can."""
+        self.loops = loops
+        self.turn = self.machine.turn = loops.turn
+
+    def decide(self, x: Any) -> bool:
+        if self.loops is not None:
+            self.loops.decides(x)
+        return bool(super().decide(x))
+
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
+        if self.loops is not None:
+            self.loops.changes += 1
         if self.numbers.found(value) is not None:
             self._floats[id(value)] = value, self.numbers.lifted(self, value)
         super().writes(kind, holder, name, value)
 
     def changes(self, x: Any) -> None:
         """C code is about to change an object; one from outside, or of no known kind, for good."""
+        if self.loops is not None:
+            self.loops.changes += 1
         if self.is_outside(x):
             self.effect(self.text_of(x))
 
@@ -385,6 +400,8 @@ class World(StandIns):
             if type(taken) is not tuple:
                 return taken
             operands = taken
+        if self.loops is not None and (operation is next or operation is iter):
+            return self._iterate(operation, operands)
         rule = RULES.get(id(operation), RULES[CALL])
         if self._stand_ins and id(operation) not in tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
@@ -393,6 +410,15 @@ class World(StandIns):
             self._tell_of_tensors(operation, operands, result)
             return result
         return self.shows(operation, operands, rule(self, operation, operands, keywords))
+
+    def _iterate(self, operation: Any, operands: tuple[Any, ...]) -> Any:
+        """What goes through an iterator is told to the loops."""
+        if operation is next and not self.is_outside(operands[0]):
+            return self.loops.advance(*operands)
+        result = RULES.get(id(operation), RULES[CALL])(self, operation, operands, {})
+        if operation is iter and result is not operands[0]:
+            self.loops.iterates(result)
+        return result
 
     def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
         """An operation may ask an array from outside for its dtype: it is an input of the program.

@@ -1,0 +1,69 @@
+"""Which local variables are still read after an instruction: a code object enters, sets leave.
+
+A slot is live at an instruction where some way on from it reads the slot before it is written. Ways
+on through exception handlers count, and slots with cells are always live.
+"""
+
+from __future__ import annotations
+
+import opcode
+from functools import lru_cache
+from types import CodeType
+
+from tracegrad.machine.decode import Handler, Instruction, decode, slot_names
+
+_JUMPS = frozenset(opcode.opname[op] for op in (*opcode.hasjrel, *opcode.hasjabs))
+_NOTHING_FOLLOWS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS"})
+_READS = frozenset(
+    {
+        *("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"),
+        *("LOAD_FAST_AND_CLEAR", "DELETE_FAST"),
+    }
+)
+_WRITES = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
+
+
+@lru_cache(maxsize=256)
+def live(code: CodeType) -> tuple[frozenset[int], ...]:
+    """For each instruction the slots that are live before it."""
+    instructions, handlers = decode(code)
+    every = frozenset(range(len(slot_names(code))))
+    cells = frozenset(i for i in every if slot_names(code)[i] not in code.co_varnames)
+    cells |= frozenset(i for i, name in enumerate(code.co_varnames) if name in code.co_cellvars)
+    before: list[frozenset[int]] = [cells] * len(instructions)
+    changed = True
+    while changed:
+        changed = False
+        for i in reversed(range(len(instructions))):
+            after = cells.union(*(before[j] for j in _following(instructions, handlers, i)))
+            now = _before(instructions[i], after, every)
+            if now != before[i]:
+                before[i], changed = now, True
+    return tuple(before)
+
+
+def _following(
+    instructions: list[Instruction], handlers: list[Handler | None], i: int
+) -> list[int]:
+    name, arg, _ = instructions[i]
+    found = [] if name in _NOTHING_FOLLOWS else [i + 1]
+    if name in _JUMPS:
+        unconditional = name in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
+        found = [arg] if unconditional else [i + 1, arg]
+    handler = handlers[i]
+    if handler is not None:
+        found.append(handler.target)
+    return [j for j in found if j < len(instructions)]
+
+
+def _before(
+    instruction: Instruction, after: frozenset[int], every: frozenset[int]
+) -> frozenset[int]:
+    name, arg, _ = instruction
+    if "FAST" not in name:
+        return after
+    if name not in _READS and name not in _WRITES:  # one that moves several: all may be read
+        return every
+    if name in _WRITES:
+        after = after - {arg}
+    return after | {arg} if name in _READS else after

@@ -1,0 +1,679 @@
+"""Loops of the user's stay loops: turns are watched, and one of them is recorded for all.
+
+The machine tells of every jump backwards, and of the first number that a range gives. From there on
+the number is a Tensor, so that what a turn does is recorded for every number. After one turn the
+variables that it changed become parameters, and the next turn is recorded over them. Where that
+turn ends as it began (the same types in the same variables, everything else the very same objects,
+nothing changed besides), it stands for all that follow: the loop is closed. The turns that are left
+are run as what was recorded, and the function goes on behind them. A look at a value that ends
+otherwise in one of them puts the frame back to where it stood at that look, with the values of
+now, and the function goes on from there; where it comes back to the beginning of the loop, there is
+one more way through a turn.
+
+What a loop does that is not understood here leaves it as it was recorded, turn by turn.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from codegen.ir import Call, Check, Constant, Counter, Origin, Value, dims_of
+from codegen.types import kind, weak, weak_of
+from tracegrad.machine.liveness import live
+from tracegrad.machine.world import ABSENT
+from tracegrad.ops.elementwise import alias
+from tracegrad.paths import Cycle, Entry, Way
+from tracegrad.state import STATE
+from tracegrad.tensor import Tensor, wrap
+
+FEWEST = 8  # turns of a loop that is worth a loop
+TRIES = 2  # to close it, before it is left unrolled
+RANGE = type(iter(range(0)))
+INT = weak("int")
+_UNCLOSED: dict[CodeType, set[int]] = {}
+"""Where loops begin that could not be closed: they are not tried again."""
+
+
+@dataclass(eq=False)
+class Leaf:
+    """What a variable holds: the object, and what is recorded of it."""
+
+    holder: Any
+    value: Value | None  # of a Tensor
+
+
+@dataclass(eq=False)
+class Seat:
+    """A look in the turn that is recorded: where the frame stood, to go on from there."""
+
+    index: int
+    fast: list[Any]
+    stack: list[Any]
+    values: dict[int, Value]  # what is recorded of the Tensors there, by their ids
+
+
+@dataclass(eq=False)
+class Head:
+    """The beginning of a loop in a frame that runs."""
+
+    frame: Any
+    target: int  # the index of the instruction that turns begin with
+    iterator: Any = None
+    numbers: range = range(0)
+    name: str = ""
+    index: Value | None = None  # the number, in the turn that is being recorded
+    first: Value | None = None  # in the turn before
+    start: int = 0  # the node that turn begins with
+    begin: int = 0  # the node that the turn which is recorded over parameters begins with
+    before: dict[int, Leaf] = field(default_factory=dict)  # variables when the first turn began
+    parameters: dict[int, Value] = field(default_factory=dict)  # by slot
+    arguments: dict[Value, Value] = field(default_factory=dict)  # when they became parameters
+    begun: dict[int, Leaf] = field(default_factory=dict)  # variables then
+    marks: tuple[Any, ...] = ()
+    open: bool = False  # a turn is being recorded over parameters
+    cycle: Cycle | None = None
+    entered: int = 0  # where the loop stands among the nodes, once closed
+    tries: int = 0
+    seats: dict[Check, Seat] = field(default_factory=dict)
+    tensors: dict[Value, Any] = field(default_factory=dict)  # from before the loop
+
+
+class Loops:
+    """The loops of one run."""
+
+    def __init__(self, world: Any, trace: Any) -> None:
+        self.world = world
+        self.trace = trace
+        self.heads: dict[tuple[int, int], Head] = {}
+        self.ranges: dict[int, Head] = {}
+        self.changes = 0  # how often something was changed that a turn is not told of
+        self.written: list[Any] = []  # Tensors that were written to
+        self.iterators: list[Any] = []  # made since
+        self.seat: Seat | None = None
+
+    # -- what the world tells ---------------------------------------------------------------------
+
+    def advance(self, iterator: Any, *default: Any) -> Any:
+        """The next number of a range, where a loop goes through it."""
+        head = self.ranges.get(id(iterator)) or self._first(iterator)
+        if head is None:
+            if all(iterator is not known for known in self.iterators):
+                self.changes += 1
+            return next(iterator, *default)
+        number = next(iterator, ABSENT)
+        if number is ABSENT or head.index is None:
+            return next(iterator, *default) if number is ABSENT else number
+        if head.cycle is not None:
+            self.trace.read("where it leaves a loop")
+            return number
+        tensor = wrap(number, (self.trace, head.index))
+        self.world.stands_for(tensor, number)
+        return tensor
+
+    def iterates(self, iterator: Any) -> None:
+        """An iterator was made."""
+        self.iterators.append(iterator)
+
+    def _first(self, iterator: Any) -> Head | None:
+        """The loop that begins with this range, where it may be worth it."""
+        if type(iterator) is not RANGE or operator.length_hint(iterator) < FEWEST:
+            return None
+        frame = self.world.machine.frame
+        instructions = frame.program.instructions
+        if instructions[frame.index].name != "FOR_ITER" or frame.stack[-1] is not iterator:
+            return None
+        if frame.index in _UNCLOSED.get(frame.code, ()):
+            return None
+        _, (numbers,), state = iterator.__reduce__()
+        following = instructions[frame.index + 1]
+        name = "_"
+        if following.name == "STORE_FAST":
+            name = frame.program.slots[following.arg]
+        head = Head(frame, frame.index, iterator, numbers[state or 0 :], name)
+        self.heads[id(frame), frame.index] = head
+        self.ranges[id(iterator)] = head
+        head.index = self._new_index(head)
+        head.start = len(self.trace.builder.nodes)
+        head.before = self._variables(frame, frame.index)
+        head.marks = self._marks()
+        return head
+
+    def _new_index(self, head: Head) -> Value:
+        origin = self.trace.origin()
+        return Value(INT, Origin(head.name, True, origin.file, origin.line, origin.text))
+
+    def decides(self, x: Any) -> None:
+        """The function is about to branch on a value."""
+        frame = self.world.machine.frame
+        if type(x) is not Tensor or frame is None:
+            return
+        instruction = frame.program.instructions[frame.index].name
+        if not instruction.startswith("POP_JUMP"):
+            return
+        stack = [*frame.stack, x]
+        held = [*frame.fast, *stack]
+        values = {id(v): v._traced[1] for v in held if self._is_recorded(v)}
+        self.seat = Seat(frame.index, [*frame.fast], stack, values)
+
+    def looks(self, check: Check) -> None:
+        """A look was recorded."""
+        seat, self.seat = self.seat, None
+        frame = self.world.machine.frame
+        for head in self.heads.values():
+            if head.frame is frame and seat is not None:
+                head.seats[check] = seat
+
+    def _is_recorded(self, x: Any) -> bool:
+        return type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace
+
+    def _marks(self) -> tuple[Any, ...]:
+        """What may not change in a turn that stands for all."""
+        trace, world = self.trace, self.world
+        return (
+            self.changes,
+            len(world.effects),
+            len(world._stored),
+            len(trace.counts),
+            len(trace.drawn_from),
+            trace.disturbed,
+            trace.unseen,
+            trace.raised,
+            STATE.grad_enabled,
+        )
+
+    # -- the turns --------------------------------------------------------------------------------
+
+    def turn(self, frame: Any, target: int) -> int:
+        """A jump backwards: where the frame goes on."""
+        if STATE.trace is not self.trace or target in _UNCLOSED.get(frame.code, ()):
+            return target
+        head = self.heads.get((id(frame), target))
+        if head is None:
+            if frame.program.instructions[target].name == "FOR_ITER":
+                return target
+            head = self.heads[id(frame), target] = Head(frame, target)
+            self._begin(head)
+            return target
+        if head.iterator is not None and (
+            not frame.stack or frame.stack[-1] is not head.iterator
+        ):  # the same loop once more, over something else
+            return target
+        if head.cycle is not None:
+            return self._again(head)
+        if not head.open:
+            self._open(head)
+            return target
+        if self._close(head):
+            return self._run(head)
+        self._abandon(head)
+        return target
+
+    def _begin(self, head: Head) -> None:
+        head.start = len(self.trace.builder.nodes)
+        head.before = self._variables(head.frame, head.target)
+        head.marks = self._marks()
+
+    def _variables(self, frame: Any, index: int) -> dict[int, Leaf]:
+        """What the live variables hold, and behind them the stack."""
+        known = live(frame.code)[index]
+        found = {i: frame.fast[i] for i in sorted(known)}
+        found.update({~i: x for i, x in enumerate(frame.stack)})
+        return {
+            i: Leaf(x, x._traced[1] if self._is_recorded(x) else None) for i, x in found.items()
+        }
+
+    def _open(self, head: Head) -> None:
+        """After a turn: what it changed become parameters."""
+        frame = head.frame
+        now = self._variables(frame, head.target)
+        if head.marks != self._marks() or now.keys() != head.before.keys():
+            self._give_up(head)
+            return
+        changed = {}
+        for slot, leaf in now.items():
+            old = head.before[slot]
+            if leaf.holder is old.holder and leaf.value is old.value:
+                continue
+            if slot < 0 or not self._may_change(leaf):
+                self._give_up(head)
+                return
+            changed[slot] = leaf
+        head.begin = len(self.trace.builder.nodes)
+        head.parameters, head.arguments = {}, {}
+        made: dict[int, tuple[Value, Any]] = {}
+        for slot, leaf in changed.items():
+            known = made.get(id(leaf.holder))
+            if known is None:
+                known = made[id(leaf.holder)] = self._parameter(head, slot, leaf)
+            head.parameters[slot], frame.fast[slot] = known
+        head.begun = self._variables(frame, head.target)
+        if head.index is not None:
+            head.first, head.index = head.index, self._new_index(head)
+        head.marks, head.open = self._marks(), True
+        head.seats.clear()
+        self.written.clear()
+        self.iterators.clear()
+        self.trace.operands = head.tensors = {}
+
+    def _may_change(self, leaf: Leaf) -> bool:
+        x = leaf.holder
+        if type(x) is Tensor:
+            linked = x._view is not None or any(ref() is not None for ref in x._views or ())
+            return leaf.value is not None and not linked
+        return type(x) in (int, float)
+
+    def _parameter(self, head: Head, slot: int, leaf: Leaf) -> tuple[Value, Any]:
+        """A parameter, and what the function has for it."""
+        trace, x = self.trace, leaf.holder
+        name = head.frame.program.slots[slot]
+        if type(x) is not Tensor:
+            x = self.world.numbers.lifted(self.world, x)
+        origin = Origin(name, True)
+        if type(x) is Tensor:
+            argument = x._traced[1]
+            value = Value(argument.type, origin)
+        else:
+            argument = trace.number(x, weak_of(x), Origin(name, True))
+            value = Value(weak_of(x), origin)
+            head.begin = len(trace.builder.nodes)
+        head.arguments[value] = argument
+        if type(x) is Tensor and leaf.holder is head.before[slot].holder:  # written in place
+            x._traced = (trace, value)
+            return value, x
+        tensor = wrap(x._array if type(x) is Tensor else x, (trace, value))
+        if type(x) is Tensor:
+            tensor._node = x._node
+        self.world.stands_for(tensor, self.world.original(leaf.holder))
+        return value, tensor
+
+    def _give_up(self, head: Head) -> None:
+        """The loop stays unrolled from here on."""
+        if head.first is None:
+            self._define_index(head, head.index, head.start, 0)
+        _UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+        self.heads.pop((id(head.frame), head.target), None)
+        if head.iterator is not None:
+            self.ranges.pop(id(head.iterator), None)
+            self.iterators.append(head.iterator)
+
+    def _abandon(self, head: Head) -> None:
+        """What was recorded over parameters is of the values that they had."""
+        builder, trace = self.trace.builder, self.trace
+        after = builder.nodes[head.begin :]
+        del builder.nodes[head.begin :]
+        for parameter, argument in head.arguments.items():
+            (made,) = builder.call(alias, (argument,), parameter.origin)
+            node = builder.nodes.pop()
+            from dataclasses import replace
+
+            builder.append(replace(node, results=(parameter,)))
+        begin = len(builder.nodes)
+        for node in after:
+            builder.append(node)
+        self._define_index(head, head.index, begin, 1)
+        self._define_index(head, head.first, head.start, 0)
+        head.open = False
+        trace.operands = None
+        self._give_up(head)
+
+    def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
+        """The number of a turn is a number."""
+        if index is not None:
+            node = Constant(head.numbers[turn], index)
+            self.trace.builder.nodes.insert(at, node)
+            self.trace.builder.producer[index] = node
+
+    # -- closing ----------------------------------------------------------------------------------
+
+    def _close(self, head: Head) -> bool:
+        """Whether the turn that was recorded ends as it began."""
+        nodes = self.trace.builder.nodes
+        body = tuple(nodes[head.begin :])
+        arguments = self._ending(head, body)
+        if arguments is None:
+            return False
+        counter = None
+        numbers = head.numbers
+        first = self._first_turn(head, body, arguments)
+        if first is None:  # it is another one
+            self._define_index(head, head.first, head.start, 0)
+            given = [head.arguments[p] for p in self._all(head)]
+            numbers = numbers[1:]
+            del nodes[len(nodes) - len(body) :]
+        else:
+            del nodes[head.start :]
+            given = first
+        if head.index is not None:
+            start = self.trace.builder.constant(numbers.start, INT)
+            stop = self.trace.builder.constant(numbers.stop, INT)
+            counter = Counter(head.index, start, stop, numbers.step)
+        origin = self._origin(head, body)
+        cycle = Cycle(tuple(self._all(head)), tuple(given), counter, origin)
+        cycle.ways.append(Way(body, arguments))
+        head.cycle, head.entered = cycle, len(nodes)
+        self.trace.operands = None
+        self._forget(body)
+        return True
+
+    def _all(self, head: Head) -> list[Value]:
+        return list(head.arguments)
+
+    def _origin(self, head: Head, body: Sequence[Any]) -> Origin:
+        origin = head.index.origin if head.index is not None else None
+        return origin.named(None) if origin is not None else Origin()
+
+    def _ending(self, head: Head, body: Sequence[Any]) -> tuple[Value, ...] | None:
+        """The arguments of the next turn; None where this one does not end as it began."""
+        if head.marks != self._marks():
+            return None
+        for node in body:
+            if isinstance(node, Entry) or (isinstance(node, Check) and node not in head.seats):
+                return None
+        now = self._variables(head.frame, head.target)
+        if now.keys() != head.begun.keys():
+            return None
+        found: dict[Value, tuple[Any, Value]] = {}
+        seen: dict[int, Value] = {}
+        for slot, leaf in now.items():
+            parameter = head.parameters.get(slot)
+            if parameter is None:
+                begun = head.begun[slot]
+                if leaf.holder is not begun.holder or leaf.value is not begun.value:
+                    return None
+                continue
+            value = self._as(parameter, leaf)
+            if value is None:
+                return None
+            other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
+            known = found.setdefault(parameter, (leaf.holder, value))
+            if other is not parameter or known[1] is not value:
+                return None
+        held = {id(leaf.holder) for leaf in now.values()}
+        if any(id(x) not in held and not self._is_new(head, x) for x in self.written):
+            return None
+        return tuple(found[p][1] for p in self._all(head))
+
+    def _is_new(self, head: Head, tensor: Any) -> bool:
+        """Whether a Tensor was made in the turn that is recorded."""
+        return False
+
+    def _as(self, parameter: Value, leaf: Leaf) -> Value | None:
+        """What a variable holds, as the parameter of the next turn."""
+        x, type = leaf.holder, parameter.type
+        if leaf.value is None:
+            if builtin(x) is None or not type.weak or kind(type.dtype) != builtin(x):
+                return None
+            return self.trace.number(x, type, parameter.origin)
+        if not self._may_change(leaf):
+            return None
+        return leaf.value if self._same_type(leaf.value, type) else None
+
+    def _same_type(self, value: Value, type: Any) -> bool:
+        sizes = self.trace.sizes
+        if (value.type.dtype, value.type.weak) != (type.dtype, type.weak):
+            return False
+        return bool(dims_of(sizes, value.type) == dims_of(sizes, type))
+
+    def _first_turn(
+        self, head: Head, body: Sequence[Any], arguments: Sequence[Value]
+    ) -> tuple[Value, ...] | None:
+        """What the first turn had for the parameters; None where it did something else."""
+        turn = self.trace.builder.nodes[head.start : head.begin]
+        same = _Same(self.trace, self._all(head), head.first)
+        if head.index is not None and head.first is not None:
+            same.found[head.index] = head.first
+        if not same.sequences(body, turn):
+            return None
+        made = {r for node in turn for r in node.results}
+        given = []
+        for slot, parameter in head.parameters.items():
+            if parameter in same.found:
+                continue
+            leaf = head.before[slot]
+            value = self._as_first(parameter, leaf)
+            if value is None:
+                return None
+            same.found[parameter] = value
+        for parameter, again in zip(self._all(head), arguments, strict=True):
+            first = same.found[parameter]
+            if first in made or not self._fits(first, parameter):
+                return None
+            if not same.values(again, head.arguments[parameter]):
+                return None
+            given.append(first)
+        return tuple(given)
+
+    def _as_first(self, parameter: Value, leaf: Leaf) -> Value | None:
+        if leaf.value is not None:
+            return leaf.value if self._same_type(leaf.value, parameter.type) else None
+        return None
+
+    def _fits(self, first: Value, parameter: Value) -> bool:
+        """Whether a value may be the first argument for a parameter."""
+        if self._same_type(first, parameter.type):
+            return True
+        a, b = first.type, parameter.type
+        return a.weak and not b.shape and not b.weak and kind(a.dtype) == kind(b.dtype) == "float"
+
+    def _forget(self, nodes: Sequence[Any]) -> None:
+        """What was recorded of numbers from outside in a turn is not there after it."""
+        made = {r for node in nodes for r in node.results}
+        for known in self.world.numbers._found.values():
+            tensor = known.tensor
+            if tensor is not None and tensor._traced is not None and tensor._traced[1] in made:
+                known.tensor = None
+
+    # -- running the turns that are left ----------------------------------------------------------
+
+    def _run(self, head: Head) -> int:
+        """Runs what was recorded until the loop is left; where the frame goes on."""
+        cycle, frame = head.cycle, head.frame
+        assert cycle is not None
+        held = {}
+        for slot, parameter in head.parameters.items():
+            x = frame.fast[slot]
+            held[parameter] = x if type(x) is not Tensor else self._plain(x)
+        before = STATE.update(trace=None, machine=None)
+        try:
+            left = _Turns(self.trace, cycle, head.tensors).run(head.iterator, held)
+        finally:
+            STATE.update(**before)
+        builder = self.trace.builder
+        if left is None:
+            builder.append(Entry(cycle, False))
+            self._set(head, held)
+            return head.target
+        values, way, at = left
+        builder.append(Entry(cycle, True))
+        for node in way.nodes[:at]:
+            builder.append(node)
+        seat = head.seats[way.nodes[at]]
+        frame.fast[:] = [self._back(x, seat, values) for x in seat.fast]
+        frame.stack[:] = [self._back(x, seat, values) for x in seat.stack]
+        return seat.index
+
+    def _plain(self, x: Tensor) -> Tensor:
+        """The same Tensor, of no trace."""
+        tensor = wrap(x._array)
+        tensor._node = x._node
+        return tensor
+
+    def _set(self, head: Head, held: dict[Value, Any]) -> None:
+        """The variables behind the last turn."""
+        made: dict[Value, Any] = {}
+        for slot, parameter in head.parameters.items():
+            if parameter not in made:
+                made[parameter] = self._now(head.frame.fast[slot], parameter, held[parameter])
+            head.frame.fast[slot] = made[parameter]
+
+    def _now(self, old: Any, value: Value, found: Any) -> Any:
+        tensor = wrap(getattr(found, "_array", found), (self.trace, value))
+        tensor._node = getattr(found, "_node", None)
+        if type(old) is Tensor and self.world.original(old) is not old:
+            self.world.stands_for(tensor, tensor._array)
+        return tensor
+
+    def _back(self, x: Any, seat: Seat, values: dict[Value, Any]) -> Any:
+        """What a frame held at a look, with the values of now."""
+        value = seat.values.get(id(x))
+        if value is None or value not in values:
+            return x
+        return self._now(x, value, values[value])
+
+    def _again(self, head: Head) -> int:
+        """The function comes back to the beginning of a loop by a way that is new."""
+        cycle, nodes = head.cycle, self.trace.builder.nodes
+        assert cycle is not None
+        entry = nodes[head.entered] if head.entered < len(nodes) else None
+        if not isinstance(entry, Entry) or entry.cycle is not cycle or not entry.in_turn:
+            self.trace.read("a loop that it left")
+            return head.target
+        body = tuple(nodes[head.entered + 1 :])
+        arguments = self._ending(head, body)
+        if arguments is None:
+            if head.iterator is not None:
+                self.trace.read("a loop that goes on otherwise")
+            self.heads.pop((id(head.frame), head.target), None)
+            return head.target
+        del nodes[head.entered :]
+        cycle.ways.append(Way(body, arguments))
+        self._forget(body)
+        return self._run(head)
+
+
+def builtin(x: Any) -> str | None:
+    """The kind of a number of Python."""
+    return {int: "int", float: "float"}.get(type(x))
+
+
+class _Same:
+    """Whether two turns are one computation, and what stands for what."""
+
+    def __init__(self, trace: Any, parameters: Sequence[Value], first: Value | None) -> None:
+        self.trace = trace
+        self.open = set(parameters)
+        self.found: dict[Value, Value] = {}
+
+    def sequences(self, body: Sequence[Any], turn: Sequence[Any]) -> bool:
+        steps = [node for node in body if not isinstance(node, Constant)]
+        others = [node for node in turn if not isinstance(node, Constant)]
+        return len(steps) == len(others) and all(map(self.nodes, steps, others))
+
+    def nodes(self, a: Any, b: Any) -> bool:
+        if isinstance(a, Check) and isinstance(b, Check):
+            return (a.look, a.outcome) == (b.look, b.outcome) and self.values(a.operand, b.operand)
+        if not (isinstance(a, Call) and isinstance(b, Call) and a.op is b.op):
+            return False
+        if a.attributes != b.attributes or len(a.operands) != len(b.operands):
+            return False
+        if not all(map(self.values, a.operands, b.operands)):
+            return False
+        for x, y in zip(a.results, b.results, strict=True):
+            if not self._types(x, y):
+                return False
+            self.found[x] = y
+        return True
+
+    def values(self, a: Value, b: Value) -> bool:
+        if a in self.found:
+            return self.found[a] is b
+        if a in self.open:
+            self.found[a] = b
+            return True
+        if a is b:
+            return True
+        one, other = (self.trace.builder.constant_of(v) for v in (a, b))
+        if one is None or other is None:
+            return False
+        return repr(one.value) == repr(other.value) and self._types(a, b)
+
+    def _types(self, a: Value, b: Value) -> bool:
+        if (a.type.dtype, a.type.weak) != (b.type.dtype, b.type.weak):
+            return False
+        sizes = self.trace.sizes
+        return bool(dims_of(sizes, a.type) == dims_of(sizes, b.type))
+
+
+class _Turns:
+    """Runs the turns of a closed loop on Tensors, so that the tape goes on."""
+
+    def __init__(self, trace: Any, cycle: Cycle, tensors: dict[Value, Any]) -> None:
+        self.trace = trace
+        self.cycle = cycle
+        self.tensors = tensors
+
+    def run(self, iterator: Any, held: dict[Value, Any]) -> Any:
+        """None where the numbers are used up; else the values, the way and the look it ends at.
+
+        `held` are the parameters, before and after.
+        """
+        while True:
+            values = dict(held)
+            if iterator is not None:
+                number = next(iterator, ABSENT)
+                if number is ABSENT:
+                    return None
+                assert self.cycle.counter is not None
+                values[self.cycle.counter.index] = number
+            way, at = self._turn(values)
+            if at is not None:
+                return values, way, at
+            given = [self._value(values, v) for v in way.arguments]
+            held.update(zip(self.cycle.parameters, given, strict=True))
+
+    def _turn(self, values: dict[Value, Any]) -> tuple[Way, int | None]:
+        way, at = self.cycle.ways[0], 0
+        while at < len(way.nodes):
+            node = way.nodes[at]
+            if isinstance(node, Call):
+                operands = [self._value(values, v) for v in node.operands]
+                given = {name: self.trace.concrete(x) for name, x in node.attributes}
+                result = node.op(*operands, **given)  # type: ignore[operator]
+                if len(node.results) == 1:
+                    values[node.results[0]] = result
+                else:
+                    values.update(zip(node.results, result, strict=True))
+            elif isinstance(node, Check):
+                outcome = bool(self._value(values, node.operand))
+                if outcome is not node.outcome:
+                    other = self._other(way, at, outcome)
+                    if other is None:
+                        return way, at
+                    way = other
+            at += 1
+        return way, None
+
+    def _other(self, way: Way, at: int, outcome: bool) -> Way | None:
+        """The way that goes on from a look with another outcome."""
+        before = way.nodes[:at]
+        for other in self.cycle.ways:
+            if other.nodes[:at] == before and len(other.nodes) > at:
+                node = other.nodes[at]
+                if isinstance(node, Check) and node.outcome is outcome:
+                    return other
+        return None
+
+    def _value(self, values: dict[Value, Any], value: Value) -> Any:
+        if value in values:
+            return values[value]
+        constant = self.trace.builder.constant_of(value)
+        if constant is not None:
+            if value.type.weak:
+                return constant.value
+            return np_scalar(value.type.dtype, constant.value)
+        x = self.tensors[value]
+        if type(x) is Tensor:
+            tensor = wrap(x._array)
+            tensor._node = x._node
+            return tensor
+        return x
+
+
+def np_scalar(dtype: str, number: Any) -> Any:
+    import numpy as np
+
+    return np.dtype(dtype).type(number)
