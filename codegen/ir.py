@@ -265,8 +265,8 @@ class Loop:
     The first turn has the `arguments` for its `parameters`; an `Again` with this `label` begins the
     next turn with arguments of its own. Where a `counter` counts the turns, ``blocks[1]`` is what
     follows when the numbers are used up: it reads the parameters as they are then (and not the
-    index). Without one there is ``blocks[0]``, the turn, alone, and the loop is left by the
-    branches in it. What the turn makes is not read after it, except by the paths that leave it.
+    index). Where there is ``blocks[0]``, the turn, alone, the loop is left by the branches in it;
+    one with a counter, that has always been left so, leaves the program when they are used up. What the turn makes is not read after it, except by the paths that leave it.
     """
 
     label: object
@@ -283,7 +283,7 @@ class Loop:
     @property
     def after(self) -> Block | None:
         """What follows when the counter is used up."""
-        return self.blocks[1] if self.counter else None
+        return self.blocks[1] if len(self.blocks) > 1 else None
 
     @property
     def operands(self) -> tuple[Value, ...]:

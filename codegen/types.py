@@ -55,8 +55,8 @@ class ArrayType:
         return ArrayType(dtype, self.shape)
 
 
-LIST = ArrayType("list")
-"""A Python list of values, which a program keeps for itself."""
+LIST = ArrayType("list", (1,))
+"""A Python list of values, which a program keeps for itself: it can be updated, as an array can."""
 
 
 @cache

@@ -108,7 +108,7 @@ def _verify_labels(graph: Graph) -> None:
 
 def _verify_loop(graph: Graph, loop: Loop) -> None:
     counter = loop.counter
-    if len(loop.blocks) != 1 + bool(counter):
+    if not 1 <= len(loop.blocks) <= 1 + bool(counter):
         raise VerifyError(f"a loop has {len(loop.blocks)} blocks")
     _verify_count(loop.parameters, loop.arguments)
     for parameter, argument in zip(loop.parameters, loop.arguments, strict=True):

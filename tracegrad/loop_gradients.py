@@ -39,7 +39,7 @@ from codegen.ir import (
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
-from tracegrad.ops.creation import zeros_of
+from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, floor_divide, greater, multiply, subtract
 from tracegrad.ops.indexing import (
     add_at,
@@ -84,6 +84,8 @@ class Facts:
     own: frozenset[Value]  # what changes from turn to turn: all that its turn makes
     turns: list[tuple[Again, tuple[Stretch, ...]]] = field(default_factory=list)
     saved: dict[Value, Value] = field(default_factory=dict)  # the list of each value that is kept
+    carried: dict[Value, Value] = field(default_factory=dict)
+    """The list of each parameter that is kept: its first value, and that after each turn."""
     which: Value | None = None  # the list that tells which way each turn went
     count: Value | None = None  # a parameter that counts the turns
 
@@ -279,8 +281,10 @@ class _Writer:
         for value, ct in new.items():
             self.reverse.stage.origin = self._named(value, ct)
             zeros = zeros_of(self.reverse.staged(value))
-            if ct not in self.rows:
-                zeros = -zeros
+            if ct not in self.rows:  # -0.0 + x is x, 0.0 + -0.0 is not
+                none = self.reverse.builder.constant(-0.0, replace(ct.type, shape=()))
+                none = self.reverse.staged(none)
+                zeros = full_of(none, shape=ct.type.shape, dtype=ct.type.dtype)
             begun[value] = zeros.value
         return begun
 
@@ -396,7 +400,7 @@ class _Writer:
             with self._writing() as builder:
                 block = self._back(facts, turn, mine, finish)
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
-            ways.append(self._restored(facts, k, block))
+            ways.append(self._restored(facts, k, turn, block))
         if len(ways) == 1:
             return ways[0]
         if facts.which is None and not self.dry:
@@ -412,19 +416,21 @@ class _Writer:
 
     # -- what a turn's backward reads -------------------------------------------------------------
 
-    def _restored(self, facts: Facts, k: Value, block: Block) -> Block:
+    def _restored(self, facts: Facts, k: Value, way: int, block: Block) -> Block:
         """A turn's backward, which reads the turn's values where turn `k` left them."""
         made = {r for node in walk(block.nodes) for r in node.results}
         read = dict.fromkeys(v for v in _read_in(block) if v in facts.own and v not in made)
         new: dict[Value, Value] = {}
         with self._writing() as builder:
             for value in read:
-                self._restore(facts, k, value, new)
+                self._restore(facts, k, way, value, new)
             nodes = tuple(builder.nodes)
         block = substituted(block, new)
         return replace(block, nodes=(*nodes, *block.nodes))
 
-    def _restore(self, facts: Facts, k: Value, value: Value, new: dict[Value, Value]) -> Value:
+    def _restore(
+        self, facts: Facts, k: Value, way: int, value: Value, new: dict[Value, Value]
+    ) -> Value:
         """A value of turn `k`: counted, computed again, or taken from the list of its values."""
         if value not in facts.own:
             return value
@@ -434,13 +440,36 @@ class _Writer:
             if counter is not None and value is counter.index:
                 new[value] = self._index(counter, k)
             elif self._is_free(facts, value):
-                new[value] = self._again(facts, k, made, new)
+                new[value] = self._again(facts, k, way, made, new)
+            elif (parameter := self._parameter_of(facts, way, value)) is not None:
+                new[value] = self._carried_item(facts, k, parameter, value)
             else:
                 if value not in facts.saved and not self.dry:
                     facts.saved[value] = Value(LIST, self._list_name(value))
                 listed = facts.saved.get(value) or Value(LIST)
                 new[value] = self._item(listed, k, value.type, value.origin)
         return new[value]
+
+    def _parameter_of(self, facts: Facts, way: int, value: Value) -> Value | None:
+        """The parameter that is this value, at the beginning of a turn or of the next one."""
+        loop = facts.loop
+        given = zip(loop.parameters, loop.arguments, strict=True)
+        whole = {p for p, a in given if (a.type.dtype, a.type.weak) == (p.type.dtype, p.type.weak)}
+        if value in whole:
+            return value
+        again = facts.turns[way][0].arguments
+        for parameter, argument in zip(loop.parameters, again, strict=True):
+            if argument is value and parameter in whole:
+                return parameter
+        return None
+
+    def _carried_item(self, facts: Facts, k: Value, parameter: Value, value: Value) -> Value:
+        """What a parameter was at the beginning of turn `k`, or at its end."""
+        if parameter not in facts.carried and not self.dry:
+            facts.carried[parameter] = Value(LIST, self._list_name(parameter))
+        listed = facts.carried.get(parameter) or Value(LIST)
+        place = k if value is parameter else self._call(add, k, self._number(1))
+        return self._item(listed, place, value.type, value.origin)
 
     def _list_name(self, value: Value) -> Origin:
         return Origin(f"{value.origin.name or 'value'}_saved", True)
@@ -456,13 +485,15 @@ class _Writer:
             return False
         return all(self._is_free(facts, v) for v in made.operands)
 
-    def _again(self, facts: Facts, k: Value, made: Any, new: dict[Value, Value]) -> Value:
+    def _again(
+        self, facts: Facts, k: Value, way: int, made: Any, new: dict[Value, Value]
+    ) -> Value:
         builder = self.reverse.builder
         if isinstance(made, Constant):
             result = Value(made.result.type, made.result.origin)
             builder.append(replace(made, result=result))
             return result
-        operands = tuple([self._restore(facts, k, v, new) for v in made.operands])
+        operands = tuple([self._restore(facts, k, way, v, new) for v in made.operands])
         origin = replace(made.results[0].origin, section="backward")
         result = Value(made.results[0].type, origin)
         builder.append(replace(made, operands=operands, results=(result,)))
@@ -533,14 +564,16 @@ class _Writer:
         return replace(end, nodes=(*block.nodes, *end.nodes))
 
     def _listed(self, facts: Facts) -> list[Value]:
-        listed = [*facts.saved.values()]
+        listed = [*facts.carried.values(), *facts.saved.values()]
         return [*listed, facts.which] if facts.which is not None else listed
 
     def _keeping(self, loop: Loop, lists: dict[Value, Value]) -> list[Node]:
         """A loop with lists as further parameters, and what makes them."""
         facts, builder = self.facts[loop.label], Builder(self.graph.sizes)
         listed = self._listed(facts)
-        arguments = [builder.call(new_list, (), v.origin)[0] for v in listed]
+        first = dict(zip(loop.parameters, loop.arguments, strict=True))
+        held = {v: (first[p],) for p, v in facts.carried.items()}
+        arguments = [builder.call(new_list, held.get(v, ()), v.origin)[0] for v in listed]
         if facts.count is not None:
             listed.append(facts.count)
             arguments.append(builder.constant(0, INT))
@@ -559,6 +592,9 @@ class _Writer:
         (way,) = [i for i, (other, _) in enumerate(facts.turns) if other is again]
         there = self._there(facts, way)
         further: list[Value] = []
+        after = dict(zip(facts.loop.parameters, again.arguments, strict=True))
+        for parameter, listed in facts.carried.items():
+            further += builder.call(appended, (listed, after[parameter]), listed.origin)
         for value, listed in facts.saved.items():
             given = value if value in there else builder.constant(0, INT)
             further += builder.call(appended, (listed, given), listed.origin)

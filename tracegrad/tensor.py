@@ -571,7 +571,10 @@ def apply_to_tensors(
         operands = _as_of_numpy(like, operands)
     special = STATE.special  # else: no trace, recording, nobody watches
     if not op.takes_numbers:
-        operands = [_with_axes(x) if type(x) is Tensor else x for x in operands]
+        given = len(op.operands) - 1 if "index" in op.attributes else len(operands)
+        operands = [
+            _with_axes(x) if type(x) is Tensor and i < given else x for i, x in enumerate(operands)
+        ]
     values: Any = None
     try:
         if special and STATE.trace is not None:

@@ -23,6 +23,9 @@ from codegen.ir import Again, Block, Branch, Check, Constant, Loop, Number, Orig
 from codegen.passes.fuse import LARGE, Tiled
 from codegen.spelling import ATOM, COMPARE, Fragment
 
+UNSEEN = Block(())
+"""What follows a loop whose numbers were never used up."""
+
 
 @dataclass
 class State:
@@ -128,6 +131,9 @@ class FunctionEmitter(Emitter):
         if self.around and block is self.around[-1].sunk:
             self.around[-1].left = self._state().fork()
             self._jump("break")
+            return False
+        if block is UNSEEN:
+            self.writer.line('raise LookupError("this loop was never left at its end")')
             return False
         for node in block.nodes:
             match node:
@@ -327,8 +333,8 @@ class FunctionEmitter(Emitter):
         self.writer.inside("")
         self.writer.depth -= 1
         self.around.pop()
-        if loop.after is not None:
-            ended = loop.after, before
+        if loop.counter:
+            ended = loop.after or UNSEEN, before
         return self._follow(turns, ended, to)
 
     def _jump_to_head(self, loop: Loop, counted: str, reads: frozenset[str]) -> None:

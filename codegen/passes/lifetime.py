@@ -21,7 +21,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from codegen.ir import Block, Branch, Call, Graph, Loop, Node, Trait, Value, dims_of, kept_by
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Graph,
+    Loop,
+    Node,
+    Trait,
+    Value,
+    dims_of,
+    kept_by,
+    walk,
+)
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -64,13 +77,32 @@ def _marked(
         elif isinstance(node, Loop):
             held = (*kept, *kept_by(block.nodes), *node.arguments)
             around = (turns | {node.label}, turns)
+            known = ordered | _ordered_parameters(graph, node, ordered)
             inner = (
-                _marked(graph, b, set(ordered), held, of)
+                _marked(graph, b, set(known), held, of)
                 for b, of in zip(node.blocks, around, strict=False)
             )
             node = replace(node, blocks=tuple(inner))
         nodes.append(node)
     return replace(block, nodes=tuple(nodes))
+
+
+def _ordered_parameters(graph: Graph, loop: Loop, ordered: set[Value]) -> set[Value]:
+    """The parameters whose memory is in C order in every turn."""
+    given = zip(loop.parameters, loop.arguments, strict=True)
+    found = {p for p, a in given if a in ordered}
+    while found:
+        known, lost = ordered | found, set[Value]()
+        for node in walk(loop.turn.nodes):
+            if isinstance(node, Call) and in_c_order(graph, node, known):
+                known.update(node.results)
+            elif isinstance(node, Again) and node.label == loop.label:
+                again = zip(loop.parameters, node.arguments, strict=True)
+                lost |= {p for p, a in again if p in found and a not in known}
+        if not lost:
+            break
+        found -= lost
+    return found
 
 
 def _choose(graph: Graph, call: Call, mine: set[Value], ordered: set[Value]) -> int | None:

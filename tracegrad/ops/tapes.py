@@ -11,7 +11,7 @@ from typing import Any
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
-from codegen.types import LIST, ArrayType, weak
+from codegen.types import LIST, ArrayType
 from tracegrad.ops.record import OpRecord
 
 
@@ -23,11 +23,11 @@ def _item_type(
 
 new_list = OpRecord(
     name="new_list",
-    operands=(),
-    infer=lambda sizes: LIST,
-    spelling={"numpy": spell("[]")},
+    operands=("*values",),
+    infer=lambda sizes, *values: LIST,
+    spelling={"numpy": spell("[*values]")},
     differentiable=False,
-    doc="An empty list.",
+    doc="A list of values.",
 )
 appended = OpRecord(
     name="append",
@@ -47,12 +47,4 @@ item = OpRecord(
     traits=frozenset({Trait.VIEW}),
     differentiable=False,
     doc="One value of a list.",
-)
-length = OpRecord(
-    name="length",
-    operands=("saved",),
-    infer=lambda sizes, saved: weak("int"),
-    spelling={"numpy": spell("len(saved)")},
-    differentiable=False,
-    doc="The number of values in a list.",
 )
