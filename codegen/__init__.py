@@ -6,7 +6,7 @@ imports the standard library only.
 """
 
 from codegen.emit import TARGETS, Source, emit
-from codegen.errors import CodegenError
+from codegen.errors import CodegenError, VerifyError
 from codegen.ir import (
     Again,
     Block,
@@ -31,7 +31,7 @@ from codegen.sizes import Dim, Size, SizeError, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.text import parse, print_graph
 from codegen.types import ArrayType, ShapeError
-from codegen.verify import VerifyError, verify
+from codegen.verify import verify
 
 __all__ = [
     "PIPELINE",

@@ -3,3 +3,7 @@
 
 class CodegenError(Exception):
     """A graph, a type or a text that codegen cannot accept; the message says which and why."""
+
+
+class VerifyError(CodegenError):
+    """An invariant of graphs does not hold."""

@@ -431,11 +431,44 @@ class Graph:
         return table
 
     def may_be_overwritten(self, value: Value) -> bool:
-        """Whether a value is an array that this program made, which lies as a new one does."""
+        """Whether a value is an array that this program made, which lies as a new one does.
+
+        That is so in the turn of a loop that it was made in, of inner loops it is read again.
+        """
         made = self.producer.get(value)
+        if isinstance(made, Loop):
+            return value in self.own_parameters
         if not isinstance(made, Call):
             return value in self.spent
         return made.memory is None and Trait.EXTENT not in made.op.traits
+
+    @cached_property
+    def turns(self) -> Mapping[Value, frozenset[object]]:
+        """The loops in whose turn each value is made: see `handing`."""
+        from codegen.handing import turns_of
+
+        return turns_of(self)
+
+    @cached_property
+    def own_parameters(self) -> frozenset[Value]:
+        """The parameters of loops that are arrays of their own: see `handing`."""
+        from codegen.handing import own_parameters
+
+        return own_parameters(self)
+
+    @cached_property
+    def given(self) -> Mapping[Value, Sequence[Value]]:
+        """What each parameter is given: its first argument, then one for each next turn."""
+        table: dict[Value, list[Value]] = {}
+        loops: dict[object, Loop] = {}
+        for node in walk(self.nodes):
+            if isinstance(node, Loop):
+                loops[node.label] = node
+            if isinstance(node, Loop | Again):
+                parameters = loops[node.label].parameters
+                for parameter, argument in zip(parameters, node.arguments, strict=True):
+                    table.setdefault(parameter, []).append(argument)
+        return table
 
     def last_reads(self, block: Block, kept: Iterable[Value] = ()) -> Mapping[Value, int]:
         """The index of the last node of a block that reads the memory of each owner.
@@ -455,9 +488,13 @@ class Graph:
         """What a node reads; a branch or loop reads what its blocks read."""
         yield from node.operands
         for block in inner_blocks(node):
-            for inner in block.nodes:
-                yield from self.reads(inner)
-            yield from block.outputs
+            yield from self.reads_in(block)
+
+    def reads_in(self, block: Block) -> Iterator[Value]:
+        """What the nodes of a block read, and what it returns."""
+        for node in block.nodes:
+            yield from self.reads(node)
+        yield from block.outputs
 
     def constant(self, value: Value) -> Constant | None:
         """The constant behind a value, or None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from codegen.errors import CodegenError
+from codegen.errors import CodegenError, VerifyError
 from codegen.ir import (
     Again,
     Block,
@@ -19,17 +19,13 @@ from codegen.ir import (
     Op,
     Value,
     dims_of,
-    kept_by,
     walk,
 )
 from codegen.sizes import Settled
 from codegen.types import KINDS, ArrayType, kind, weak
+from codegen.verify_memory import verify_memory
 
 Around: TypeAlias = "Mapping[object, Loop]"  # the loops of which a block is in the turn, by label
-
-
-class VerifyError(CodegenError):
-    """An invariant of graphs does not hold."""
 
 
 def verify(graph: Graph) -> Graph:
@@ -41,8 +37,8 @@ def verify(graph: Graph) -> Graph:
     3. Result types are what the op's type rule gives for the operands, with lengths as they are
        known: verifying assumes nothing.
     4. Constants are scalars; constants that share a slot are one number.
-    5. Reused memory was made by a call of this graph for a value of the same type, and neither
-       that value nor a view of it is read later.
+    5. Reused memory was made by a call of this graph for a value of the same type, and is not read
+       later, in this turn of a loop or the next, under the name of that value or another.
     6. A look is at a single element; a branch has two outcomes or more, a block for each. Branches,
        loops and what begins the next turn end their block. What one block makes is not read in
        another, and the index of a loop not after it.
@@ -60,7 +56,10 @@ def verify(graph: Graph) -> Graph:
         raise VerifyError(
             f"{len(graph.inputs)} inputs but the frame reads {len(graph.frame.reads)}"
         )
-    _verify_memory(graph, graph.block, ())
+    verify_memory(graph)
+    for node in walk(graph.nodes):
+        if isinstance(node, Call) and node.reuse is not None:
+            _verify_reuse(graph, node, node.reuse)
     return graph
 
 
@@ -147,17 +146,6 @@ def _verify_count(parameters: Sequence[Value], arguments: Sequence[Value]) -> No
         raise VerifyError(f"{len(arguments)} arguments for {len(parameters)} parameters")
 
 
-def _verify_memory(graph: Graph, block: Block, kept: tuple[Value, ...]) -> None:
-    """Checks what a block overwrites; `kept` are values before it that may not be overwritten."""
-    last_read = graph.last_reads(block, kept)
-    for index, node in enumerate(block.nodes):
-        if isinstance(node, Call) and node.reuse is not None:
-            _verify_reuse(graph, node, last_read, index, node.reuse)
-        elif isinstance(node, Branch):
-            for inner in node.blocks:
-                _verify_memory(graph, inner, (*kept, *kept_by(block.nodes)))
-
-
 def _verify_look(graph: Graph, node: Check | Branch) -> None:
     operand = node.operand
     if operand.type.shape and any(d != 1 for d in dims_of(graph.sizes, operand.type)):
@@ -227,18 +215,7 @@ def _same_type(graph: Graph, a: ArrayType, b: ArrayType) -> bool:
     return all(map(same, a.shape, b.shape))
 
 
-def _verify_reuse(
-    graph: Graph, call: Call, last_read: Mapping[Value, int], index: int, position: int
-) -> None:
-    name, operand = call.op.name, call.operands[position]
-    if not (isinstance(graph.producer.get(operand), Call) or operand in graph.spent):
-        raise VerifyError(f"{name}: reuses memory that the graph does not own: {operand!r}")
-    same = _same_type(graph, operand.type, call.results[0].type)
-    if call.shown is not None or not same:
-        raise VerifyError(f"{name}: cannot reuse {operand!r} for {call.results[0].type}")
-    if graph.owner[operand] is not operand:
-        raise VerifyError(f"{name}: cannot reuse {operand!r}, which is a view")
-    if not graph.may_be_overwritten(operand):
-        raise VerifyError(f"{name}: cannot reuse {operand!r}, which does not lie as a new array")
-    if last_read[operand] > index:
-        raise VerifyError(f"{name}: reuses {operand!r}, which is read later")
+def _verify_reuse(graph: Graph, call: Call, position: int) -> None:
+    operand, result = call.operands[position], call.results[0]
+    if call.shown is not None or not _same_type(graph, operand.type, result.type):
+        raise VerifyError(f"{call.op.name}: cannot reuse {operand!r} for {result.type}")

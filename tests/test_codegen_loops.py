@@ -13,7 +13,9 @@ from codegen.errors import CodegenError
 from codegen.ir import Again, ends, walk
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
+from codegen.passes.lifetime import lifetime
 from codegen.passes.narrow import narrow
+from codegen.passes.own import own
 from codegen.passes.parameters import parameters
 from codegen.passes.simplify import simplify
 from codegen.types import weak
@@ -550,3 +552,213 @@ def test_narrow_leaves_loops_alone():
         }
         """,
     )
+
+
+# -- memory ---------------------------------------------------------------------------------------
+
+
+def test_a_buffer_is_filled_in_place():
+    expect(
+        lifetime,
+        """
+        graph f(x: float64[], n: int) {
+          %z = constant(0)
+          %a = zeros(shape=(9,))
+          loop %y = %a, %s = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %u = sin(%s)
+              %y.1 = setitem(%y, %u, %t, index=Subscript((Slot(0),)))
+              again L1 %y.1, %u
+            after
+              return %y, %s
+        }
+        """,
+        """
+        graph f(x: float64[], n: int) {
+          %z = constant(0)
+          %a = zeros(shape=(9,))
+          loop %y = %a, %s = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %u = sin(%s)
+              %y.1 = setitem(%y, %u, %t, index=Subscript((Slot(0),)), reuse=0)
+              again L1 %y.1, %u
+            after
+              return %y, %s
+        }
+        """,
+    )
+
+
+def test_buffers_change_places_and_go_through_inner_loops():
+    expect(
+        lifetime,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = sin(%x)
+          %b = exp(%x)
+          loop %h = %a, %k = %b for %t in range(%z, %n, 1) as L1
+            turn
+              loop %i = %h for %s in range(%z, %t, 1) as L2
+                turn
+                  %c = mul(%i, %x)
+                  again L2 %c
+                after
+                  %d = neg(%k)
+                  again L1 %d, %i
+            after
+              %e = neg(%h)
+              %g = add(%e, %k)
+              return %g
+        }
+        """,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = sin(%x)
+          %b = exp(%x)
+          loop %h = %a, %k = %b for %t in range(%z, %n, 1) as L1
+            turn
+              loop %i = %h for %s in range(%z, %t, 1) as L2
+                turn
+                  %c = mul(%i, %x, reuse=0)
+                  again L2 %c
+                after
+                  %d = neg(%k, reuse=0)
+                  again L1 %d, %i
+            after
+              %e = neg(%h, reuse=0)
+              %g = add(%e, %k, reuse=0)
+              return %g
+        }
+        """,
+    )
+
+
+KEPT = """
+    graph f(x: float64[n0], n: int) {
+      %z = constant(0)
+      %a = sin(%x)
+      %b = exp(%x)
+      loop %h = ARGUMENT, %k = %b for %t in range(%z, %n, 1) as L1
+        turn
+          %c = neg(%h)
+          %d = sin(%c)
+          TURN
+          again L1 NEXT
+        after
+          %y = neg(%h)
+          AFTER
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "turn", "following", "after"),
+    [
+        ("%x", "%i = sin(%c)", "%d, %k", "return %y"),  # an input
+        ("%b", "%i = sin(%c)", "%d, %k", "return %y"),  # of two parameters
+        ("%a", "%i = mul(%a, %c)", "%d, %k", "return %y"),  # read in the turn
+        ("%a", "%i = sin(%c)", "%d, %k", "return %y, %a"),  # read afterwards
+        ("%a", "%i = sin(%c)", "%k, %x", "return %y"),  # an input in the second turn
+        ("%a", "%i = sin(%c)", "%d, %d", "return %y"),  # of two parameters from the next turn on
+        ("%a", "%i = transpose(%d)", "%d, %i", "return %y"),  # and a view of it
+        ("%a", "%i = transpose(%d)", "%i, %k", "return %y"),  # a view
+    ],
+)
+def test_what_somebody_else_may_read_is_not_overwritten(argument, turn, following, after):
+    text = KEPT.replace("ARGUMENT", argument).replace("TURN", turn)
+    text = text.replace("NEXT", following).replace("AFTER", after)
+    graph = lifetime(graph_of(text), toy.CLIENT)
+    loop = loop_of(graph)
+    (h, k), (turn_, after_) = loop.parameters, loop.blocks
+    assert h not in graph.own_parameters
+    assert (k in graph.own_parameters) == (following in ("%d, %k", "%i, %k") and argument != "%b")
+    assert turn_.nodes[0].reuse is None and after_.nodes[0].reuse is None
+
+
+def test_own_copies_parameters_but_those_that_are_arrays_of_their_own():
+    expect(
+        own,
+        """
+        graph f(x: float64[n0], s: float64[], n: int) {
+          %z = constant(0)
+          %a = sin(%x)
+          loop %h = %a, %k = %x, %r = %s, %i = %z for %t in range(%z, %n, 1) as L1
+            turn
+              %b = neg(%h)
+              branch %t int
+                case 1
+                  return %h, %k, %b
+                case 2
+                  again L1 %b, %k, %r, %t
+            after
+              return %h, %k, %r, %i
+        }
+        """,
+        """
+        graph f(x: float64[n0], s: float64[], n: int) {
+          %z = constant(0)
+          %a = sin(%x)
+          loop %h = %a, %k = %x, %r = %s, %i = %z for %t in range(%z, %n, 1) as L1
+            turn
+              %b = neg(%h)
+              branch %t int
+                case 1
+                  %k.1 = copy(%k)
+                  return %h, %k.1, %b
+                case 2
+                  again L1 %b, %k, %r, %t
+            after
+              %k.2 = copy(%k)
+              %r.1 = copy(%r)
+              return %h, %k.2, %r.1, %i
+        }
+        """,
+    )
+
+
+WRONG = """
+    graph f(x: float64[n0], n: int) {
+      %z = constant(0)
+      %a = sin(%x)
+      %b = exp(%x)
+      loop %h = %a, %k = %b for %t in range(%z, %n, 1) as L1
+        turn
+          %c = neg(%h)
+          again L1 %c, %k
+        after
+          %d = neg(%h)
+          return %d, %k
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("neg(%h)", "neg(%h, reuse=0)", None),
+        ("%d = neg(%h)", "%d = neg(%h, reuse=0)", None),
+        ("again L1 %c, %k", "again L1 %k, %c", None),
+        ("%c = neg(%h)", "%c = sin(%a, reuse=0)", "read later: <a"),
+        ("%c = neg(%h)", "%c = neg(%h, reuse=0)\n%e = add(%a, %c)", "read later: <a"),
+        ("%d = neg(%h)", "%d = neg(%h, reuse=0)\n%e = add(%d, %a)", "read later: <a"),
+        ("%c = neg(%h)", "%c = neg(%k, reuse=0)", "read later: <k"),
+        ("L1 %c, %k", "L1 %k, %k", "read later: <k"),
+        ("L1 %c, %k", "L1 %c, %h", None),
+        ("L1 %c, %k", "L1 %h, %h", "read later: <k"),
+        ("%h = %a", "%h = %x", "does not own"),
+        ("L1 %c, %k", "L1 %x, %k", "does not own"),
+        ("%h = %a, %k = %b", "%h = %a, %k = %a", "read later: <k"),
+    ],
+)
+def test_the_verifier_follows_memory_from_turn_to_turn(old, new, message):
+    indent = "\n" + " " * 10
+    text = WRONG.replace(old, new.replace("\n", indent), 1)
+    if "reuse" not in new:
+        text = text.replace("%d = neg(%h)", "%d = neg(%h, reuse=0)")
+    graph = toy.graph(clean(text))
+    if message is None:
+        verify(graph)
+    else:
+        broken(graph, message)

@@ -6,7 +6,7 @@ NumPy: who runs a graph brings the namespace of the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from codegen import (
@@ -22,7 +22,7 @@ from codegen import (
     spell,
 )
 from codegen import sizes as sz
-from codegen.ir import Branch, Call, Constant
+from codegen.ir import Again, Block, Branch, Call, Constant, Loop, Value
 from codegen.load import kernel
 from codegen.sizes import Dim, Sizes
 from codegen.spelling import SpellingOf
@@ -270,33 +270,81 @@ def graph(text: str) -> Graph:
 
 
 def run(graph: Graph, inputs: Sequence[Any], namespace: Mapping[str, Any]) -> list[Any]:
-    """The outputs, op by op: what emitted code must give."""
-    values = dict(zip(graph.inputs, inputs, strict=True))
+    """The outputs, op by op: what emitted code must give.
+
+    What a call is said to overwrite is overwritten.
+    """
     known: dict[str, Dim] = {}
     for value, array in zip(graph.inputs, inputs, strict=True):
         for dim, length in zip(value.type.shape, getattr(array, "shape", ()), strict=True):
             for name in sz.symbols(dim):
                 known[name] = length
-
-    def concrete(attribute: Any) -> Any:
-        if isinstance(attribute, tuple):
-            return tuple(map(concrete, attribute))
-        return sz.substitute(attribute, known) if isinstance(attribute, sz.Size) else attribute
-
+    runner = Runner(dict(zip(graph.inputs, inputs, strict=True)), known, namespace)
     block = graph.block
-    for node in (rest := list(block.nodes)):
-        match node:
-            case Constant(number, result):
-                dtype = result.type.dtype
-                weak = result.type.weak
-                values[result] = number if weak else namespace["np"].dtype(dtype).type(number)
-            case Call(called, operands, attributes, results):
-                given = {name: concrete(value) for name, value in attributes}
-                spelling = called.spelled("numpy", given)
-                function = kernel(spelling, called.operands, tuple(called.attributes), namespace)
-                out = function(*(values[operand] for operand in operands), **given)
-                values.update(zip(results, out if len(results) > 1 else (out,), strict=True))
-            case Branch(operand, _, outcomes, blocks):
-                block = blocks[outcomes.index(bool(values[operand]))]
-                rest += block.nodes
-    return [values[output] for output in block.outputs]
+    while (following := runner.block(block)) is not None:
+        block = following
+    return [runner.values[output] for output in block.outputs]
+
+
+LOOKS: Mapping[str, Callable[[Any], Any]] = {"bool": bool, "int": int, "float": float}
+
+
+class Runner:
+    """Runs blocks; `values` are those that are made so far."""
+
+    def __init__(
+        self, values: dict[Value, Any], known: Mapping[str, Dim], namespace: Mapping[str, Any]
+    ) -> None:
+        self.values, self.known, self.namespace = values, known, namespace
+        self.loops: dict[object, tuple[Loop, Iterator[int]]] = {}
+
+    def block(self, block: Block) -> Block | None:
+        """Runs a block; the block that follows, or None where it returns."""
+        for node in block.nodes:
+            match node:
+                case Constant(number, result):
+                    dtype = self.namespace["np"].dtype(result.type.dtype)
+                    self.values[result] = number if result.type.weak else dtype.type(number)
+                case Call():
+                    self.call(node)
+                case Branch(operand, look, outcomes, blocks):
+                    return blocks[outcomes.index(LOOKS[look](self.values[operand]))]
+                case Loop(label, counter=counter):
+                    ends = (
+                        [self.values[v] for v in (counter.start, counter.stop)] if counter else []
+                    )
+                    self.loops[label] = node, iter(range(*ends, counter.step) if counter else [])
+                    return self.turn(node, node.arguments)
+                case Again(label, arguments):
+                    return self.turn(self.loops[label][0], arguments)
+        return None
+
+    def turn(self, loop: Loop, arguments: tuple[Value, ...]) -> Block:
+        """The turn of a loop, or what follows the last."""
+        given = [self.values[argument] for argument in arguments]
+        self.values.update(zip(loop.parameters, given, strict=True))
+        if loop.counter is None:
+            return loop.turn
+        for index in self.loops[loop.label][1]:
+            self.values[loop.counter.index] = index
+            return loop.turn
+        assert loop.after is not None
+        return loop.after
+
+    def call(self, call: Call) -> None:
+        given = {name: self.concrete(value) for name, value in call.attributes}
+        spelling = call.op.spelled("numpy", given)
+        function = kernel(spelling, call.op.operands, tuple(call.op.attributes), self.namespace)
+        operands = [self.values[operand] for operand in call.operands]
+        out = function(*operands, **given)
+        if call.reuse is not None:
+            memory = operands[call.reuse]
+            memory[...] = out
+            out = memory
+        results = out if len(call.results) > 1 else (out,)
+        self.values.update(zip(call.results, results, strict=True))
+
+    def concrete(self, attribute: Any) -> Any:
+        if isinstance(attribute, tuple):
+            return tuple(map(self.concrete, attribute))
+        return sz.substitute(attribute, self.known) if isinstance(attribute, sz.Size) else attribute

@@ -1,7 +1,8 @@
 """A graph enters; it leaves with every call told whose memory its result may take over.
 
-An elementwise result may overwrite an operand that nobody reads later, when that operand was made
-by this program (not an input, not a number, not a view), has the same dtype and shape and at
+An elementwise result may overwrite an operand that nobody reads later, in this turn of a loop or
+the next, when that operand was made by this program (not an input, not a number, not a view) or is
+a parameter of a loop that was handed such arrays alone, has the same dtype and shape and at
 least one axis, and when writing there gives the result the memory layout that it would have
 had on its own (reductions add in the order of memory, so layout decides bits).
 
@@ -17,10 +18,10 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
-from codegen.ir import Block, Branch, Call, Graph, Node, Trait, Value, dims_of, kept_by
+from codegen.ir import Block, Branch, Call, Graph, Loop, Node, Trait, Value, dims_of, kept_by
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -29,35 +30,52 @@ def lifetime(graph: Graph, client: Client = NO_CLIENT, ordered: Iterable[Value] 
 
     `ordered` are inputs that are known to be in C order.
     """
-    return graph.with_block(_marked(graph, graph.block, set(ordered), ()))
+    return graph.with_block(_marked(graph, graph.block, set(ordered), (), frozenset()))
 
 
-def _marked(graph: Graph, block: Block, ordered: set[Value], kept: tuple[Value, ...]) -> Block:
+def _marked(
+    graph: Graph,
+    block: Block,
+    ordered: set[Value],
+    kept: tuple[Value, ...],
+    turns: frozenset[object],
+) -> Block:
     """The block with its calls marked.
 
     `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
-    called before the block may keep.
+    called before the block may keep, or parameters may show. `turns` are the loops in whose turn
+    the block is: what was made before such a turn is read again in the next.
     """
     last_read = graph.last_reads(block, kept)
     nodes: list[Node] = []
     for index, node in enumerate(block.nodes):
         if isinstance(node, Call):
-            choice = _choose(graph, node, index, last_read, ordered)
+            last = {v for v in node.operands if last_read.get(v) == index}
+            mine = {v for v in last if turns <= graph.turns[v]}
+            choice = _choose(graph, node, mine, ordered)
             if choice != node.reuse:
                 node = Call(node.op, node.operands, node.attributes, node.results, choice)
             if in_c_order(graph, node, ordered):
                 ordered.update(node.results)
         elif isinstance(node, Branch):
             held = (*kept, *kept_by(block.nodes))
-            inner = (_marked(graph, b, set(ordered), held) for b in node.blocks)
+            inner = (_marked(graph, b, set(ordered), held, turns) for b in node.blocks)
+            node = replace(node, blocks=tuple(inner))
+        elif isinstance(node, Loop):
+            shown = (value for p in node.parameters for value in graph.given[p])
+            held = (*kept, *kept_by(block.nodes), *shown)
+            around = (turns | {node.label}, turns)
+            inner = (
+                _marked(graph, b, set(ordered), held, of)
+                for b, of in zip(node.blocks, around, strict=False)
+            )
             node = replace(node, blocks=tuple(inner))
         nodes.append(node)
     return replace(block, nodes=tuple(nodes))
 
 
-def _choose(
-    graph: Graph, call: Call, index: int, last_read: Mapping[Value, int], ordered: set[Value]
-) -> int | None:
+def _choose(graph: Graph, call: Call, mine: set[Value], ordered: set[Value]) -> int | None:
+    """The position of the operand to overwrite; `mine` are those that are read here last."""
     elementwise = Trait.ELEMENTWISE in call.op.traits
     if not call.op.traits & {Trait.OUT, Trait.UPDATE} or len(call.results) != 1:
         return None
@@ -68,7 +86,7 @@ def _choose(
         if (
             shape
             and graph.may_be_overwritten(operand)
-            and last_read[operand] == index
+            and operand in mine
             and operand.type.dtype == result.type.dtype
             and dims_of(graph.sizes, operand.type) == shape
             and (elementwise or call.operands.count(operand) == 1)

@@ -24,6 +24,7 @@ from codegen.ir import (
     Call,
     Constant,
     Graph,
+    Loop,
     Node,
     Op,
     Trait,
@@ -49,7 +50,7 @@ def _owned(
     taken: set[Value] = set(graph.inputs)
     builder = Builder(graph.sizes)
     for node in block.nodes:
-        if isinstance(node, Branch):
+        if isinstance(node, Branch | Loop):
             inner = (_owned(graph, b, copies, full, repeated) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         builder.append(node)
@@ -59,7 +60,7 @@ def _owned(
         copy = copies[0] if output.type.shape else copies[1]
         if output.type.weak or _is_number(made):
             pass
-        elif not output.type.shape and made is not None and owner not in taken:
+        elif _is_scalar(graph, output) and owner not in taken:
             pass  # NumPy scalars are immutable
         elif isinstance(made, Call) and made.memory is Trait.SPLAT:
             number = made.operands[0]
@@ -69,7 +70,7 @@ def _owned(
                 shape, dtype = output.type.shape, output.type.dtype
                 origin = output.origin
                 (output,) = builder.call(full, (number,), origin, shape=shape, dtype=dtype)
-        elif owner in taken or output in repeated or not _makes_its_own(graph.producer[owner]):
+        elif owner in taken or output in repeated or not _is_own(graph, owner):
             again = made if isinstance(made, Call) and made.op in (*copies, full) else None
             if again is not None:  # a copy or a full array is made once more
                 attributes = dict(again.attributes)
@@ -87,9 +88,18 @@ def _is_number(node: Node | None) -> bool:
     return isinstance(node, Constant) or (isinstance(node, Call) and Trait.EXTENT in node.op.traits)
 
 
-def _makes_its_own(node: Node) -> bool:
-    """True when nobody else holds the memory of a node's results."""
-    return isinstance(node, Call) and Trait.EFFECT not in node.op.traits
+def _is_scalar(graph: Graph, value: Value) -> bool:
+    """True for what has no axes and was made here; a parameter may be an array of the caller's."""
+    made = graph.producer.get(value)
+    return not value.type.shape and made is not None and not isinstance(made, Loop)
+
+
+def _is_own(graph: Graph, owner: Value) -> bool:
+    """True when nobody else holds the memory of a value that is no input."""
+    made = graph.producer[owner]
+    if isinstance(made, Loop):
+        return owner in graph.own_parameters
+    return isinstance(made, Call) and Trait.EFFECT not in made.op.traits
 
 
 def _repeated(graph: Graph) -> set[Value]:

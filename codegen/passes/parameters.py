@@ -23,21 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from codegen.ir import Again, Call, Constant, Graph, Loop, Trait, Value, type_key, walk
+from codegen.ir import Call, Constant, Graph, Loop, Trait, Value, type_key, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import call_key, made_to_be_written, number_key
 from codegen.passes.dce import dce
 from codegen.rewrite import substituted
 
-Edges = dict[Value, list[Value]]
-"""What each parameter is given: its first argument, then one for each place of a next turn."""
-
 
 def parameters(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Replaces parameters until none is left to replace."""
     while True:
-        edges = _edges(graph)
-        stands = _handed_on(graph, edges) or _equal(graph, edges)
+        stands = _handed_on(graph) or _equal(graph)
         if not stands:
             return graph
         graph = dce(_replaced(graph, stands))
@@ -47,31 +43,17 @@ def _replaced(graph: Graph, stands: Mapping[Value, Value]) -> Graph:
     return graph.with_block(substituted(graph.block, lambda value: stands.get(value, value)))
 
 
-def _edges(graph: Graph) -> Edges:
-    edges: Edges = {}
-    loops: dict[object, Loop] = {}
-    for node in walk(graph.nodes):
-        match node:
-            case Loop(label, given, arguments):
-                loops[label] = node
-                edges.update((p, [a]) for p, a in zip(given, arguments, strict=True))
-            case Again(label, arguments):
-                for parameter, argument in zip(loops[label].parameters, arguments, strict=True):
-                    edges[parameter].append(argument)
-    return edges
-
-
-def _handed_on(graph: Graph, edges: Edges) -> dict[Value, Value]:
+def _handed_on(graph: Graph) -> dict[Value, Value]:
     """What stands for the parameters that are their first arguments in all turns."""
     stands: dict[Value, Value] = {}
-    for parameter, (first, *others) in edges.items():
+    for parameter, (first, *others) in graph.given.items():
         same = type_key(graph.sizes, parameter.type) == type_key(graph.sizes, first.type)
         if same and all(other in (parameter, first) for other in others):
             stands[parameter] = stands.get(first, first)
     return stands
 
 
-def _equal(graph: Graph, edges: Edges) -> dict[Value, Value]:
+def _equal(graph: Graph) -> dict[Value, Value]:
     """What stands for the parameters that are equal to others of their loop."""
     loops = [node for node in walk(graph.nodes) if isinstance(node, Loop)]
     kinds = {
@@ -84,7 +66,7 @@ def _equal(graph: Graph, edges: Edges) -> dict[Value, Value]:
         before = len(set(classes.values()))
         numbers = _numbers(graph, classes)
         classes = _numbered(
-            {p: (classes[p], *(numbers[a] for a in given)) for p, given in edges.items()}
+            {p: (classes[p], *(numbers[a] for a in given)) for p, given in graph.given.items()}
         )
     first: dict[int, Value] = {}
     stands = {p: first.setdefault(of, p) for p, of in classes.items()}

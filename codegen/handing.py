@@ -1,0 +1,98 @@
+"""A graph enters; which parameters of its loops are arrays of their own leaves.
+
+A loop is handed an array where the program made it, it is no view, and nobody else reads its memory
+from there on. A parameter that is handed every argument, the first and those of the next turns, is
+an array that may be overwritten, as what a call made is: a buffer is filled place by place without
+a copy in each turn. All parameters are supposed to be so, until one is seen not to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from codegen.ir import Again, Block, Graph, Loop, Value, inner_blocks, kept_by, walk
+
+Turns = frozenset[object]
+"""The loops that something stands in the turn of, by label."""
+
+
+class _Edge(NamedTuple):
+    """A node that gives a loop its arguments, and where it stands."""
+
+    node: Loop | Again
+    target: Loop
+    turns: Turns
+    inside: tuple[Loop, ...]  # the loops of which it stands in a block
+
+
+def turns_of(graph: Graph) -> Mapping[Value, Turns]:
+    """The loops in whose turn each value is made; a parameter is made in the turn of its loop."""
+    table: dict[Value, Turns] = dict.fromkeys(graph.inputs, frozenset())
+
+    def note(block: Block, turns: Turns) -> None:
+        for node in block.nodes:
+            own = turns | {node.label} if isinstance(node, Loop) else turns
+            table.update((result, own) for result in node.results)
+            for inner in inner_blocks(node):
+                note(inner, own if isinstance(node, Loop) and inner is node.turn else turns)
+
+    note(graph.block, frozenset())
+    return table
+
+
+def own_parameters(graph: Graph) -> frozenset[Value]:
+    """The parameters of loops that are arrays of their own in every turn and after the last."""
+    edges = list(_edges(graph.block, frozenset(), ()))
+    own = {p for edge in edges for p in edge.target.parameters if p.type.shape}
+    if not own:
+        return frozenset()
+    kept = {graph.owner[value] for value in kept_by(walk(graph.nodes))}
+    own -= kept
+    for edge in edges:
+        given = zip(edge.target.parameters, edge.node.arguments, strict=True)
+        own -= {p for p, a in given if p in own and (a in kept or not _is_alone(graph, edge, a))}
+    while True:
+        lost = {
+            parameter
+            for edge in edges
+            for parameter, a in zip(edge.target.parameters, edge.node.arguments, strict=True)
+            if parameter in own and not (_is_made(graph, a) or a in own)
+        }
+        if not lost:
+            return frozenset(own)
+        own -= lost
+
+
+def _edges(block: Block, turns: Turns, inside: tuple[Loop, ...]) -> Iterator[_Edge]:
+    for node in block.nodes:
+        if isinstance(node, Loop):
+            yield _Edge(node, node, turns, inside)
+        elif isinstance(node, Again):
+            target = next(loop for loop in inside if loop.label == node.label)
+            yield _Edge(node, target, turns, inside)
+        for inner in inner_blocks(node):
+            if isinstance(node, Loop):
+                own = turns | {node.label} if inner is node.turn else turns
+                yield from _edges(inner, own, (*inside, node))
+            else:
+                yield from _edges(inner, turns, inside)
+
+
+def _is_made(graph: Graph, value: Value) -> bool:
+    """Whether a value is a new array that a call made, or an input that nobody else reads."""
+    return not isinstance(graph.producer.get(value), Loop) and graph.may_be_overwritten(value)
+
+
+def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
+    """Whether nobody else reads the memory of an argument from here on."""
+    node, owner = edge.node, graph.owner
+    if owner[value] is not value or sum(owner[a] is value for a in node.arguments) > 1:
+        return False
+    older = [loop for loop in edge.inside if loop.label not in graph.turns[value]]
+    if any(owner[a] is value for loop in older for p in loop.parameters for a in graph.given[p]):
+        return False  # a parameter shows it
+    if isinstance(node, Again):  # the next turn reads what is older than the loop
+        return node.label in graph.turns[value]
+    reads = (read for inner in node.blocks for read in graph.reads_in(inner))
+    return edge.turns <= graph.turns[value] and all(owner[read] is not value for read in reads)
