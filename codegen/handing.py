@@ -89,7 +89,8 @@ def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
     node, owner = edge.node, graph.owner
     if owner[value] is not value or sum(owner[a] is value for a in node.arguments) > 1:
         return False
-    if any(owner[a] is value for loop in edge.inside for a in loop.arguments):
+    older = [loop for loop in edge.inside if loop.label not in graph.turns[value]]
+    if any(owner[a] is value for loop in older for p in loop.parameters for a in graph.given[p]):
         return False  # a parameter shows it
     if isinstance(node, Again):  # the next turn reads what is older than the loop
         return node.label in graph.turns[value]

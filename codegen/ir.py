@@ -266,7 +266,8 @@ class Loop:
     next turn with arguments of its own. Where a `counter` counts the turns, ``blocks[1]`` is what
     follows when the numbers are used up: it reads the parameters as they are then (and not the
     index). Where there is ``blocks[0]``, the turn, alone, the loop is left by the branches in it;
-    one with a counter, that has always been left so, leaves the program when they are used up. What the turn makes is not read after it, except by the paths that leave it.
+    one with a counter, that has always been left so, leaves the program when they are used up.
+    What the turn makes is not read after it, except by the paths that leave it.
     """
 
     label: object

@@ -41,9 +41,10 @@ def _wanted(graph: Graph) -> dict[Call, set[Value]]:
                     read = set().union(*map(live, node.blocks))
                 case Loop(label):
                     read, before = again.setdefault(label, set()), -1
+                    read |= (live(node.after) if node.after else set()) - {*node.results}
                     while len(read) > before:
                         before = len(read)
-                        read |= set().union(*map(live, node.blocks)) - {*node.results}
+                        read |= live(node.turn) - {*node.results}
                     read = set(read)
                 case Again(label):
                     read = set(again[label])

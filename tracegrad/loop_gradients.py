@@ -485,9 +485,7 @@ class _Writer:
             return False
         return all(self._is_free(facts, v) for v in made.operands)
 
-    def _again(
-        self, facts: Facts, k: Value, way: int, made: Any, new: dict[Value, Value]
-    ) -> Value:
+    def _again(self, facts: Facts, k: Value, way: int, made: Any, new: dict[Value, Value]) -> Value:
         builder = self.reverse.builder
         if isinstance(made, Constant):
             result = Value(made.result.type, made.result.origin)

@@ -353,6 +353,5 @@ def _loop(limb: Limb, close: Callable[[End, tuple[Node, ...]], Block]) -> Loop:
     turn = _block(limb.turn, [], close)
     if cycle.counter is None:
         return Loop(cycle, cycle.parameters, cycle.arguments, (turn,), None, cycle.origin)
-    after = Block(()) if limb.after is None else _block(limb.after, [], close)
-    blocks = (turn, after)
+    blocks = (turn,) if limb.after is None else (turn, _block(limb.after, [], close))
     return Loop(cycle, cycle.parameters, cycle.arguments, blocks, cycle.counter, cycle.origin)

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from codegen.emit.loops import Move, in_order, range_text
+from codegen.emit.loops import Instance, Move, in_order, range_text
 from codegen.emit.phrases import Shown, tuple_text
 from codegen.emit.python import HELD, Emitter
 from codegen.emit.target import arm_order, condition, goes_on
 from codegen.emit.writer import Names, quote
 from codegen.errors import CodegenError
-from codegen.ir import Again, Block, Branch, Check, Constant, Loop, Number, Origin, Value
+from codegen.ir import NOWHERE, Again, Block, Branch, Check, Constant, Loop, Number, Origin, Value
 from codegen.passes.fuse import LARGE, Tiled
 from codegen.spelling import ATOM, COMPARE, Fragment
+from codegen.types import kind
 
 UNSEEN = Block(())
 """What follows a loop whose numbers were never used up."""
@@ -63,7 +64,8 @@ class Turns:
     They leave alone what is `held`: what a later turn reads that was made before the loop, and the
     index. `sunk` is the block that is written after the loop, and `left` what holds where the loop
     is left for it. A break may instead lead to the next turns of the loops `beyond`; where these
-    are several, the variable `flag` tells which.
+    are several, the variable `flag` tells which. Or it leads to what follows the last turn: for
+    each block that does the same, `merged` has what it gives the loop's parameters for that.
     """
 
     loop: Loop
@@ -72,6 +74,7 @@ class Turns:
     left: State | None = None
     beyond: tuple[object, ...] = ()
     flag: str = ""
+    merged: dict[Block, dict[Value, Value]] = field(default_factory=dict)
 
 
 class FunctionEmitter(Emitter):
@@ -134,6 +137,10 @@ class FunctionEmitter(Emitter):
             return False
         if block is UNSEEN:
             self.writer.line('raise LookupError("this loop was never left at its end")')
+            return False
+        if self.around and block in self.around[-1].merged:
+            self._give(self.around[-1].merged[block], NOWHERE)
+            self._jump("break")
             return False
         for node in block.nodes:
             match node:
@@ -343,7 +350,8 @@ class FunctionEmitter(Emitter):
         if loop.counter:
             index, name = loop.counter.index, "_"
             if self.left.get(index, 0) > 0:
-                name = self.names.wish(index.origin.name or "i", self._waits(reads))
+                places = (self.places[parameter] for parameter in loop.parameters)
+                name = self.names.wish(index.origin.name or "i", self._waits(reads.union(places)))
             line = f"for {name} in {counted}:"
             self._own(index, name)
             self.python_numbers.add(index)
@@ -391,7 +399,7 @@ class FunctionEmitter(Emitter):
             if parameter not in places:
                 stem = self._stem(parameter, argument)
                 name = places[parameter] = self.names.wish(stem, self._waits(reads))
-                moves.append(self._move(name, parameter, argument, text, loop.origin))
+                moves.append(self._move(name, parameter, argument, text, NOWHERE))
         self._write_moves(moves)
         for argument in {*loop.arguments}.intersection(self.graph.inputs):
             if self.shown[argument].fragment.text in places.values():
@@ -425,8 +433,10 @@ class FunctionEmitter(Emitter):
         )
 
     def _needs_type(self, parameter: Value, argument: Value) -> bool:
-        """Whether a Python number is given to a parameter that has a dtype."""
-        return argument in self.python_numbers and not parameter.type.weak
+        """Whether a number is given to a parameter of another type, or without a dtype."""
+        if parameter.type.weak:
+            return argument.type.dtype != parameter.type.dtype
+        return argument in self.python_numbers
 
     def _move(
         self, name: str, parameter: Value, argument: Value, shown: Shown, origin: Origin
@@ -435,6 +445,8 @@ class FunctionEmitter(Emitter):
         fragment = shown.fragment
         if self._needs_type(parameter, argument):
             fragment = self._typed(parameter.type, fragment)
+            if parameter.type.weak:
+                fragment = Fragment(f"{kind(parameter.type.dtype)}({shown.fragment.text})")
         reads = frozenset({shown.fragment.text}) if shown.bound else shown.reads
         computed = not shown.bound or argument in self.literals
         here = argument.origin if computed and argument.origin.line else origin
@@ -481,6 +493,10 @@ class FunctionEmitter(Emitter):
         """
         paths, loop = self.paths, turns.loop
         leaving = [block for block in paths.leaving(loop) if block is not ended]
+        self._merge(turns, ended or loop.after, leaving)
+        if not paths.beyond(loop.turn, [ended, *turns.merged]) - {loop.label} and turns.merged:
+            return
+        turns.merged = {}
         going = [block for block in leaving if paths.leading(block)]
         if loop.counter or ended:
             sunk = going if len(going) == 1 and not _only_moves(going[0]) else []
@@ -494,6 +510,16 @@ class FunctionEmitter(Emitter):
         if len(turns.beyond) > 1:
             turns.flag = self.names.wish("leave")
 
+    def _merge(self, turns: Turns, ended: Block | None, leaving: Sequence[Block]) -> None:
+        """Finds what leaves a loop to do the same as what follows its last turn."""
+        parameters = turns.loop.parameters
+        if ended is None or self.anchors.intersection(parameters):
+            return
+        for block in leaving:
+            instance = Instance(self.graph, parameters, turns.held)
+            if instance.of(ended, block):
+                turns.merged[block] = instance.given
+
     def _follow(self, turns: Turns, ended: tuple[Block, State] | None, to: object) -> bool:
         """What follows a loop; `ended` is what does so where the loop comes to its end."""
         broken = turns.sunk is not None or turns.beyond
@@ -501,6 +527,8 @@ class FunctionEmitter(Emitter):
             self._resume(ended[1])
             self.group = ()
             self._enter(ended[0])
+            if turns.merged:
+                self.owner = {n: v for n, v in self.owner.items() if self.left.get(v, 0) > 0}
             return self._block(ended[0], to)
         arrives = False
         if ended:
@@ -526,13 +554,17 @@ class FunctionEmitter(Emitter):
     def _again(self, again: Again, to: object) -> bool:
         """Gives the parameters of a loop their next values, and goes on with its next turn."""
         parameters = self.paths.loops[again.label].parameters
-        shown = [self._take(argument) for argument in again.arguments]
+        self._give(dict(zip(parameters, again.arguments, strict=True)), again.origin)
+        return self._go(again.label, to)
+
+    def _give(self, given: Mapping[Value, Value], origin: Origin) -> None:
+        """Assigns values to parameters, all at once."""
+        shown = [self._take(value) for value in given.values()]
         moves = [
-            self._move(self.places[parameter], parameter, argument, text, again.origin)
-            for parameter, argument, text in zip(parameters, again.arguments, shown, strict=True)
+            self._move(self.places[parameter], parameter, value, text, origin)
+            for (parameter, value), text in zip(given.items(), shown, strict=True)
         ]
         self._write_moves([move for move in moves if move.name != move.text])
-        return self._go(again.label, to)
 
     def _go(self, label: object, to: object) -> bool:
         """Goes on with the next turn of a loop around."""

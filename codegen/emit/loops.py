@@ -6,10 +6,25 @@ the graph; how loops are written is in `blocks.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Loop, Origin, Value, walk
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Loop,
+    Node,
+    Origin,
+    Value,
+    attributes_key,
+    inner_blocks,
+    walk,
+)
 from codegen.spelling import SUM, Fragment
 
 
@@ -110,6 +125,86 @@ class Paths:
             return self.leading(block)
         found = frozenset[object]().union(*(self.beyond(b, without) for b in last.blocks))
         return found - {last.label} if isinstance(last, Loop) else found
+
+
+class Instance:
+    """Tells whether a block is another one with other values for some parameters.
+
+    `given` then has the value for each of the `parameters` that the other block reads. Besides them
+    both may read what is `known`.
+    """
+
+    def __init__(
+        self, graph: Graph, parameters: Collection[Value], known: Collection[Value]
+    ) -> None:
+        self.graph = graph
+        self.parameters = parameters
+        self.known = known
+        self.stands: dict[object, object] = {}
+
+    @property
+    def given(self) -> dict[Value, Value]:
+        stands = {p: self.stands[p] for p in self.parameters if p in self.stands}
+        return {p: value for p, value in stands.items() if isinstance(value, Value)}
+
+    def of(self, general: Block, block: Block) -> bool:
+        """Whether `block` is `general`."""
+        said = (general.returns, general.names, len(general.nodes), len(general.outputs))
+        if said != (block.returns, block.names, len(block.nodes), len(block.outputs)):
+            return False
+        nodes = zip(general.nodes, block.nodes, strict=True)
+        return all(self._node(*pair) for pair in nodes) and self._values(
+            general.outputs, block.outputs
+        )
+
+    def _node(self, one: Node, two: Node) -> bool:
+        if not self._says_the_same(one, two) or not self._values(one.operands, two.operands):
+            return False
+        if any(a.type != b.type for a, b in zip(one.results, two.results, strict=True)):
+            return False
+        self.stands.update(zip(one.results, two.results, strict=True))
+        if isinstance(one, Loop) and isinstance(two, Loop):
+            self.stands[one.label] = two.label
+        return all(map(self.of, inner_blocks(one), inner_blocks(two)))
+
+    def _says_the_same(self, one: Node, two: Node) -> bool:
+        counts = [(len(n.operands), len(n.results), len(inner_blocks(n))) for n in (one, two)]
+        if counts[0] != counts[1]:
+            return False
+        match one, two:
+            case Constant(), Constant():
+                return _number(one) == _number(two)
+            case Call(), Call():
+                sizes = self.graph.sizes
+                keys = [(attributes_key(sizes, call), call.reuse) for call in (one, two)]
+                return one.op is two.op and keys[0] == keys[1]
+            case Check(), Check():
+                return (one.look, repr(one.outcome)) == (two.look, repr(two.outcome))
+            case Branch(), Branch():
+                return (one.look, repr(one.outcomes)) == (two.look, repr(two.outcomes))
+            case Loop(), Loop():
+                return (one.counter and one.counter.step) == (two.counter and two.counter.step)
+            case Again(), Again():
+                return self.stands.get(one.label, one.label) == two.label
+        return False
+
+    def _values(self, general: Sequence[Value], values: Sequence[Value]) -> bool:
+        return all(map(self._value, general, values))
+
+    def _value(self, general: Value, value: Value) -> bool:
+        if general in self.stands:
+            return self.stands[general] is value
+        if general in self.parameters:
+            self.stands[general] = value
+            return True
+        one, two = self.graph.constant(general), self.graph.constant(value)
+        if one and two:
+            return _number(one) == _number(two)
+        return general is value and value in self.known
+
+
+def _number(node: Constant) -> tuple[object, ...]:
+    return (type(node.value), repr(node.value), node.slot, node.result.type)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ from codegen.spelling import (
     Spelling,
     Subscript,
 )
-from codegen.types import DTYPES, ArrayType, kind, promote, weak
+from codegen.types import DTYPES, LIST, ArrayType, kind, promote, weak
 
 INLINE_WIDTH = 64
 HELD = 1 << 32
@@ -276,11 +276,15 @@ class Emitter:
             return False
         return self._overwrites(call) is None
 
+    def _next_places(self, value: Value) -> list[str]:
+        """The variables of the parameters that a value becomes in a next turn."""
+        goals = self.paths.goals.get(value, ())
+        return [self.places[parameter] for parameter in goals if parameter in self.places]
+
     def _can_be_written_in_place(self, call: Call) -> bool:
         """Whether the variable of a parameter may hold its next value as soon as this call runs."""
         nested = [self.pending[v] for v in {*call.operands} & self.pending.keys()]
-        for parameter in self.paths.goals.get(call.results[0], ()):
-            name = self.places[parameter]
+        for name in self._next_places(call.results[0]):
             held = self.owner.get(name)
             read = self._reads_of(call, held) if held else 0
             waits = self.waiting[name] > sum(name in shown.reads for shown in nested)
@@ -300,8 +304,7 @@ class Emitter:
 
     def _place(self, value: Value, keep: frozenset[str]) -> str | None:
         """The variable of the parameter that a value is the next value of, if it may get it now."""
-        for parameter in self.paths.goals.get(value, ()):
-            name = self.places[parameter]
+        for name in self._next_places(value):
             if name not in keep and self._may_be_bound(name):
                 return name
         return None
@@ -352,8 +355,7 @@ class Emitter:
             return None
         result = call.results[0]
         filled = self.filled.get(operand)
-        goals = self.paths.goals.get(result, ())
-        if name in (self.places[parameter] for parameter in goals):
+        if name in self._next_places(result):
             pass
         elif filled is None or filled is not self.filled.get(result, result):
             becomes = self.filled.get(result, result)
@@ -493,6 +495,8 @@ class Emitter:
 
     def _literals_that_need_a_dtype(self, call: Call) -> set[int]:
         """Operands printed as bare literals that would not give the result its dtype."""
+        if LIST in [v.type for v in call.operands]:
+            return set()
         bare = [i for i, v in enumerate(call.operands) if v in self.python_numbers]
         strong = [i for i in bare if not call.operands[i].type.weak]
         if Trait.UPDATE in call.op.traits and 1 in strong:  # what is written takes x's dtype

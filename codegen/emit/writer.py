@@ -181,7 +181,7 @@ def _split(statement: str, width: int) -> tuple[str, ...]:
     lines = split(statement, width)
     if lines is not None:
         return lines
-    before = "if x:\n    pass\n" if statement.startswith("elif ") else ""
+    before = "if x:\n    pass\n" if statement.startswith(("elif ", "else:")) else ""
     after = "\n    pass" if statement.endswith(":") else ""
     text = formatted(before + statement + after, width)
     return tuple(text.splitlines()[before.count("\n") : -1 if after else None])

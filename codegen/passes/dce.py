@@ -105,16 +105,19 @@ def _live_loop(
 
     The next turn needs of a turn what is found to be needed in any: looked for from nothing on.
     """
+    after, later = _live_part(graph, loop.after, tell, needed) if loop.after else (None, set())
     positions: set[int] = set()
     while True:
         needed[loop.label] = positions
-        live, read = _live_blocks(graph, loop, tell, needed)
+        turn, read = _live_part(graph, loop.turn, tell, needed)
+        read |= later
         found = {i for i, parameter in enumerate(loop.parameters) if parameter in read}
         if found == positions:
             break
         positions = found
     parameters, arguments = (_at(positions, v) for v in (loop.parameters, loop.arguments))
-    return replace(live, parameters=parameters, arguments=arguments), read
+    blocks = (turn,) if after is None else (turn, after)
+    return replace(loop, parameters=parameters, arguments=arguments, blocks=blocks), read
 
 
 def _at(positions: set[int], values: tuple[Value, ...]) -> tuple[Value, ...]:

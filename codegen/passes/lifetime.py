@@ -75,7 +75,8 @@ def _marked(
             inner = (_marked(graph, b, set(ordered), held, turns) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         elif isinstance(node, Loop):
-            held = (*kept, *kept_by(block.nodes), *node.arguments)
+            shown = (value for p in node.parameters for value in graph.given[p])
+            held = (*kept, *kept_by(block.nodes), *shown)
             around = (turns | {node.label}, turns)
             known = ordered | _ordered_parameters(graph, node, ordered)
             inner = (
