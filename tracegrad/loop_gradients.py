@@ -40,7 +40,7 @@ from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import add, floor_divide, greater, multiply, subtract
+from tracegrad.ops.elementwise import add, floor_divide, greater, multiply, remainder, subtract
 from tracegrad.ops.indexing import (
     add_at,
     element,
@@ -55,6 +55,8 @@ from tracegrad.ops.tapes import appended, item, new_list
 INT = weak("int")
 FREE = frozenset({getitem_basic, element, gather})
 """Ops that are computed again in the backward, where what they read is at hand."""
+COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder})
+"""Ops on numbers of turns, which are free as well."""
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 """Ops that put a cotangent together of those of rows."""
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
@@ -116,12 +118,11 @@ class _Writer:
         paths: list[tuple[Block, tuple[Stretch, ...]]] = []
         self._collect(self.graph.block, (), [], {}, paths)
         for end, path in paths:
-            seeds = {end.outputs[0]: None}
             with self._writing() as builder:
-                ct = self.reverse.one(end.outputs[0])
-                cts = dict.fromkeys(seeds, ct)
+                cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
                 block = self._sweep(path, len(path) - 1, cts, self._returning(end))
-                self.ends[end] = replace(block, nodes=(*builder.nodes, *block.nodes))
+                block = replace(block, nodes=(*builder.nodes, *block.nodes))
+                self.ends[end] = _giving(block, end)
         block = self._rebuilt(self.graph.block, {})
         block = substituted(block, self._renamed())
         return self.graph.with_block(block)
@@ -194,7 +195,7 @@ class _Writer:
         def finish(cts: Cotangents) -> Block:
             found = {value: self.reverse.staged(ct) for value, ct in cts.items()}
             gradients = self.reverse.gradients(found, self.wanted)
-            return replace(end, nodes=(), outputs=(*end.outputs, *gradients))
+            return Block((), tuple(gradients))
 
         return finish
 
@@ -245,38 +246,67 @@ class _Writer:
         if count == 0 or not facts.turns or not mine:
             return then(cts)
         after = [self._flowing(facts, turn, mine) for turn in range(len(facts.turns))]
-        begun = self._begun(facts, count, mine, after)
-        if begun is not None:
-            return self._loop_back(facts, count, begun, cts, then)
+        if self._is_steady(facts, mine, after):
+            return self._all_turns(facts, count, mine, after, cts, then)
         if peeled == MOST_PEELED:
             raise Unrollable("what gradients flow to differs from turn to turn")
         if isinstance(count, int):
             return self._single(facts, count, cts, then, peeled)
-        some = self._call(greater, count, self._number(0))
-        with self._writing() as builder:
-            yes = self._single(facts, count, cts, then, peeled)
-            yes = replace(yes, nodes=(*builder.nodes, *yes.nodes))
-        with self._writing() as builder:
-            no = then(cts)
-            no = replace(no, nodes=(*builder.nodes, *no.nodes))
+        return self._if_any(
+            loop, count, lambda: self._single(facts, count, cts, then, peeled), lambda: then(cts)
+        )
+
+    def _if_any(
+        self,
+        loop: Loop,
+        count: Value,
+        some: Callable[[], Block],
+        none: Callable[[], Block],
+    ) -> Block:
+        """The blocks for some whole turns, and for none."""
+        test = self._call(greater, count, self._number(0))
+        blocks = []
+        for write in (some, none):
+            with self._writing() as builder:
+                block = write()
+                blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
         origin = replace(loop.origin, section="backward")
-        return self._ended(Branch(some, "bool", (True, False), (yes, no), origin))
+        return self._ended(Branch(test, "bool", (True, False), tuple(blocks), origin))
 
-    def _begun(
-        self, facts: Facts, count: Value | int, mine: Cotangents, after: Sequence[Cotangents]
-    ) -> Cotangents | None:
-        """The cotangents that the loop over the turns begins with, where that is possible.
+    def _is_steady(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> bool:
+        """Whether a turn leaves cotangents of what has one after it, and of outer values."""
+        return all(
+            mine.keys() <= found.keys() and not any(v in facts.own for v in found if v not in mine)
+            for found in after
+        )
 
-        Sums over turns may begin with what changes no sum: with zeros where rows are added up (as
-        a tape does it), else with -0.0.
+    def _all_turns(
+        self,
+        facts: Facts,
+        count: Value | int,
+        mine: Cotangents,
+        after: Sequence[Cotangents],
+        cts: Cotangents,
+        then: Finish,
+    ) -> Block:
+        """A loop over all turns."""
+
+        def some() -> Block:
+            begun = self._begun(mine, after)
+            return self._loop_back(facts, count, begun, cts, then)
+
+        new = any(found.keys() != mine.keys() for found in after)
+        if new and not isinstance(count, int):
+            return self._if_any(facts.loop, count, some, lambda: then(cts))
+        return some()
+
+    def _begun(self, mine: Cotangents, after: Sequence[Cotangents]) -> Cotangents:
+        """The cotangents that the loop over the turns begins with.
+
+        Sums over turns begin with what changes no sum: with zeros where rows are added up (as a
+        tape does it), else with -0.0.
         """
         new = {v: ct for found in after for v, ct in found.items() if v not in mine}
-        if any(found.keys() != {*mine, *new} for found in after):
-            return None
-        if new and not isinstance(count, int):
-            return None
-        if any(v in facts.own for v in new):
-            return None
         begun = dict(mine)
         for value, ct in new.items():
             self.reverse.stage.origin = self._named(value, ct)
@@ -384,6 +414,8 @@ class _Writer:
             k = self._number(count - 1)
         else:
             rest = k = self._call(subtract, count, self._number(1))
+        held: dict[Value, Value] = {}  # what is of now, and not of the turn
+        cts = {v: self._of_now(facts, ct, held) for v, ct in cts.items()}
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
 
         def finish(found: Cotangents) -> Block:
@@ -391,7 +423,15 @@ class _Writer:
             return self._turns(facts.loop, rest, {**kept, **found}, then, peeled + 1)
 
         block = self._one_turn(facts, k, mine, finish)
-        return block
+        return substituted(block, held)
+
+    def _of_now(self, facts: Facts, ct: Value, held: dict[Value, Value]) -> Value:
+        """A cotangent that is a value of the turn in which the loop was left, under a name."""
+        if ct not in facts.own:
+            return ct
+        name = Value(ct.type, ct.origin)
+        held[name] = ct
+        return name
 
     def _one_turn(self, facts: Facts, k: Value, mine: Cotangents, finish: Finish) -> Block:
         """The block that goes back through turn number `k`, by the way that it went."""
@@ -481,7 +521,10 @@ class _Writer:
         made = self.graph.producer.get(value)
         if isinstance(made, Constant):
             return True
-        if not isinstance(made, Call) or made.op not in FREE:
+        if not isinstance(made, Call):
+            return False
+        counts = made.op in COUNTING and made.results[0].type == INT
+        if not counts and made.op not in FREE:
             return False
         return all(self._is_free(facts, v) for v in made.operands)
 
@@ -616,6 +659,17 @@ class _Writer:
                 if inner.count is not None:
                     found.add(inner.count)
         return found
+
+
+def _giving(block: Block, end: Block) -> Block:
+    """A backward whose returns give what the function returns, too."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch | Loop):
+        inner = tuple([_giving(b, end) for b in last.blocks])
+        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+    if isinstance(last, Again):
+        return block
+    return replace(end, nodes=block.nodes, outputs=(*end.outputs, *block.outputs))
 
 
 def _made_by(loop: Loop) -> Iterator[Value]:

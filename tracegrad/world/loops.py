@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
+
+import numpy as np
 
 from codegen.ir import Call, Check, Constant, Counter, Origin, Value, dims_of
 from codegen.types import kind, weak, weak_of
@@ -306,11 +308,8 @@ class Loops:
         after = builder.nodes[head.begin :]
         del builder.nodes[head.begin :]
         for parameter, argument in head.arguments.items():
-            (made,) = builder.call(alias, (argument,), parameter.origin)
-            node = builder.nodes.pop()
-            from dataclasses import replace
-
-            builder.append(replace(node, results=(parameter,)))
+            builder.call(alias, (argument,), parameter.origin)
+            builder.append(replace(builder.nodes.pop(), results=(parameter,)))
         begin = len(builder.nodes)
         for node in after:
             builder.append(node)
@@ -487,6 +486,7 @@ class Loops:
             builder.append(Entry(cycle, False))
             self._set(head, held)
             return head.target
+        self.trace.operands = head.tensors
         values, way, at = left
         builder.append(Entry(cycle, True))
         for node in way.nodes[:at]:
@@ -664,16 +664,10 @@ class _Turns:
         if constant is not None:
             if value.type.weak:
                 return constant.value
-            return np_scalar(value.type.dtype, constant.value)
+            return np.dtype(value.type.dtype).type(constant.value)
         x = self.tensors[value]
         if type(x) is Tensor:
             tensor = wrap(x._array)
             tensor._node = x._node
             return tensor
         return x
-
-
-def np_scalar(dtype: str, number: Any) -> Any:
-    import numpy as np
-
-    return np.dtype(dtype).type(number)
