@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Call, Constant, Graph, Node, Origin, Trait, Value
+from codegen.ir import Call, Constant, Graph, Loop, Node, Origin, Trait, Value, walk
 from tracegrad import config
 from tracegrad.devices import bare
 from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import FiniteError
-from tracegrad.pipeline import run_through
+from tracegrad.pipeline import Turns, run_through
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import flatten
@@ -108,10 +108,64 @@ def blamed(graph: Graph, inputs: Sequence[Any]) -> FiniteError:
     try:
         with np.errstate(all="ignore"):
             block, values = run_through(graph, inputs, step)
+            search = _Search(graph, calls, values)
+            bad = [v for v in block.outputs if search.bad(v)]
+            first = _in_a_turn(graph, inputs, any(map(search.has_nan, bad))) if bad else None
     except Exception as error:  # of NumPy's where another target goes on
         return FiniteError(f"the result is not finite; repeated on NumPy, the call raises {error}")
-    search = _Search(graph, calls, values)
-    return search.error([v for v in block.outputs if search.bad(v)])
+    return first or search.error(bad)
+
+
+class _Found(Exception):
+    """A value in a turn of a loop is not finite."""
+
+
+def _in_a_turn(graph: Graph, inputs: Sequence[Any], nan: bool) -> FiniteError | None:
+    """The error for the first value that is not finite, where that is made in a loop.
+
+    With `nan` an infinity is no such value: it may have been meant.
+    """
+    calls: dict[Value, Call] = {}
+    values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    turns: dict[object, Turns] = {}
+    inside = {
+        call: node.label
+        for node in walk(graph.nodes)
+        if isinstance(node, Loop)
+        for call in walk(node.turn.nodes)
+    }
+    found: list[Call] = []
+
+    def step(call: Call, run: Callable[..., Any], arrays: Sequence[Any], known: Any) -> Any:
+        calls.update(dict.fromkeys(call.results, call))
+        values.update(zip(call.operands, arrays, strict=True))
+        out = run(*arrays, **known)
+        made = out if len(call.results) > 1 else (out,)
+        values.update(zip(call.results, made, strict=True))
+        for value in made:
+            array = np.asarray(value) if type(value) is not list else np.zeros(())
+            if array.dtype.kind in "fc" and (np.isnan(array).any() if nan else not _finite(array)):
+                found.append(call)
+                raise _Found
+        return out
+
+    try:
+        run_through(graph, inputs, step, turns)
+    except _Found:
+        (call,) = found
+        if call not in inside:
+            return None
+        search = _Search(graph, calls, values)
+        error = search.error([v for v in call.results if search.bad(v)])
+        turn = turns[inside[call]]
+        error.args = (f"{error.args[0]}\n    in turn {turn.done + 1} of the loop{_at_line(turn)}",)
+        return error
+    return None
+
+
+def _at_line(turns: Turns) -> str:
+    origin = turns.loop.origin
+    return f" at {origin.file}:{origin.line}" if origin.line else ""
 
 
 class _Search:

@@ -18,7 +18,21 @@ import numpy as np
 
 import codegen
 from codegen.emit.target import Large, Source
-from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Number, Value, ends, walk
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Loop,
+    Node,
+    Number,
+    Value,
+    ends,
+    walk,
+)
 from codegen.sizes import Size, substitute
 from tracegrad import config
 from tracegrad.fast_math import PASSES
@@ -101,7 +115,7 @@ def _labels(graph: Graph) -> Hashable:
     """What the text says of the user's code: names and lines are part of a program's identity."""
     origins = [value.origin for value in graph.inputs]
     for node in walk(graph.nodes):
-        if isinstance(node, Check | Branch):
+        if isinstance(node, Check | Branch | Loop):
             origins.append(node.origin)
         origins += [result.origin for result in node.results]
     origins += [end.origin for end in ends(graph.block)]
@@ -119,7 +133,7 @@ def _plain(block: Block) -> Block:
         match node:
             case Constant(number, result):
                 nodes.append(Constant(number, result))
-            case Branch(blocks=blocks):
+            case Branch(blocks=blocks) | Loop(blocks=blocks):
                 nodes.append(replace(node, blocks=tuple(map(_plain, blocks))))
             case _:
                 nodes.append(node)
@@ -137,7 +151,7 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
         match node:
             case Constant(_, result, int(slot)):
                 nodes.append(Constant(numbers[slot], result, slot))
-            case Branch(blocks=blocks):
+            case Branch(blocks=blocks) | Loop(blocks=blocks):
                 inner = tuple(_with_numbers(b, numbers) for b in blocks)
                 nodes.append(replace(node, blocks=inner))
             case _:
@@ -205,13 +219,51 @@ def called(
     return run(*arrays, **known)
 
 
+class Turns:
+    """The turns of a loop that a graph is run through."""
+
+    def __init__(self, loop: Loop, values: Mapping[Value, Any]) -> None:
+        self.loop = loop
+        self.done = -1  # turns before the one that runs
+        counter = loop.counter
+        self.numbers: Iterator[int] | None = None
+        if counter is not None:
+            self.numbers = iter(range(values[counter.start], values[counter.stop], counter.step))
+
+    def begin(self, values: dict[Value, Any], arguments: Sequence[Value]) -> Block:
+        """The block that follows, where these are the parameters."""
+        loop = self.loop
+        given = [values[v] for v in arguments]
+        for parameter, value in zip(loop.parameters, given, strict=True):
+            weak = type(value) in (int, float, complex) and not parameter.type.weak
+            values[parameter] = np.dtype(parameter.type.dtype).type(value) if weak else value
+        self.done += 1
+        if self.numbers is not None:
+            assert loop.counter is not None
+            number = next(self.numbers, None)
+            if number is None:
+                if loop.after is None:
+                    raise LookupError("a loop was left at its end")
+                return loop.after
+            values[loop.counter.index] = number
+        return loop.turn
+
+
 def run_through(
-    graph: Graph, inputs: Sequence[Any], step: Step = called
+    graph: Graph,
+    inputs: Sequence[Any],
+    step: Step = called,
+    turns: dict[object, Turns] | None = None,
 ) -> tuple[Block, dict[Value, Any]]:
-    """Runs a graph op by op: the block in which its path ended, and every value on the way."""
+    """Runs a graph op by op: the block in which its path ended, and every value on the way.
+
+    Of what a loop makes there are the values of the last turn. `turns` has the loops that were
+    entered, by their labels, with the number of the turn that runs.
+    """
     values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     sizes = lengths(graph, inputs)
     block = graph.block
+    turns = {} if turns is None else turns
     while True:
         following: Block | None = None
         for node in block.nodes:
@@ -230,6 +282,11 @@ def run_through(
                     found = read(values[operand], look)
                     keys = list(map(outcome_key, outcomes))
                     following = blocks[keys.index(outcome_key(found))]
+                case Loop(label, arguments=arguments):
+                    turns[label] = Turns(node, values)
+                    following = turns[label].begin(values, arguments)
+                case Again(label, arguments):
+                    following = turns[label].begin(values, arguments)
         if following is None:
             return block, values
         block = following

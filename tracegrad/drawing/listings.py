@@ -16,7 +16,19 @@ from types import CodeType
 from typing import Any
 
 from codegen.emit import Source
-from codegen.ir import Block, Branch, Check, Constant, Graph, Node, Origin, walk
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Check,
+    Constant,
+    Graph,
+    Loop,
+    Node,
+    Origin,
+    inner_blocks,
+    walk,
+)
 from tracegrad.drawing.colours import graph_line, python_lines
 from tracegrad.running import code_of
 
@@ -42,7 +54,9 @@ class Listing:
 
 def origin_of(node: Node) -> Origin:
     """Where a node comes from."""
-    return node.origin if isinstance(node, Check | Branch) else node.results[0].origin
+    return (
+        node.origin if isinstance(node, Check | Branch | Loop | Again) else node.results[0].origin
+    )
 
 
 # -- what the user wrote --------------------------------------------------------------------------
@@ -170,11 +184,10 @@ def graph_listing(title: str, graph: Graph) -> Listing:
     def write(block: Block) -> None:
         for node in block.nodes:
             shown.append(node)
-            if isinstance(node, Branch):
-                for inner in node.blocks:
-                    shown.append(None)
-                    write(inner)
-        if not (block.nodes and isinstance(block.nodes[-1], Branch)):
+            for inner in inner_blocks(node):
+                shown.append(None)
+                write(inner)
+        if not (block.nodes and isinstance(block.nodes[-1], Branch | Loop | Again)):
             shown.append(None)
 
     write(graph.block)

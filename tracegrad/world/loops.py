@@ -605,6 +605,8 @@ class _Turns:
         self.trace = trace
         self.cycle = cycle
         self.tensors = tensors
+        self.outer: dict[Value, Any] = {}  # what a turn reads from before the loop
+        self.attributes: dict[Call, dict[str, Any]] = {}
 
     def run(self, iterator: Any, held: dict[Value, Any]) -> Any:
         """None where the numbers are used up; else the values, the way and the look it ends at.
@@ -622,7 +624,7 @@ class _Turns:
             way, at = self._turn(values)
             if at is not None:
                 return values, way, at
-            given = [self._value(values, v) for v in way.arguments]
+            given = [values[v] if v in values else self._outer(v) for v in way.arguments]
             held.update(zip(self.cycle.parameters, given, strict=True))
 
     def _turn(self, values: dict[Value, Any]) -> tuple[Way, int | None]:
@@ -630,15 +632,20 @@ class _Turns:
         while at < len(way.nodes):
             node = way.nodes[at]
             if isinstance(node, Call):
-                operands = [self._value(values, v) for v in node.operands]
-                given = {name: self.trace.concrete(x) for name, x in node.attributes}
+                operands = [values[v] if v in values else self._outer(v) for v in node.operands]
+                given = self.attributes.get(node)
+                if given is None:
+                    given = {name: self.trace.concrete(x) for name, x in node.attributes}
+                    self.attributes[node] = given
                 result = node.op(*operands, **given)  # type: ignore[operator]
                 if len(node.results) == 1:
                     values[node.results[0]] = result
                 else:
                     values.update(zip(node.results, result, strict=True))
             elif isinstance(node, Check):
-                outcome = bool(self._value(values, node.operand))
+                outcome = bool(
+                    values[node.operand] if node.operand in values else self._outer(node.operand)
+                )
                 if outcome is not node.outcome:
                     other = self._other(way, at, outcome)
                     if other is None:
@@ -657,9 +664,13 @@ class _Turns:
                     return other
         return None
 
-    def _value(self, values: dict[Value, Any], value: Value) -> Any:
-        if value in values:
-            return values[value]
+    def _outer(self, value: Value) -> Any:
+        """A number, or what was there before the loop."""
+        if value not in self.outer:
+            self.outer[value] = self._known(value)
+        return self.outer[value]
+
+    def _known(self, value: Value) -> Any:
         constant = self.trace.builder.constant_of(value)
         if constant is not None:
             if value.type.weak:
