@@ -73,6 +73,7 @@ class Cycle:
     counter: Counter | None
     origin: Origin
     ways: list[Way] = field(default_factory=list)
+    test: tuple[Any, ...] = ()  # of a ``while``: the nodes, as a turn ended with them
 
 
 @dataclass(frozen=True, eq=False)

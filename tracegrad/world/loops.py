@@ -344,14 +344,17 @@ class Loops:
             numbers = numbers[1:]
             del nodes[len(nodes) - len(body) :]
         else:
+            size = head.begin - head.start
             del nodes[head.start :]
-            given = first
+            given = self._earlier(head, body, arguments, first, size)
         if head.index is not None:
             start = self.trace.builder.constant(numbers.start, INT)
             stop = self.trace.builder.constant(numbers.stop, INT)
             counter = Counter(head.index, start, stop, numbers.step)
         origin = self._origin(head, body)
         cycle = Cycle(tuple(self._all(head)), tuple(given), counter, origin)
+        if counter is None:
+            body = self._with_test_first(head, cycle, body, arguments)
         cycle.ways.append(Way(body, arguments))
         head.cycle, head.entered = cycle, len(nodes)
         self.trace.operands = None
@@ -422,7 +425,7 @@ class Loops:
     ) -> tuple[Value, ...] | None:
         """What the first turn had for the parameters; None where it did something else."""
         turn = self.trace.builder.nodes[head.start : head.begin]
-        same = _Same(self.trace, self._all(head), head.first)
+        same = _Same(self.trace, self._all(head))
         if head.index is not None and head.first is not None:
             same.found[head.index] = head.first
         if not same.sequences(body, turn):
@@ -445,6 +448,100 @@ class Loops:
                 return None
             given.append(first)
         return tuple(given)
+
+    def _earlier(
+        self,
+        head: Head,
+        body: Sequence[Any],
+        arguments: Sequence[Value],
+        given: tuple[Value, ...],
+        size: int,
+    ) -> tuple[Value, ...]:
+        """What turns before the first that was watched had for the parameters; they go."""
+        nodes = self.trace.builder.nodes
+        while head.index is None and 0 < size <= len(nodes):
+            same = _Same(self.trace, self._all(head))
+            if not same.sequences(body, nodes[-size:]):
+                break
+            if not all(map(same.values, arguments, given)):
+                break
+            before = [same.found.get(p) for p in self._all(head)]
+            made = {r for node in nodes[-size:] for r in node.results}
+            if any(v is None or v in made for v in before):
+                break
+            if not all(map(self._fits, before, self._all(head))):
+                break
+            given = tuple(before)
+            del nodes[-size:]
+        return given
+
+    def _with_test_first(
+        self, head: Head, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
+    ) -> tuple[Any, ...]:
+        """The turn of a ``while``, which CPython tests at the end, with its test at the beginning.
+
+        The test before the loop goes: it is that of the first turn.
+        """
+        nodes = self.trace.builder.nodes
+        if len(set(arguments)) < len(arguments) or not isinstance(body[-1], Check):
+            return body
+        for size in range(len(body) - 1, 0, -1):
+            same = _Same(self.trace, ())
+            same.found.update(zip(arguments, cycle.arguments, strict=True))
+            test = body[-size:]
+            if any(isinstance(node, Check) for node in test[:-1]) or size > len(nodes):
+                continue
+            before = nodes[-size:]
+            if not (
+                isinstance(before[-1], Check)
+                and same.sequences(test, before)
+                and self._is_test(test, arguments, cycle)
+            ):
+                continue
+            del nodes[-size:]
+            cycle.test = test
+            return self._rotated(head, cycle, body, arguments, size)
+        return body
+
+    def _is_test(self, test: Sequence[Any], arguments: Sequence[Value], cycle: Cycle) -> bool:
+        """Whether a test is of the parameters alone, and nothing else is made of it."""
+        made = {r for node in test for r in node.results}
+        read = {v for node in test for v in node.operands}
+        return made.isdisjoint(arguments) and read.isdisjoint(cycle.parameters)
+
+    def _rotated(
+        self,
+        head: Head,
+        cycle: Cycle,
+        body: tuple[Any, ...],
+        arguments: tuple[Value, ...],
+        size: int,
+    ) -> tuple[Any, ...]:
+        test, rest = body[-size:], body[:-size]
+        new = dict(zip(arguments, cycle.parameters, strict=True))
+        turned: list[Any] = []
+        for node in test:
+            for result in node.results:
+                new[result] = Value(result.type, result.origin)
+            turned.append(_renamed(node, new))
+        for node in turned:
+            for result in node.results:
+                self.trace.builder.producer[result] = node
+        seat = head.seats.pop(test[-1])
+        values = {key: new.get(value, value) for key, value in seat.values.items()}
+        head.seats[turned[-1]] = replace(seat, values=values)
+        return (*turned, *rest)
+
+    def _without_test(
+        self, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
+    ) -> tuple[Any, ...] | None:
+        """A new way through a turn without the test of the next one; None where it has none."""
+        if not cycle.test:
+            return body
+        size, known = len(cycle.test), cycle.ways[0]
+        same = _Same(self.trace, ())
+        same.found.update(zip(known.arguments, arguments, strict=True))
+        return body[:-size] if same.sequences(cycle.test, body[-size:]) else None
 
     def _as_first(self, parameter: Value, leaf: Leaf) -> Value | None:
         if leaf.value is not None:
@@ -532,9 +629,10 @@ class Loops:
         if not isinstance(entry, Entry) or entry.cycle is not cycle or not entry.in_turn:
             self.trace.read("a loop that it left")
             return head.target
-        body = tuple(nodes[head.entered + 1 :])
-        arguments = self._ending(head, body)
-        if arguments is None:
+        whole = tuple(nodes[head.entered + 1 :])
+        arguments = self._ending(head, whole)
+        body = whole if arguments is None else self._without_test(cycle, whole, arguments)
+        if arguments is None or body is None:
             if head.iterator is not None:
                 self.trace.read("a loop that goes on otherwise")
             self.heads.pop((id(head.frame), head.target), None)
@@ -550,10 +648,21 @@ def builtin(x: Any) -> str | None:
     return {int: "int", float: "float"}.get(type(x))
 
 
+def _renamed(node: Any, new: dict[Value, Value]) -> Any:
+    """A node of other values."""
+    operands = tuple([new.get(v, v) for v in node.operands])
+    match node:
+        case Check():
+            return replace(node, operand=operands[0])
+        case Call():
+            return replace(node, operands=operands, results=tuple([new[r] for r in node.results]))
+    return replace(node, result=new[node.result])
+
+
 class _Same:
     """Whether two turns are one computation, and what stands for what."""
 
-    def __init__(self, trace: Any, parameters: Sequence[Value], first: Value | None) -> None:
+    def __init__(self, trace: Any, parameters: Sequence[Value]) -> None:
         self.trace = trace
         self.open = set(parameters)
         self.found: dict[Value, Value] = {}
