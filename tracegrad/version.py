@@ -98,7 +98,9 @@ class Version:
     def checked(self) -> bool:
         """True when Python looked at a value: the program may refuse a call."""
         return self.opaque or any(
-            isinstance(node, Check) or (isinstance(node, Branch) and not node.complete)
+            isinstance(node, Check)
+            or (isinstance(node, Branch) and not node.complete)
+            or (isinstance(node, Loop) and node.counter is not None and node.after is None)
             for node in walk(self.program.graph.nodes)
         )
 
