@@ -125,6 +125,8 @@ def run_traced(
         raise
     finally:
         STATE.update(**before)
+        if world.loops is not None:
+            world.loops.finish()
         trace.finish()
     world.finish()
     written = _written(arguments, tensors, inputs, trace)

@@ -92,6 +92,7 @@ class Loops:
         self.trace = trace
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
+        self.waiting: list[Head] = []  # whose numbers are not yet those of a loop, or numbers
         self.changes = 0  # how often something was changed that a turn is not told of
         self.written: list[Any] = []  # Tensors that were written to
         self.iterators: list[Any] = []  # made since
@@ -138,6 +139,7 @@ class Loops:
         head = Head(frame, frame.index, iterator, numbers[state or 0 :], name)
         self.heads[id(frame), frame.index] = head
         self.ranges[id(iterator)] = head
+        self.waiting.append(head)
         head.index = self._new_index(head)
         head.start = len(self.trace.builder.nodes)
         head.before = self._variables(frame, frame.index)
@@ -198,8 +200,10 @@ class Loops:
             if frame.program.instructions[target].name == "FOR_ITER":
                 return target
             head = self.heads[id(frame), target] = Head(frame, target)
+            self.waiting.append(head)
             self._begin(head)
             return target
+        self._settle(head)
         if head.iterator is not None and (
             not frame.stack or frame.stack[-1] is not head.iterator
         ):  # the same loop once more, over something else
@@ -213,6 +217,32 @@ class Loops:
             return self._run(head)
         self._abandon(head)
         return target
+
+    def finish(self) -> None:
+        """The run is over: what was recorded for a loop that did not close is of its numbers."""
+        self._settle(None)
+
+    def _settle(self, around: Head | None) -> None:
+        """Gives up the loops that were left before they closed, inside of another or all."""
+        left = [
+            head
+            for head in self.waiting
+            if around is None or (head is not around and head.start > around.start)
+        ]
+        for head in sorted(left, key=lambda head: head.start, reverse=True):
+            if head.open:
+                self._define_parameters(head)
+            else:
+                self._define_index(head, head.index, head.start, 0)
+            self._drop(head)
+
+    def _drop(self, head: Head) -> None:
+        """The head is no longer watched."""
+        self.waiting = [other for other in self.waiting if other is not head]
+        if self.heads.get((id(head.frame), head.target)) is head:
+            del self.heads[id(head.frame), head.target]
+        if head.iterator is not None and self.ranges.pop(id(head.iterator), None):
+            self.iterators.append(head.iterator)
 
     def _begin(self, head: Head) -> None:
         head.start = len(self.trace.builder.nodes)
@@ -297,12 +327,14 @@ class Loops:
         if head.first is None:
             self._define_index(head, head.index, head.start, 0)
         _UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
-        self.heads.pop((id(head.frame), head.target), None)
-        if head.iterator is not None:
-            self.ranges.pop(id(head.iterator), None)
-            self.iterators.append(head.iterator)
+        self._drop(head)
 
     def _abandon(self, head: Head) -> None:
+        """The turn that was recorded over parameters stands for no other."""
+        self._define_parameters(head)
+        self._give_up(head)
+
+    def _define_parameters(self, head: Head) -> None:
         """What was recorded over parameters is of the values that they had."""
         builder, trace = self.trace.builder, self.trace
         after = builder.nodes[head.begin :]
@@ -317,7 +349,6 @@ class Loops:
         self._define_index(head, head.first, head.start, 0)
         head.open = False
         trace.operands = None
-        self._give_up(head)
 
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
         """The number of a turn is a number."""
@@ -357,6 +388,7 @@ class Loops:
             body = self._with_test_first(head, cycle, body, arguments)
         cycle.ways.append(Way(body, arguments))
         head.cycle, head.entered = cycle, len(nodes)
+        self.waiting = [other for other in self.waiting if other is not head]
         self.trace.operands = None
         self._forget(body)
         return True
