@@ -16,7 +16,7 @@ from typing import Any
 from codegen.emit.loops import Instance, Move, in_order, range_text
 from codegen.emit.phrases import Shown, tuple_text
 from codegen.emit.python import HELD, Emitter
-from codegen.emit.target import arm_order, condition, goes_on
+from codegen.emit.target import arm_order, condition, goes_on, literal
 from codegen.emit.writer import Names, quote
 from codegen.errors import CodegenError
 from codegen.ir import NOWHERE, Again, Block, Branch, Check, Constant, Loop, Number, Origin, Value
@@ -324,7 +324,7 @@ class FunctionEmitter(Emitter):
         before = self._state()
         self._resume(before.fork())
         self._enter(loop.turn)
-        self._jump_to_head(loop, counted, reads)
+        self._head(loop, counted, reads)
         head = len(self.writer.lines) - 1
         self.around.append(turns)
         self.writer.depth += 1
@@ -338,12 +338,12 @@ class FunctionEmitter(Emitter):
             ended = loop.after, before
         return self._follow(turns, ended, to)
 
-    def _jump_to_head(self, loop: Loop, counted: str, reads: frozenset[str]) -> None:
+    def _head(self, loop: Loop, counted: str, reads: frozenset[str]) -> None:
         """Writes the line that the loop begins with."""
         line = "while True:"
         if loop.counter:
             index, name = loop.counter.index, "_"
-            if self.left.get(index, 0) > 0:
+            if self.uses.get(index, 0) > 0:
                 places = (self.places[parameter] for parameter in loop.parameters)
                 name = self.names.wish(index.origin.name or "i", self._waits(reads.union(places)))
             line = f"for {name} in {counted}:"
@@ -440,11 +440,19 @@ class FunctionEmitter(Emitter):
         if self._needs_type(parameter, argument):
             fragment = self._typed(parameter.type, fragment)
             if parameter.type.weak:
-                fragment = Fragment(f"{kind(parameter.type.dtype)}({shown.fragment.text})")
+                fragment = self._of_kind(parameter, argument, shown)
         reads = frozenset({shown.fragment.text}) if shown.bound else shown.reads
         computed = not shown.bound or argument in self.literals
         here = argument.origin if computed and argument.origin.line else origin
         return Move(name, fragment.text, reads, here)
+
+    def _of_kind(self, parameter: Value, argument: Value, shown: Shown) -> Fragment:
+        """A Python number of a parameter's kind."""
+        number = self.literals.get(argument)
+        wide = kind(parameter.type.dtype)
+        if number is None:
+            return Fragment(f"{wide}({shown.fragment.text})")
+        return literal(complex(number) if wide == "complex" else float(number.real), self.target)
 
     def _write_moves(self, moves: Sequence[Move]) -> None:
         for several in in_order(moves):
