@@ -24,12 +24,12 @@ from codegen.ir import (
     Origin,
     with_operands,
 )
-from codegen.sizes import Sizes
+from codegen.sizes import Sizes, symbol
 from codegen.spelling import Subscript
 from codegen.types import weak
 
 FLOAT, INT, NUMBER = ArrayType("float64"), weak("int"), weak("float")
-ARRAY = ArrayType("float64", (3,))
+ARRAY = ArrayType("float64", (symbol("n0"),))
 TYPES = (FLOAT, FLOAT, INT, NUMBER, ARRAY)
 KINDS = ["float", "float", "int", "array", "array", "update", "item", "sum", "number"]
 
@@ -116,7 +116,7 @@ class Maker:
         found = [value for value in known if value.type == type]
         if not found or self.random.random() < 0.1:
             if type == ARRAY:
-                return builder.call(toy.OPS["zeros"], (), self.origin(), shape=(3,))[0]
+                return builder.call(toy.OPS["zeros"], (), self.origin(), shape=ARRAY.shape)[0]
             number = self.random.choice([0, 1, 2]) if type == INT else 0.25
             return builder.constant(number, type, origin=self.origin())
         return found[-1 - int(len(found) * self.random.random() ** 2)]

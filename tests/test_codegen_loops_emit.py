@@ -998,6 +998,58 @@ case(
     3,
 )
 
+case(
+    "lengths_of_an_argument_that_a_loop_takes",
+    """
+    graph f(x: float64[n0], n: int) {
+      %z = constant(0)
+      loop %x.1 = %x, %k = %z as L1
+        turn
+          %t~ = greater(%n, %k)
+          branch %t~ bool
+            case True
+              %one = constant(1)
+              %k.1 = add(%k, %one)
+              %x.2 = sin(%x.1)
+              again L1 %x.2, %k.1
+            case False
+              %s = sum(%x.1)
+              loop %s.1 = %s for %t in range(%z, %n, 1) as L2
+                turn
+                  %o~ = zeros(shape=(n0, 2))
+                  %o~.1 = sum(%o~)
+                  %s.2 = sub(%s.1, %o~.1)
+                  again L2 %s.2
+                after
+                  return %s.1
+    }
+    """,
+    """
+    def f(x, n):
+        k = 0
+        while n > k:
+            k = k + 1
+            x = np.sin(x)
+        s = x.sum()
+        for _ in range(n):
+            s = s - np.zeros((x.size, 2)).sum()
+        return (s,)
+    """,
+    """
+    def f(x, n):
+        k = 0
+        while n > k:
+            k = k + 1
+            x = np.sin(x)
+        s = x.sum()
+        for _ in range(n):
+            s = s - np.zeros((x.shape[0], 2)).sum()
+        return (s,)
+    """,
+    VECTOR,
+    3,
+)
+
 
 def function(source):
     return load(source.text, source.name, {"np": np})

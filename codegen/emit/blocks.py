@@ -368,10 +368,10 @@ class FunctionEmitter(Emitter):
         """What the turns of a loop leave alone."""
         read = {value for value, count in self.left.items() if count > 0 and value in self.shown}
         held = read.difference(loop.parameters)
-        kept = held | self.anchors
         places = {self.places[parameter] for parameter in loop.parameters}
+        stays = places | self.names.reserved
         self.owner = {
-            name: value for name, value in self.owner.items() if value in kept or name in places
+            name: value for name, value in self.owner.items() if value in held or name in stays
         }
         return held | {loop.counter.index} if loop.counter else held
 
@@ -401,6 +401,8 @@ class FunctionEmitter(Emitter):
         for parameter, name in places.items():
             self.places[parameter] = name
             self._own(parameter, name)
+            if parameter in self.anchors:
+                self.names.reserved.add(name)
             if parameter.type.weak:
                 self.python_numbers.add(parameter)
 
@@ -529,8 +531,12 @@ class FunctionEmitter(Emitter):
             self._resume(ended[1])
             self.group = ()
             self._enter(ended[0])
-            if turns.merged:
-                self.owner = {n: v for n, v in self.owner.items() if self.left.get(v, 0) > 0}
+            if turns.merged:  # what is not read need not be there
+                self.owner = {
+                    name: value
+                    for name, value in self.owner.items()
+                    if self.left.get(value, 0) > 0 or name in self.names.reserved
+                }
             return self._block(ended[0], to)
         arrives = False
         if ended:
