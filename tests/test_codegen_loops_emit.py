@@ -1050,6 +1050,55 @@ case(
     3,
 )
 
+case(
+    "outcomes_that_were_seen",
+    """
+    graph f(x: float64[], n: int) {
+      %z = constant(0)
+      loop %h = %x for %t in range(%z, %n, 1) as L1  # f.py:2 | for t in range(n):
+        turn
+          branch %t int  # f.py:3 | if t in (0, 1): ...
+            case 0
+              again L1 %h
+            case 1
+              %h.1 = sin(%h)
+              again L1 %h.1
+            case 2
+              return %h
+        after
+          return %n
+    }
+    """,
+    """
+    def f(x, n):
+        h = x
+        # f.py:2  for t in range(n):
+        for t in range(n):
+            # f.py:3  if t in (0, 1): ...
+            if int(t) == 2:
+                return (h,)
+            elif int(t) == 1:
+                h = np.sin(h)
+            elif int(t) == 0:
+                pass
+            else:
+                raise LookupError("f.py:3  if t in (0, 1): ...  was only ever 0 or 1 or 2")
+        return (n,)
+    """,
+    """
+    def f(x, n):
+        h = x
+        for t in range(n):
+            if t == 1:
+                h = np.sin(h)
+            elif t == 2:
+                return (h,)
+        return (n,)
+    """,
+    np.float64(1.0),
+    3,
+)
+
 
 def function(source):
     return load(source.text, source.name, {"np": np})

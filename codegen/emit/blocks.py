@@ -253,6 +253,8 @@ class FunctionEmitter(Emitter):
                 self.writer.line(word, branch.origin)
             heads.append(len(self.writer.lines) - 1)
             arrives |= self._arm(block, to)
+            if not branch.complete and len(self.writer.lines) == heads[-1] + 1:
+                self.writer.line("    pass")
         if not branch.complete:
             seen = " or ".join(map(repr, branch.outcomes))
             message = f"{where}  was only ever {seen}"
@@ -383,7 +385,7 @@ class FunctionEmitter(Emitter):
         """
         places: dict[Value, str] = {}
         given = list(zip(loop.parameters, loop.arguments, shown, strict=True))
-        for parameter, argument, text in given:
+        for parameter, argument, text in given:  # first those that take a variable
             name = text.fragment.text
             if name not in places.values() and self._becomes(parameter, argument, text):
                 places[parameter] = name
@@ -465,29 +467,38 @@ class FunctionEmitter(Emitter):
     def _turn(self, turns: Turns, head: int) -> tuple[Block, State] | None:
         """The lines of a turn; where the first line tests something, what follows when it fails."""
         loop, block = turns.loop, turns.loop.turn
-        last = block.nodes[-1] if block.nodes else None
-        on = [b for b in loop.turn.nodes[-1:] if isinstance(b, Branch)]
-        going = [b for b in on[0].blocks if loop.label in self.paths.leading(b)] if on else []
-        if loop.counter or not isinstance(last, Branch) or not last.complete or len(going) != 1:
+        test = self._test(loop)
+        if test is None:
             self._plan(turns, None)
             self._block(block, loop.label)
             return None
         for node in block.nodes[:-1]:
             self._node(node)
-        if len(self.writer.lines) > head + 1:
+        if len(self.writer.lines) > head + 1:  # something stands before the test
             self._plan(turns, None)
-            self._branch(last, loop.label)
+            self._branch(test, loop.label)
             return None
-        fragment = self._take(last.operand).fragment
-        at = last.blocks.index(going[0])
-        check = Check(last.operand, last.look, last.outcomes[at], last.origin)
-        test, _ = condition(check, fragment, self.target)
-        self.writer.lines[head] = self.writer.lines[head].replace("True", test)
-        ended = last.blocks[1 - at], self._state().fork()
+        at = self._goes_on_at(loop, test)[0]
+        look = Check(test.operand, test.look, test.outcomes[at], test.origin)
+        text, _ = condition(look, self._take(test.operand).fragment, self.target)
+        self.writer.lines[head] = self.writer.lines[head].replace("True", text)
+        ended = test.blocks[1 - at], self._state().fork()
         self._plan(turns, ended[0])
-        self._enter(going[0])
-        self._block(going[0], loop.label)
+        self._enter(test.blocks[at])
+        self._block(test.blocks[at], loop.label)
         return ended
+
+    def _test(self, loop: Loop) -> Branch | None:
+        """What a loop without a counter may test in its first line."""
+        last = loop.turn.nodes[-1] if loop.turn.nodes else None
+        if loop.counter or not isinstance(last, Branch) or not last.complete:
+            return None
+        return last if len(self._goes_on_at(loop, last)) == 1 else None
+
+    def _goes_on_at(self, loop: Loop, branch: Branch) -> list[int]:
+        """The positions of the blocks from which a path begins the next turn."""
+        blocks = enumerate(branch.blocks)
+        return [i for i, block in blocks if loop.label in self.paths.leading(block)]
 
     def _plan(self, turns: Turns, ended: Block | None) -> None:
         """Decides what is written after the loop of what leaves it by a break.
