@@ -11,6 +11,7 @@ import toy
 from codegen import ArrayType, Block, Loop, Value, VerifyError, parse, verify
 from codegen.errors import CodegenError
 from codegen.ir import Again, ends, walk
+from codegen.passes.buffers import buffers
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
 from codegen.passes.lifetime import lifetime
@@ -677,6 +678,51 @@ def test_what_somebody_else_may_read_is_not_overwritten(argument, turn, followin
     assert turn_.nodes[0].reuse is None and after_.nodes[0].reuse is None
 
 
+def test_an_array_that_loops_write_to_is_copied_once():
+    """Before the outer loop for %y; before each inner one for %u, which the outer turns read."""
+    expect(
+        buffers,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %s = constant(1.0)
+          loop %y = %x, %w = %x for %t in range(%z, %n, 1) as L1
+            turn
+              loop %v = %y, %u = %x, %r = %x for %i in range(%z, %t, 1) as L2
+                turn
+                  %a = setitem(%v, %s, %i, index=Subscript((Slot(0),)))
+                  %b = setitem(%u, %s, index=Subscript((0,)))
+                  %c = setitem(%r, %s, index=Subscript((0,)))
+                  again L2 %a, %b, %x
+                after
+                  again L1 %v, %u
+            after
+              return %y, %w
+        }
+        """,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %s = constant(1.0)
+          %y = copy(%x)
+          loop %y.1 = %y, %w = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %u = copy(%x)
+              loop %v = %y.1, %u.1 = %u, %r = %x for %i in range(%z, %t, 1) as L2
+                turn
+                  %a = setitem(%v, %s, %i, index=Subscript((Slot(0),)))
+                  %b = setitem(%u.1, %s, index=Subscript((0,)))
+                  %c = setitem(%r, %s, index=Subscript((0,)))
+                  again L2 %a, %b, %x
+                after
+                  again L1 %v, %u.1
+            after
+              return %y.1, %w
+        }
+        """,
+    )
+
+
 def test_own_copies_parameters_but_those_that_are_arrays_of_their_own():
     expect(
         own,
@@ -716,6 +762,26 @@ def test_own_copies_parameters_but_those_that_are_arrays_of_their_own():
         }
         """,
     )
+
+
+def test_own_leaves_numbers_that_loops_compute():
+    """%p and %q are given NumPy scalars and a number, %r an element that may be an array."""
+    before = """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = constant(0.5)
+          %b = getitem(%x, index=Subscript((0,)))
+          loop %p: float64[] = %a, %q: float64[] = %a, %r = %b for %t in range(%z, %n, 1) as L1
+            turn
+              %c = mul(%p, %r)
+              again L1 %q, %c, %c
+            after
+              COPY
+              return %p, %q, %r
+        }
+    """
+    expected = before.replace("COPY", "%r.1 = copy(%r)").replace("%q, %r\n", "%q, %r.1\n")
+    expect(own, before.replace("              COPY\n", ""), expected)
 
 
 WRONG = """

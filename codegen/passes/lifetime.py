@@ -43,8 +43,8 @@ def _marked(
     """The block with its calls marked.
 
     `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
-    called before the block may keep, or parameters may show. `turns` are the loops in whose turn
-    the block is: what was made before such a turn is read again in the next.
+    called before the block may keep, or that parameters may show. `turns` are the loops that the
+    block is in the turn of: what was made before such a turn is read again in the next.
     """
     last_read = graph.last_reads(block, kept)
     nodes: list[Node] = []
@@ -63,13 +63,11 @@ def _marked(
             node = replace(node, blocks=tuple(inner))
         elif isinstance(node, Loop):
             shown = (value for p in node.parameters for value in graph.given[p])
-            held = (*kept, *kept_by(block.nodes), *shown)
-            around = (turns | {node.label}, turns)
-            inner = (
-                _marked(graph, b, set(ordered), held, of)
-                for b, of in zip(node.blocks, around, strict=False)
-            )
-            node = replace(node, blocks=tuple(inner))
+            held = (*kept, *kept_by(block.nodes))
+            blocks = [_marked(graph, node.turn, set(ordered), held, turns | {node.label})]
+            if node.after:
+                blocks.append(_marked(graph, node.after, set(ordered), (*held, *shown), turns))
+            node = replace(node, blocks=tuple(blocks))
         nodes.append(node)
     return replace(block, nodes=tuple(nodes))
 
