@@ -641,6 +641,7 @@ KEPT = """
       %z = constant(0)
       %a = sin(%x)
       %b = exp(%x)
+      %e = exp(%b)
       loop %h = ARGUMENT, %k = %b for %t in range(%z, %n, 1) as L1
         turn
           %c = neg(%h)
@@ -662,6 +663,7 @@ KEPT = """
         ("%a", "%i = mul(%a, %c)", "%d, %k", "return %y"),  # read in the turn
         ("%a", "%i = sin(%c)", "%d, %k", "return %y, %a"),  # read afterwards
         ("%a", "%i = sin(%c)", "%k, %x", "return %y"),  # an input in the second turn
+        ("%a", "%i = sin(%c)", "%e, %k", "return %y"),  # an array that all later turns are given
         ("%a", "%i = sin(%c)", "%d, %d", "return %y"),  # of two parameters from the next turn on
         ("%a", "%i = transpose(%d)", "%d, %i", "return %y"),  # and a view of it
         ("%a", "%i = transpose(%d)", "%i, %k", "return %y"),  # a view
@@ -674,8 +676,36 @@ def test_what_somebody_else_may_read_is_not_overwritten(argument, turn, followin
     loop = loop_of(graph)
     (h, k), (turn_, after_) = loop.parameters, loop.blocks
     assert h not in graph.own_parameters
-    assert (k in graph.own_parameters) == (following in ("%d, %k", "%i, %k") and argument != "%b")
+    assert (k in graph.own_parameters) == (following.endswith("%k") and argument != "%b")
     assert turn_.nodes[0].reuse is None and after_.nodes[0].reuse is None
+
+
+@pytest.mark.parametrize("label", ["L1", "L2"])
+def test_what_a_parameter_of_an_inner_loop_shows_is_not_overwritten(label):
+    """%i shows %b, as a first argument or from the second turn on, and goes to %k."""
+    text = """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = sin(%x)
+          loop %h = %a, %k = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %b = neg(%h)
+              loop %i = FIRST for %s in range(%z, %n, 1) as L2
+                turn
+                  again L2 NEXT
+                after
+                  again L1 %b, %i
+            after
+              %c = neg(%h)
+              %d = mul(%c, %k)
+              return %d
+        }
+    """
+    given = ("%b", "%i") if label == "L1" else ("%x", "%b")
+    graph = graph_of(text.replace("FIRST", given[0]).replace("NEXT", given[1]))
+    assert not graph.own_parameters
+    fast = verify(lifetime(graph))
+    assert loop_of(fast).turn.nodes[0].reuse is loop_of(fast).after.nodes[0].reuse is None
 
 
 def test_an_array_that_loops_write_to_is_copied_once():
