@@ -8,12 +8,13 @@ from textwrap import dedent
 import pytest
 import toy
 
-from codegen import ArrayType, Block, Loop, Value, VerifyError, parse, verify
+from codegen import ArrayType, Block, Loop, Value, VerifyError, optimize, parse, verify
 from codegen.errors import CodegenError
 from codegen.ir import Again, ends, walk
 from codegen.passes.buffers import buffers
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
+from codegen.passes.fuse import WORTH, fuse
 from codegen.passes.lifetime import lifetime
 from codegen.passes.narrow import narrow
 from codegen.passes.own import own
@@ -858,3 +859,40 @@ def test_the_verifier_follows_memory_from_turn_to_turn(old, new, message):
         verify(graph)
     else:
         broken(graph, message)
+
+
+# -- large arrays ---------------------------------------------------------------------------------
+
+
+def test_a_turn_has_regions_of_its_own():
+    lines = [f"%a.{i + 1} = sin(%a.{i})" for i in range(WORTH)]
+    text = f"""
+        graph f(x: float64[n0], n: int) {{
+          %z = constant(0)
+          loop %a.0 = %x for %t in range(%z, %n, 1) as L1
+            turn
+              {"; ".join(lines)}
+              again L1 %a.{WORTH}
+            after
+              return %a.0
+        }}
+    """
+    graph = optimize(toy.graph(clean(text.replace("; ", "\n" + " " * 14))), toy.CLIENT, check=True)
+    tiled = fuse(graph)
+    program, body = tiled.functions
+    verify(body)
+    assert str(verify(program)) == clean(
+        """
+        graph f_in_tiles(x: float64[n0], n: int) {
+          %z = constant(0)
+          loop %a = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %a.1 = in_tiles(%a, body=f_tile)
+              again L1 %a.1
+            after
+              %a.2 = copy(%a)
+              return %a.2
+        }
+        """
+    ) + "\n" + str(body)
+    assert not body.spent  # it may be the input
