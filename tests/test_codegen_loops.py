@@ -637,6 +637,41 @@ def test_buffers_change_places_and_go_through_inner_loops():
     )
 
 
+def test_parameters_are_in_order_where_all_that_they_are_given_is():
+    """%h is, so that the next may lie where it did; %k may be given as %x lies."""
+    expect(
+        lifetime,
+        """
+        graph f(x: float64[n0, n0], n: int) {
+          %z = constant(0)
+          %a = matmul(%x, %x)
+          %b = exp(%x)
+          loop %h = %a, %k = %b for %t in range(%z, %n, 1) as L1
+            turn
+              %c = add(%h, %x)
+              %d = add(%k, %x)
+              again L1 %c, %d
+            after
+              return %h, %k
+        }
+        """,
+        """
+        graph f(x: float64[n0, n0], n: int) {
+          %z = constant(0)
+          %a = matmul(%x, %x)
+          %b = exp(%x)
+          loop %h = %a, %k = %b for %t in range(%z, %n, 1) as L1
+            turn
+              %c = add(%h, %x, reuse=0)
+              %d = add(%k, %x)
+              again L1 %c, %d
+            after
+              return %h, %k
+        }
+        """,
+    )
+
+
 KEPT = """
     graph f(x: float64[n0], n: int) {
       %z = constant(0)

@@ -250,7 +250,7 @@ op("getitem", "x *arrays", "x[index]", row, Trait.VIEW, attributes={"index": ...
 op(
     "setitem",
     "x value *arrays",
-    "out = np.array(x)\nout[index] = value",
+    "out = x.copy()\nout[index] = value",
     updated,
     Trait.UPDATE,
     inplace="x[index] = value",
