@@ -85,14 +85,14 @@ def _is_made(graph: Graph, value: Value) -> bool:
 
 
 def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
-    """Whether nobody else reads the memory of an argument from here on."""
+    """Whether nobody else reads the memory of an argument, which is no view, from here on."""
     node, owner = edge.node, graph.owner
-    if owner[value] is not value or sum(owner[a] is value for a in node.arguments) > 1:
+    if sum(owner[a] is value for a in node.arguments) > 1:
         return False
     older = [loop for loop in edge.inside if loop.label not in graph.turns[value]]
     if any(owner[a] is value for loop in older for p in loop.parameters for a in graph.given[p]):
-        return False  # a parameter shows it
-    if isinstance(node, Again):  # the next turn reads what is older than the loop
-        return node.label in graph.turns[value]
+        return False  # a parameter shows it: maybe the one that it is handed to
+    if isinstance(node, Again):
+        return True  # the next turn reads nothing that this one made
     reads = (read for inner in node.blocks for read in graph.reads_in(inner))
     return edge.turns <= graph.turns[value] and all(owner[read] is not value for read in reads)

@@ -1,4 +1,4 @@
-"""A seed enters, a graph with loops leaves; and a graph enters and is run, turn by turn.
+"""A seed enters, a graph with loops leaves.
 
 The graphs nest loops, counted and not, and leave them in every way: after the last turn, by a
 return, by the next turn of a loop further out. Every loop comes to an end.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
-import numpy as np
 import toy
 
 from codegen import ArrayType, Block, Graph, Value
@@ -25,13 +24,12 @@ from codegen.ir import (
     Origin,
     with_operands,
 )
-from codegen.load import kernel
-from codegen.sizes import Sizes
+from codegen.sizes import Sizes, symbol
 from codegen.spelling import Subscript
 from codegen.types import weak
 
 FLOAT, INT, NUMBER = ArrayType("float64"), weak("int"), weak("float")
-ARRAY = ArrayType("float64", (3,))
+ARRAY = ArrayType("float64", (symbol("n0"),))
 TYPES = (FLOAT, FLOAT, INT, NUMBER, ARRAY)
 KINDS = ["float", "float", "int", "array", "array", "update", "item", "sum", "number"]
 
@@ -118,7 +116,7 @@ class Maker:
         found = [value for value in known if value.type == type]
         if not found or self.random.random() < 0.1:
             if type == ARRAY:
-                return builder.call(toy.OPS["zeros"], (), self.origin(), shape=(3,))[0]
+                return builder.call(toy.OPS["zeros"], (), self.origin(), shape=ARRAY.shape)[0]
             number = self.random.choice([0, 1, 2]) if type == INT else 0.25
             return builder.constant(number, type, origin=self.origin())
         return found[-1 - int(len(found) * self.random.random() ** 2)]
@@ -261,61 +259,3 @@ class Maker:
         left = self.block(known, around[: around.index(here)])
         blocks = (Block((again,)), left)
         return self.ended(builder, Branch(test, "bool", (True, False), blocks, self.origin()))
-
-
-def run(graph: Graph, inputs, most: int = 20000):
-    """What a graph returns, node by node and turn by turn."""
-    values = dict(zip(graph.inputs, inputs, strict=True))
-    loops: dict[object, tuple[Loop, object]] = {}
-    block = graph.block
-    for _ in range(most):
-        following = None
-        for node in block.nodes:
-            match node:
-                case Constant(number, result):
-                    values[result] = typed(result, number)
-                case Call():
-                    call(node, values)
-                case Branch(operand, _, outcomes, blocks):
-                    following = blocks[outcomes.index(bool(values[operand]))]
-                case Loop(label, _, arguments):
-                    counter = node.counter
-                    limits = (values[counter.start], values[counter.stop]) if counter else ()
-                    turns = iter(range(*limits, counter.step)) if counter else None
-                    loops[label] = node, turns
-                    given = [values[a] for a in arguments]
-                    following = begun(loops[label], given, values)
-                case Again(label, arguments):
-                    following = begun(loops[label], [values[a] for a in arguments], values)
-        if following is None:
-            return [typed(output, values[output]) for output in block.outputs]
-        block = following
-    raise RuntimeError("it does not end")
-
-
-def begun(around, given, values) -> Block:
-    """The next turn of a loop, or what follows it."""
-    loop, turns = around
-    for parameter, value in zip(loop.parameters, given, strict=True):
-        values[parameter] = typed(parameter, value)
-    if turns is None:
-        return loop.turn
-    index = next(turns, None)
-    if index is None:
-        return loop.after
-    values[loop.counter.index] = index
-    return loop.turn
-
-
-def typed(value: Value, number):
-    """A number as a value of its type."""
-    if value.type.weak:
-        return number
-    return number if isinstance(number, np.ndarray) else np.dtype(value.type.dtype).type(number)
-
-
-def call(node: Call, values) -> None:
-    spelling = node.op.spelled("numpy", dict(node.attributes))
-    function = kernel(spelling, node.op.operands, tuple(node.op.attributes), {"np": np})
-    out = function(*(values[operand] for operand in node.operands), **dict(node.attributes))
-    values[node.results[0]] = out

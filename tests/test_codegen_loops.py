@@ -8,11 +8,13 @@ from textwrap import dedent
 import pytest
 import toy
 
-from codegen import ArrayType, Block, Loop, Value, VerifyError, parse, verify
+from codegen import ArrayType, Block, Loop, Value, VerifyError, optimize, parse, verify
 from codegen.errors import CodegenError
 from codegen.ir import Again, ends, walk
+from codegen.passes.buffers import buffers
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
+from codegen.passes.fuse import WORTH, fuse
 from codegen.passes.lifetime import lifetime
 from codegen.passes.narrow import narrow
 from codegen.passes.own import own
@@ -635,11 +637,47 @@ def test_buffers_change_places_and_go_through_inner_loops():
     )
 
 
+def test_parameters_are_in_order_where_all_that_they_are_given_is():
+    """%h is, so that the next may lie where it did; %k may be given as %x lies."""
+    expect(
+        lifetime,
+        """
+        graph f(x: float64[n0, n0], n: int) {
+          %z = constant(0)
+          %a = matmul(%x, %x)
+          %b = exp(%x)
+          loop %h = %a, %k = %b for %t in range(%z, %n, 1) as L1
+            turn
+              %c = add(%h, %x)
+              %d = add(%k, %x)
+              again L1 %c, %d
+            after
+              return %h, %k
+        }
+        """,
+        """
+        graph f(x: float64[n0, n0], n: int) {
+          %z = constant(0)
+          %a = matmul(%x, %x)
+          %b = exp(%x)
+          loop %h = %a, %k = %b for %t in range(%z, %n, 1) as L1
+            turn
+              %c = add(%h, %x, reuse=0)
+              %d = add(%k, %x)
+              again L1 %c, %d
+            after
+              return %h, %k
+        }
+        """,
+    )
+
+
 KEPT = """
     graph f(x: float64[n0], n: int) {
       %z = constant(0)
       %a = sin(%x)
       %b = exp(%x)
+      %e = exp(%b)
       loop %h = ARGUMENT, %k = %b for %t in range(%z, %n, 1) as L1
         turn
           %c = neg(%h)
@@ -661,6 +699,7 @@ KEPT = """
         ("%a", "%i = mul(%a, %c)", "%d, %k", "return %y"),  # read in the turn
         ("%a", "%i = sin(%c)", "%d, %k", "return %y, %a"),  # read afterwards
         ("%a", "%i = sin(%c)", "%k, %x", "return %y"),  # an input in the second turn
+        ("%a", "%i = sin(%c)", "%e, %k", "return %y"),  # an array that all later turns are given
         ("%a", "%i = sin(%c)", "%d, %d", "return %y"),  # of two parameters from the next turn on
         ("%a", "%i = transpose(%d)", "%d, %i", "return %y"),  # and a view of it
         ("%a", "%i = transpose(%d)", "%i, %k", "return %y"),  # a view
@@ -673,8 +712,81 @@ def test_what_somebody_else_may_read_is_not_overwritten(argument, turn, followin
     loop = loop_of(graph)
     (h, k), (turn_, after_) = loop.parameters, loop.blocks
     assert h not in graph.own_parameters
-    assert (k in graph.own_parameters) == (following in ("%d, %k", "%i, %k") and argument != "%b")
+    assert (k in graph.own_parameters) == (following.endswith("%k") and argument != "%b")
     assert turn_.nodes[0].reuse is None and after_.nodes[0].reuse is None
+
+
+@pytest.mark.parametrize("label", ["L1", "L2"])
+def test_what_a_parameter_of_an_inner_loop_shows_is_not_overwritten(label):
+    """%i shows %b, as a first argument or from the second turn on, and goes to %k."""
+    text = """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = sin(%x)
+          loop %h = %a, %k = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %b = neg(%h)
+              loop %i = FIRST for %s in range(%z, %n, 1) as L2
+                turn
+                  again L2 NEXT
+                after
+                  again L1 %b, %i
+            after
+              %c = neg(%h)
+              %d = mul(%c, %k)
+              return %d
+        }
+    """
+    given = ("%b", "%i") if label == "L1" else ("%x", "%b")
+    graph = graph_of(text.replace("FIRST", given[0]).replace("NEXT", given[1]))
+    assert not graph.own_parameters
+    fast = verify(lifetime(graph))
+    assert loop_of(fast).turn.nodes[0].reuse is loop_of(fast).after.nodes[0].reuse is None
+
+
+def test_an_array_that_loops_write_to_is_copied_once():
+    """Before the outer loop for %y; before each inner one for %u, which the outer turns read."""
+    expect(
+        buffers,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %s = constant(1.0)
+          loop %y = %x, %w = %x for %t in range(%z, %n, 1) as L1
+            turn
+              loop %v = %y, %u = %x, %r = %x for %i in range(%z, %t, 1) as L2
+                turn
+                  %a = setitem(%v, %s, %i, index=Subscript((Slot(0),)))
+                  %b = setitem(%u, %s, index=Subscript((0,)))
+                  %c = setitem(%r, %s, index=Subscript((0,)))
+                  again L2 %a, %b, %x
+                after
+                  again L1 %v, %u
+            after
+              return %y, %w
+        }
+        """,
+        """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %s = constant(1.0)
+          %y = copy(%x)
+          loop %y.1 = %y, %w = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %u = copy(%x)
+              loop %v = %y.1, %u.1 = %u, %r = %x for %i in range(%z, %t, 1) as L2
+                turn
+                  %a = setitem(%v, %s, %i, index=Subscript((Slot(0),)))
+                  %b = setitem(%u.1, %s, index=Subscript((0,)))
+                  %c = setitem(%r, %s, index=Subscript((0,)))
+                  again L2 %a, %b, %x
+                after
+                  again L1 %v, %u.1
+            after
+              return %y.1, %w
+        }
+        """,
+    )
 
 
 def test_own_copies_parameters_but_those_that_are_arrays_of_their_own():
@@ -716,6 +828,26 @@ def test_own_copies_parameters_but_those_that_are_arrays_of_their_own():
         }
         """,
     )
+
+
+def test_own_leaves_numbers_that_loops_compute():
+    """%p and %q are given NumPy scalars and a number, %r an element that may be an array."""
+    before = """
+        graph f(x: float64[n0], n: int) {
+          %z = constant(0)
+          %a = constant(0.5)
+          %b = getitem(%x, index=Subscript((0,)))
+          loop %p: float64[] = %a, %q: float64[] = %a, %r = %b for %t in range(%z, %n, 1) as L1
+            turn
+              %c = mul(%p, %r)
+              again L1 %q, %c, %c
+            after
+              COPY
+              return %p, %q, %r
+        }
+    """
+    expected = before.replace("COPY", "%r.1 = copy(%r)").replace("%q, %r\n", "%q, %r.1\n")
+    expect(own, before.replace("              COPY\n", ""), expected)
 
 
 WRONG = """
@@ -762,3 +894,40 @@ def test_the_verifier_follows_memory_from_turn_to_turn(old, new, message):
         verify(graph)
     else:
         broken(graph, message)
+
+
+# -- large arrays ---------------------------------------------------------------------------------
+
+
+def test_a_turn_has_regions_of_its_own():
+    lines = [f"%a.{i + 1} = sin(%a.{i})" for i in range(WORTH)]
+    text = f"""
+        graph f(x: float64[n0], n: int) {{
+          %z = constant(0)
+          loop %a.0 = %x for %t in range(%z, %n, 1) as L1
+            turn
+              {"; ".join(lines)}
+              again L1 %a.{WORTH}
+            after
+              return %a.0
+        }}
+    """
+    graph = optimize(toy.graph(clean(text.replace("; ", "\n" + " " * 14))), toy.CLIENT, check=True)
+    tiled = fuse(graph)
+    program, body = tiled.functions
+    verify(body)
+    assert str(verify(program)) == clean(
+        """
+        graph f_in_tiles(x: float64[n0], n: int) {
+          %z = constant(0)
+          loop %a = %x for %t in range(%z, %n, 1) as L1
+            turn
+              %a.1 = in_tiles(%a, body=f_tile)
+              again L1 %a.1
+            after
+              %a.2 = copy(%a)
+              return %a.2
+        }
+        """
+    ) + "\n" + str(body)
+    assert not body.spent  # it may be the input

@@ -34,6 +34,7 @@ from codegen import (
     Value,
     VerifyError,
     optimize,
+    spell,
     verify,
 )
 from codegen.ir import inner_blocks, walk
@@ -47,6 +48,11 @@ VECTOR = ArrayType("float64", (symbol("n0"),))
 MATRIX = ArrayType("float64", (symbol("n0"), symbol("n0")))
 NUMBER = ArrayType("float64")
 INDEX = weak("int")
+PUT = replace(  # laid out as what it is a copy of, which may be written to itself
+    toy.OPS["setitem"],
+    spelling={"numpy": spell("out = np.array(x)\nout[index] = value", "x[index] = value")},
+)
+OPS = {**toy.OPS, "setitem": PUT}
 REVERSED = Subscript((slice(None, None, -1),))
 
 
@@ -128,7 +134,7 @@ class Grower:
         )
 
         def call(op: str, *operands: Value, **attributes: object) -> tuple[Value, ...]:
-            return builder.call(toy.OPS[op], operands, Origin("v", True), **attributes)
+            return builder.call(OPS[op], operands, Origin("v", True), **attributes)
 
         match name:
             case "neg" | "sin" | "copy":
@@ -225,7 +231,7 @@ class Grower:
         match self.random.randrange(3):
             case 0:
                 index = Subscript((self.random.randrange(LENGTH),))
-                return builder.call(toy.OPS["setitem"], (value, *number), index=index)[0]
+                return builder.call(OPS["setitem"], (value, *number), index=index)[0]
             case 1:
                 return builder.call(toy.OPS["mul"], (value, *number))[0]
         return builder.call(toy.OPS["sin"], (value,))[0]

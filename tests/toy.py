@@ -322,7 +322,10 @@ class Runner:
     def turn(self, loop: Loop, arguments: tuple[Value, ...]) -> Block:
         """The turn of a loop, or what follows the last."""
         given = [self.values[argument] for argument in arguments]
-        self.values.update(zip(loop.parameters, given, strict=True))
+        for parameter, value in zip(loop.parameters, given, strict=True):
+            if isinstance(value, int | float) and not parameter.type.weak:
+                value = self.namespace["np"].dtype(parameter.type.dtype).type(value)
+            self.values[parameter] = value
         if loop.counter is None:
             return loop.turn
         for index in self.loops[loop.label][1]:

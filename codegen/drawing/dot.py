@@ -21,7 +21,7 @@ def draw_dot(
 
 
 def write_dot(picture: Picture) -> str:
-    """The picture in the DOT language, with a cluster for each outcome of a branch."""
+    """The picture in the DOT language, with a cluster for each block of a branch or loop."""
     lines = [
         f"digraph {_quoted(picture.name)} {{",
         '  node [shape=box, style="rounded,filled", fontname="monospace", fontsize=11];',

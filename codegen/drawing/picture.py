@@ -2,24 +2,27 @@
 
 A box is a node or an input. A number stands where it is read, so constants have no boxes of their
 own (but those that are returned); `Box.nodes` tells all the nodes that a box shows. Each block of a
-branch is a `Region`.
+branch or loop is a `Region`; what a loop's parameters are given goes to its box and to those of its
+next turns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from codegen.drawing.words import Words
 from codegen.emit import TARGETS
 from codegen.ir import (
     NOWHERE,
+    Again,
     Block,
     Branch,
     Call,
     Check,
     Constant,
     Graph,
+    Loop,
     Node,
     Origin,
     Value,
@@ -189,6 +192,9 @@ class _Drawer:
                 for outcome, each in zip(node.outcomes, node.blocks, strict=True):
                     text = node.origin.text or node.look
                     inner.append(self._region(f"{text}  {outcome}", each))
+            elif isinstance(node, Loop):
+                titles = (self.words.loop(node), "after it")
+                inner += map(self._region, titles, node.blocks)
         return Region(title, tuple(boxes), tuple(inner))
 
     def _node(self, node: Node, returned: Mapping[Value, str]) -> list[Box]:
@@ -212,6 +218,12 @@ class _Drawer:
             case Branch(operand, look, outcomes, _, origin):
                 text = f"{look}: {' or '.join(map(str, outcomes))}"
                 box = self._looked(node, place, text, origin)
+            case Loop(origin=origin):
+                box = self._looked(node, place, "runs again and again", origin)
+                box = replace(box, text=self.words.loop(node))
+                self.boxes.update(dict.fromkeys(node.results, box))
+            case Again(origin=origin):
+                box = replace(self._looked(node, place, "", origin), text="next turn")
         for operand in node.operands:
             start = self.boxes.get(operand)
             if start is not None:
@@ -225,7 +237,8 @@ class _Drawer:
             kind="look",
             section=origin.section,
             name="",
-            text=origin.text.removesuffix(":") or self.words.operand(node.operands[0]).text,
+            text=origin.text.removesuffix(":")
+            or ", ".join(self.words.operand(operand).text for operand in node.operands),
             type=seen,
             nodes=self._shown_in(node.operands, place),
             line=_line(origin),

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Mapping
 
 from codegen.emit import TARGETS
+from codegen.emit.loops import range_text
 from codegen.emit.target import literal
 from codegen.emit.writer import quote
-from codegen.ir import Call, Graph, Trait, Value
+from codegen.ir import Call, Graph, Loop, Trait, Value
 from codegen.memory import bytes_of, length_of
 from codegen.sizes import Dim, Size, as_python
 from codegen.spelling import ABSENT, Absent, Fragment, Spelling, Subscript
@@ -39,6 +40,16 @@ class Words:
         if not self.name(value) and isinstance(made, Call) and self._is_face(made):
             return Fragment(self.expression(made))
         return Fragment(self.name(value) or INNER)
+
+    def loop(self, loop: Loop) -> str:
+        """The line that a loop begins with."""
+        if loop.origin.text:
+            return loop.origin.text.removesuffix(":")
+        if loop.counter is None:
+            return "while True"
+        start, stop = self.operand(loop.counter.start), self.operand(loop.counter.stop)
+        index = self.name(loop.counter.index) or "_"
+        return f"for {index} in {range_text(start, stop, loop.counter.step)}"
 
     def _is_face(self, call: Call) -> bool:
         """``w.T``: short enough to be said where it is read."""

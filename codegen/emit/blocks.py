@@ -16,7 +16,7 @@ from typing import Any
 from codegen.emit.loops import Instance, Move, in_order, range_text
 from codegen.emit.phrases import Shown, tuple_text
 from codegen.emit.python import HELD, Emitter
-from codegen.emit.target import arm_order, condition, goes_on
+from codegen.emit.target import arm_order, condition, goes_on, literal
 from codegen.emit.writer import Names, quote
 from codegen.errors import CodegenError
 from codegen.ir import NOWHERE, Again, Block, Branch, Check, Constant, Loop, Number, Origin, Value
@@ -259,6 +259,8 @@ class FunctionEmitter(Emitter):
                 self.writer.line(word, branch.origin)
             heads.append(len(self.writer.lines) - 1)
             arrives |= self._arm(block, to)
+            if not branch.complete and len(self.writer.lines) == heads[-1] + 1:
+                self.writer.line("    pass")
         if not branch.complete:
             seen = " or ".join(map(repr, branch.outcomes))
             message = f"{where}  was only ever {seen}"
@@ -330,7 +332,7 @@ class FunctionEmitter(Emitter):
         before = self._state()
         self._resume(before.fork())
         self._enter(loop.turn)
-        self._jump_to_head(loop, counted, reads)
+        self._head(loop, counted, reads)
         head = len(self.writer.lines) - 1
         self.around.append(turns)
         self.writer.depth += 1
@@ -344,12 +346,12 @@ class FunctionEmitter(Emitter):
             ended = loop.after or UNSEEN, before
         return self._follow(turns, ended, to)
 
-    def _jump_to_head(self, loop: Loop, counted: str, reads: frozenset[str]) -> None:
+    def _head(self, loop: Loop, counted: str, reads: frozenset[str]) -> None:
         """Writes the line that the loop begins with."""
         line = "while True:"
         if loop.counter:
             index, name = loop.counter.index, "_"
-            if self.left.get(index, 0) > 0:
+            if self.uses.get(index, 0) > 0:
                 places = (self.places[parameter] for parameter in loop.parameters)
                 name = self.names.wish(index.origin.name or "i", self._waits(reads.union(places)))
             line = f"for {name} in {counted}:"
@@ -374,10 +376,10 @@ class FunctionEmitter(Emitter):
         """What the turns of a loop leave alone."""
         read = {value for value, count in self.left.items() if count > 0 and value in self.shown}
         held = read.difference(loop.parameters)
-        kept = held | self.anchors
         places = {self.places[parameter] for parameter in loop.parameters}
+        stays = places | self.names.reserved
         self.owner = {
-            name: value for name, value in self.owner.items() if value in kept or name in places
+            name: value for name, value in self.owner.items() if value in held or name in stays
         }
         return held | {loop.counter.index} if loop.counter else held
 
@@ -389,7 +391,7 @@ class FunctionEmitter(Emitter):
         """
         places: dict[Value, str] = {}
         given = list(zip(loop.parameters, loop.arguments, shown, strict=True))
-        for parameter, argument, text in given:
+        for parameter, argument, text in given:  # first those that take a variable
             name = text.fragment.text
             if name not in places.values() and self._becomes(parameter, argument, text):
                 places[parameter] = name
@@ -407,6 +409,8 @@ class FunctionEmitter(Emitter):
         for parameter, name in places.items():
             self.places[parameter] = name
             self._own(parameter, name)
+            if parameter in self.anchors:
+                self.names.reserved.add(name)
             if parameter.type.weak:
                 self.python_numbers.add(parameter)
 
@@ -446,11 +450,19 @@ class FunctionEmitter(Emitter):
         if self._needs_type(parameter, argument):
             fragment = self._typed(parameter.type, fragment)
             if parameter.type.weak:
-                fragment = Fragment(f"{kind(parameter.type.dtype)}({shown.fragment.text})")
+                fragment = self._of_kind(parameter, argument, shown)
         reads = frozenset({shown.fragment.text}) if shown.bound else shown.reads
         computed = not shown.bound or argument in self.literals
         here = argument.origin if computed and argument.origin.line else origin
         return Move(name, fragment.text, reads, here)
+
+    def _of_kind(self, parameter: Value, argument: Value, shown: Shown) -> Fragment:
+        """A Python number of a parameter's kind."""
+        number = self.literals.get(argument)
+        wide = kind(parameter.type.dtype)
+        if number is None:
+            return Fragment(f"{wide}({shown.fragment.text})")
+        return literal(complex(number) if wide == "complex" else float(number.real), self.target)
 
     def _write_moves(self, moves: Sequence[Move]) -> None:
         for several in in_order(moves):
@@ -461,29 +473,38 @@ class FunctionEmitter(Emitter):
     def _turn(self, turns: Turns, head: int) -> tuple[Block, State] | None:
         """The lines of a turn; where the first line tests something, what follows when it fails."""
         loop, block = turns.loop, turns.loop.turn
-        last = block.nodes[-1] if block.nodes else None
-        on = [b for b in loop.turn.nodes[-1:] if isinstance(b, Branch)]
-        going = [b for b in on[0].blocks if loop.label in self.paths.leading(b)] if on else []
-        if loop.counter or not isinstance(last, Branch) or not last.complete or len(going) != 1:
+        test = self._test(loop)
+        if test is None:
             self._plan(turns, None)
             self._block(block, loop.label)
             return None
         for node in block.nodes[:-1]:
             self._node(node)
-        if len(self.writer.lines) > head + 1:
+        if len(self.writer.lines) > head + 1:  # something stands before the test
             self._plan(turns, None)
-            self._branch(last, loop.label)
+            self._branch(test, loop.label)
             return None
-        fragment = self._take(last.operand).fragment
-        at = last.blocks.index(going[0])
-        check = Check(last.operand, last.look, last.outcomes[at], last.origin)
-        test, _ = condition(check, fragment, self.target)
-        self.writer.lines[head] = self.writer.lines[head].replace("True", test)
-        ended = last.blocks[1 - at], self._state().fork()
+        at = self._goes_on_at(loop, test)[0]
+        look = Check(test.operand, test.look, test.outcomes[at], test.origin)
+        text, _ = condition(look, self._take(test.operand).fragment, self.target)
+        self.writer.lines[head] = self.writer.lines[head].replace("True", text)
+        ended = test.blocks[1 - at], self._state().fork()
         self._plan(turns, ended[0])
-        self._enter(going[0])
-        self._block(going[0], loop.label)
+        self._enter(test.blocks[at])
+        self._block(test.blocks[at], loop.label)
         return ended
+
+    def _test(self, loop: Loop) -> Branch | None:
+        """What a loop without a counter may test in its first line."""
+        last = loop.turn.nodes[-1] if loop.turn.nodes else None
+        if loop.counter or not isinstance(last, Branch) or not last.complete:
+            return None
+        return last if len(self._goes_on_at(loop, last)) == 1 else None
+
+    def _goes_on_at(self, loop: Loop, branch: Branch) -> list[int]:
+        """The positions of the blocks from which a path begins the next turn."""
+        blocks = enumerate(branch.blocks)
+        return [i for i, block in blocks if loop.label in self.paths.leading(block)]
 
     def _plan(self, turns: Turns, ended: Block | None) -> None:
         """Decides what is written after the loop of what leaves it by a break.
@@ -527,8 +548,12 @@ class FunctionEmitter(Emitter):
             self._resume(ended[1])
             self.group = ()
             self._enter(ended[0])
-            if turns.merged:
-                self.owner = {n: v for n, v in self.owner.items() if self.left.get(v, 0) > 0}
+            if turns.merged:  # what is not read need not be there
+                self.owner = {
+                    name: value
+                    for name, value in self.owner.items()
+                    if self.left.get(value, 0) > 0 or name in self.names.reserved
+                }
             return self._block(ended[0], to)
         arrives = False
         if ended:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from codegen.ir import Call, Graph, Trait, Value, walk
+from codegen.ir import Call, Graph, Loop, Trait, Value, walk
 from codegen.memory import bytes_of, bytes_text
 from codegen.sizes import as_python
 from codegen.types import ArrayType
@@ -35,9 +35,12 @@ def header(graph: Graph, names: Names, needed: str | None = None) -> list[str]:
 def saved(graph: Graph) -> dict[Value, str]:
     """Arrays that are kept for a later section, with the section: none of them is an input.
 
-    A view keeps the whole array that it shows.
+    A view keeps the whole array that it shows. Nothing is said of a graph with loops, whose turns
+    keep as much again.
     """
     found: dict[Value, str] = {}
+    if any(isinstance(node, Loop) for node in walk(graph.nodes)):
+        return found
     for node in walk(graph.nodes):
         section = node.results[0].origin.section if isinstance(node, Call) else ""
         for value in node.operands if section else ():

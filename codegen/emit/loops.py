@@ -196,7 +196,7 @@ class Instance:
             return self.stands[general] is value
         if general in self.parameters:
             self.stands[general] = value
-            return True
+            return general.type == value.type
         one, two = self.graph.constant(general), self.graph.constant(value)
         if one and two:
             return _number(one) == _number(two)

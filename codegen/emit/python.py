@@ -1,4 +1,4 @@
-"""An optimized graph and a target enter; the text of one Python function leaves.
+"""Values of a graph and a target enter; the statements that compute them leave.
 
 What both targets share: one statement for each value that the user named or that is read more than
 once, everything else nested where it is read; the user's line as a comment over each group; names

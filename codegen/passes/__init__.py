@@ -7,6 +7,7 @@ included. The client's passes for `Graph.fast_math` alone may round otherwise.
 from __future__ import annotations
 
 from codegen.ir import Graph
+from codegen.passes.buffers import buffers
 from codegen.passes.client import NO_CLIENT, Client, Pass
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
@@ -29,6 +30,7 @@ ALGEBRA: tuple[Pass, ...] = (
 )
 
 MEMORY: tuple[Pass, ...] = (
+    Pass(buffers, "before own: an array that a loop has of its own is returned without a copy"),
     Pass(own, "once it is clear what the outputs are, and before memory is given away"),
     Pass(dce, "what simplify, cse and own left without a reader"),
     Pass(narrow, "before lifetime: what is only compared later may be overwritten sooner"),

@@ -47,10 +47,9 @@ from codegen.ir import (
     dims_of,
     inner_blocks,
     kept_by,
-    walk,
 )
 from codegen.memory import bytes_of_one
-from codegen.passes.lifetime import in_c_order, lifetime
+from codegen.passes.lifetime import lifetime, ordered_values
 from codegen.sizes import Dim, Size, Sizes, SliceLength, symbols
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact, kind
@@ -275,10 +274,7 @@ class _Finder:
         self.regions: dict[Block, list[list[Call]]] = {}
         self.shapes: dict[Shape, None] = {}
         self.told: dict[Shape, bool] = {}  # whether the inputs tell a shape
-        self.ordered: set[Value] = set(graph.inputs)  # in C order, as the program tests
-        for node in walk(graph.nodes):
-            if isinstance(node, Call) and in_c_order(graph, node, self.ordered):
-                self.ordered.update(node.results)
+        self.ordered = ordered_values(graph, graph.inputs)  # in C order, as the program tests
 
     def block(self, block: Block) -> None:
         """Notes the regions of a block and of those in it."""

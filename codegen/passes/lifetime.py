@@ -21,20 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from codegen.ir import (
-    Again,
-    Block,
-    Branch,
-    Call,
-    Graph,
-    Loop,
-    Node,
-    Trait,
-    Value,
-    dims_of,
-    kept_by,
-    walk,
-)
+from codegen.ir import Block, Branch, Call, Graph, Loop, Node, Trait, Value, dims_of, kept_by, walk
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -43,7 +30,8 @@ def lifetime(graph: Graph, client: Client = NO_CLIENT, ordered: Iterable[Value] 
 
     `ordered` are inputs that are known to be in C order.
     """
-    return graph.with_block(_marked(graph, graph.block, set(ordered), (), frozenset()))
+    known = ordered_values(graph, ordered)
+    return graph.with_block(_marked(graph, graph.block, known, (), frozenset()))
 
 
 def _marked(
@@ -56,8 +44,8 @@ def _marked(
     """The block with its calls marked.
 
     `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
-    called before the block may keep, or parameters may show. `turns` are the loops in whose turn
-    the block is: what was made before such a turn is read again in the next.
+    called before the block may keep, or that parameters may show. `turns` are the loops that the
+    block is in the turn of: what was made before such a turn is read again in the next.
     """
     last_read = graph.last_reads(block, kept)
     nodes: list[Node] = []
@@ -68,42 +56,19 @@ def _marked(
             choice = _choose(graph, node, mine, ordered)
             if choice != node.reuse:
                 node = Call(node.op, node.operands, node.attributes, node.results, choice)
-            if in_c_order(graph, node, ordered):
-                ordered.update(node.results)
         elif isinstance(node, Branch):
             held = (*kept, *kept_by(block.nodes))
-            inner = (_marked(graph, b, set(ordered), held, turns) for b in node.blocks)
+            inner = (_marked(graph, b, ordered, held, turns) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         elif isinstance(node, Loop):
             shown = (value for p in node.parameters for value in graph.given[p])
-            held = (*kept, *kept_by(block.nodes), *shown)
-            around = (turns | {node.label}, turns)
-            known = ordered | _ordered_parameters(graph, node, ordered)
-            inner = (
-                _marked(graph, b, set(known), held, of)
-                for b, of in zip(node.blocks, around, strict=False)
-            )
-            node = replace(node, blocks=tuple(inner))
+            held = (*kept, *kept_by(block.nodes))
+            blocks = [_marked(graph, node.turn, ordered, held, turns | {node.label})]
+            if node.after:
+                blocks.append(_marked(graph, node.after, ordered, (*held, *shown), turns))
+            node = replace(node, blocks=tuple(blocks))
         nodes.append(node)
     return replace(block, nodes=tuple(nodes))
-
-
-def _ordered_parameters(graph: Graph, loop: Loop, ordered: set[Value]) -> set[Value]:
-    """The parameters whose memory is in C order in every turn."""
-    given = zip(loop.parameters, loop.arguments, strict=True)
-    found = {p for p, a in given if a in ordered}
-    while found:
-        known, lost = ordered | found, set[Value]()
-        for node in walk(loop.turn.nodes):
-            if isinstance(node, Call) and in_c_order(graph, node, known):
-                known.update(node.results)
-            elif isinstance(node, Again) and node.label == loop.label:
-                again = zip(loop.parameters, node.arguments, strict=True)
-                lost |= {p for p, a in again if p in found and a not in known}
-        if not lost:
-            break
-        found -= lost
-    return found
 
 
 def _choose(graph: Graph, call: Call, mine: set[Value], ordered: set[Value]) -> int | None:
@@ -132,6 +97,23 @@ def _keeps_layout(call: Call, position: int, ordered: set[Value]) -> bool:
     mine = call.operands[position]
     others = [value for value in call.operands if value is not mine]
     return mine in ordered or all(value.type.ndim <= 1 for value in others)
+
+
+def ordered_values(graph: Graph, ordered: Iterable[Value]) -> set[Value]:
+    """The values that are in C order if these are.
+
+    A parameter is where all that it is given is: supposed of all, until it is seen not to hold.
+    """
+    parameters = set(graph.given)
+    while True:
+        known = {*ordered, *parameters}
+        for node in walk(graph.nodes):
+            if isinstance(node, Call) and in_c_order(graph, node, known):
+                known.update(node.results)
+        lost = {p for p in parameters if not known.issuperset(graph.given[p])}
+        if not lost:
+            return known
+        parameters -= lost
 
 
 def in_c_order(graph: Graph, call: Call, ordered: set[Value]) -> bool:

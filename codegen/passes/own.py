@@ -16,6 +16,7 @@ Before::                                   After::
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from codegen.ir import (
     Block,
@@ -40,18 +41,25 @@ def own(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     if copy is None or full is None:
         return graph
     copies = (copy, client.copy_number or copy)
-    return graph.with_block(_owned(graph, graph.block, copies, full, _repeated(graph)))
+    shared = _Shared(_repeated(graph), _scalars(graph))
+    return graph.with_block(_owned(graph, graph.block, copies, full, shared))
 
 
-def _owned(
-    graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, repeated: set[Value]
-) -> Block:
+class _Shared(NamedTuple):
+    """`repeated` are values that show some of their memory more than once, `scalars` parameters
+    that hold nothing but NumPy scalars, and numbers."""
+
+    repeated: set[Value]
+    scalars: set[Value]
+
+
+def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: _Shared) -> Block:
     """The block with copies of the outputs that share memory."""
     taken: set[Value] = set(graph.inputs)
     builder = Builder(graph.sizes)
     for node in block.nodes:
         if isinstance(node, Branch | Loop):
-            inner = (_owned(graph, b, copies, full, repeated) for b in node.blocks)
+            inner = (_owned(graph, b, copies, full, shared) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         builder.append(node)
     outputs = []
@@ -60,7 +68,7 @@ def _owned(
         copy = copies[0] if output.type.shape else copies[1]
         if output.type.weak or _is_number(made):
             pass
-        elif _is_scalar(graph, output) and owner not in taken:
+        elif _is_scalar(output, made, shared.scalars) and owner not in taken:
             pass  # NumPy scalars are immutable
         elif isinstance(made, Call) and made.memory is Trait.SPLAT:
             number = made.operands[0]
@@ -70,7 +78,7 @@ def _owned(
                 shape, dtype = output.type.shape, output.type.dtype
                 origin = output.origin
                 (output,) = builder.call(full, (number,), origin, shape=shape, dtype=dtype)
-        elif owner in taken or output in repeated or not _is_own(graph, owner):
+        elif owner in taken or output in shared.repeated or not _is_own(graph, owner):
             again = made if isinstance(made, Call) and made.op in (*copies, full) else None
             if again is not None:  # a copy or a full array is made once more
                 attributes = dict(again.attributes)
@@ -88,10 +96,25 @@ def _is_number(node: Node | None) -> bool:
     return isinstance(node, Constant) or (isinstance(node, Call) and Trait.EXTENT in node.op.traits)
 
 
-def _is_scalar(graph: Graph, value: Value) -> bool:
-    """True for what has no axes and was made here; a parameter may be an array of the caller's."""
-    made = graph.producer.get(value)
-    return not value.type.shape and made is not None and not isinstance(made, Loop)
+def _is_scalar(value: Value, made: Node | None, scalars: set[Value]) -> bool:
+    """True for what has no axes and was made here."""
+    if isinstance(made, Loop):
+        return value in scalars
+    return not value.type.shape and made is not None
+
+
+def _scalars(graph: Graph) -> set[Value]:
+    """The parameters without axes that are never given what may be an array of the caller's."""
+
+    def fits(value: Value) -> bool:
+        made = graph.producer.get(value)
+        new = isinstance(made, Call) and made.memory is None and Trait.EFFECT not in made.op.traits
+        return value.type.weak or isinstance(made, Constant) or new or value in found
+
+    found = {parameter for parameter in graph.given if not parameter.type.shape}
+    while lost := {p for p in found if not all(map(fits, graph.given[p]))}:
+        found -= lost
+    return found
 
 
 def _is_own(graph: Graph, owner: Value) -> bool:
@@ -103,7 +126,7 @@ def _is_own(graph: Graph, owner: Value) -> bool:
 
 
 def _repeated(graph: Graph) -> set[Value]:
-    """The values that show some of their memory more than once: splats and views of them."""
+    """Splats and views of them."""
     repeated: set[Value] = set()
     for node in walk(graph.nodes):
         if isinstance(node, Call) and (node.memory is Trait.SPLAT or node.shown in repeated):
