@@ -33,7 +33,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 
 FEWEST = 8  # turns of a loop that is worth a loop
-TRIES = 2  # to close it, before it is left unrolled
+SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
 RANGE = type(iter(range(0)))
 INT = weak("int")
 _UNCLOSED: dict[CodeType, set[int]] = {}
@@ -79,7 +79,6 @@ class Head:
     open: bool = False  # a turn is being recorded over parameters
     cycle: Cycle | None = None
     entered: int = 0  # where the loop stands among the nodes, once closed
-    tries: int = 0
     seats: dict[Check, Seat] = field(default_factory=dict)
     tensors: dict[Value, Any] = field(default_factory=dict)  # from before the loop
 
@@ -106,11 +105,13 @@ class Loops:
             if all(iterator is not known for known in self.iterators):
                 self.changes += 1
             return next(iterator, *default)
-        number = next(iterator, ABSENT)
-        if number is ABSENT or head.index is None:
-            return next(iterator, *default) if number is ABSENT else number
-        if head.cycle is not None:
+        number = next(iterator, *default)
+        if default and number is default[0]:
+            return number
+        frame = self.world.machine.frame
+        if frame is not head.frame or frame.index != head.target or head.cycle is not None:
             self.trace.read("where it leaves a loop")
+            self._settle(head)
             return number
         tensor = wrap(number, (self.trace, head.index))
         self.world.stands_for(tensor, number)
@@ -128,8 +129,9 @@ class Loops:
         instructions = frame.program.instructions
         if instructions[frame.index].name != "FOR_ITER" or frame.stack[-1] is not iterator:
             return None
-        if frame.index in _UNCLOSED.get(frame.code, ()):
+        if not self._may_loop(frame, frame.index):
             return None
+        self._leave(frame, frame.index)
         _, (numbers,), state = iterator.__reduce__()
         following = instructions[frame.index + 1]
         name = "_"
@@ -144,12 +146,47 @@ class Loops:
         head.marks = self._marks()
         return head
 
+    def _may_loop(self, frame: Any, target: int) -> bool:
+        """Whether a loop is tried: in a generator, others do what a turn does."""
+        if frame.code.co_flags & SUSPENDED:
+            return False
+        return target not in _UNCLOSED.get(frame.code, ())
+
+    def _leave(self, frame: Any, target: int) -> None:
+        """Loops that begin behind an instruction, and those of frames that have returned, are left."""
+        running = []
+        while frame is not None:
+            running.append(frame)
+            frame = frame.back
+        for head in reversed([*self.heads.values()]):
+            known = any(head.frame is other for other in running)
+            if not known or (head.frame is running[0] and head.target >= target):
+                self._settle(head)
+
+    def finish(self) -> None:
+        """The run ends: what is still open is of the values that it had."""
+        for head in reversed([*self.heads.values()]):
+            self._settle(head)
+
+    def _settle(self, head: Head) -> None:
+        """A loop is left: a turn that stands for no others is one of the numbers that it had."""
+        if self.heads.pop((id(head.frame), head.target), None) is None or head.cycle is not None:
+            return
+        if head.open:
+            self._release(head)
+        elif head.index is not None:
+            self._define_index(head, head.index, head.start, 0)
+        if head.iterator is not None:
+            self.ranges.pop(id(head.iterator), None)
+            self.iterators.append(head.iterator)
+
     def _new_index(self, head: Head) -> Value:
         origin = self.trace.origin()
         return Value(INT, Origin(head.name, True, origin.file, origin.line, origin.text))
 
     def decides(self, x: Any) -> None:
         """The function is about to branch on a value."""
+        self.seat = None
         frame = self.world.machine.frame
         if type(x) is not Tensor or frame is None:
             return
@@ -164,9 +201,10 @@ class Loops:
     def looks(self, check: Check) -> None:
         """A look was recorded."""
         seat, self.seat = self.seat, None
-        frame = self.world.machine.frame
+        if seat is None or check.look != "bool" or seat.stack[-1]._traced[1] is not check.operand:
+            return
         for head in self.heads.values():
-            if head.frame is frame and seat is not None:
+            if head.frame is self.world.machine.frame:
                 head.seats[check] = seat
 
     def _is_recorded(self, x: Any) -> bool:
@@ -191,7 +229,10 @@ class Loops:
 
     def turn(self, frame: Any, target: int) -> int:
         """A jump backwards: where the frame goes on."""
-        if STATE.trace is not self.trace or target in _UNCLOSED.get(frame.code, ()):
+        if STATE.trace is not self.trace:
+            return target
+        self._leave(frame, target + 1)
+        if not self._may_loop(frame, target):
             return target
         head = self.heads.get((id(frame), target))
         if head is None:
@@ -211,7 +252,7 @@ class Loops:
             return target
         if self._close(head):
             return self._run(head)
-        self._abandon(head)
+        self._give_up(head)
         return target
 
     def _begin(self, head: Head) -> None:
@@ -294,17 +335,12 @@ class Loops:
 
     def _give_up(self, head: Head) -> None:
         """The loop stays unrolled from here on."""
-        if head.first is None:
-            self._define_index(head, head.index, head.start, 0)
         _UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
-        self.heads.pop((id(head.frame), head.target), None)
-        if head.iterator is not None:
-            self.ranges.pop(id(head.iterator), None)
-            self.iterators.append(head.iterator)
+        self._settle(head)
 
-    def _abandon(self, head: Head) -> None:
+    def _release(self, head: Head) -> None:
         """What was recorded over parameters is of the values that they had."""
-        builder, trace = self.trace.builder, self.trace
+        builder = self.trace.builder
         after = builder.nodes[head.begin :]
         del builder.nodes[head.begin :]
         for parameter, argument in head.arguments.items():
@@ -316,8 +352,7 @@ class Loops:
         self._define_index(head, head.index, begin, 1)
         self._define_index(head, head.first, head.start, 0)
         head.open = False
-        trace.operands = None
-        self._give_up(head)
+        self.trace.operands = None
 
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
         """The number of a turn is a number."""
@@ -479,6 +514,9 @@ class Loops:
         before = STATE.update(trace=None, machine=None)
         try:
             left = _Turns(self.trace, cycle, head.tensors).run(head.iterator, held)
+        except Exception:
+            STATE.update(**before)
+            return self._before_turn(head, held)
         finally:
             STATE.update(**before)
         builder = self.trace.builder
@@ -495,6 +533,16 @@ class Loops:
         frame.fast[:] = [self._back(x, seat, values) for x in seat.fast]
         frame.stack[:] = [self._back(x, seat, values) for x in seat.stack]
         return seat.index
+
+    def _before_turn(self, head: Head, held: dict[Value, Any]) -> int:
+        """A turn raised: the frame goes back to its beginning, to raise where the function does."""
+        self.trace.read("a loop in which an operation raised")
+        self.trace.builder.append(Entry(head.cycle, False))
+        self._set(head, held)
+        if head.iterator is not None:
+            head.iterator.__setstate__(head.iterator.__reduce__()[2] - 1)
+        self._settle(head)
+        return head.target
 
     def _plain(self, x: Tensor) -> Tensor:
         """The same Tensor, of no trace."""
