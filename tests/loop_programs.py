@@ -155,7 +155,9 @@ class Writer:
             middle += (self.loop(2),)
             if self.random.random() < 0.3:
                 middle += self.statements(0)
-        late = [f"total = total + {name}" for name in sorted(self.late) if self.random.random() < 0.5]
+        late = [
+            f"total = total + {name}" for name in sorted(self.late) if self.random.random() < 0.5
+        ]
         ends = [f"total = total + {FINAL[name]}" for name in chosen[1:]]
         lines = [f"total = {FINAL[chosen[0]]}", *ends, *late]
         return (*start, *middle, *map(Line, lines), Line("return total", True))
@@ -187,7 +189,12 @@ class Writer:
             case "try":
                 inner = self.statements(budget - 1)
                 return (
-                    Compound((("try:", inner), (self.any("finally:", "except ValueError:"), self.statements(0)))),
+                    Compound(
+                        (
+                            ("try:", inner),
+                            (self.any("finally:", "except ValueError:"), self.statements(0)),
+                        )
+                    ),
                 )
         word = self.any("break", "break", "continue", f"return {self.scalar()} * 2")
         before = self.statements(0) if self.random.random() < 0.3 else ()
@@ -200,8 +207,18 @@ class Writer:
         if self.random.random() < 0.65:
             turns = self.any(
                 *("range(12)", "range(12)", "range(1, 12)", "range(11, 0, -1)", "range(0, 12, 1)"),
-                *("range(1, 24, 2)", "range(len(x))", "range(x.shape[0])", "range(3)", "range(-2, 9)"),
-                *("range(1, len(x))", "range(9)", "range(n, n + 9)" if "n" in self.has else "range(8)"),
+                *(
+                    "range(1, 24, 2)",
+                    "range(len(x))",
+                    "range(x.shape[0])",
+                    "range(3)",
+                    "range(-2, 9)",
+                ),
+                *(
+                    "range(1, len(x))",
+                    "range(9)",
+                    "range(n, n + 9)" if "n" in self.has else "range(8)",
+                ),
             )
             header = f"for {name} in {turns}:"
         else:
@@ -227,7 +244,14 @@ class Writer:
         if self.random.random() < 0.15:
             parts.append(("else:", self.statements(0)))
         if first:  # the counter is set before
-            return Compound(((f"if True:  # {name}", (Line(f"{name} = 0", True), Compound(tuple(parts), first))),))
+            return Compound(
+                (
+                    (
+                        f"if True:  # {name}",
+                        (Line(f"{name} = 0", True), Compound(tuple(parts), first)),
+                    ),
+                )
+            )
         return Compound(tuple(parts), first)
 
     def assignment(self) -> str:
@@ -238,7 +262,12 @@ class Writer:
         further = {
             "a": (f"a = {v}", f"a = {v}", f"a *= {self.number()}", f"a = a + {u}", f"a[1] = {u}"),
             "b": (f"b = {v}", "b = a" if "a" in self.has else f"b = {v}", f"b += {v}"),
-            "y": (f"y[{at}] = {u}", f"y[{at}] += {u}", f"v = y[1:4]\nv[0] = {u}", f"y = y * 0.9\ny[{at}] = {u}"),
+            "y": (
+                f"y[{at}] = {u}",
+                f"y[{at}] += {u}",
+                f"v = y[1:4]\nv[0] = {u}",
+                f"y = y * 0.9\ny[{at}] = {u}",
+            ),
             "out": (f"out.append({u})", "s = s + out[-1] if len(out) > 2 else s"),
             "d": (f"d['v'] = {u}", f"d['v'] = 0.5 * d['v'] + {u}", f"d = {{'v': {u}}}"),
             "o": (f"o.v = {u}", f"o.v = 0.5 * o.v + {u}", "G.v = G.v * 0.5 + s", "G.n += 1"),
@@ -268,11 +297,27 @@ class Writer:
     def scalar(self) -> str:
         at, k = self.index(), self.number()
         options = ["s", "r", f"x[{at}]", f"np.tanh(s * x[{at}])", f"np.sin(s - r + {k})", k]
-        options += [f"0.5 * s + x[{at}]", f"x[{at}] ** 2", f"clip(s, {k})", f"relax(r, {self.any(3, 9)})"]
-        options += ["np.tanh(x).sum()", f"x[{at} : {at} + 2].sum()", "max(s, r)", f"min(s, {k})", "s / 3"]
+        options += [
+            f"0.5 * s + x[{at}]",
+            f"x[{at}] ** 2",
+            f"clip(s, {k})",
+            f"relax(r, {self.any(3, 9)})",
+        ]
+        options += [
+            "np.tanh(x).sum()",
+            f"x[{at} : {at} + 2].sum()",
+            "max(s, r)",
+            f"min(s, {k})",
+            "s / 3",
+        ]
         if self.loops:
             t = self.any(*self.loops)
-            options += [f"0.1 * {t}", f"s * 0.5 + {t} * {k}", f"x[{at}] / ({t} + 30.5)", f"s * 0.9 ** {t}"]
+            options += [
+                f"0.1 * {t}",
+                f"s * 0.5 + {t} * {k}",
+                f"x[{at}] / ({t} + 30.5)",
+                f"s * 0.9 ** {t}",
+            ]
         further = {
             "a": ("(a * w).sum()", "a[0]", "np.tanh(a).mean()"),
             "b": ("np.tanh(b).sum()", "b[-1]"),
@@ -294,13 +339,24 @@ class Writer:
         return str(
             self.any(
                 *(f"np.tanh({name} + s)", f"{name} * 0.5 + w", f"np.sin({name}) * r", "w"),
-                *(f"x[1:4] * {name}", f"{name}[::-1] * x[{at}]", f"np.where({name} > 0, {name}, s)"),
+                *(
+                    f"x[1:4] * {name}",
+                    f"{name}[::-1] * x[{at}]",
+                    f"np.where({name} > 0, {name}, s)",
+                ),
             )
         )
 
     def condition(self) -> str:
         k, at = self.number(), self.index()
-        options = [f"s > {k}", "s < r", f"not r > {k}", f"x[{at}] > {k}", f"{k} < s < 0.7", "s != r"]
+        options = [
+            f"s > {k}",
+            "s < r",
+            f"not r > {k}",
+            f"x[{at}] > {k}",
+            f"{k} < s < 0.7",
+            "s != r",
+        ]
         options += [f"s > {k} and r < 0.5", f"s < {k} or x[{at}] > 0", f"clip(s, {k}) > 0.1"]
         if self.loops:
             t = self.any(*self.loops)
@@ -511,7 +567,9 @@ def main() -> None:
                 return kind[:12] == re.sub(r"[\d.]+", "#", now)[:12]
 
             body = shortened(body, is_faulty)
-            print(f"\nseed {seed}: {faults(program_text(body), inputs)}\n{text_of(body)}", flush=True)
+            print(
+                f"\nseed {seed}: {faults(program_text(body), inputs)}\n{text_of(body)}", flush=True
+            )
         done = seed - options.seed + 1
         print(f"\r{done} programs, {faulty} faulty, {loops} loops", end="", file=sys.stderr)
     print(f"\n{options.count} programs, {faulty} faulty, {loops} loops stayed loops")

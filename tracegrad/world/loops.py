@@ -25,6 +25,7 @@ import numpy as np
 
 from codegen.ir import Call, Check, Constant, Counter, Origin, Value, dims_of
 from codegen.types import kind, weak, weak_of
+from tracegrad.autograd.tape import LEAF, record
 from tracegrad.machine.liveness import live
 from tracegrad.machine.world import ABSENT
 from tracegrad.ops.elementwise import alias
@@ -153,7 +154,7 @@ class Loops:
         return target not in _UNCLOSED.get(frame.code, ())
 
     def _leave(self, frame: Any, target: int) -> None:
-        """Loops that begin behind an instruction, and those of frames that have returned, are left."""
+        """Loops behind an instruction, and those of frames that have returned, are left."""
         running = []
         while frame is not None:
             running.append(frame)
@@ -510,7 +511,7 @@ class Loops:
         held = {}
         for slot, parameter in head.parameters.items():
             x = frame.fast[slot]
-            held[parameter] = x if type(x) is not Tensor else self._plain(x)
+            held[parameter] = x if type(x) is not Tensor else untraced(x)
         before = STATE.update(trace=None, machine=None)
         try:
             left = _Turns(self.trace, cycle, head.tensors).run(head.iterator, held)
@@ -543,12 +544,6 @@ class Loops:
             head.iterator.__setstate__(head.iterator.__reduce__()[2] - 1)
         self._settle(head)
         return head.target
-
-    def _plain(self, x: Tensor) -> Tensor:
-        """The same Tensor, of no trace."""
-        tensor = wrap(x._array)
-        tensor._node = x._node
-        return tensor
 
     def _set(self, head: Head, held: dict[Value, Any]) -> None:
         """The variables behind the last turn."""
@@ -591,6 +586,13 @@ class Loops:
         cycle.ways.append(Way(body, arguments))
         self._forget(body)
         return self._run(head)
+
+
+def untraced(x: Tensor) -> Tensor:
+    """The same Tensor, of no trace."""
+    tensor = wrap(x._array)
+    tensor._node = record(alias, (x,), {}, x._array, None) if x._node is LEAF else x._node
+    return tensor
 
 
 def builtin(x: Any) -> str | None:
@@ -714,8 +716,4 @@ class _Turns:
                 return constant.value
             return np.dtype(value.type.dtype).type(constant.value)
         x = self.tensors[value]
-        if type(x) is Tensor:
-            tensor = wrap(x._array)
-            tensor._node = x._node
-            return tensor
-        return x
+        return untraced(x) if type(x) is Tensor else x
