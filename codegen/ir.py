@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 from codegen.errors import CodegenError
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Spelling, SpellingOf, Subscript
-from codegen.types import ArrayType
+from codegen.types import LIST, ArrayType
 
 Number: TypeAlias = "bool | int | float | complex"
 Attributes: TypeAlias = "tuple[tuple[str, Any], ...]"
@@ -46,6 +46,7 @@ class Trait(Enum):
     DOT = "dot"  # adds the products of the elements of two operands of one shape, in no fixed order
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
     CONTIGUOUS = "contiguous"  # whatever it makes is in C order, of any number of axes
+    HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
     # keep what it is given and what it returns
 
@@ -621,11 +622,18 @@ class Graph:
 
 
 def kept_by(nodes: Iterable[Node]) -> Iterator[Value]:
-    """What foreign functions among the nodes were given or have returned: they may keep it."""
+    """What foreign functions among the nodes were given or have returned: they may keep it.
+
+    So do lists, of arrays that they hold.
+    """
     for node in nodes:
-        if isinstance(node, Call) and Trait.EFFECT in node.op.traits:
+        if not isinstance(node, Call):
+            continue
+        if Trait.EFFECT in node.op.traits:
             yield from node.operands
             yield from node.results
+        elif Trait.HOLDS in node.op.traits:
+            yield from [value for value in node.operands if value.type != LIST]
 
 
 def type_key(sizes: Sizes, type: ArrayType) -> tuple[Hashable, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from codegen.errors import VerifyError
-from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Loop, Trait, Value
+from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Loop, Trait, Value, kept_by
 
 Cell: TypeAlias = Hashable
 """A piece of memory: the value that it was made for or, in the turn of a loop, the parameter that
@@ -157,9 +157,8 @@ class _Follower:
                 memory.lies[result] = "which does not lie as a new array"
             elif call.reuse is not None:
                 memory.cells[result] = memory.cells[call.operands[call.reuse]]
-        if Trait.EFFECT in call.op.traits:
-            for value in (*call.operands, *call.results):
-                memory.foreign |= memory.all_cells(value)
+        for value in kept_by([call]):
+            memory.foreign |= memory.all_cells(value)
 
     def _overwrite(self, call: Call, operand: Value, memory: _Memory) -> None:
         name = call.op.name

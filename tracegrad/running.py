@@ -114,6 +114,7 @@ def run_traced(
     borrowed.watch(tuple(arguments.values), tuple(structured))
     try:
         returned = call(structured)
+        world.end_loops()
         returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), returned)
     except BaseException:
         for store in world.stores():

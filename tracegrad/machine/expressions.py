@@ -446,7 +446,7 @@ def _(t, arg, n):
 def _(t, arg, n):
     def op(f, s):
         value = s.pop()
-        s[-arg].append(value)
+        f.machine.native(list.append, s[-arg], value)
         return n
 
     return op

@@ -26,6 +26,7 @@ new_list = OpRecord(
     operands=("*values",),
     infer=lambda sizes, *values: LIST,
     spelling={"numpy": spell("[*values]")},
+    traits=frozenset({Trait.HOLDS}),
     differentiable=False,
     doc="A list of values.",
 )
@@ -34,7 +35,7 @@ appended = OpRecord(
     operands=("saved", "value"),
     infer=lambda sizes, saved, value: LIST,
     spelling={"numpy": Spelling("saved + [value]", "saved.append(value)")},
-    traits=frozenset({Trait.UPDATE}),
+    traits=frozenset({Trait.UPDATE, Trait.HOLDS}),
     differentiable=False,
     doc="The list with a value at its end.",
 )

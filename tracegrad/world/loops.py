@@ -25,6 +25,7 @@ import numpy as np
 
 from codegen.ir import Call, Check, Constant, Counter, Origin, Value, dims_of
 from codegen.types import kind, weak, weak_of
+from tracegrad.autograd.tape import LEAF, record
 from tracegrad.machine.liveness import live
 from tracegrad.machine.world import ABSENT
 from tracegrad.ops.elementwise import alias
@@ -33,7 +34,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 
 FEWEST = 8  # turns of a loop that is worth a loop
-TRIES = 2  # to close it, before it is left unrolled
+SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
 RANGE = type(iter(range(0)))
 INT = weak("int")
 _UNCLOSED: dict[CodeType, set[int]] = {}
@@ -79,7 +80,6 @@ class Head:
     open: bool = False  # a turn is being recorded over parameters
     cycle: Cycle | None = None
     entered: int = 0  # where the loop stands among the nodes, once closed
-    tries: int = 0
     seats: dict[Check, Seat] = field(default_factory=dict)
     tensors: dict[Value, Any] = field(default_factory=dict)  # from before the loop
 
@@ -92,7 +92,6 @@ class Loops:
         self.trace = trace
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
-        self.waiting: list[Head] = []  # whose numbers are not yet those of a loop, or numbers
         self.changes = 0  # how often something was changed that a turn is not told of
         self.written: list[Any] = []  # Tensors that were written to
         self.iterators: list[Any] = []  # made since
@@ -107,11 +106,13 @@ class Loops:
             if all(iterator is not known for known in self.iterators):
                 self.changes += 1
             return next(iterator, *default)
-        number = next(iterator, ABSENT)
-        if number is ABSENT or head.index is None:
-            return next(iterator, *default) if number is ABSENT else number
-        if head.cycle is not None:
+        number = next(iterator, *default)
+        if default and number is default[0]:
+            return number
+        frame = self.world.machine.frame
+        if frame is not head.frame or frame.index != head.target or head.cycle is not None:
             self.trace.read("where it leaves a loop")
+            self._settle(head)
             return number
         tensor = wrap(number, (self.trace, head.index))
         self.world.stands_for(tensor, number)
@@ -129,8 +130,9 @@ class Loops:
         instructions = frame.program.instructions
         if instructions[frame.index].name != "FOR_ITER" or frame.stack[-1] is not iterator:
             return None
-        if frame.index in _UNCLOSED.get(frame.code, ()):
+        if not self._may_loop(frame, frame.index):
             return None
+        self._leave(frame, frame.index)
         _, (numbers,), state = iterator.__reduce__()
         following = instructions[frame.index + 1]
         name = "_"
@@ -139,12 +141,45 @@ class Loops:
         head = Head(frame, frame.index, iterator, numbers[state or 0 :], name)
         self.heads[id(frame), frame.index] = head
         self.ranges[id(iterator)] = head
-        self.waiting.append(head)
         head.index = self._new_index(head)
         head.start = len(self.trace.builder.nodes)
         head.before = self._variables(frame, frame.index)
         head.marks = self._marks()
         return head
+
+    def _may_loop(self, frame: Any, target: int) -> bool:
+        """Whether a loop is tried: in a generator, others do what a turn does."""
+        if frame.code.co_flags & SUSPENDED:
+            return False
+        return target not in _UNCLOSED.get(frame.code, ())
+
+    def _leave(self, frame: Any, target: int) -> None:
+        """Loops behind an instruction, and those of frames that have returned, are left."""
+        running = []
+        while frame is not None:
+            running.append(frame)
+            frame = frame.back
+        for head in reversed([*self.heads.values()]):
+            known = any(head.frame is other for other in running)
+            if not known or (head.frame is running[0] and head.target >= target):
+                self._settle(head)
+
+    def finish(self) -> None:
+        """The run ends: what is still open is of the values that it had."""
+        for head in reversed([*self.heads.values()]):
+            self._settle(head)
+
+    def _settle(self, head: Head) -> None:
+        """A loop is left: a turn that stands for no others is one of the numbers that it had."""
+        if self.heads.pop((id(head.frame), head.target), None) is None or head.cycle is not None:
+            return
+        if head.open:
+            self._release(head)
+        elif head.index is not None:
+            self._define_index(head, head.index, head.start, 0)
+        if head.iterator is not None:
+            self.ranges.pop(id(head.iterator), None)
+            self.iterators.append(head.iterator)
 
     def _new_index(self, head: Head) -> Value:
         origin = self.trace.origin()
@@ -152,6 +187,7 @@ class Loops:
 
     def decides(self, x: Any) -> None:
         """The function is about to branch on a value."""
+        self.seat = None
         frame = self.world.machine.frame
         if type(x) is not Tensor or frame is None:
             return
@@ -166,9 +202,10 @@ class Loops:
     def looks(self, check: Check) -> None:
         """A look was recorded."""
         seat, self.seat = self.seat, None
-        frame = self.world.machine.frame
+        if seat is None or check.look != "bool" or seat.stack[-1]._traced[1] is not check.operand:
+            return
         for head in self.heads.values():
-            if head.frame is frame and seat is not None:
+            if head.frame is self.world.machine.frame:
                 head.seats[check] = seat
 
     def _is_recorded(self, x: Any) -> bool:
@@ -193,17 +230,18 @@ class Loops:
 
     def turn(self, frame: Any, target: int) -> int:
         """A jump backwards: where the frame goes on."""
-        if STATE.trace is not self.trace or target in _UNCLOSED.get(frame.code, ()):
+        if STATE.trace is not self.trace:
+            return target
+        self._leave(frame, target + 1)
+        if not self._may_loop(frame, target):
             return target
         head = self.heads.get((id(frame), target))
         if head is None:
             if frame.program.instructions[target].name == "FOR_ITER":
                 return target
             head = self.heads[id(frame), target] = Head(frame, target)
-            self.waiting.append(head)
             self._begin(head)
             return target
-        self._settle(head)
         if head.iterator is not None and (
             not frame.stack or frame.stack[-1] is not head.iterator
         ):  # the same loop once more, over something else
@@ -215,34 +253,8 @@ class Loops:
             return target
         if self._close(head):
             return self._run(head)
-        self._abandon(head)
+        self._give_up(head)
         return target
-
-    def finish(self) -> None:
-        """The run is over: what was recorded for a loop that did not close is of its numbers."""
-        self._settle(None)
-
-    def _settle(self, around: Head | None) -> None:
-        """Gives up the loops that were left before they closed, inside of another or all."""
-        left = [
-            head
-            for head in self.waiting
-            if around is None or (head is not around and head.start > around.start)
-        ]
-        for head in sorted(left, key=lambda head: head.start, reverse=True):
-            if head.open:
-                self._define_parameters(head)
-            else:
-                self._define_index(head, head.index, head.start, 0)
-            self._drop(head)
-
-    def _drop(self, head: Head) -> None:
-        """The head is no longer watched."""
-        self.waiting = [other for other in self.waiting if other is not head]
-        if self.heads.get((id(head.frame), head.target)) is head:
-            del self.heads[id(head.frame), head.target]
-        if head.iterator is not None and self.ranges.pop(id(head.iterator), None):
-            self.iterators.append(head.iterator)
 
     def _begin(self, head: Head) -> None:
         head.start = len(self.trace.builder.nodes)
@@ -324,19 +336,12 @@ class Loops:
 
     def _give_up(self, head: Head) -> None:
         """The loop stays unrolled from here on."""
-        if head.first is None:
-            self._define_index(head, head.index, head.start, 0)
         _UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
-        self._drop(head)
+        self._settle(head)
 
-    def _abandon(self, head: Head) -> None:
-        """The turn that was recorded over parameters stands for no other."""
-        self._define_parameters(head)
-        self._give_up(head)
-
-    def _define_parameters(self, head: Head) -> None:
+    def _release(self, head: Head) -> None:
         """What was recorded over parameters is of the values that they had."""
-        builder, trace = self.trace.builder, self.trace
+        builder = self.trace.builder
         after = builder.nodes[head.begin :]
         del builder.nodes[head.begin :]
         for parameter, argument in head.arguments.items():
@@ -348,7 +353,7 @@ class Loops:
         self._define_index(head, head.index, begin, 1)
         self._define_index(head, head.first, head.start, 0)
         head.open = False
-        trace.operands = None
+        self.trace.operands = None
 
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
         """The number of a turn is a number."""
@@ -388,7 +393,6 @@ class Loops:
             body = self._with_test_first(head, cycle, body, arguments)
         cycle.ways.append(Way(body, arguments))
         head.cycle, head.entered = cycle, len(nodes)
-        self.waiting = [other for other in self.waiting if other is not head]
         self.trace.operands = None
         self._forget(body)
         return True
@@ -604,10 +608,13 @@ class Loops:
         held = {}
         for slot, parameter in head.parameters.items():
             x = frame.fast[slot]
-            held[parameter] = x if type(x) is not Tensor else self._plain(x)
+            held[parameter] = x if type(x) is not Tensor else untraced(x)
         before = STATE.update(trace=None, machine=None)
         try:
             left = _Turns(self.trace, cycle, head.tensors).run(head.iterator, held)
+        except Exception:
+            STATE.update(**before)
+            return self._before_turn(head, held)
         finally:
             STATE.update(**before)
         builder = self.trace.builder
@@ -625,11 +632,15 @@ class Loops:
         frame.stack[:] = [self._back(x, seat, values) for x in seat.stack]
         return seat.index
 
-    def _plain(self, x: Tensor) -> Tensor:
-        """The same Tensor, of no trace."""
-        tensor = wrap(x._array)
-        tensor._node = x._node
-        return tensor
+    def _before_turn(self, head: Head, held: dict[Value, Any]) -> int:
+        """A turn raised: the frame goes back to its beginning, to raise where the function does."""
+        self.trace.read("a loop in which an operation raised")
+        self.trace.builder.append(Entry(head.cycle, False))
+        self._set(head, held)
+        if head.iterator is not None:
+            head.iterator.__setstate__(head.iterator.__reduce__()[2] - 1)
+        self._settle(head)
+        return head.target
 
     def _set(self, head: Head, held: dict[Value, Any]) -> None:
         """The variables behind the last turn."""
@@ -673,6 +684,13 @@ class Loops:
         cycle.ways.append(Way(body, arguments))
         self._forget(body)
         return self._run(head)
+
+
+def untraced(x: Tensor) -> Tensor:
+    """The same Tensor, of no trace."""
+    tensor = wrap(x._array)
+    tensor._node = record(alias, (x,), {}, x._array, None) if x._node is LEAF else x._node
+    return tensor
 
 
 def builtin(x: Any) -> str | None:
@@ -818,8 +836,4 @@ class _Turns:
                 return constant.value
             return np.dtype(value.type.dtype).type(constant.value)
         x = self.tensors[value]
-        if type(x) is Tensor:
-            tensor = wrap(x._array)
-            tensor._node = x._node
-            return tensor
-        return x
+        return untraced(x) if type(x) is Tensor else x

@@ -209,6 +209,11 @@ class World(StandIns):
         self.loops = loops
         self.turn = self.machine.turn = loops.turn
 
+    def end_loops(self) -> None:
+        """The function has returned."""
+        if self.loops is not None:
+            self.loops.finish()
+
     def decide(self, x: Any) -> bool:
         if self.loops is not None:
             self.loops.decides(x)

@@ -1,0 +1,579 @@
+"""Random programs of nested loops over arrays enter; what differs from plain Python leaves, small.
+
+A program is a tree of statements made from a seed. `faults` runs it as plain Python over NumPy, as
+`tg.compile` has it, and differentiated, with and without compiling, on inputs that take different
+branches, make different numbers of turns and have different lengths. `shortened` drops statements
+while the program stays faulty. By hand: ``python tests/loop_programs.py --count N --seed S``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import linecache
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from checks import assert_same_bits
+
+import tracegrad as tg
+from tracegrad.world.loops import Loops
+
+PRELUDE = """
+def clip(u, v):
+    if u > v:
+        return u - v
+    return u * 0.5 + 0.25
+
+
+def relax(u, n):
+    for k in range(n):
+        u = 0.7 * np.tanh(u) + 0.01 * k
+        if u > 0.6:
+            return u
+    return u * 2.0
+
+
+def decays(u):
+    n = 0
+    while u * u > 0.01:
+        u = u * 0.6
+        n += 1
+    return n
+
+
+class Thing:
+    def __init__(self, v):
+        self.v = v
+"""
+
+# -- programs -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """One statement; where `fixed`, shortening keeps it."""
+
+    text: str
+    fixed: bool = False
+
+
+@dataclass(frozen=True)
+class Compound:
+    """``if`` with its arms, a loop with its ``else``, or ``try``: headers with their statements."""
+
+    parts: tuple[tuple[str, tuple[Line | Compound, ...]], ...]
+    first: str = ""  # what the first body begins with, which ends the loop
+
+
+Body = tuple[Line | Compound, ...]
+
+
+def text_of(body: Body, depth: int = 1) -> str:
+    lines: list[str] = []
+    pad = "    " * depth
+    for statement in body:
+        if isinstance(statement, Line):
+            lines.append(pad + statement.text)
+            continue
+        for i, (header, inner) in enumerate(statement.parts):
+            lines.append(pad + header)
+            first = statement.first if i == 0 else ""
+            if first:
+                lines.append(pad + "    " + first)
+            lines.append(text_of(inner, depth + 1) if inner else "")
+            if not inner and not first:
+                lines.append(pad + "    pass")
+    return "\n".join(line for line in lines if line)
+
+
+def program_text(body: Body) -> str:
+    return f"{PRELUDE}\n\ndef f(x, w, c):\n{text_of(body)}\n"
+
+
+INITIAL = {
+    "s": "s = c",
+    "r": "r = 0.0",
+    "a": "a = w * 1.0",
+    "b": "b = np.zeros(3)",
+    "y": "y = np.zeros(len(x) + 1)",
+    "out": "out = []",
+    "d": "d = {'v': x[0]}",
+    "o": "o = Thing(x[1])",
+    "p": "p = (0.0, x[2])",
+    "q": "q = None",
+    "z": "z = 0.0",
+    "n": "n = 0",
+    "m": "m = 0",
+}
+FINAL = {
+    "s": "s",
+    "r": "r",
+    "a": "(a * a).sum()",
+    "b": "b.sum()",
+    "y": "(y * y).sum()",
+    "out": "sum(out)",
+    "d": "d['v']",
+    "o": "o.v",
+    "p": "p[0] * p[1]",
+    "q": "(0.0 if q is None else np.sum(q))",
+    "z": "np.sum(z)",
+    "n": "n * 0.5",
+    "m": "m",
+}
+
+
+class Writer:
+    """Writes one program; numbers stay small because products go through tanh or sin."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.loops: list[str] = []  # the numbers of the loops around
+        self.made = 0
+        chosen = ["s", "r", *random.sample(list(INITIAL)[2:], random.randint(1, 4))]
+        self.has = set(chosen)
+        self.late: set[str] = set()  # variables that loops bind first
+
+    def any(self, *options: Any) -> Any:
+        return self.random.choice(options)
+
+    def number(self) -> str:
+        return str(round(self.random.uniform(-0.6, 0.6), 2))
+
+    def body(self) -> Body:
+        chosen = [name for name in INITIAL if name in self.has]
+        start = tuple(Line(INITIAL[name]) for name in chosen)
+        middle: Body = ()
+        for _ in range(self.random.randint(1, 2)):
+            middle += (self.loop(2),)
+            if self.random.random() < 0.3:
+                middle += self.statements(0)
+        late = [
+            f"total = total + {name}" for name in sorted(self.late) if self.random.random() < 0.5
+        ]
+        ends = [f"total = total + {FINAL[name]}" for name in chosen[1:]]
+        lines = [f"total = {FINAL[chosen[0]]}", *ends, *late]
+        return (*start, *middle, *map(Line, lines), Line("return total", True))
+
+    # -- statements
+
+    def statements(self, budget: int, fewest: int = 1) -> Body:
+        found: Body = ()
+        for _ in range(self.random.randint(fewest, 3)):
+            found += self.statement(budget)
+        return found
+
+    def statement(self, budget: int) -> Body:
+        kinds = ["assign"] * 4
+        if budget > 0:
+            kinds += ["if", "if", "loop", "try"] if self.random.random() < 0.5 else ["if"]
+        if self.loops:
+            kinds += ["leave"]
+        match self.any(*kinds):
+            case "assign":
+                return tuple(Line(text) for text in self.assignment().split("\n"))
+            case "if":
+                parts = [(f"if {self.condition()}:", self.statements(budget - 1))]
+                if self.random.random() < 0.5:
+                    parts.append(("else:", self.statements(budget - 1)))
+                return (Compound(tuple(parts)),)
+            case "loop":
+                return (self.loop(budget - 1),)
+            case "try":
+                inner = self.statements(budget - 1)
+                return (
+                    Compound(
+                        (
+                            ("try:", inner),
+                            (self.any("finally:", "except ValueError:"), self.statements(0)),
+                        )
+                    ),
+                )
+        word = self.any("break", "break", "continue", f"return {self.scalar()} * 2")
+        before = self.statements(0) if self.random.random() < 0.3 else ()
+        return (Compound(((f"if {self.condition()}:", (*before, Line(word))),)),)
+
+    def loop(self, budget: int) -> Compound:
+        self.made += 1
+        name = "tijkl"[len(self.loops)] if self.random.random() < 0.7 else f"t{self.made}"
+        first = ""
+        if self.random.random() < 0.65:
+            turns = self.any(
+                *("range(12)", "range(12)", "range(1, 12)", "range(11, 0, -1)", "range(0, 12, 1)"),
+                *(
+                    "range(1, 24, 2)",
+                    "range(len(x))",
+                    "range(x.shape[0])",
+                    "range(3)",
+                    "range(-2, 9)",
+                ),
+                *(
+                    "range(1, len(x))",
+                    "range(9)",
+                    "range(n, n + 9)" if "n" in self.has else "range(8)",
+                ),
+            )
+            header = f"for {name} in {turns}:"
+        else:
+            header = self.any(
+                f"while {name} < 10:",
+                f"while {name} < 25 and s * s < 1.5:",
+                f"while {name} < 15 and {self.condition()}:",
+                f"while {name} < 20 and abs(s - r) > 0.05:",
+                "while True:",
+            )
+            first = f"{name} += 1"
+            if header == "while True:":
+                first += f"; {name} = 99 if {name} > 20 else {name}"
+                inner = Compound(((f"if {name} > 14 or {self.condition()}:", (Line("break"),)),))
+        self.loops.append(name)
+        if header == "while True:":
+            header = f"while {name} < 40:"
+            body = (inner, *self.statements(budget, 2))
+        else:
+            body = self.statements(budget, 2)
+        self.loops.pop()
+        parts = [(header, body)]
+        if self.random.random() < 0.15:
+            parts.append(("else:", self.statements(0)))
+        if first:  # the counter is set before
+            return Compound(
+                (
+                    (
+                        f"if True:  # {name}",
+                        (Line(f"{name} = 0", True), Compound(tuple(parts), first)),
+                    ),
+                )
+            )
+        return Compound(tuple(parts), first)
+
+    def assignment(self) -> str:
+        u, v = self.scalar(), self.vector()
+        at = self.index()
+        options = [f"s = {u}", f"r = {u}", f"s += {u}", "s, r = r, s * 0.9", f"r = s\ns = {u}"]
+        options += [f"e = {u}"] * bool(self.loops)
+        further = {
+            "a": (f"a = {v}", f"a = {v}", f"a *= {self.number()}", f"a = a + {u}", f"a[1] = {u}"),
+            "b": (f"b = {v}", "b = a" if "a" in self.has else f"b = {v}", f"b += {v}"),
+            "y": (
+                f"y[{at}] = {u}",
+                f"y[{at}] += {u}",
+                f"v = y[1:4]\nv[0] = {u}",
+                f"y = y * 0.9\ny[{at}] = {u}",
+            ),
+            "out": (f"out.append({u})", "s = s + out[-1] if len(out) > 2 else s"),
+            "d": (f"d['v'] = {u}", f"d['v'] = 0.5 * d['v'] + {u}", f"d = {{'v': {u}}}"),
+            "o": (f"o.v = {u}", f"o.v = 0.5 * o.v + {u}", "G.v = G.v * 0.5 + s", "G.n += 1"),
+            "p": (f"p = (p[1], {u})", f"p = (p[1] * 0.5, {u})", "s, r = p"),
+            "q": (f"q = {v}", f"q = {v} if q is None else 0.5 * q + {v}"),
+            "z": (f"z = z * 0.5 + {v}", f"z = {v}", f"z = {u}"),
+            "n": ("n = n + 1", "n += 2", "n = n * 2 % 7", "n = n + decays(s)"),
+            "m": (f"m = max(m, {u})", f"m = min(m, {u})", f"m = {u}"),
+        }
+        for name in sorted(self.has & further.keys()):
+            options += further[name]
+        if "a" in self.has and "b" in self.has:
+            options += [f"a, b = b, {v}", "a, b = b, a"]
+        text: str = self.any(*options)
+        if text.startswith("e = "):
+            self.late.add("e")
+        return text
+
+    # -- expressions
+
+    def index(self) -> str:
+        if not self.loops:
+            return self.any("0", "-1", "2")
+        t = self.any(*self.loops)
+        return self.any(t, t, f"{t} - 1", f"{t} % 5", f"{t} // 2", f"-{t} - 1", "0")
+
+    def scalar(self) -> str:
+        at, k = self.index(), self.number()
+        options = ["s", "r", f"x[{at}]", f"np.tanh(s * x[{at}])", f"np.sin(s - r + {k})", k]
+        options += [
+            f"0.5 * s + x[{at}]",
+            f"x[{at}] ** 2",
+            f"clip(s, {k})",
+            f"relax(r, {self.any(3, 9)})",
+        ]
+        options += [
+            "np.tanh(x).sum()",
+            f"x[{at} : {at} + 2].sum()",
+            "max(s, r)",
+            f"min(s, {k})",
+            "s / 3",
+        ]
+        if self.loops:
+            t = self.any(*self.loops)
+            options += [
+                f"0.1 * {t}",
+                f"s * 0.5 + {t} * {k}",
+                f"x[{at}] / ({t} + 30.5)",
+                f"s * 0.9 ** {t}",
+            ]
+        further = {
+            "a": ("(a * w).sum()", "a[0]", "np.tanh(a).mean()"),
+            "b": ("np.tanh(b).sum()", "b[-1]"),
+            "y": (f"y[{at}]", "np.tanh(y[1:4]).sum()", f"0.5 * y[{at}] + s"),
+            "d": ("d['v']",),
+            "o": ("o.v", "G.v"),
+            "p": ("p[0]", "p[1]"),
+            "n": ("n * 0.1", "s * n / 9"),
+            "m": ("m", "0.5 * m"),
+            "z": ("np.sum(z) * 0.1",),
+        }
+        for name in sorted(self.has & further.keys()):
+            options += further[name]
+        return str(self.any(*options))
+
+    def vector(self) -> str:
+        name = self.any(*(sorted(self.has & {"a", "b"}) or ["w"]), "w")
+        at = self.index()
+        return str(
+            self.any(
+                *(f"np.tanh({name} + s)", f"{name} * 0.5 + w", f"np.sin({name}) * r", "w"),
+                *(
+                    f"x[1:4] * {name}",
+                    f"{name}[::-1] * x[{at}]",
+                    f"np.where({name} > 0, {name}, s)",
+                ),
+            )
+        )
+
+    def condition(self) -> str:
+        k, at = self.number(), self.index()
+        options = [
+            f"s > {k}",
+            "s < r",
+            f"not r > {k}",
+            f"x[{at}] > {k}",
+            f"{k} < s < 0.7",
+            "s != r",
+        ]
+        options += [f"s > {k} and r < 0.5", f"s < {k} or x[{at}] > 0", f"clip(s, {k}) > 0.1"]
+        if self.loops:
+            t = self.any(*self.loops)
+            options += [f"{t} % 3 == 0", f"{t} == 7", f"{t} > 4", f"{t} % 2", f"x[{at}] * {t} > 1"]
+        further = {
+            "n": ("n > 4", "n % 2 == 0"),
+            "a": ("(a * w).sum() > 0", "(a > 0).all()"),
+            "out": ("len(out) < 5", "out and out[-1] > 0"),
+            "q": ("q is None",),
+            "b": ("b[0] > 0", "a is b" if "a" in self.has else "b[1] < 0"),
+            "y": (f"y[{at}] == 0",),
+        }
+        for name in sorted(self.has & further.keys()):
+            options += further[name]
+        return str(self.any(*options))
+
+
+def program(seed: int) -> Body:
+    return Writer(Random(seed)).body()
+
+
+# -- running --------------------------------------------------------------------------------------
+
+
+def inputs_of(seed: int) -> list[tuple[Any, ...]]:
+    """The first is called twice; two have other lengths, one has zeros and infinities."""
+    random = np.random.default_rng([seed, 1])
+
+    def drawn(low: float, high: float, length: int = 14) -> tuple[Any, ...]:
+        w = random.uniform(low, high, 3)
+        return random.uniform(low, high, length), w, float(random.uniform(low, high))
+
+    inputs = [drawn(-1, 1), drawn(0, 1), drawn(-1, 0), drawn(-0.2, 0.2), drawn(-1, 1, 17)]
+    odd = random.choice([0.0, -0.0, 1.0, -1.0, np.inf], 14), np.array([0.0, -0.0, 1.0]), -0.0
+    return [*inputs, drawn(-1, 1, 10), odd]
+
+
+def loaded(text: str) -> SimpleNamespace:
+    """A function of its own, and the object outside that it may write to."""
+    file = f"<loops {abs(hash(text))}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    outside = SimpleNamespace(v=0.5, n=0)
+    scope: dict[str, Any] = {"np": np, "__name__": "loop_program", "G": outside}
+    exec(compile(text, file, "exec"), scope)
+    return SimpleNamespace(f=scope["f"], outside=outside)
+
+
+def called(function: Callable[..., Any], args: Sequence[Any], outside: Any) -> tuple[Any, ...]:
+    """What a call returned or raised, and what it left behind."""
+    given = [np.copy(x) if isinstance(x, np.ndarray) else x for x in args]
+    error, value = "", None
+    try:
+        value = function(*given)
+    except Exception as raised:
+        known = [kind.__name__ for kind in MISTAKES if isinstance(raised, kind)]
+        error = known[0] if known else f"{type(raised).__name__}: {raised}"
+    return error, value, [outside.v, outside.n], given[:2]
+
+
+MISTAKES = (IndexError, NameError, TypeError, ValueError, ZeroDivisionError, OverflowError)
+
+
+@contextmanager
+def compiling(on: bool) -> Iterator[None]:
+    before = tg.config.compile
+    tg.config.compile = on
+    try:
+        yield
+    finally:
+        tg.config.compile = before
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Graphs are verified after each pass; floating-point errors and advice are not of interest."""
+    before = tg.config.check
+    tg.config.check = True
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        tg.config.check = before
+
+
+def results(text: str, kind: str, inputs: Sequence[tuple[Any, ...]]) -> tuple[list[Any], Any]:
+    """What calls on all inputs gave in one mode, and the compiled function."""
+    made = loaded(text)
+    function: Any = made.f
+    if kind == "compile":
+        function = tg.compile(made.f)
+    elif kind != "plain":
+        function = tg.value_and_grad(made.f, argnums=(0, 1, 2))
+    with compiling(kind != "eager"):
+        return [called(function, args, made.outside) for args in inputs], function
+
+
+def faults(text: str, inputs: Sequence[tuple[Any, ...]]) -> str | None:
+    """The first difference between the modes, in words."""
+    calls = [inputs[0], inputs[0], *inputs[1:], inputs[0]]
+    with settings():
+        for one, other in (("plain", "compile"), ("eager", "gradient")):
+            wanted, given = results(text, one, calls)[0], results(text, other, calls)[0]
+            for i, (a, b) in enumerate(zip(given, wanted, strict=True)):
+                found = difference(a, b)
+                if found is not None:
+                    return f"{other}, call {i}: {found}"
+    return None
+
+
+def difference(given: tuple[Any, ...], wanted: tuple[Any, ...]) -> str | None:
+    if given[0] != wanted[0]:
+        return f"raised {given[0] or 'nothing'}, expected {wanted[0] or 'nothing'}"
+    if given[0]:
+        return None
+    for what, a, b in zip(("value", "outside", "inputs"), given[1:], wanted[1:], strict=True):
+        try:
+            assert_same_bits(a, b, what)
+        except AssertionError as found:
+            return str(found)
+    return None
+
+
+@contextmanager
+def unrolled() -> Iterator[None]:
+    """Loops do not stay loops."""
+    turn, first = Loops.turn, Loops._first
+    Loops.turn = lambda self, frame, target: target  # type: ignore[method-assign]
+    Loops._first = lambda self, iterator: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Loops.turn, Loops._first = turn, first  # type: ignore[method-assign]
+
+
+LOOP = re.compile(r"^ +(while True|for \w+ in range)", re.MULTILINE)
+
+
+def loops_in(text: str, inputs: Sequence[tuple[Any, ...]]) -> int:
+    """How many loops of the user's the generated source has."""
+    with settings():
+        try:
+            _, function = results(text, "compile", inputs[:1])
+            return len(LOOP.findall(function.source(*inputs[0])))
+        except Exception:
+            return 0
+
+
+# -- shortening -----------------------------------------------------------------------------------
+
+
+def smaller(body: Body) -> Iterator[Body]:
+    """Bodies with one statement less, or one that is simpler."""
+    for i, statement in enumerate(body):
+        before, after = body[:i], body[i + 1 :]
+        if isinstance(statement, Line):
+            if not statement.fixed:
+                yield before + after
+            continue
+        yield before + after
+        for _, inner in statement.parts:
+            yield before + inner + after
+        if len(statement.parts) > 1 and not statement.parts[0][0].startswith("try"):
+            yield (*before, replace(statement, parts=statement.parts[:1]), *after)
+        for j, (header, inner) in enumerate(statement.parts):
+            for less in smaller(inner):
+                parts = (*statement.parts[:j], (header, less), *statement.parts[j + 1 :])
+                yield (*before, replace(statement, parts=parts), *after)
+
+
+def shortened(body: Body, is_faulty: Callable[[Body], bool]) -> Body:
+    """A faulty program of which nothing can be left out."""
+    while True:
+        for less in smaller(body):
+            try:
+                if is_faulty(less):
+                    body = less
+                    break
+            except SyntaxError:
+                continue
+        else:
+            return body
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    faulty = loops = 0
+    for seed in range(options.seed, options.seed + options.count):
+        body, inputs = program(seed), inputs_of(seed)
+        found = faults(program_text(body), inputs)
+        loops += loops_in(program_text(body), inputs)
+        with unrolled():
+            other = None if found is None else faults(program_text(body), inputs)
+        if other is not None:
+            print(f"\nseed {seed}, unrolled as well: {other}", flush=True)
+        elif found is not None:
+            faulty += 1
+            kind = re.sub(r"[\d.]+", "#", found.split("\n")[0])[:60]
+
+            def is_faulty(less: Body, kind: str = kind, inputs: Any = inputs) -> bool:
+                now = faults(program_text(less), inputs)
+                with unrolled():
+                    if now is None or faults(program_text(less), inputs) is not None:
+                        return False
+                return kind[:12] == re.sub(r"[\d.]+", "#", now)[:12]
+
+            body = shortened(body, is_faulty)
+            print(
+                f"\nseed {seed}: {faults(program_text(body), inputs)}\n{text_of(body)}", flush=True
+            )
+        done = seed - options.seed + 1
+        print(f"\r{done} programs, {faulty} faulty, {loops} loops", end="", file=sys.stderr)
+    print(f"\n{options.count} programs, {faulty} faulty, {loops} loops stayed loops")
+
+
+if __name__ == "__main__":
+    main()
