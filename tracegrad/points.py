@@ -17,6 +17,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from os.path import basename
 from types import CodeType, FrameType
 from typing import Any
 
@@ -226,6 +227,29 @@ def _line(code: CodeType, offset: int) -> int:
     return code.co_firstlineno if where is None else where[0]
 
 
+def loop_around(point: Point) -> str | None:
+    """Return the innermost loop around a point, as ``file:line  header``."""
+    for code, offset in point.chain:
+        site = syntax(code, offset)
+        if site is None:
+            continue
+        inner, node = None, site.node
+        if site.operation in _ITERATION and not isinstance(node, _LOOPS):
+            node = site.source.parents[node]  # of what is iterated
+        while not isinstance(node, _SCOPES):
+            if isinstance(node, _LOOPS) and (inner is None or inner is not _iterated(node)):
+                line, text = statement(Syntax(site.source, node, ""), node.lineno)
+                return f"{basename(code.co_filename)}:{line}  {text}"
+            inner, node = node, site.source.parents[node]
+    return None
+
+
+def _iterated(loop: ast.AST) -> ast.AST | None:
+    """What a loop goes over, which is computed before it."""
+    first = loop.generators[0] if hasattr(loop, "generators") else loop
+    return getattr(first, "iter", None)
+
+
 def holding_variable(x: object) -> str | None:
     """Return the local variable of the innermost user frame that holds this very object.
 
@@ -296,6 +320,7 @@ def _constant_index(point: Point) -> int | None:
 # ------------------------------------------------------------------ which variable gets the value
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _ITERATION = frozenset({"GET_ITER", "FOR_ITER", "GET_AITER", "GET_ANEXT"})
 _LOOKS = frozenset({"TO_BOOL", "UNARY_NOT"})  # and the jumps: their outcome is no value

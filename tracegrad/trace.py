@@ -23,6 +23,7 @@ from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Value, att
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
+from tracegrad import budget
 from tracegrad.autograd.views import base_of
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
@@ -85,6 +86,7 @@ class Trace:
         self.masks: dict[str, Value] = {}  # what tells the lengths that depend on data
         self.closed = False  # such a length was looked at
         self.finished = False
+        self.computing = 0.0  # seconds that the operations themselves took
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
         self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
@@ -315,7 +317,9 @@ class Trace:
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:
             with _within(origin.within if self.standing else ""):
-                result = op.kernel(concrete)(*arrays, **concrete)
+                kernel, began = op.kernel(concrete), budget.clock()
+                result = kernel(*arrays, **concrete)
+                self.computing += budget.clock() - began
         except (np.linalg.LinAlgError, ArithmeticError, RuntimeWarning):
             self.raised = f"an exception in {op.name}"
             raise
