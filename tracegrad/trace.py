@@ -31,7 +31,7 @@ from tracegrad.lines import definition
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.paths import Limb, PathBuilder, Tree
-from tracegrad.points import capture, constant_index, holding_variable, label
+from tracegrad.points import capture_run, constant_index, holding_variable, label
 from tracegrad.state import STATE
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
@@ -280,7 +280,7 @@ class Trace:
         """The user's line, variable and program point of the op that is running."""
         if self.standing is not None:
             return self.standing
-        point = capture(self.code)
+        point = capture_run(self.code)
         of = label(point)
         name = of.name or ("value" if of.returned and not of.final else None)
         within = self._ignoring()
