@@ -17,8 +17,10 @@ import weakref
 from contextlib import nullcontext
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+import tracegrad as tg
 from tracegrad import bytecode, sources
 from tracegrad.points import Label, Point, capture, capture_run, label
 from tracegrad.state import call
@@ -530,6 +532,12 @@ def test_chain():
     assert names([capture()]) == [["test_chain"]]
     assert names([capture_run(None)]) == [[]]
     assert names(run_natively(outer)) == [["outer"], ["inner"]]
+
+
+def test_functions_of_c_do_not_take_the_line_of_their_caller():
+    """The text of a program is the same wherever it is called."""
+    assert "test_points" not in tg.grad(np.linalg.det).source(np.eye(2))
+    assert "test_points" not in tg.grad(np.sum).source(np.ones(3))
 
 
 def test_equality_is_by_content():

@@ -17,8 +17,8 @@ first call
 later call
     The least time of a call that finds its program.
 guards
-    All that a later call of a training step does beside its program, which is replaced by an empty
-    function; see `looks.py`.
+    What a later call of a training step asks of the Python state around it, and all that it does
+    beside its program, which is replaced by an empty function; see `looks.py`.
 frames
     How many Python functions a later call enters until its program runs, that one among them.
 """
@@ -33,7 +33,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import thread_time
 
 CHAIN = """
 def program(x#, y#):
@@ -62,14 +62,14 @@ def texts() -> dict[str, tuple[str, tuple]]:
 
 
 def first_calls() -> Iterator[tuple[str, float]]:
-    """Milliseconds of first calls."""
+    """Milliseconds of the calling thread that first calls take."""
     from first_call import compiled
 
     def took(text, arguments):
         f = compiled(text)
-        began = perf_counter()
+        began = thread_time()
         f(*arguments)
-        return 1e3 * (perf_counter() - began)
+        return 1e3 * (thread_time() - began)
 
     programs = texts()
     (title, program), *_ = programs.items()
@@ -100,14 +100,16 @@ def entered(text, arguments) -> int:
 def later_calls() -> Iterator[tuple[str, float]]:
     """Microseconds of later calls, and what a step spends beside its program."""
     from first_call import compiled
-    from looks import guards_of, microseconds, training_steps
+    from looks import emptied, guards_of, microseconds, training_steps
 
     for title, (text, arguments) in texts().items():
         f = compiled(text)
         f(*arguments)
         yield f"{title}, us", microseconds(lambda: f(*arguments), 25)  # noqa: B023
     (_, function, args), *_ = training_steps()
-    yield "guards of a training step, us", guards_of(function, args, 25)
+    _, version, _ = emptied(function, args)
+    yield "guards of a training step's state, us", microseconds(version.unchanged, 25)
+    yield "all guards of a training step, us", guards_of(function, args, 25)
     yield "frames of a later call", float(frames_of(function, args))
 
 
