@@ -1,13 +1,14 @@
 """Measure this library beside another checkout of it: first calls, later calls, guards, frames.
 
 In: directories of two checkouts, each with a ``tracegrad`` and a ``codegen``.
-Out: a Markdown table: medians of both and of their ratios.
+Out: a Markdown table of both and their ratio.
 
     python -m tests.benchmarks.checkouts BEFORE [AFTER] [--rounds 15] [--only first]
 
-Each round starts a process for either checkout, one after the other, the order alternating; a ratio
-is taken within a round, so a change of the machine's speed between rounds does not enter it. What
-runs in these processes is this file, whichever checkout it measures.
+Each round starts a process for either checkout, one after the other, the order alternating. Of
+first calls the medians are shown, and that of the ratios within rounds; of later calls, which can
+be repeated, the least times of all rounds. What runs in these processes is this file, whichever
+checkout it measures.
 
 first call
     Trace, differentiate, optimize, emit, load and run, in a process that has compiled another
@@ -166,8 +167,9 @@ def main() -> None:
             rounds.append([both[side] for side in sides])
         for title in rounds[0][0]:
             pairs = [(before[title], after[title]) for before, after in rounds]
-            a, b = (median(side) for side in zip(*pairs, strict=True))
-            ratio = median(after / before for before, after in pairs)
+            of = min if kind == "later" else median
+            a, b = (of(side) for side in zip(*pairs, strict=True))
+            ratio = b / a if kind == "later" else median(y / x for x, y in pairs)
             print(f"| {kind} call: {title} | {a:.2f} | {b:.2f} | {ratio:.2f} |")
 
 
