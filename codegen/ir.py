@@ -121,7 +121,9 @@ class Origin:
 
     def named(self, name: str | None, final: bool = False) -> Origin:
         """The same place, of a value that is called otherwise."""
-        return replace(self, name=name, final=final)
+        return Origin(
+            *(name, final, self.file, self.line, self.text, self.point, self.section, self.within)
+        )
 
 
 NOWHERE = Origin()
@@ -247,11 +249,11 @@ Node: TypeAlias = "Constant | Call | Check | Branch"
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
     """The nodes and those in the blocks of branches, in the order of the text."""
-    for node in nodes:
-        yield node
-        if isinstance(node, Branch):
-            for block in node.blocks:
-                yield from walk(block.nodes)
+    straight = tuple(nodes)
+    yield from straight
+    if straight and isinstance(straight[-1], Branch):  # which only the last one can be
+        for block in straight[-1].blocks:
+            yield from walk(block.nodes)
 
 
 def ends(block: Block) -> Iterator[Block]:

@@ -130,7 +130,7 @@ class Way:
             return
         for value, saved in residuals.items():
             if not np.array_equal(getattr(values[value], "_array", values[value]), saved, True):
-                at = label(capture(None))
+                at = label(capture())
                 raise GradientError(
                     "one of the variables needed for gradient computation has been modified by an "
                     f"inplace operation: an argument of {self.path.name}, or an array that it "

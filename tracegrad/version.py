@@ -160,6 +160,8 @@ class Version:
         if not self.unchanged() or self.grad_enabled not in (None, STATE.grad_enabled):
             return False
         start = len(leaves) - len(self.captured)
+        if not all([captured.stands for captured in self.captured]):
+            return False
         if not all(map(Captured.fits, self.captured, leaves[start:])):
             return False
         if self.ordered and not all([in_c_order(leaf, self.ordered) for leaf in leaves]):
@@ -243,8 +245,18 @@ class Captured:
 
     @property
     def kind(self) -> type:
-        """Of a number: its type."""
+        """The type of what stands there, as the caller knows it."""
         return int if type(self.holder) is Count else type(self.holder)
+
+    @property
+    def may_change_type(self) -> bool:
+        """Whether each call that reads it asks its type; of a Tensor the state's guards do."""
+        return self.source is not None and not isinstance(self.holder, Tensor)
+
+    @property
+    def stands(self) -> bool:
+        """Whether something of its type stands there."""
+        return not self.may_change_type or type(self.now()) is self.kind
 
     def text(self, names: dict[str, Any]) -> str:
         """Python that reads the array, over names that are added to `names`."""
@@ -324,7 +336,8 @@ def make_version(
     )
     read_again = [c.source for c in captured if c.source is not None]
     again = [*read_again, *run.world.places_of_arrays()]
-    unchanged = run.world.check(again, _written(tree, run.world))
+    asked = [c.source for c in captured if c.source is not None and c.may_change_type]
+    unchanged = run.world.check(again, _written(tree, run.world), asked)
     run.world.release(holders)
     return Version(
         tree=tree,

@@ -50,15 +50,12 @@ def _live_part(
     `outside` has the value that tells each length which is known before the block, None where that
     is an input.
     """
-    tell = dict(outside)  # arms of a branch may each make what tells one length
-    for node in block.nodes:
-        for result in node.results:
-            for name in _lengths(graph, (result,)):
-                tell.setdefault(name, result)
+    tell: Mapping[str, Value | None] | None = None  # as `outside`, once it is asked for
     live: set[Value] = set(block.outputs)
     kept: list[Node] = []
     for node in reversed(block.nodes):
         if isinstance(node, Branch):
+            tell = tell or _told(graph, block, outside)
             parts = [_live_part(graph, inner, tell) for inner in node.blocks]
             node = replace(node, blocks=tuple(part for part, _ in parts))
             live.update(*(read for _, read in parts))
@@ -67,9 +64,24 @@ def _live_part(
         if looked or called or any(result in live for result in node.results):
             kept.append(node)
             live.update(node.operands)
-            needed = map(tell.get, symbols_printed(node, graph.sizes))
-            live.update(value for value in needed if value is not None)
+            needed = symbols_printed(node, graph.sizes)
+            if not outside.keys() >= needed:
+                tell = tell or _told(graph, block, outside)
+            values = map((tell or outside).get, needed)
+            live.update(value for value in values if value is not None)
     return replace(block, nodes=tuple(reversed(kept))), live
+
+
+def _told(
+    graph: Graph, block: Block, outside: Mapping[str, Value | None]
+) -> dict[str, Value | None]:
+    """The value that tells each length which is known at the end of a block."""
+    tell = dict(outside)  # arms of a branch may each make what tells one length
+    for node in block.nodes:
+        for result in node.results:
+            for name in _lengths(graph, (result,)):
+                tell.setdefault(name, result)
+    return tell
 
 
 def _lengths(graph: Graph, values: Iterable[Value]) -> Iterator[str]:

@@ -657,18 +657,25 @@ class World(StandIns):
             return not self.numbers.is_looked_at(guard)
         return not self.identities
 
-    def check(self, but: Iterable[Guard] = (), stored: Iterable[Guard] = ()) -> Callable[[], bool]:
+    def check(
+        self,
+        but: Iterable[Guard] = (),
+        stored: Iterable[Guard] = (),
+        asked: Iterable[Guard] = (),
+    ) -> Callable[[], bool]:
         """One generated function: True while every guard holds.
 
         `but` are places of arrays and Tensors that calls read again, of which the type alone is
-        compared; `stored` are places that every call writes.
+        compared, and not even that of those in `asked`: whoever reads them asks it. `stored` are
+        places that every call writes.
         """
-        places = [guard for guard in but if self._is_read_again(guard)]
+        places = [g for g in {id(g): g for g in but}.values() if self._is_read_again(g)]
         read = set(map(id, self.contents))
         known = set(map(id, places))  # what is stored there is another array on every call
         places += [g for g in stored if is_array(g.value) and id(g) not in known]
         guards = without(self.guards.values(), places, read)
-        places = [place for place in places if id(place.value) not in read]
+        left_out = set(map(id, asked))
+        places = [p for p in places if id(p.value) not in read and id(p) not in left_out]
         return check(guards, places, self.contents, self.shown or None)
 
 
