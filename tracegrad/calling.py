@@ -64,7 +64,7 @@ from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
 
-UNUSED = 3  # versions in a row that their own first calls made useless
+UNUSED = 2  # versions in a row that their own first calls made useless
 
 
 class CacheInfo(NamedTuple):

@@ -33,7 +33,7 @@ USERS: dict[str, Callable[[], tuple[Any, Any, Any]]] = {}
 EAGER: dict[str, str] = {
     "noise_of_a_generator": "rng",
     "dropout": "self.rng",
-    "windows": "window[0]",
+    "windows": "window",
 }
 """Programs that run eagerly, each with words of its warning."""
 
