@@ -564,3 +564,33 @@ def test_tensors_are_kept_with_their_history():
         assert history[-1] is loss
         loss.backward()
         assert_same_bits(x.grad, 2.0 * (X + i))
+
+
+def test_a_list_is_shuffled_itself():
+    generator, items = np.random.default_rng(0), [1.0, 2.0, 3.0]
+
+    def f(x):
+        generator.shuffle(items)
+        return x * items[0]
+
+    expected, plain = np.random.default_rng(0), [1.0, 2.0, 3.0]
+    made = tg.compile(f)
+    with pytest.warns(tg.errors.RecompileWarning, match="generator"):
+        for _ in range(4):
+            expected.shuffle(plain)
+            assert_same_bits(made(X), X * plain[0])
+            assert items == plain
+
+
+def test_an_array_from_outside_is_written_by_a_run_that_is_no_program():
+    held, log = types.SimpleNamespace(w=np.ones(3)), io.StringIO()
+    same = held.w
+
+    def f(x):
+        held.w -= 0.5 * x
+        log.write("called")
+        return x * held.w
+
+    assert_same_bits(tg.compile(f)(X), X * (1.0 - 0.5 * X))
+    assert held.w is same and log.getvalue() == "called"
+    assert_same_bits(same, 1.0 - 0.5 * X)

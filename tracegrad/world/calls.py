@@ -260,6 +260,10 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
         for array in out if type(out) is tuple else (out,):
             if type(array) is np.ndarray:
                 world.changes(array)
+    if name == "shuffle":  # the caller's own list
+        for x in operands:
+            world.changes(x)
+        return callee(*operands, **keywords)
     plain, named = tuple(_plain(world, operands)), _plain_keywords(world, keywords)
     return stacked(callee, plain, named)
 

@@ -53,9 +53,7 @@ class Store:
     def write(self, value: Any) -> None:
         """Puts an array there: as a Tensor where the function put one."""
         if self.kind == "contents":
-            array = getattr(self.guard.now(), "_array", self.guard.now())
-            np.copyto(array, np.asarray(value))
-            stamp(array)
+            _overwrite(self.guard.now(), value)
             return
         self.put(as_kept(value, self.value, self.stands))
 
@@ -83,8 +81,8 @@ class Store:
 
     def carry(self) -> None:
         """After a run that answers its call itself: an array that it wrote to holds that."""
-        if self.kind == "contents":
-            self.write(self.value._array)
+        if self.kind == "contents":  # where it stood the run may still have a Tensor
+            _overwrite(self.holder, self.value._array)
 
     def restore(self) -> None:
         """Puts back what stood there before the trace."""
@@ -94,6 +92,13 @@ class Store:
             self.remove()
         else:
             self.put(self.guard.value)
+
+
+def _overwrite(holder: Any, value: Any) -> None:
+    """Gives an array, or that of a Tensor, other contents."""
+    array = getattr(holder, "_array", holder)
+    np.copyto(array, np.asarray(value))
+    stamp(array)
 
 
 def as_kept(value: Any, before: Any, stands: bool) -> Any:
