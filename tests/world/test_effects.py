@@ -594,3 +594,12 @@ def test_an_array_from_outside_is_written_by_a_run_that_is_no_program():
     assert_same_bits(tg.compile(f)(X), X * (1.0 - 0.5 * X))
     assert held.w is same and log.getvalue() == "called"
     assert_same_bits(same, 1.0 - 0.5 * X)
+
+
+def test_an_input_has_no_keyword_for_a_name():
+    table = {True: 2.0}
+    made = tg.compile(lambda x: x * table[True])
+    for k in (2.0, 3.0):
+        table[True] = k
+        assert_same_bits(made(X), X * k)
+    assert made.cache_info().hits == 1

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
+from keyword import iskeyword
 from math import isfinite
 from os.path import basename
 from types import (
@@ -635,7 +636,8 @@ class World(Outcome):
         """The name by which the function's code knows an array that stands in one place."""
         source = self.source_of(holder)
         words = re.findall(r"\w+", source.text) if source is not None else []
-        return words[-1] if words and words[-1].isidentifier() else None
+        name = words[-1] if words else ""
+        return name if name.isidentifier() and not iskeyword(name) else None
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
