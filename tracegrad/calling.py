@@ -66,6 +66,8 @@ from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
 
+UNUSED = 2  # versions in a row that their own first calls made useless
+
 
 class CacheInfo(NamedTuple):
     """What `Compiled.cache_info` returns."""
@@ -333,7 +335,13 @@ class Calling:
     ) -> Answer:
         """The result of the call that a version was made for."""
         try:
-            return Answer(version, version.call(arguments) if call is None else call(version))
+            answer = Answer(version, version.call(arguments) if call is None else call(version))
+            version.outdated = not version.unchanged()
+            return answer
+        except np.linalg.LinAlgError as error:
+            if call is None:
+                raise
+            raise NotRecorded from error
         except LookupError as error:  # XLA rounds otherwise than what Python looked at
             if type(error) is not LookupError:
                 raise
@@ -390,6 +398,14 @@ class Calling:
                 "differs on every call is the usual cause: pass it as an argument"
             )
             return None
+        if not left and self._changes_what_it_reads(arguments, mode):
+            self._give_up()
+            _warn(
+                f"{self.__name__} changes what it reads, so that each call needs a version of its "
+                f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
+                "is to be kept instead"
+            )
+            return None
         known = left[0].version if left else None
         before = self._budget.spent
         run = self._run(arguments, mode, known, histories)
@@ -413,6 +429,11 @@ class Calling:
         if took > SLOW and not self._budget.told:
             self._budget.told = True
             _warn(why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning)
+
+    def _changes_what_it_reads(self, arguments: Arguments, mode: Mode) -> bool:
+        """Whether the last versions did not stand for a call after their first, by what it did."""
+        last = self._versions.get((arguments.key, mode), [])[-UNUSED:]
+        return len(last) == UNUSED and all(v.outdated and not v.hits for v in last)
 
     def _run(
         self,
@@ -578,7 +599,9 @@ class Calling:
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
         asks = asks_class(code_of(self._function))  # and is told that they are Tensors
-        return recorded or asks or not every or any(isinstance(h, Tensor) for h in holders)
+        keeps = any(version.keeps for version in every)  # Tensors, where it is given some
+        plain = not (recorded or asks or keeps) and every
+        return not plain or any(isinstance(h, Tensor) for h in holders)
 
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
@@ -628,7 +651,7 @@ class Calling:
                 if checking() and not is_finite(result):
                     self._blame(found.run, arguments)
                 return passed(result, self.__name__)
-        except (NotRecorded, np.linalg.LinAlgError):
+        except NotRecorded:
             pass
         with self._budget.running():
             return self._inline(given)

@@ -221,6 +221,7 @@ def _version_lines(number: int, version: Version) -> list[str]:
         ("reads again on every call", [c.place for c in version.captured if not c.made]),
         ("holds as constants that the function makes", _constants(version)),
         ("stores on every call", _stores(version)),
+        ("does again on every call, in order", _effects(version)),
         ("saves for the backward, beside arguments, at the lengths traced", _saved(version)),
     ):
         if facts:
@@ -275,6 +276,10 @@ def _saved(version: Version) -> list[str]:
 
 def _stores(version: Version) -> list[str]:
     return list(dict.fromkeys(store.text for r in version.results for store in r.stores))
+
+
+def _effects(version: Version) -> list[str]:
+    return list(dict.fromkeys(effect.tells for r in version.results for effect in r.effects))
 
 
 def _looks(version: Version) -> list[str]:

@@ -101,7 +101,7 @@ def entry_source(
     plain = traced if version.takes_leaves else parameters
     call = f"program({', '.join([*plain, *passed])})"
     if version.built and run is None:
-        leaves_text = f", ({', '.join(traced)},)" if version.written else ""
+        leaves_text = f", ({', '.join(traced)},)" if version.reads_leaves else ""
         call = f"finish({call}{leaves_text})"
     if version.checked:
         lines += [
