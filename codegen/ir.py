@@ -125,7 +125,9 @@ class Origin:
 
     def named(self, name: str | None, final: bool = False) -> Origin:
         """The same place, of a value that is called otherwise."""
-        return replace(self, name=name, final=final)
+        return Origin(
+            *(name, final, self.file, self.line, self.text, self.point, self.section, self.within)
+        )
 
 
 NOWHERE = Origin()
@@ -348,9 +350,10 @@ def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
     """The nodes and those in the blocks of branches and loops, in the order of the text."""
-    for node in nodes:
-        yield node
-        for block in inner_blocks(node):
+    straight = tuple(nodes)
+    yield from straight
+    if straight:  # the last one alone can have blocks
+        for block in inner_blocks(straight[-1]):
             yield from walk(block.nodes)
 
 

@@ -12,6 +12,8 @@ import linecache
 import operator
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from codegen.spelling import Spelling
@@ -43,10 +45,16 @@ def load(
     digest = hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
     filename = f"<tracegrad {name} {digest}>"
     scope: dict[str, Any] = {"__name__": "generated", **(namespace or {})}
-    exec(compile(loaded or text, filename, "exec", dont_inherit=True), scope)
+    exec(_compiled(loaded or text, filename), scope)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     function: Callable[..., Any] = scope[name]
     return function
+
+
+@lru_cache(maxsize=512)
+def _compiled(text: str, filename: str) -> CodeType:
+    """The code of a text; many functions are called with the same arguments, or read the same."""
+    return compile(text, filename, "exec", dont_inherit=True)
 
 
 def kernel(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from codegen.errors import CodegenError
@@ -57,13 +58,24 @@ def _any_op(op: Op) -> bool:
     return True
 
 
+@lru_cache(maxsize=32)
+def _offers(rules: tuple[Rule, ...]) -> dict[Op, tuple[Rule, ...]]:
+    """What `rules_for` gave of rules that are swept with again and again."""
+    return {}
+
+
 class Rewriter(Builder):
     """The graph under construction, as rules see it."""
 
-    def __init__(self, graph: Graph, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        rules: Sequence[Rule],
+        offers: dict[Op, tuple[Rule, ...]] | None = None,
+    ) -> None:
         super().__init__(graph.sizes)
         self.rules = tuple(rules)
-        self._rules: dict[Op, tuple[Rule, ...]] = {}
+        self._offers = {} if offers is None else offers
         self.fired = 0
         self.origin = Origin()
         self.readers: tuple[Node, ...] = ()  # of what the call makes that is being rewritten
@@ -127,9 +139,9 @@ class Rewriter(Builder):
 
     def add(self, node: Call) -> tuple[Value, ...]:
         """Offers the call to the rules, else appends it; its values in the new graph."""
-        rules = self._rules.get(node.op)
+        rules = self._offers.get(node.op)
         if rules is None:
-            rules = self._rules[node.op] = rules_for(self.rules, node.op)
+            rules = self._offers[node.op] = rules_for(self.rules, node.op)
         for rule in rules:
             replacement = rule(self, node)
             if replacement is not None:
@@ -174,8 +186,9 @@ def _same_line(a: Origin, b: Origin) -> bool:
 
 def rewrite(graph: Graph, rules: Sequence[Rule]) -> Graph:
     """The graph with the rules applied until none fires (at most `SWEEPS` sweeps)."""
+    offers = _offers(tuple(rules))
     for _ in range(SWEEPS):
-        rewriter = Rewriter(graph, rules)
+        rewriter = Rewriter(graph, rules, offers)
         graph = sweep(graph, rewriter)
         if not rewriter.fired:
             break
@@ -207,12 +220,7 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
         return rewriter.current(new[value])
 
     for node in block.nodes:
-        match node:
-            case Constant():
-                rewriter.append(node)
-                new[node.result] = node.result
-            case Check() | Again():
-                rewriter.append(with_operands(node, now))
+        match node:  # the most frequent first: each case costs
             case Call(op, operands, attributes, results, reuse):
                 mapped = tuple(map(now, operands))
                 rewriter.origin = results[0].origin
@@ -221,6 +229,11 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
                     node if mapped == operands else Call(op, mapped, attributes, results, reuse)
                 )
                 new.update(zip(results, values, strict=True))
+            case Constant():
+                rewriter.append(node)
+                new[node.result] = node.result
+            case Check() | Again():
+                rewriter.append(with_operands(node, now))
             case Branch() | Loop():
                 new.update((result, result) for result in node.results)
                 rewriter.producer.update((result, node) for result in node.results)

@@ -13,7 +13,7 @@ calls for which all of them are true.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from codegen.errors import CodegenError
@@ -60,6 +60,13 @@ class Size:
     """A length known only at the call: ``((atoms, coefficient), ...)`` in canonical order."""
 
     terms: tuple[tuple[tuple[Atom, ...], int], ...]
+    _hash: int = field(init=False, repr=False, compare=False)  # asked for at every look-up
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.terms))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         return " + ".join(_term_text(atoms, factor) for atoms, factor in self.terms)

@@ -423,7 +423,7 @@ def check(program: Program, ways: Sequence[str] = ()) -> list[Verdict]:
 def verdict_of(program: Program, way: str) -> Verdict:
     run = WAYS[way][0]
     try:
-        with limited(20):
+        with limited(120):
             run(program)
     except Refused as refusal:
         return Verdict(way, "refused", reason_of(str(refusal)))

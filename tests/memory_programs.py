@@ -224,7 +224,7 @@ class Writer:
                 self.statements.append(statement)
                 continue
             self.replay()
-            if self.chance(0.004):
+            if self.chance(0.004) and is_python(statement):  # it raises
                 self.statements.append(statement)
                 break
         if not self.names(is_float_array):
@@ -591,6 +591,15 @@ class Writer:
 
 def block(head: str, body: str) -> str:
     return "\n".join([head, *(f"    {line}" for line in body.split("\n"))])
+
+
+def is_python(text: str) -> bool:
+    """Whether a text is Python at all; where an array is missing in it, it is not."""
+    try:
+        compile(text, "<drawn>", "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 def is_float_array(value: Any) -> bool:

@@ -638,10 +638,10 @@ def test_global_counters():
 
     SCALE = 0.0
     made = tg.compile(f)
-    with one_warning("SCALE"):
+    with no_warning():
         for i in range(1, 6):
             assert_close(made(X), X * i, 0.0)
-    assert SCALE == 5.0
+    assert SCALE == 5.0 and made.cache_info().hits == 4
 
 
 def test_nonlocal_counters():
@@ -664,10 +664,10 @@ def test_printing(capsys):
         return x * 2.0
 
     made = tg.compile(f)
-    with one_warning("print"):
+    with no_warning():
         for _ in range(5):
             assert_close(made(X), 2.0 * X, 0.0)
-    assert capsys.readouterr().out == "called\n" * 5
+    assert capsys.readouterr().out == "called\n" * 5 and made.cache_info().hits == 4
 
 
 def test_printing_in_a_helper(capsys):
@@ -676,7 +676,7 @@ def test_printing_in_a_helper(capsys):
         return x
 
     made = tg.grad(lambda x: np.sum(show(x) * 2.0))
-    with one_warning("print"):
+    with no_warning():
         for _ in range(4):
             made(X)
     assert capsys.readouterr().out == "called\n" * 4
@@ -722,7 +722,7 @@ def test_a_cache_that_is_filled_once_is_no_effect():
         warnings.simplefilter("error")
         for _ in range(6):
             assert_close(made(X), 3.0 * X, 0.0)
-    assert made.cache_info().versions == 1
+    assert made.cache_info().versions == 2  # one fills it, one finds it filled
 
 
 def test_objects_of_its_own_are_no_effect():

@@ -16,7 +16,6 @@ import itertools
 import logging
 import os
 import random as python_random
-import re
 import sys
 import threading
 import time
@@ -142,19 +141,13 @@ def test_cells_and_elements_of_lists():
     assert made.cache_info().traces == 1
 
 
-@pytest.mark.parametrize(
-    ("method", "text"),
-    [
-        ("appends", "self.log"),
-        ("replaces_a_number", "self.calls"),
-    ],
-)
-def test_what_is_no_store(method, text, monkeypatch):
+@pytest.mark.parametrize("method", ["appends", "replaces_a_number"])
+def test_what_is_no_store(method, monkeypatch):
     monkeypatch.setattr(Layer, "shared", None)
     monkeypatch.setitem(globals(), "TOTAL", None)
-    with pytest.warns(tg.errors.RecompileWarning, match=re.escape(text)) as seen:
-        made = leaves_what_the_plain_call_leaves(method)
-    assert len(seen) == 1 and made.cache_info().versions == 0
+    with warnings.catch_warnings(action="error"):
+        info = leaves_what_the_plain_call_leaves(method).cache_info()
+    assert info.versions == 1 and info.traces <= 2 and info.hits >= 2
 
 
 # -- what no guard can hold ---------------------------------------------------------------------

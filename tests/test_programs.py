@@ -433,8 +433,8 @@ def test_the_source_is_the_same_in_every_process():
     assert first == second
 
 
-def test_the_source_of_a_loss_is_the_same_in_twenty_processes():
-    texts = {sources_in_another_process(["linear_regression"], seed) for seed in range(20)}
+def test_the_source_of_a_loss_is_the_same_in_many_processes():
+    texts = {sources_in_another_process(["linear_regression"], seed) for seed in range(6)}
     assert len(texts) == 1
 
 

@@ -5,8 +5,8 @@ read, the syntax that it was compiled from.
 
 A frame's ``f_lasti`` is a poor name for a place in a program. When CPython specialises an
 instruction it may leave ``f_lasti`` pointing into that instruction's inline caches, so the same
-operation on the same line answers with two different offsets after a few calls. Everything here
-goes through `owner`, which maps every offset to the one instruction that it belongs to.
+operation on the same line answers with two different offsets after a few calls. `owner` maps every
+offset to the one instruction that it belongs to. (The machine's frames stand at instructions.)
 
 Tables are made once per code object and found by its identity: hashing a code object hashes its
 instructions and constants, which costs more than the lookup is worth.
@@ -145,7 +145,7 @@ def position(code: CodeType, offset: int) -> Position | None:
 
     ```
     """
-    first, last, column, end_column = _positions(code)[owner(code, offset) >> 1]
+    first, last, column, end_column = _positions(code)[offset >> 1]
     if first is None:
         return None
     return first, first if last is None else last, column, end_column

@@ -140,14 +140,14 @@ class Compiled(Calling):
         >>> print(slope.explain().splitlines()[0])
         <lambda>: 1 version, 0 hits, 1 miss, 1 trace
         """
-        return report(self.__name__, self.cache_info(), self._every, self._given_up)
+        return report(self.__name__, self.cache_info(), self._budget, self._every, self._given_up)
 
     def __repr__(self) -> str:
         return f"<tracegrad.{self._transform.kind} of {self.__name__}>"
 
     def _repr_html_(self) -> str:
         every = [version for versions in self._versions.values() for version in versions]
-        facts = report(self.__name__, self.cache_info(), every, self._given_up)
+        facts = report(self.__name__, self.cache_info(), self._budget, every, self._given_up)
         return shown_in_notebook(repr(self), facts, every[-1] if every else None)
 
 

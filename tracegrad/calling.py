@@ -21,6 +21,7 @@ import numpy as np
 
 from tracegrad import config
 from tracegrad.blame import checking, is_finite, passed
+from tracegrad.budget import SLOW, Budget
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import (
@@ -28,10 +29,11 @@ from tracegrad.errors import (
     ArgumentError,
     FiniteError,
     RecompileWarning,
+    SlowCompileWarning,
     TracegradError,
     raise_told,
 )
-from tracegrad.explain import why
+from tracegrad.explain import why, why_slow
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
 from tracegrad.lost import Watch
@@ -64,6 +66,8 @@ from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
 
+UNUSED = 2  # versions in a row that their own first calls made useless
+
 
 class CacheInfo(NamedTuple):
     """What `Compiled.cache_info` returns."""
@@ -95,12 +99,12 @@ def array_leaf(leaf: Any) -> Any:
     return np.asarray(leaf) if is_jax(leaf) else leaf
 
 
-def _warn(message: str) -> None:
+def _warn(message: str, category: type[Warning] = RecompileWarning) -> None:
     """Warns at the user's line that called."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, RecompileWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 class Calling:
@@ -191,7 +195,7 @@ class Calling:
         plain = not (kwargs or self._static or self._transform.kind == "compile" or checking())
         if self._given_up and plain:
             name = self.__name__
-            with self._executed():
+            with self._budget.running(), self._executed():
                 result = derivative_of_arrays(self._function, args, self._transform, name)
             if result is not NotImplemented:
                 return result
@@ -206,11 +210,13 @@ class Calling:
         mode = CHOSEN[self._backend]
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
-            return self._eager(arguments)
+            return self._without_program(arguments)
         found = self._answer(arguments, mode, None if kwargs else args)
         if found.version is not None:
             return found.result
-        return self._eager(arguments) if found.run is None else self._result(found.run, arguments)
+        if found.run is not None:
+            return self._result(found.run, arguments)
+        return self._without_program(arguments)
 
     def _answer(
         self,
@@ -283,7 +289,7 @@ class Calling:
         self._misses += not looks
         before = left[0].version.growth.copy() if left else None
         try:
-            if left and not looks and not self._worth_a_trace(left[0]):
+            if not looks and not self._worth_a_trace(left):
                 return None
             return self._make(arguments, mode, args, left, histories, not looks)
         except Exception:  # the user's function raised: this was no path
@@ -291,11 +297,17 @@ class Calling:
                 left[0].version.growth.restore(before)
             raise
 
-    def _worth_a_trace(self, left: Left) -> bool:
-        """Whether a path that a version does not know is to be compiled; the last time, says so."""
-        version, said = left
+    def _worth_a_trace(self, left: Sequence[Left]) -> bool:
+        """Whether a call is to be compiled; where no path is any more, says so once.
+
+        Of a path that a version does not know, the tree of that version decides as well.
+        """
+        payable = not self._budget.lacking
+        if not left:
+            return payable
+        version, said = left[0]
         growth = version.growth
-        if growth.worth(self._hits, version.tree):
+        if growth.worth(self._hits, version.tree, payable):
             return True
         if growth.stopped and not growth.warned:
             growth.warned = True
@@ -323,7 +335,13 @@ class Calling:
     ) -> Answer:
         """The result of the call that a version was made for."""
         try:
-            return Answer(version, version.call(arguments) if call is None else call(version))
+            answer = Answer(version, version.call(arguments) if call is None else call(version))
+            version.outdated = not version.unchanged()
+            return answer
+        except np.linalg.LinAlgError as error:
+            if call is None:
+                raise
+            raise NotRecorded from error
         except LookupError as error:  # XLA rounds otherwise than what Python looked at
             if type(error) is not LookupError:
                 raise
@@ -349,9 +367,8 @@ class Calling:
                     raise
                 if call is not None:
                     raise NotRecorded from error
-                return Answer(
-                    version, self._eager(arguments)
-                )  # which catches it, or names its line
+                # It catches what was raised, or names its line.
+                return Answer(version, self._without_program(arguments))
             except LookupError as error:
                 if type(error) is not LookupError:
                     raise
@@ -381,18 +398,42 @@ class Calling:
                 "differs on every call is the usual cause: pass it as an argument"
             )
             return None
+        if not left and self._changes_what_it_reads(arguments, mode):
+            self._give_up()
+            _warn(
+                f"{self.__name__} changes what it reads, so that each call needs a version of its "
+                f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
+                "is to be kept instead"
+            )
+            return None
         known = left[0].version if left else None
+        before = self._budget.spent
         run = self._run(arguments, mode, known, histories)
         if run.serves:
             version = self._version(arguments, mode, run, known, reason)
             self._keep(version, arguments, args)
+            if counts:
+                self._tell_slow(run, before)
             return version
+        self._budget.spent -= run.trace.computing  # the run answers the call, as an eager one would
         counted = run.world.counted()
         if counted and not counted <= self._counters:
             self._counters |= counted  # they are inputs of the next trace
         elif run.alone and counts:
             self._strike(run)
         return run
+
+    def _tell_slow(self, run: Run, before: float) -> None:
+        """Says once that compiling a call took long, beside the operations themselves, and why."""
+        took = self._budget.spent - before - run.trace.computing
+        if took > SLOW and not self._budget.told:
+            self._budget.told = True
+            _warn(why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning)
+
+    def _changes_what_it_reads(self, arguments: Arguments, mode: Mode) -> bool:
+        """Whether the last versions did not stand for a call after their first, by what it did."""
+        last = self._versions.get((arguments.key, mode), [])[-UNUSED:]
+        return len(last) == UNUSED and all(v.outdated and not v.hits for v in last)
 
     def _run(
         self,
@@ -403,7 +444,7 @@ class Calling:
     ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
-        with self._runs.entered():
+        with self._runs.entered(), self._budget.compiling():
             return traced_run(
                 self._function,
                 call,
@@ -427,7 +468,8 @@ class Calling:
     def _version(
         self, arguments: Arguments, mode: Mode, run: Run, known: Version | None, reason: str
     ) -> Version:
-        version = make_version(self._function, self._transform, arguments, mode, run, known)
+        with self._budget.compiling():
+            version = make_version(self._function, self._transform, arguments, mode, run, known)
         version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
         version.effect = run.effect
         return version
@@ -557,7 +599,9 @@ class Calling:
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
         asks = asks_class(code_of(self._function))  # and is told that they are Tensors
-        return recorded or asks or not every or any(isinstance(h, Tensor) for h in holders)
+        keeps = any(version.keeps for version in every)  # Tensors, where it is given some
+        plain = not (recorded or asks or keeps) and every
+        return not plain or any(isinstance(h, Tensor) for h in holders)
 
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
@@ -607,9 +651,10 @@ class Calling:
                 if checking() and not is_finite(result):
                     self._blame(found.run, arguments)
                 return passed(result, self.__name__)
-        except (NotRecorded, np.linalg.LinAlgError):
+        except NotRecorded:
             pass
-        return self._inline(given)
+        with self._budget.running():
+            return self._inline(given)
 
     def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
@@ -626,7 +671,10 @@ class Calling:
             found = self._answer(arguments, EXACT["jax"], None if kwargs else args, plain=plain)
             if found.version is not None:
                 return found.result
-            result = self._eager(plain()) if found.run is None else self._result(found.run, plain())
+            if found.run is None:
+                result = self._without_program(plain())
+            else:
+                result = self._result(found.run, plain())
         else:
             plain_args, plain_kwargs = map_tree(jax_backend.to_numpy, (args, kwargs))
             result = self(*plain_args, **plain_kwargs)
@@ -647,6 +695,11 @@ class Calling:
 
                 return journaled(call, arguments, self._transform, run)
             return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
+
+    def _without_program(self, arguments: Arguments) -> Any:
+        """A call that is answered eagerly, on account."""
+        with self._budget.running():
+            return self._eager(arguments)
 
     def _eager(self, arguments: Arguments) -> Any:
         """The call without a program: the function runs on Tensors, its backward is cached."""
@@ -687,6 +740,7 @@ class Calling:
         self._misses = self._traces = 0
         self._given_up = self._untraced = False
         self._strikes = 0
+        self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
         self._generation += 1
 

@@ -100,6 +100,10 @@ class RecompileWarning(UserWarning):
     """A function met too many paths or signatures; it goes on without being compiled."""
 
 
+class SlowCompileWarning(UserWarning):
+    """Tracing and compiling a call took long; the message says why and what to write instead."""
+
+
 class ConversionError(TracegradError, TypeError):
     """A Tensor was turned into a plain array where its gradient would be lost."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,13 +13,17 @@ from codegen.emit.header import saved
 from codegen.ir import Branch, Call, Check, Node, walk
 from codegen.memory import bytes_text
 from codegen.sizes import Dim, Size, as_python, substitute, symbols
+from tracegrad.budget import Budget
 from tracegrad.modes import Mode
+from tracegrad.points import Point, loop_around
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.version import Version
 from tracegrad.world import IMMUTABLE, Guard
 
 MOST_GUARDS = 40  # that a report lists
+FEWEST_OPERATIONS = 20  # a second of compiling; with fewer it is the function's own Python
+FEWEST_TURNS = 10  # that make a loop the reason
 LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
 
 
@@ -49,6 +54,37 @@ def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str
         if not captured.fits(array):
             return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
     return _other_lengths(version, arguments) or "an array that Python reads has changed"
+
+
+def why_slow(name: str, seconds: float, nodes: Sequence[Node]) -> str:
+    """Says what made a call slow to compile, and what to write instead.
+
+    `nodes` are what it recorded.
+    """
+    origins = [node.results[0].origin for node in nodes if isinstance(node, Call)]
+    took = f"{name}: compiling this call took {seconds:.1f} s"
+    way_out = "or let it run eagerly with tg.config.compile = False"
+    if len(origins) < seconds * FEWEST_OPERATIONS:
+        return (
+            f"{took}, most of it in Python that computes no array: only "
+            f"{_count(len(origins), 'operation')} came of it. Compute before the call what it "
+            f"works out, and pass that, {way_out}"
+        )
+    points = Counter(origin.point for origin in origins if isinstance(origin.point, Point))
+    (point, turns), *_ = points.most_common(1) or [(Point(()), 0)]
+    if turns < FEWEST_TURNS:
+        return (
+            f"{took}: {len(origins)} operations were recorded. Decorate parts of the function "
+            f"instead of the whole, {way_out}"
+        )
+    at = next(origin for origin in origins if origin.point is point)
+    loop = loop_around(point)
+    unrolled = f"; the loop {loop} is unrolled" if loop else ""
+    return (
+        f"{took}: {len(origins)} operations were recorded, {turns} times that of "
+        f"{at.file}:{at.line}  {at.text}{unrolled}. Compute all turns at once along an axis of an "
+        f"array, decorate the function that does one turn instead, {way_out}"
+    )
 
 
 def _nearest(versions: Sequence[Version], arguments: Arguments) -> Arguments:
@@ -137,7 +173,9 @@ def _length(dim: Dim, texts: dict[str, str]) -> str:
 # -- the report -----------------------------------------------------------------------------------
 
 
-def report(name: str, info: Any, versions: Sequence[Version], given_up: bool) -> str:
+def report(
+    name: str, info: Any, budget: Budget, versions: Sequence[Version], given_up: bool
+) -> str:
     """What `Compiled.explain` prints."""
     parts = [
         _count(len(versions), "version"),
@@ -145,7 +183,11 @@ def report(name: str, info: Any, versions: Sequence[Version], given_up: bool) ->
         _count(info.misses, "miss", "misses"),
         _count(info.traces, "trace"),
     ]
+    spent, eager = _milliseconds(budget.spent), _milliseconds(budget.eager)
     lines = [f"{name}: {', '.join(parts)}"]
+    lines.append(f"compiling took {spent}, calls without a program {eager}")
+    if budget.lacking and not given_up:
+        lines[-1] += f"; more is compiled once these took {_milliseconds(budget.lacking)} more"
     if given_up:
         lines.append("runs eagerly: too many calls needed programs of their own")
     for number, version in enumerate(versions, 1):
@@ -179,6 +221,7 @@ def _version_lines(number: int, version: Version) -> list[str]:
         ("reads again on every call", [c.place for c in version.captured if not c.made]),
         ("holds as constants that the function makes", _constants(version)),
         ("stores on every call", _stores(version)),
+        ("does again on every call, in order", _effects(version)),
         ("saves for the backward, beside arguments, at the lengths traced", _saved(version)),
     ):
         if facts:
@@ -233,6 +276,10 @@ def _saved(version: Version) -> list[str]:
 
 def _stores(version: Version) -> list[str]:
     return list(dict.fromkeys(store.text for r in version.results for store in r.stores))
+
+
+def _effects(version: Version) -> list[str]:
+    return list(dict.fromkeys(effect.tells for r in version.results for effect in r.effects))
 
 
 def _looks(version: Version) -> list[str]:

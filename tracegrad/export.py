@@ -123,6 +123,12 @@ def _refuse(callee: Callee, version: Version) -> None:
             f"{name} does more than compute: it reads or changes {version.effect}, which an "
             "exported function would not do: pass what it reads and return what is to be kept"
         )
+    effects = [effect.tells for returned in version.results for effect in returned.effects]
+    if effects:
+        raise ExportError(
+            f"{name} does more than compute: {effects[0]}, which an exported function would not "
+            "do: return what is to be kept, and keep it in the caller"
+        )
     for key, call in version.program.source.names.items():
         if not isinstance(call, Draw) or version.target == "jax":
             what = "draws random numbers" if isinstance(call, Draw) else f"calls {key}"
@@ -480,12 +486,11 @@ class _File:
 
     def _writes(self, returned: Returned, outputs: str) -> list[str]:
         """The statements that keep what the function stores, or write it to an argument."""
-        start = returned.stored.start
         return [
-            f"np.copyto({self.leaves[store.leaf]}, {outputs}[{start + i}])"
+            f"np.copyto({self.leaves[store.leaf]}, {outputs}[{place}])"
             if isinstance(store, ArgumentStore)
-            else f"{self.stored[store.place][0]} = {outputs}[{start + i}]"
-            for i, store in enumerate(returned.stores)
+            else f"{self.stored[store.place][0]} = {outputs}[{place}]"
+            for store, place in zip(returned.stores, returned.stored, strict=True)
         ]
 
     def _call_jax(self, call: str, outputs: str, given: Sequence[str]) -> list[str]:

@@ -117,6 +117,9 @@ def _about(
     ):
         texts = dict.fromkeys(store.text for store in every if isinstance(store, sort))
         lines += [heading, *(f"    {text}" for text in texts)] if texts else []
+    told = dict.fromkeys(effect.tells for end in tree.ends for effect in end.effects)
+    if told:
+        lines += ["Done again after each call, in order", *(f"    {text}" for text in told)]
     return "\n".join(lines)
 
 

@@ -91,8 +91,8 @@ def entry_source(
         conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
     lines += _unless(conditions)
     captures = [f"c{i}" for i in range(len(version.captured))]
-    for name, captured in zip(captures, version.captured, strict=True):
-        lines.append(f"    {name} = {captured.text(names)}")
+    reads = zip(captures, version.captured, strict=True)
+    lines += _tried([f"        {name} = {c.text(names)}" for name, c in reads], "Exception")
     lines += _unless(_captured_conditions(version, captures, names))
     traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
     lines += _lengths(version, guards, given, traced, captures)
@@ -101,7 +101,7 @@ def entry_source(
     plain = traced if version.takes_leaves else parameters
     call = f"program({', '.join([*plain, *passed])})"
     if version.built and run is None:
-        leaves_text = f", ({', '.join(traced)},)" if version.written else ""
+        leaves_text = f", ({', '.join(traced)},)" if version.reads_leaves else ""
         call = f"finish({call}{leaves_text})"
     if version.checked:
         lines += [
@@ -135,11 +135,11 @@ def _is_flat(spec: TreeSpec) -> bool:
     return spec.type in (list, tuple) and leaves
 
 
-def _tried(unpackings: Sequence[str]) -> list[str]:
-    """Leaves the entry where something has another number of parts."""
-    if not unpackings:
+def _tried(statements: Sequence[str], error: str = "ValueError") -> list[str]:
+    """Leaves the entry where something has another number of parts, or is not there."""
+    if not statements:
         return []
-    return ["    try:", *unpackings, "    except ValueError:", "        return MISS"]
+    return ["    try:", *statements, f"    except {error}:", "        return MISS"]
 
 
 def watched_entry(made: Any) -> Any:
@@ -204,14 +204,13 @@ def _captured_conditions(
     """What is read from outside may be another array by now."""
     conditions = []
     for captured, name in zip(version.captured, captures, strict=True):
-        if is_number_read(captured.holder):
-            kind = captured.kind
-            names[kind.__name__] = kind
-            conditions.append(f"type({name}) is {kind.__name__}")
-        elif captured.source is not None or isinstance(captured.holder, Tensor):
+        if captured.source is None and not isinstance(captured.holder, Tensor):
+            continue
+        kind = np.ndarray if isinstance(captured.holder, Tensor) else captured.kind
+        names[kind.__name__] = kind
+        conditions.append(f"type({name}) is {kind.__name__}")
+        if not is_number_read(captured.holder):
             names[f"dtype_{captured.dtype}"] = np.dtype(captured.dtype)
-            if isinstance(captured.holder, Tensor):  # of others the state's check tells the type
-                conditions.append(f"type({name}) is ndarray")
             conditions.append(f"{name}.dtype is dtype_{captured.dtype}")
     return conditions
 

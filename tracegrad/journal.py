@@ -82,7 +82,7 @@ class Journal:
         self, op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any], result: Any
     ) -> None:
         """One more op, at the line that runs."""
-        of = label(capture(None))
+        of = label(capture())
         name = of.name or ("value" if of.returned and not of.final else None)
         origin = Origin(name, of.final, basename(of.file), of.line, of.text)
         results = tuple(result) if isinstance(result, tuple | list) else (result,)

@@ -19,6 +19,7 @@ from tracegrad.bytecode import Syntax, enclosing, memo_by_code, owners, statemen
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 GOES_ON = object()
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 
 def definition(code: CodeType | None) -> Origin:
@@ -83,11 +84,12 @@ def _function(code: CodeType) -> Syntax | None:
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """What stands in a function, functions in it left out."""
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if not isinstance(child, (*FUNCTIONS, ast.ClassDef)):
-            yield from _own(child)
+    """The statements in a function or another statement, those of functions in it left out."""
+    for field in _BLOCKS:
+        for child in getattr(node, field, ()):
+            yield child
+            if not isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+                yield from _own(child)
 
 
 def _after(code: CodeType, nodes: Sequence[Node]) -> ast.Return | None:

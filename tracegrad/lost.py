@@ -76,7 +76,7 @@ class Watch:
 
     def read(self, numbers: Iterable[Any]) -> None:
         """Python made these of a Tensor with history; none, where it made something else."""
-        reading = self._reading = Reading(capture(None))
+        reading = self._reading = Reading(capture())
         for number in numbers:
             if isinstance(number, int):
                 self._wholes.setdefault(number, reading)

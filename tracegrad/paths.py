@@ -37,6 +37,7 @@ from codegen.ir import (
 )
 from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType
+from tracegrad.world.effects import agree
 
 Outcome: TypeAlias = "tuple[str, str]"
 
@@ -52,7 +53,9 @@ class End:
 
     outputs: tuple[Value, ...]  # what it returned, then what it stored
     result: object
-    stores: tuple[Any, ...] = ()  # where the last of the outputs are written to by every call
+    stores: tuple[Any, ...] = ()  # what every call writes to
+    stored: tuple[int, ...] = ()  # which outputs it writes there
+    effects: tuple[Any, ...] = ()  # what every call does besides
     origin: Origin = NOWHERE  # the line that returned
     backward: tuple[tuple[Node, ...], tuple[Value, ...]] | None = None
     """Once differentiated: the nodes that follow, and all outputs with the gradients."""
@@ -61,6 +64,7 @@ class End:
         """Whether two traces returned and stored the same."""
         places = [[store.place for store in end.stores] for end in (self, other)]
         same = self.outputs == other.outputs and places[0] == places[1]
+        same = same and self.stored == other.stored and agree(self.effects, other.effects)
         return same and repr(self.result) == repr(other.result)
 
 

@@ -1,6 +1,7 @@
-"""A running stack enters; a program point leaves, and on demand what it means to the user.
+"""What runs enters; a program point leaves, and on demand what it means to the user.
 
-Tracing asks `capture` at every operation, so that is a walk over frames and one dictionary look-up.
+Tracing asks the machine at every operation (`capture_run`). Frames of CPython are looked at for
+Tensors outside of any machine alone, where errors and warnings name the user's line (`capture`).
 What the point means (`label`: the line, the statement, the user's own name for the value) is worked
 out later and once: the instruction's position gives the expression in the parsed source file, and
 climbing from there to its statement finds the variable that the value goes to. A value that is
@@ -17,6 +18,8 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from os.path import basename
 from types import CodeType, FrameType
 from typing import Any
 
@@ -24,7 +27,7 @@ from tracegrad.bytecode import Syntax, enclosing, owner, position, statement, sy
 from tracegrad.sources import Source
 from tracegrad.state import STATE
 
-__all__ = ["Label", "Point", "capture", "label"]
+__all__ = ["Label", "Point", "capture", "capture_run", "label"]
 
 # Frames of these packages are machinery, never the place that the user wrote.
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy"})
@@ -93,95 +96,79 @@ class Label:
 
 # Whether a code object is the user's, by id(); an entry goes when its code object does.
 _is_users: dict[int, bool] = {}
-# The points of frames as they stood, by (id(code), f_lasti, id(code), f_lasti, ...). A point keeps
-# its code objects alive, so these ids stay theirs while the entry is here.
+# The points that were met, by (id(code), offset, id(code), offset, ...). A point keeps its code
+# objects alive, so these ids stay theirs while the entry is here.
 _captured: dict[tuple[int, ...], Point] = {}
 _CAPTURED_LIMIT = 1 << 16
 
 
-def capture(stop: CodeType | None, outer: Any = None) -> Point:
-    """Return the program point of the caller: its user frames out to the one that runs ``stop``.
+def capture() -> Point:
+    """Return where the user's code is: the innermost frame that is the user's.
 
-    Frames of tracegrad, codegen and NumPy are left out, unless one runs ``stop`` itself. Where
-    ``stop`` is None or is not running, the point is the innermost user frame alone. Where a machine
-    executes the user's functions, its frames are meant, all of them up to the frame ``outer``.
+    Where a machine executes the user's functions that is a frame of the machine, else one of
+    CPython's. Frames of tracegrad, codegen and NumPy are left out.
 
     ```python
-    >>> def traced():
-    ...     return capture(traced.__code__)
-    >>> [code.co_name for code, offset in traced().chain]
-    ['traced']
+    >>> def computing():
+    ...     return capture()
+    >>> [code.co_name for code, offset in computing().chain]
+    ['computing']
 
     ```
     """
-    # This runs at every traced operation: look at the frames, and build nothing if known.
-    if STATE.machine is not None and STATE.machine.frame is not None:
-        return _captured_in(STATE.machine.frame, stop, outer)
-    here = sys._getframe(1)
-    frame: FrameType | None = here
-    key: list[int] = []
+    executed = _executed()
+    if executed is not None:
+        return capture_run(None)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        ident = id(code)
-        users = _is_users.get(ident)
-        if users is None:
-            users = _learn(code, frame.f_globals)
-        if code is stop:
-            key += (ident, frame.f_lasti)
-            break
-        if users:
-            key += (ident, frame.f_lasti)
-            if stop is None:
-                break
+        if _is_of_user(frame.f_code, frame.f_globals):
+            return _known([(frame.f_code, owner(frame.f_code, frame.f_lasti))])
         frame = frame.f_back
-    else:
-        del key[2:]
-    point = _captured.get(tuple(key))
-    if point is None:
-        point = _captured[tuple(key)] = _build(here, stop, len(key) // 2)
-    return point
+    return _known([])
 
 
-def _captured_in(frame: Any, stop: CodeType | None, outer: Any) -> Point:
-    """The point of the frames of a machine."""
-    key: list[int] = []
+def capture_run(stop: CodeType | None) -> Point:
+    """Return the point of the frames that a machine executes, out to the one that runs ``stop``.
+
+    Where that is None, the innermost frame of the user's alone.
+    """
+    # This runs at every traced operation.
     chain: list[tuple[CodeType, int]] = []
-    while frame is not None and frame is not outer:
-        code, offset = frame.code, frame.offset
-        users = _is_users.get(id(code))
-        if users is None:
-            users = _learn(code, frame.globals)
-        if users or code is stop:
-            key += (id(code), offset)
-            chain.append((code, offset))
+    frame = _executed()
+    while frame is not None:
+        code = frame.code
+        if code is stop or _is_of_user(code, frame.globals):
+            chain.append((code, frame.offset))
             if code is stop or stop is None:
                 break
         frame = frame.back
-    point = _captured.get(tuple(key))
+    return _known(chain)
+
+
+def _executed() -> Any:
+    """The innermost frame that a machine executes, None where none does."""
+    return None if STATE.machine is None else STATE.machine.frame
+
+
+def _known(chain: list[tuple[CodeType, int]]) -> Point:
+    """The point of a chain, made once."""
+    key = tuple([number for code, offset in chain for number in (id(code), offset)])
+    point = _captured.get(key)
     if point is None:
-        if len(_captured) >= _CAPTURED_LIMIT:
+        if len(_captured) >= _CAPTURED_LIMIT:  # a program that makes code for ever
             _captured.clear()
-        point = _captured[tuple(key)] = Point(tuple(chain))
+        point = _captured[key] = Point(tuple(chain))
     return point
 
 
-def _build(frame: FrameType | None, stop: CodeType | None, length: int) -> Point:
-    """Make the point of the first ``length`` frames that `capture` counts, once per point."""
-    chain: list[tuple[CodeType, int]] = []
-    while frame is not None and len(chain) < length:
-        code = frame.f_code
-        if code is stop or _is_users[id(code)]:
-            chain.append((code, owner(code, frame.f_lasti)))
-        frame = frame.f_back
-    if len(_captured) >= _CAPTURED_LIMIT:  # a program that makes code for ever
-        _captured.clear()
-    # Offsets inside one instruction lead to the point that is kept under its start.
-    key = tuple([number for code, offset in chain for number in (id(code), offset)])
-    return _captured.setdefault(key, Point(tuple(chain)))
+def _is_of_user(code: CodeType, names: dict[str, Any]) -> bool:
+    """Whether a code object is the user's, by the module that it runs in."""
+    users = _is_users.get(id(code))
+    return _learn(code, names) if users is None else users
 
 
 def _learn(code: CodeType, names: dict[str, Any]) -> bool:
-    """Decide once whether a code object is the user's, by the module that it runs in."""
+    """Decide whether a code object is the user's, once."""
     module = names.get("__name__")
     library = isinstance(module, str) and module.partition(".")[0] in LIBRARY
     users = not (library or code.co_filename.startswith("<tracegrad "))  # nor generated source
@@ -226,61 +213,75 @@ def _line(code: CodeType, offset: int) -> int:
     return code.co_firstlineno if where is None else where[0]
 
 
+def loop_around(point: Point) -> str | None:
+    """Return the innermost loop around a point, as ``file:line  header``."""
+    for code, offset in point.chain:
+        site = syntax(code, offset)
+        if site is None:
+            continue
+        inner, node = None, site.node
+        if site.operation in _ITERATION and not isinstance(node, _LOOPS):
+            node = site.source.parents[node]  # of what is iterated
+        while not isinstance(node, _SCOPES):
+            if isinstance(node, _LOOPS) and (inner is None or inner is not _iterated(node)):
+                line, text = statement(Syntax(site.source, node, ""), node.lineno)
+                return f"{basename(code.co_filename)}:{line}  {text}"
+            inner, node = node, site.source.parents[node]
+    return None
+
+
+def _iterated(loop: ast.AST) -> ast.AST | None:
+    """What a loop goes over, which is computed before it."""
+    first = loop.generators[0] if hasattr(loop, "generators") else loop
+    return getattr(first, "iter", None)
+
+
 def holding_variable(x: object) -> str | None:
-    """Return the local variable of the innermost user frame that holds this very object.
-
-    ```python
-    >>> def traced():
-    ...     start = [0.0]
-    ...     return holding_variable(start), holding_variable([0.0])
-    >>> traced()
-    ('start', None)
-
-    ```
-    """
-    return next(variables(lambda value: value is x), None)
+    """Return the variable of the innermost executed frame of the user's that holds this object."""
+    return next(_variables(_executed_frames(), lambda value: value is x), None)
 
 
 def variables(test: Callable[[object], bool]) -> Iterator[str | None]:
     """Give for each user frame, from the innermost out, a local variable that passes the test."""
-    for code, names, local, _ in _frames():
-        users = _is_users.get(id(code))
-        if _learn(code, names) if users is None else users:
+    return _variables(_native_frames() if _executed() is None else _executed_frames(), test)
+
+
+_Frame = tuple[CodeType, dict[str, Any], Callable[[], dict[str, Any]]]
+"""Code, globals, and what gives the locals."""
+
+
+def _variables(frames: Iterator[_Frame], test: Callable[[object], bool]) -> Iterator[str | None]:
+    for code, names, local in frames:
+        if _is_of_user(code, names):
             held = (name for name, value in local().items() if test(value))
             yield next((name for name in held if name.strip("_.")[:1].isalpha()), None)
 
 
-def _frames() -> Iterator[tuple[CodeType, dict[str, Any], Callable[[], dict[str, Any]], int]]:
-    """The frames that run, from the innermost out: code, globals, locals, offset."""
-    machine = STATE.machine
-    if machine is not None and machine.frame is not None:
-        executed = machine.frame
-        while executed is not None:
-            yield executed.code, executed.globals, executed.locals, executed.offset
-            executed = executed.back
-        return
-    frame: FrameType | None = sys._getframe(2)
+def _executed_frames() -> Iterator[_Frame]:
+    frame = _executed()
     while frame is not None:
-        here = frame
-        yield here.f_code, here.f_globals, lambda: here.f_locals, here.f_lasti  # noqa: B023
+        yield frame.code, frame.globals, frame.locals
+        frame = frame.back
+
+
+def _native_frames() -> Iterator[_Frame]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame.f_code, frame.f_globals, partial(getattr, frame, "f_locals")
         frame = frame.f_back
 
 
 def constant_index() -> int | None:
-    """Return i where the caller's user frame is at the attribute of ``x.attribute[i]``, else None.
+    """Return i where the user's code that a machine executes is at ``x.attribute[i]``, else None.
 
     Asking a shape for one length is then a look at that length alone.
     """
-    for code, names, _, offset in _frames():
-        users = _is_users.get(id(code))
-        if _learn(code, names) if users is None else users:
-            return _constant_index(Point(((code, owner(code, offset)),)))
-    return None
+    return _constant_index(capture_run(None))
 
 
 @functools.lru_cache(maxsize=_CAPTURED_LIMIT)
 def _constant_index(point: Point) -> int | None:
-    site = syntax(*point.chain[0])
+    site = syntax(*point.chain[0]) if point.chain else None
     if site is None or not isinstance(site.node, ast.Attribute):
         return None
     match site.source.parents.get(site.node):
@@ -296,6 +297,7 @@ def _constant_index(point: Point) -> int | None:
 # ------------------------------------------------------------------ which variable gets the value
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _ITERATION = frozenset({"GET_ITER", "FOR_ITER", "GET_AITER", "GET_ANEXT"})
 _LOOKS = frozenset({"TO_BOOL", "UNARY_NOT"})  # and the jumps: their outcome is no value

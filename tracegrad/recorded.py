@@ -50,6 +50,7 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version
 from tracegrad.world import Store
+from tracegrad.world.effects import Replay, prepared
 
 _call = python_op("compiled", "CompiledBackward")
 MOST = 4  # programs of one version, for lengths of which the backward must know more
@@ -130,7 +131,7 @@ class Way:
             return
         for value, saved in residuals.items():
             if not np.array_equal(getattr(values[value], "_array", values[value]), saved, True):
-                at = label(capture(None))
+                at = label(capture())
                 raise GradientError(
                     "one of the variables needed for gradient computation has been modified by an "
                     f"inplace operation: an argument of {self.path.name}, or an array that it "
@@ -319,12 +320,16 @@ class Recorded:
                 if output in way.outputs:
                     k = way.outputs.index(output)
                     tensor._node = Output(node, k) if len(shapes) > 1 else node
-        for store, tensor in zip(returned.stores, tensors[returned.stored], strict=True):
+        effects = prepared(returned.effects, Replay(tensors, inputs))
+        for store, place in zip(returned.stores, returned.stored, strict=True):
+            tensor = tensors[place]
             assert isinstance(store, Store)  # arguments are not written by a node of the tape
             store.write(tensor._array)
             now = store.guard.now()
             if isinstance(now, Tensor):
                 now._node = tensor._node
+        for effect in effects:
+            effect.do()
         return returned.result.build(tensors)
 
 
@@ -391,7 +396,7 @@ def call_recorded(
     inputs = [*inputs, *(captured.now() for captured in version.captured)]
     wanted = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     if not any(wanted):
-        result = version.call(arguments)
+        result = version.call(arguments, inputs)
         return map_tree(lambda x: wrap(x) if isinstance(x, np.ndarray | np.generic) else x, result)
     arrays = [plain(getattr(x, "_array", x)) for x in inputs]
     known = version.recorded.setdefault(wanted, [])

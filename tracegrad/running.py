@@ -35,7 +35,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Trace
 from tracegrad.tree import map_tree, unflatten
-from tracegrad.world import IMMUTABLE, Store, World
+from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.loops import Loops
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
@@ -53,8 +53,9 @@ class Run:
     borrowed: Borrowed
     world: World  # the objects that the function touched
     stores: tuple[Store, ...]  # arrays that it wrote to its state; they are taken back
+    effects: tuple[Effect, ...]  # what else a program does besides computing
     written: tuple[ArgumentStore, ...]  # arguments that it wrote to
-    effect: str  # what else it did beside computing; "" for nothing
+    effect: str  # what it did that no program does; "" for nothing
     alone: bool  # no other thread was in the way of finding out
     seconds: float  # that it took, with the comparison of the state before and after
     grad_enabled: bool | None  # while it ran; None where the function does not ask
@@ -65,9 +66,8 @@ class Run:
         return self.alone and not self.effect
 
     def undo(self) -> None:
-        """Puts stores and generators back to where they were before the run."""
-        for store in self.stores:
-            store.restore()
+        """Puts state and generators back to where they were before the run."""
+        self.world.take_back()
         self.trace.give_back()
 
 
@@ -113,27 +113,27 @@ def run_traced(
     )
     borrowed.watch(tuple(arguments.values), tuple(structured))
     try:
-        returned = call(structured)
-        world.end_loops()
-        returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), returned)
-    except BaseException:
-        for store in world.stores():
-            store.restore()
+        itself = call(structured)
+        returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
+        leaves = [leaf for leaf in arguments.leaves if leaf.traced]
+        names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
+        known = dict(zip(map(id, tensors), names, strict=True))
+        effects, effect = world.replayed(itself, known)
+    except BaseException:  # what was done is done
+        world.print_now()
         for store in world.written_arrays():
             store.carry()
         world.settle()
-        trace.give_back()
         raise
     finally:
         STATE.update(**before)
-        if world.loops is not None:
-            world.loops.finish()
+        world.end_loops()
         trace.finish()
     world.finish()
     written = _written(arguments, tensors, inputs, trace)
     for value, tensor in zip(given, tensors, strict=True):
         borrowed.stands_for(value, tensor)
-    stores, effect = (*world.stores(), *world.written_arrays()), world.done_besides()
+    stores = (*world.stores(), *world.written_arrays())
     watched = set(map(id, world.contents))
     arrays = [getattr(x, "_array", x) for x in (*given, *(h for h, _ in trace.captured.values()))]
     for store in stores:
@@ -151,17 +151,23 @@ def run_traced(
     effect = effect or borrowed.changed or trace.unseen
     if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
         effect = effect or f"the way on from {trace.raised}"
-    touched = bool(stores or effect or trace.drawn_from)
+    touched = bool(stores or effects or effect or trace.drawn_from)
     with held_still([source for source, _ in trace.drawn_from.values()]):
         single = trace.drew_alone() and not written_by_others() and (not touched or alone())
         seconds = perf_counter() - began
         mode = enabled if world.asked_mode and not wanted else None
         run = Run(
             *(trace, tree, tensors, returned, borrowed, world),
-            *(stores, written, effect, single, seconds, mode),
+            *(stores, effects, written),
+            effect=effect,
+            alone=single,
+            seconds=seconds,
+            grad_enabled=mode,
         )
         if run.serves:  # the program will write and draw
             run.undo()
+        else:
+            world.print_now()
     return run
 
 

@@ -242,11 +242,11 @@ class Tensor:
         return number
 
     def _refuse_storing(self) -> None:
-        """NumPy asks for a number when ``array[i] = tensor`` runs: the gradient would be lost."""
+        """NumPy asks for the values when ``array[i] = tensor`` runs: the gradient would be lost."""
         if not (self._is_traced or self.requires_grad):
             return
-        frame = sys._getframe(2)
-        if operation(frame.f_code, frame.f_lasti) == "STORE_SUBSCR":
+        frame = sys._getframe(2)  # the user's, where no machine executes it, which asks otherwise
+        if operation(frame.f_code, frame.f_lasti) in ("STORE_SUBSCR", "STORE_SLICE"):
             raise written_into_plain()
 
     def __index__(self) -> int:
@@ -281,10 +281,7 @@ class Tensor:
         return self.__array__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if self._is_traced or self.requires_grad:
-            frame = sys._getframe(1)
-            if operation(frame.f_code, frame.f_lasti) in ("STORE_SUBSCR", "STORE_SLICE"):
-                raise written_into_plain()
+        self._refuse_storing()
         if self._is_traced:
             known = None if self.requires_grad else self._traced[0].without_inputs(self._traced[1])
             if known:
@@ -506,7 +503,7 @@ class Tensor:
 
 def at_line(more: str = "") -> str:
     """The user's line as the last one of a message, and what to write there."""
-    where = label(capture(None))
+    where = label(capture())
     return f"\n  at {where.file}:{where.line}  {where.text}{more}" if where.line else more
 
 
@@ -712,7 +709,7 @@ def _record(
             _guard_operands(node, operands)
             break
     if with_line:
-        node.more = {"where": label(capture(None))}
+        node.more = {"where": label(capture())}
     if len(tensors) == 1:
         if _is_differentiable(result):
             tensors[0]._node = node

@@ -23,6 +23,7 @@ from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Value, att
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
+from tracegrad import budget
 from tracegrad.autograd.views import base_of
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
@@ -30,7 +31,7 @@ from tracegrad.lines import definition
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.paths import Limb, PathBuilder, Tree
-from tracegrad.points import capture, constant_index, holding_variable, label
+from tracegrad.points import capture_run, constant_index, holding_variable, label
 from tracegrad.state import STATE
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
@@ -85,6 +86,7 @@ class Trace:
         self.masks: dict[str, Value] = {}  # what tells the lengths that depend on data
         self.closed = False  # such a length was looked at
         self.finished = False
+        self.computing = 0.0  # seconds that the operations themselves took
         self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
         self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
         self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
@@ -279,7 +281,7 @@ class Trace:
         """The user's line, variable and program point of the op that is running."""
         if self.standing is not None:
             return self.standing
-        point = capture(self.code)
+        point = capture_run(self.code)
         of = label(point)
         name = of.name or ("value" if of.returned and not of.final else None)
         within = self._ignoring()
@@ -319,7 +321,9 @@ class Trace:
         concrete = {name: self.concrete(value) for name, value in attributes.items()}
         try:
             with _within(origin.within if self.standing else ""):
-                result = op.kernel(concrete)(*arrays, **concrete)
+                kernel, began = op.kernel(concrete), budget.clock()
+                result = kernel(*arrays, **concrete)
+                self.computing += budget.clock() - began
         except (np.linalg.LinAlgError, ArithmeticError, RuntimeWarning):
             self.raised = f"an exception in {op.name}"
             raise

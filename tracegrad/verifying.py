@@ -248,7 +248,7 @@ def against_function(
     """A result of a program against the function, run eagerly and by differences."""
     sources = sources_of(version.program.graph)
     transform: Transform = compiled._transform
-    if version.effect or any(r.stores for r in version.results):
+    if version.effect or any(r.stores or r.effects for r in version.results):
         unrun = Check("the function", True, "changes state when it runs: it was not run")
         with given_back(sources):
             expected = map_tree(_plain, version.result(arguments))

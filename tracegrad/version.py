@@ -45,7 +45,9 @@ from tracegrad.running import Run, run_traced
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
-from tracegrad.world import Guard, Store, World, place_read
+from tracegrad.tree import flatten
+from tracegrad.world import Effect, Guard, Store, World, place_read
+from tracegrad.world.effects import Argument, Placed, Replay, prepared
 from tracegrad.world.numbers import Count, is_number_read, own
 
 
@@ -77,6 +79,7 @@ class Version:
     recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
+    outdated: bool = False  # its first call changed what it assumes
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
@@ -113,15 +116,18 @@ class Version:
     def finish(self, outputs: Any, leaves: Sequence[Any] = ()) -> Any:
         """The returned object, from a flat tuple or from the number of the end and such a tuple.
 
-        `leaves` are the traced arguments, where some are written to.
+        `leaves` are the traced arguments as they were given, where `reads_leaves`.
         """
         end, values = outputs if len(self.results) > 1 else (0, outputs)
         returned = self.results[end]
-        for store, value in zip(returned.stores, values[returned.stored], strict=True):
+        effects = prepared(returned.effects, Replay(values, leaves, returned.first))
+        for store, place in zip(returned.stores, returned.stored, strict=True):
             if isinstance(store, ArgumentStore):
-                store.write(value, leaves[store.leaf])
+                store.write(values[place], leaves[store.leaf])
             else:
-                store.write(value)
+                store.write(values[place])
+        for effect in effects:
+            effect.do()
         return returned.result.build(values)
 
     @cached_property
@@ -129,6 +135,17 @@ class Version:
         """Which of the traced leaves calls write to."""
         stores = (store for returned in self.results for store in returned.stores)
         return tuple(sorted({s.leaf for s in stores if isinstance(s, ArgumentStore)}))
+
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether calls leave something behind, beside what they return."""
+        return any(returned.stores or returned.effects for returned in self.results)
+
+    @cached_property
+    def reads_leaves(self) -> bool:
+        """Whether calls do something with the arguments themselves: write to them, keep them."""
+        forms = (form for r in self.results for effect in r.effects for form in effect.forms)
+        return bool(self.written) or any(isinstance(form, Argument) for form in forms)
 
     @property
     def run(self) -> Callable[..., Any]:
@@ -163,6 +180,8 @@ class Version:
         if not self.unchanged() or self.grad_enabled not in (None, STATE.grad_enabled):
             return False
         start = len(leaves) - len(self.captured)
+        if not all([captured.stands for captured in self.captured]):
+            return False
         if not all(map(Captured.fits, self.captured, leaves[start:])):
             return False
         if self.ordered and not all([in_c_order(leaf, self.ordered) for leaf in leaves]):
@@ -183,12 +202,13 @@ class Version:
         """What the captured arrays and Tensors hold now."""
         return [captured.array() for captured in self.captured]
 
-    def call(self, arguments: Arguments) -> Any:
-        """The result for arguments of this version's key."""
+    def call(self, arguments: Arguments, given: Sequence[Any] | None = None) -> Any:
+        """The result for arguments of this version's key; `given` are its leaves as Tensors."""
         outputs = self.outputs(arguments)
         if not self.built:
             return outputs
-        return self.finish(outputs, [leaf.value for leaf in arguments.leaves if leaf.traced])
+        leaves = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        return self.finish(outputs, leaves if given is None else given)
 
     def result(self, arguments: Arguments) -> Any:
         """As `call`, but what the call would store is left out."""
@@ -246,8 +266,18 @@ class Captured:
 
     @property
     def kind(self) -> type:
-        """Of a number: its type."""
+        """The type of what stands there, as the caller knows it."""
         return int if type(self.holder) is Count else type(self.holder)
+
+    @property
+    def may_change_type(self) -> bool:
+        """Whether each call that reads it asks its type; of a Tensor the state's guards do."""
+        return self.source is not None and not isinstance(self.holder, Tensor)
+
+    @property
+    def stands(self) -> bool:
+        """Whether something of its type stands there."""
+        return not self.may_change_type or type(self.now()) is self.kind
 
     def text(self, names: dict[str, Any]) -> str:
         """Python that reads the array, over names that are added to `names`."""
@@ -299,11 +329,18 @@ def make_version(
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     stores = (*run.stores, *run.written)
-    stored = tuple(run.trace.lift(store.value, Origin()) for store in stores)
+    leaves = zip(flatten(run.returned)[0], result.leaves, strict=True)
+    placed = Placed(len(outputs))
+    for leaf, place in leaves:
+        if isinstance(place, int) and not (place == 0 and transform.kind == "grad"):
+            placed.returns(leaf, place)
+    stored = tuple([placed.of(store.value) for store in stores])
+    effects = tuple([effect.numbered(placed.of) for effect in run.effects])
+    outputs = (*outputs, *[run.trace.lift(value, Origin()) for value in placed.more])
     before = 0 if run.tree is None else len(run.tree.captured)
-    run.trace.forget_unused((*outputs, *stored), before)
+    run.trace.forget_unused(outputs, before)
     origin = ended(run.trace.code, run.trace.builder.nodes)
-    end = End((*outputs, *stored), result, stores, origin)
+    end = End(outputs, result, stores, stored, effects, origin)
     tree, continues = _tree_of(run, end, target)
     replaces = known if continues else None
     if replaces is not None:
@@ -327,7 +364,8 @@ def make_version(
     )
     read_again = [c.source for c in captured if c.source is not None]
     again = [*read_again, *run.world.places_of_arrays()]
-    unchanged = run.world.check(again, _written(tree, run.world))
+    asked = [c.source for c in captured if c.source is not None and c.may_change_type]
+    unchanged = run.world.check(again, _written(tree, run.world), asked)
     run.world.release(holders)
     return Version(
         tree=tree,
@@ -424,7 +462,7 @@ def _joint(
     targets = [tree.inputs[traced.index(leaf)] for leaf in wanted]
     ends = list(tree.ends)
     shown = [_returned(end, transform, arguments, wanted) for end in ends]
-    templates = [None if r.stores else template_of(r.result, target) for r in shown]
+    templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
     built = None in templates
 
     def close(end: End, before: tuple[Node, ...]) -> Block:
@@ -474,7 +512,9 @@ class Returned:
     result: Result
     names: tuple[str, ...]  # of all outputs
     stores: tuple[Store | ArgumentStore, ...]
-    stored: slice  # of the outputs
+    stored: tuple[int, ...]  # which of the outputs
+    effects: tuple[Effect, ...]
+    first: int  # how many outputs of the traced run are left out
 
 
 def _returned(
@@ -482,10 +522,13 @@ def _returned(
 ) -> Returned:
     assert isinstance(end.result, Result)
     result, names = result_of(transform, arguments, wanted, end.result, len(end.outputs))
-    stop = len(end.outputs) - (transform.kind == "grad")
-    stored = slice(stop - len(end.stores), stop)
-    names[stored] = [store.name for store in end.stores]
-    return Returned(result, tuple(names), end.stores, stored)
+    first = int(transform.kind == "grad")
+    stored = tuple([place - first for place in end.stored])
+    returned = {i - first for i in end.result.leaves if isinstance(i, int)}
+    for store, place in zip(end.stores, stored, strict=True):
+        if place not in returned:
+            names[place] = store.name
+    return Returned(result, tuple(names), end.stores, stored, end.effects, first)
 
 
 def _tuple_of(count: int) -> str:

@@ -141,8 +141,10 @@ def _right_side(line: str) -> str:
 def _planned(steps: Sequence[Step], memory: Memory) -> tuple[int, dict[int, list[str]]]:
     """The peak, and what is deleted before which statements."""
     held, _ = memory.peak()
+    if sum(step.lines for step in steps) < FEW:
+        return held, {}
     least, _ = memory.peak(eagerly=True)
-    if held <= WORTH * least or sum(step.lines for step in steps) < FEW:
+    if held <= WORTH * least:
         return held, {}
     limit = ENOUGH * least
     while WORTH * limit <= held * ENOUGH:
@@ -236,6 +238,7 @@ class Memory:
         self.free = False  # whether a length is not known
         self.unknown = 0  # the largest operand of a call of which nobody knows what it takes
         self.elements: dict[Value, tuple[Dim, int]] = {}
+        self.made_here: dict[Value, bool] = {}  # of values: whether they are arrays that it makes
         self.measures: dict[tuple[str, tuple[Dim, ...]], tuple[Dim, int]] = {}
 
     def length_of(self, size: Dim) -> int:
@@ -245,10 +248,12 @@ class Memory:
 
     def bytes(self, value: Value) -> int:
         """What a value that the function makes takes; numbers and arguments nothing."""
-        call = self.graph.producer.get(value)
-        if not (value.type.shape and isinstance(call, Call)) or Trait.EXTENT in call.op.traits:
-            return 0
-        return self._whole(value)
+        made = self.made_here.get(value)
+        if made is None:
+            call = self.graph.producer.get(value)
+            made = isinstance(call, Call) and Trait.EXTENT not in call.op.traits
+            made = self.made_here[value] = made and bool(value.type.shape)
+        return self._whole(value) if made else 0
 
     def _whole(self, value: Value) -> int:
         size, taken = self.elements.get(value) or self._measured(value)

@@ -60,14 +60,12 @@ def _live_part(
     is an input. `needed` has the positions of the parameters that somebody needs, of the loops
     around by label.
     """
-    tell = dict(outside)  # arms of a branch may each make what tells one length
-    for node in block.nodes:
-        for result in node.results:
-            for name in _lengths(graph, (result,)):
-                tell.setdefault(name, result)
+    tell: Mapping[str, Value | None] | None = None  # as `outside`, once it is asked for
     live: set[Value] = set(block.outputs)
     kept: list[Node] = []
     for node in reversed(block.nodes):
+        if isinstance(node, Branch | Loop):
+            tell = tell or _told(graph, block, outside)
         match node:
             case Branch():
                 node, read = _live_blocks(graph, node, tell, needed)
@@ -82,9 +80,24 @@ def _live_part(
         if leads or called or any(result in live for result in node.results):
             kept.append(node)
             live.update(node.operands)
-            lengths = map(tell.get, symbols_printed(node, graph.sizes))
-            live.update(value for value in lengths if value is not None)
+            printed = symbols_printed(node, graph.sizes)
+            if not outside.keys() >= printed:
+                tell = tell or _told(graph, block, outside)
+            values = map((tell or outside).get, printed)
+            live.update(value for value in values if value is not None)
     return replace(block, nodes=tuple(reversed(kept))), live
+
+
+def _told(
+    graph: Graph, block: Block, outside: Mapping[str, Value | None]
+) -> dict[str, Value | None]:
+    """The value that tells each length which is known at the end of a block."""
+    tell = dict(outside)  # arms of a branch may each make what tells one length
+    for node in block.nodes:
+        for result in node.results:
+            for name in _lengths(graph, (result,)):
+                tell.setdefault(name, result)
+    return tell
 
 
 def _live_blocks(

@@ -32,7 +32,7 @@ import codegen.passes
 import tracegrad as tg
 from codegen.ir import Call, walk
 from codegen.passes import PIPELINE
-from tracegrad import calling, pipeline, running, version
+from tracegrad import calling, pipeline, version
 
 RNG = np.random.default_rng(0)
 
@@ -169,13 +169,12 @@ class Clock:
     @contextmanager
     def everywhere(self) -> Iterator[None]:
         """Times the stages of the calls inside."""
+        from tracegrad import machine, world
+
         places = [
             (calling, "traced_run", "trace"),
-            (running, "Environment", "environment"),
-            (running.Environment, "reads_arrays", "reading"),
-            (running.Environment, "effect", "environment"),
-            (running.Environment, "stores", "environment"),
-            (running.Environment, "check", "guards"),
+            (machine.Machine, "call", "machine"),
+            (world.World, "check", "guards"),
             (calling, "make_version", "version"),
             (version, "_joint", "differentiate"),
             (version, "compile_graph", "keys"),
@@ -201,8 +200,7 @@ class Clock:
 
 STAGES = (
     "trace",
-    "environment",
-    "reading",
+    "machine",
     "version",
     "differentiate",
     "keys",

@@ -141,32 +141,43 @@ def microseconds(call, rounds):
     return 1e6 * min(timer.repeat(rounds, number)) / number
 
 
+def emptied(function, args):
+    """A trained step's compiled function, its version, its entry with no program in it."""
+    step = tg.compile(function)
+    for _ in range(3):
+        step(*args)
+    (((entry, version),),) = step._entries.values()
+    guarded = FunctionType(entry.__code__, {**entry.__globals__, "program": nothing})
+    assert guarded(args) is None and version.unchanged()
+    return step, version, guarded
+
+
+def guards_of(function, args, rounds):
+    """Microseconds that a later call spends beside its program."""
+    _, version, guarded = emptied(function, args)
+    names = version.program.graph.frame.captures
+    captured = dict(zip(names, version.captured_arrays(), strict=True))
+    guards = microseconds(partial(guarded, args), rounds)
+    return guards - microseconds(partial(nothing, *args, **captured), rounds)
+
+
 def measure_guards(rounds):
     print("| training step, MLP 64-128-128-10 | a call us | all guards us | share | state us |")
     print("| --- | --- | --- | --- | --- |")
     notes = []
     for title, function, args in training_steps():
-        step = tg.compile(function)
-        for _ in range(3):
-            step(*args)
-        version = step._version_for(args, {})
-        ((entry, _),) = step._entries["numpy"]
-        scope = entry.__globals__
-        guarded = FunctionType(entry.__code__, {**scope, "program": nothing})
+        step, version, _ = emptied(function, args)
         names = version.program.graph.frame.captures
         captured = dict(zip(names, version.captured_arrays(), strict=True))
-        assert guarded(args) is None and scope["unchanged"]()
-
-        state = microseconds(scope["unchanged"], rounds)
-        guards = microseconds(partial(guarded, args), rounds)
-        guards -= microseconds(partial(nothing, *args, **captured), rounds)
+        state = microseconds(version.unchanged, rounds)
+        guards = guards_of(function, args, rounds)
         pairs = alternate(partial(step, *args), partial(version.run, *args, **captured), (), rounds)
         call = 1e6 * min(pair[0] for pair in pairs)
         ratio = median(a / b for a, b in pairs)
         share = 100 * guards / call
         print(f"| {title} | {call:.1f} | {guards:.2f} | {share:.1f} % | {state:.2f} |")
         notes.append(
-            f"{title}: {len(version.environment.guards)} guards of state, {len(captured)} arrays "
+            f"{title}: {len(version.world.guards)} guards of state, {len(captured)} arrays "
             f"from outside; a call takes {ratio:.3f} times its program alone"
         )
     print("\n" + "\n".join(notes) + "\n")

@@ -31,15 +31,9 @@ from tracegrad.errors import RecompileWarning
 
 USERS: dict[str, Callable[[], tuple[Any, Any, Any]]] = {}
 EAGER: dict[str, str] = {
-    "history_of_losses": "history",
-    "history_of_messages": "state.messages",
-    "printing": "print()",
-    "context_managers": "Scope.stack",
-    "generator_as_context": "state.log",
     "noise_of_a_generator": "rng",
     "dropout": "self.rng",
-    "best_so_far": "state.best",
-    "windows": "counts['calls']",
+    "windows": "window",
 }
 """Programs that run eagerly, each with words of its warning."""
 

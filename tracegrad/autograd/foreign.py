@@ -109,7 +109,7 @@ def note(arrays: Iterable[Any]) -> None:
         if type(array) is Foreign and array.root is None:
             held = digest(array)
             if not array.notes or array.notes[-1].digest != held:
-                array.notes = [*array.notes[1 - KEPT :], Note(next_stamp(), held, capture(None))]
+                array.notes = [*array.notes[1 - KEPT :], Note(next_stamp(), held, capture())]
             WRITES.last = max(WRITES.last, next_stamp() + WHILE)  # its owner does not tell when
 
 
@@ -153,7 +153,7 @@ def rooted(array: np.ndarray) -> Foreign:
 
 def seal(watched: Foreign) -> None:
     """From now on the array is to stay as it is, for all that has read it before."""
-    watched.notes = [Note(0, digest(watched), capture(None))]
+    watched.notes = [Note(0, digest(watched), capture())]
     WRITES.last = max(WRITES.last, next_stamp() + WHILE)
 
 

@@ -160,7 +160,7 @@ def with_history(
 ) -> list[Any]:
     """The outputs as the caller gets them: those with a gradient know their node."""
     if node is not None and STATE.anomaly:
-        node.more = {"where": label(capture(None))}
+        node.more = {"where": label(capture())}
     shown: list[Any] = []
     for k, (x, of) in enumerate(zip(outputs, traced, strict=True)):
         if isinstance(x, Tensor):

@@ -67,7 +67,7 @@ def _still_out(own: np.ndarray) -> np.ndarray | None:
 def _lend(tensor: Any) -> tuple[np.ndarray, _Out]:
     """An array that looks at a Tensor's memory, of which all views that are made keep hold."""
     own, out = tensor._array, _Out()
-    out.array, out.digest, out.point = np.asarray(plain(own)), None, capture(None)
+    out.array, out.digest, out.point = np.asarray(plain(own)), None, capture()
     out.base, out.watched = weakref.ref(base_of(tensor)), None
     if type(own) is not Foreign:
         out.watched = foreign(own)

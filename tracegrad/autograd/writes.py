@@ -59,7 +59,7 @@ def stamp(array: Any) -> None:
     entry = _entry(memory_of(array))
     if entry is not None:
         entry.count += 1
-        entry.point = capture(None)
+        entry.point = capture()
         entry.stamp = next_stamp()
         WRITES.last = max(WRITES.last, entry.stamp)
 

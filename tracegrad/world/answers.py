@@ -45,7 +45,7 @@ class Answers(StandIns):
         rule = _RULES.get(id(operation))
         if rule is not None:
             return rule(self, operation, operands, keywords)
-        if any(type(x) in _MAY_HOLD for x in operands):
+        if keywords or any(type(x) in _MAY_HOLD for x in operands):
             own = instead(operation, operands, keywords)
             if own is not None:
                 return own()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections import deque
 from contextvars import ContextVar
 from functools import partial
 from types import (
@@ -33,6 +32,7 @@ from tracegrad.world.callees import (
     name_of_class,
     text_of_key,
 )
+from tracegrad.world.changing import CHANGING
 from tracegrad.world.contents import contents, is_in_python, items_alone, items_of
 from tracegrad.world.facts import (
     CALLED,
@@ -178,6 +178,8 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     """A method of a type in C."""
     x, *rest = operands
     of, name = method.__objclass__, method.__name__
+    if world.loops is not None:
+        world.loops.sees_method(x, name)
     rule = _METHODS.get((of, name))
     if rule is not None:
         return rule(world, method, operands, keywords)
@@ -260,6 +262,10 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
         for array in out if type(out) is tuple else (out,):
             if type(array) is np.ndarray:
                 world.changes(array)
+    if name == "shuffle":  # the caller's own list
+        for x in operands:
+            world.changes(x)
+        return callee(*operands, **keywords)
     plain, named = tuple(_plain(world, operands)), _plain_keywords(world, keywords)
     return stacked(callee, plain, named)
 
@@ -339,50 +345,17 @@ def _items(world: World, method: Any, operands: Operands, keywords: Keywords) ->
     return method(items_of(world, x)) if world.is_outside(x) else method(x)
 
 
-def _in_place(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
-    """A method that changes what it is called on and takes items as they are."""
-    world.changes(operands[0])
-    world.puts(operands, keywords)
-    return method(*operands, **keywords)
-
-
 def _copy(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     """A copy that holds the same items."""
     return method(items_alone(world, operands[0]), **keywords)
 
 
-def _extend(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
-    """A method that adds the items of other containers as they are."""
-    x, *rest = operands
-    world.changes(x)
-    world.puts(operands, keywords)
-    return method(x, *[items_alone(world, y) for y in rest], **keywords)
-
-
-def _setdefault(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
-    x, key = operands[:2]
-    if world.is_outside(x) and key in x:
-        return _get(world, method, operands[:2], keywords)
-    world.changes(x)
-    world.puts(operands, keywords)
-    return method(*operands)
-
-
 _METHODS: dict[tuple[type, str], Any] = {
     (dict, "get"): _get,
     (dict, "copy"): _copy,
-    (dict, "update"): _extend,
     (list, "copy"): _copy,
-    (list, "extend"): _extend,
-    (dict, "setdefault"): _setdefault,
     (dict, "keys"): _keys,
     (dict, "items"): _items,
     (dict, "values"): _items,
-    (list, "append"): _in_place,
-    (list, "insert"): _in_place,
-    (list, "pop"): _in_place,
-    (dict, "pop"): _in_place,
-    (set, "add"): _in_place,
-    (deque, "append"): _in_place,
-    (deque, "appendleft"): _in_place,
+    **CHANGING,
 }

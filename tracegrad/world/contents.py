@@ -21,7 +21,6 @@ from tracegrad.world.facts import (
     ATTRIBUTE,
     EACH,
     GLOBAL,
-    ITEM,
     KEYS,
     LENGTH,
     PLAIN,
@@ -157,20 +156,14 @@ def _renewed(world: World, x: Any) -> Any:
 
 def list_of(world: World, x: Any) -> list[Any]:
     """The items of a list or deque from outside, each guarded."""
-    text = world.text_of(x)
-    world.guard(LENGTH, x, None, len(x), f"len({text})")
-    if len(x) > SMALL:
-        items = list(x)
-        world.guard(EACH, x, items, True, text)
-        return [world.enter(item, f"{text}[{i}]") for i, item in enumerate(items)]
-    return [world.read(ITEM, x, i, item, f"{text}[{i}]") for i, item in enumerate(x)]
+    return world.items(x)
 
 
 def items_of(world: World, x: Mapping[Any, Any]) -> dict[Any, Any]:
     """The items of a dictionary from outside, each guarded."""
     text = world.text_of(x)
     world.guard(KEYS, x, None, tuple(x), f"the keys of {text}")
-    if len(x) > SMALL:
+    if len(x) > SMALL and not world.has_changed(x):
         items = list(x.values())
         world.guard(EACH, x.values(), items, True, text)
         return {k: world.enter(v, f"{text}[{k!r}]") for k, v in x.items()}

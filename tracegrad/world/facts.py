@@ -161,6 +161,23 @@ def state_of(value: Any) -> Any:
     return repr(value)
 
 
+# -- places ---------------------------------------------------------------------------------------
+
+Place = tuple[int, Any]
+
+
+def place_read(guard: Guard) -> tuple[str, Place]:
+    """What tells apart the places that guards read."""
+    return guard.read, place_of(guard.holder, guard.name)
+
+
+def place_of(holder: Any, name: Any) -> Place:
+    """What tells places apart, without running a user's ``__hash__``."""
+    if type(name) in PLAIN or (type(name) is tuple and all(type(x) in PLAIN for x in name)):
+        return id(holder), (type(name), name)
+    return id(holder), id(name)
+
+
 # -- comparing ------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,6 @@ import _abc  # type: ignore[import-not-found]
 import operator
 import sys
 from collections import defaultdict, deque, namedtuple
-from collections.abc import Callable
 from importlib.util import resolve_name
 from types import (
     BuiltinFunctionType,
@@ -39,34 +38,23 @@ from tracegrad.world.answers import (
     is_of_arrays,
 )
 from tracegrad.world.callees import is_known, text_of_key
+from tracegrad.world.changing import extend, update
 from tracegrad.world.contents import contents, guard_length, items_alone
 from tracegrad.world.facts import (
     ATTRIBUTE,
     CALLED,
     GLOBAL,
-    ITEM,
     MISSING,
     PLAIN,
     PRESENT,
 )
 from tracegrad.world.kept import ATTRIBUTE as OF_OBJECT
-from tracegrad.world.kept import ITEM as PLACE
 from tracegrad.world.whose import is_mutable, is_trusted
-from tracegrad.world.world import RULES, World
+from tracegrad.world.world import RULES, World, rule_for
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-
-
-def rule_for(*operations: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Enters a rule for these operations."""
-
-    def enter(rule: Any) -> Any:
-        RULES.update((id(operation), rule) for operation in operations)
-        return rule
-
-    return enter
 
 
 # -- operators ------------------------------------------------------------------------------------
@@ -90,6 +78,12 @@ for _operation in vars(operator).values():
 @rule_for(*tables.IN_PLACE.values())
 def compute_in_place(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
     x = operands[0]
+    if operation is operator.iadd and type(x) in (list, deque):
+        extend(world, type(x).extend, operands, {})
+        return x
+    if operation is operator.ior and type(x) in (dict, set) and type(operands[1]) is type(x):
+        update(world, type(x).update, operands, {})
+        return x
     if type(x) in tables.CONTAINERS or type(x) is np.ndarray:
         world.changes(x)
     return operation(x, *[contents(world, y) for y in operands[1:]])
@@ -116,7 +110,7 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
         return items_alone(world, x)[key]
     if kind in (list, deque):
         if type(key) is int and -len(x) <= key < len(x):
-            return world.read(ITEM, x, key, x[key], f"{text}[{key}]")
+            return world.item(x, key)
         return items_alone(world, x)[key]  # a slice hands the items on
     if isinstance(x, dict | MappingProxyType):
         if key in x:
@@ -129,28 +123,6 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
         world.reads(x)
         return x[contents(world, key)]
     return contents(world, x)[key]
-
-
-@rule_for(operator.setitem)
-def set_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
-    x, key, value = operands
-    if type(x) is np.ndarray:
-        world.changes(x)
-    elif world.is_outside(x):
-        if isinstance(x, dict | list) and not isinstance(key, slice):
-            read = GLOBAL if isinstance(x, dict) else ITEM
-            world.store(read, x, key, f"{world.text_of(x)}[{key!r}]")
-        else:
-            world.effect(world.text_of(x))
-    if isinstance(x, dict | list):
-        world.writes(PLACE, x, key, value)
-    operation(x, contents(world, key) if type(x) is Tensor else key, value)
-
-
-@rule_for(operator.delitem)
-def delete_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
-    world.changes(operands[0])
-    operation(*operands)
 
 
 @rule_for(operator.contains)

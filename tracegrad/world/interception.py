@@ -1,7 +1,8 @@
 """Calls of C functions that would lose a gradient: what computes the same on Tensors is called.
 
 ``math.sin`` reads a number, ``np.array([x[0], 1.0])`` reads an array: on Tensors they are
-``np.sin`` and `tracegrad.asarray`. So it is in traces and in functions that stay eager alike.
+``np.sin`` and `tracegrad.asarray`; for SciPy there is a table (`scipy_functions.py`). So it is in
+traces and in functions that stay eager alike.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import cmath
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import ConversionError
+from tracegrad.errors import ConversionError, TracegradError
 from tracegrad.namespace import asarray
 from tracegrad.ops.elements import vectorize
 from tracegrad.tensor import Tensor
+from tracegrad.world import scipy_functions
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -109,11 +112,31 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return None
     if id(callee) in _MAKERS:
         return _array(callee, operands, keywords)
+    if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
+        return _of_scipy(callee, operands, keywords)
     if type(callee) is np.vectorize and any(
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
         return lambda: vectorized(callee)(*operands, **keywords)
     return None
+
+
+def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
+    """A function of SciPy on Tensors."""
+    if not any(map(holds_tensors, (*operands, *keywords.values()))):
+        return None
+    found = scipy_functions.counterpart(callee, operands)
+    if found is not None:
+        return lambda: found(*operands, **keywords)
+    return lambda: _tried(callee, operands, keywords)
+
+
+def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
+    """A function of SciPy without a counterpart: it may do what Tensors can do."""
+    try:
+        return callee(*operands, **keywords)
+    except (ConversionError, TracegradError) as error:
+        raise scipy_functions.refused(scipy_functions.name_of(callee, operands)) from error
 
 
 def vectorized(callee: np.vectorize) -> Callable[..., Any]:

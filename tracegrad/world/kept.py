@@ -13,6 +13,8 @@ from typing import Any
 
 from tracegrad.machine.world import get_plainly, set_plainly, type_dict, type_mro
 from tracegrad.tensor import Tensor
+from tracegrad.world.facts import ATTRIBUTE as OF_OBJECT
+from tracegrad.world.facts import MISSING, Guard
 
 ATTRIBUTE, ITEM, CELL, WITHIN = range(4)
 _NOTHING = object()
@@ -61,6 +63,18 @@ def _now(kind: int, holder: Any, name: Any) -> Any:
         return _attribute(holder, name)
     except (AttributeError, LookupError, ValueError, TypeError):
         return _NOTHING
+
+
+def held(guard: Guard) -> Any:
+    """What a place holds itself: of an attribute, not what a class has under its name."""
+    if guard.read != OF_OBJECT:
+        return guard.now()
+    found = _now(ATTRIBUTE, guard.holder, guard.name)
+    if found is not _NOTHING:
+        return found
+    scopes = map(type_dict, type_mro(type(guard.holder)))
+    set_by_class = any(hasattr(scope.get(guard.name), "__set__") for scope in scopes)
+    return guard.now() if set_by_class else MISSING
 
 
 def _attribute(holder: Any, name: str) -> Any:

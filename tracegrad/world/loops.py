@@ -37,6 +37,21 @@ FEWEST = 8  # turns of a loop that is worth a loop
 SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
 RANGE = type(iter(range(0)))
 INT = weak("int")
+_CHANGING = frozenset(
+    id(getattr(operator, name))
+    for name in dir(operator)
+    if name in ("setitem", "delitem") or (name.startswith("i") and not name.startswith("is"))
+)
+_UNCHANGING = frozenset(
+    {Tensor, int, float, complex, bool, str, bytes, tuple, frozenset, range, type(None), slice}
+)
+_READING = frozenset(
+    {
+        *("get", "keys", "values", "items", "copy", "count", "index", "__len__", "__getitem__"),
+        *("__contains__", "__eq__", "__ne__", "__hash__", "__init__", "__new__", "__repr__"),
+        *("__str__", "__getattribute__", "__iter__", "union", "intersection", "difference"),
+    }
+)
 _UNCLOSED: dict[CodeType, set[int]] = {}
 """Where loops begin that could not be closed: they are not tried again."""
 
@@ -117,6 +132,16 @@ class Loops:
         tensor = wrap(number, (self.trace, head.index))
         self.world.stands_for(tensor, number)
         return tensor
+
+    def sees(self, operation: Any, operands: Sequence[Any]) -> None:
+        """An operation of C: one that changes an object is no part of a turn that stands for all."""
+        if id(operation) in _CHANGING and type(operands[0]) not in _UNCHANGING:
+            self.changes += 1
+
+    def sees_method(self, x: Any, name: str) -> None:
+        """A method of C: what is not known to read alone may change the object."""
+        if type(x) not in _UNCHANGING and not isinstance(x, type) and name not in _READING:
+            self.changes += 1
 
     def iterates(self, iterator: Any) -> None:
         """An iterator was made."""
@@ -216,6 +241,7 @@ class Loops:
         trace, world = self.trace, self.world
         return (
             self.changes,
+            len(world._log),
             len(world.effects),
             len(world._stored),
             len(trace.counts),

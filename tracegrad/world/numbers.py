@@ -23,6 +23,13 @@ from tracegrad.world.facts import Guard
 ARITHMETIC = frozenset(
     map(id, (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg))
 )
+IN_PLACE = {
+    id(operator.iadd): operator.add,
+    id(operator.isub): operator.sub,
+    id(operator.imul): operator.mul,
+    id(operator.itruediv): operator.truediv,
+}
+"""What these are of numbers, which nobody changes."""
 COMPARISONS = frozenset(map(id, (operator.lt, operator.le, operator.gt, operator.ge)))
 FLOATS = frozenset({float, np.float64, np.float32})
 _PLAIN = frozenset({int, bool, *FLOATS})
@@ -35,7 +42,8 @@ _KEEPING = frozenset(
         id,
         (
             *(setattr, object.__setattr__, type.__setattr__, operator.setitem),
-            *(list.append, list.insert, deque.append, deque.appendleft),
+            *(list.append, list.insert, deque.append, deque.appendleft, print),
+            *(list.extend, deque.extend, dict.update, dict.setdefault),
         ),
     )
 )
@@ -162,6 +170,9 @@ class Numbers:
     ) -> Any:
         """The operands of an operation, with Tensors for floats that it takes; or its result."""
         key = id(operation)
+        if key in IN_PLACE and type(operands[0]) in _PLAIN:
+            operation = IN_PLACE[key]
+            key = id(operation)
         if key in ARITHMETIC and all(type(x) in _PLAIN for x in operands):
             value = operation(*operands)
             if type(value) in FLOATS:
@@ -174,7 +185,8 @@ class Numbers:
         compared = key in COMPARISONS and all(
             type(x) in _PLAIN or type(x) is Tensor for x in operands
         )
-        if arrays or compared or takes(operation):
+        changed = key in IN_PLACE and type(operands[0]) is Tensor
+        if arrays or compared or changed or takes(operation):
             return tuple([self.lifted(world, x) for x in operands])
         for x in (*operands, *keywords.values()):
             self.look(x)

@@ -1,8 +1,8 @@
-"""Places that a function writes an array to.
+"""Places that a function writes to.
 
 A place outside that held an array, a Tensor, None or nothing and now holds an array or Tensor is a
-*store*: a program can return that value and write it there again on every call. Everything else
-that changed is an effect that only the function itself can have.
+*store*: a program can return that value and write it there again on every call. Whatever else is
+written to a place is an effect (`effects.py`).
 """
 
 from __future__ import annotations
@@ -53,53 +53,72 @@ class Store:
     def write(self, value: Any) -> None:
         """Puts an array there: as a Tensor where the function put one."""
         if self.kind == "contents":
-            array = getattr(self.guard.now(), "_array", self.guard.now())
-            np.copyto(array, np.asarray(value))
-            stamp(array)
+            _overwrite(self.guard.now(), value)
             return
+        self.put(as_kept(value, self.value, self.stands))
+
+    def put(self, value: Any) -> None:
+        """Puts an object there."""
         wrote(self.holder)
-        stored = self._stored(value)
         match self.kind:
             case "cell":
-                self.holder.cell_contents = stored
+                self.holder.cell_contents = value
             case "item":
-                self.holder[self.guard.name] = stored
+                self.holder[self.guard.name] = value
             case _:
-                set_plainly(self.holder, self.guard.name, stored)
+                set_plainly(self.holder, self.guard.name, value)
 
-    def _stored(self, value: Any) -> Any:
-        """What the function would have put there."""
-        if not self.stands:
-            array = np.asarray(value)
-            return wrap(array) if isinstance(self.value, Tensor) else array
-        kept = self.value._array
-        if isinstance(kept, np.ndarray):
-            return np.asarray(value)
-        return np.asarray(value)[()] if isinstance(kept, np.generic) else type(kept)(value)
+    def remove(self) -> None:
+        """Leaves the place empty."""
+        wrote(self.holder)
+        match self.kind:
+            case "cell":
+                del self.holder.cell_contents
+            case "item":
+                del self.holder[self.guard.name]
+            case _:
+                delete_plainly(self.holder, self.guard.name)
 
     def carry(self) -> None:
         """After a run that answers its call itself: an array that it wrote to holds that."""
-        if self.kind == "contents":
-            self.write(self.value._array)
+        if self.kind == "contents":  # where it stood the run may still have a Tensor
+            _overwrite(self.holder, self.value._array)
 
     def restore(self) -> None:
         """Puts back what stood there before the trace."""
         if self.kind == "contents":  # the run worked on a value of its own
             return
-        wrote(self.holder)
-        match self.kind:
-            case "cell" if self.guard.value is MISSING:
-                del self.holder.cell_contents
-            case "cell":
-                self.holder.cell_contents = self.guard.value
-            case "item" if self.guard.value is MISSING:
-                del self.holder[self.guard.name]
-            case "item":
-                self.holder[self.guard.name] = self.guard.value
-            case _ if self.guard.value is MISSING:
-                delete_plainly(self.holder, self.guard.name)
-            case _:
-                set_plainly(self.holder, self.guard.name, self.guard.value)
+        if self.guard.value is MISSING:
+            self.remove()
+        else:
+            self.put(self.guard.value)
+
+
+def _overwrite(holder: Any, value: Any) -> None:
+    """Gives an array, or that of a Tensor, other contents."""
+    array = getattr(holder, "_array", holder)
+    np.copyto(array, np.asarray(value))
+    stamp(array)
+
+
+def as_kept(value: Any, before: Any, stands: bool) -> Any:
+    """An output of a program as what the function had: `before`, a Tensor or array, in its run.
+
+    `stands` tells that the Tensor stands for an array or number of NumPy's.
+    """
+    if isinstance(value, Tensor):  # with its history
+        if not stands:
+            return value
+        value = value._array
+    if not stands:
+        array = np.asarray(value)
+        return wrap(array) if isinstance(before, Tensor) else array
+    kept = getattr(before, "_array", before)
+    if isinstance(kept, np.ndarray):
+        return np.asarray(value)
+    if isinstance(kept, np.generic):
+        return value if isinstance(value, np.generic) else np.asarray(value)[()]
+    return value if type(value) is type(kept) else type(kept)(value)
 
 
 def store_of(guard: Guard, value: Any, classes: dict[int, type], stands: bool = False) -> Store:

@@ -148,6 +148,8 @@ ATOMS = frozenset({
 
 CONTAINERS = frozenset({list, dict, set, deque, collections.OrderedDict, collections.defaultdict,
                         collections.Counter, bytearray, collections.ChainMap})  # fmt: skip
+REPLAYED = frozenset({list, dict, set, deque, collections.defaultdict, collections.Counter})
+"""Types of containers of which programs replay the changes."""
 ITERATORS = frozenset(
     {
         *map(

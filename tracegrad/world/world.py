@@ -2,21 +2,32 @@
 
 An object is *outside* when it was there before the run. Every read of a place outside (a global, an
 attribute, an item) is a guard: a program stands for a call while the places hold what they held.
-Every change of a place outside is a store, where an array takes the place of one, or an effect. All
-that C code does goes through `native`, whose default is to say that it does not know.
+Every change of a place outside is a store, where an array takes the place of one, or an effect,
+which a program replays if it can. All that C code does goes through `native`, whose default is to
+say that it does not know.
 """
 
 from __future__ import annotations
 
 import operator
 import re
+import sys
 import weakref
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
+from keyword import iskeyword
 from math import isfinite
 from os.path import basename
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -25,26 +36,32 @@ from tracegrad import config, machine
 from tracegrad.machine.world import get_plainly
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
+from tracegrad.world.changed import ANY, OWN, Changed
 from tracegrad.world.check import check, without
 from tracegrad.world.facts import (
-    APART,
-    APART_OF,
     ATTRIBUTE,
     CELL,
     CLASS,
+    EACH,
     GLOBAL,
     ITEM,
     ITSELF,
+    KEYS,
+    LENGTH,
     MISSING,
     PLAIN,
+    PRESENT,
     SAME,
     Guard,
+    Place,
     is_array,
+    place_of,
+    place_read,
     same,
 )
-from tracegrad.world.kept import Kept
+from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
-from tracegrad.world.stand_ins import StandIns
+from tracegrad.world.outcome import Outcome
 from tracegrad.world.stores import Store, store_of
 from tracegrad.world.whose import is_interpreted, is_mutable, is_trusted
 
@@ -52,26 +69,11 @@ EMPTY = CellType()
 SMALL = 64  # elements of a container that are guarded one by one
 NUMERIC = "biufc"
 
-Place = tuple[int, Any]
-
-
 _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
 
 
-def place_read(guard: Guard) -> tuple[str, Place]:
-    """What tells apart the places that guards read."""
-    return guard.read, place_of(guard.holder, guard.name)
-
-
-def place_of(holder: Any, name: Any) -> Place:
-    """What tells places apart, without running a user's ``__hash__``."""
-    if type(name) in PLAIN or (type(name) is tuple and all(type(x) in PLAIN for x in name)):
-        return id(holder), (type(name), name)
-    return id(holder), id(name)
-
-
-class World(StandIns):
+class World(Outcome):
     """The objects that one run of a function touches."""
 
     def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
@@ -81,18 +83,13 @@ class World(StandIns):
         self.loops: Any = None  # those of the run, where they may stay loops
         self.trace: Any = None  # the trace of the run; None where it leaves no program
         self.guards: dict[tuple[int, str, Any], Guard] = {}
-        self.effects: list[str] = []
+        self.effects: list[str] = []  # that no program replays
+        self._scopes: dict[int, Any] = {}  # the object of a dictionary of attributes, by its id
         self._sources: dict[int, tuple[Any, str]] = {}
         self._read: dict[Place, tuple[Any, Any]] = {}  # raw and as the function has it, by place
-        self._stored: dict[Place, Guard] = {}  # what stood where the run has written
-        self._absent: dict[int, tuple[str, Any, list[str], str, str]] = {}  # names that dicts lack
-        self._classes: dict[int, type] = {}  # the class of a class's dictionary, by its id
         self._arrays: list[Any] = []  # from outside, that the function saw
-        self._tensors: dict[int, tuple[Tensor, Any, Any]] = {}  # those outside, as they were
-        self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
         self.numbers = Numbers()
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
-        self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
         self.contents: list[Any] = []  # arrays whose numbers were read unseen
         self.shown: list[Tensor] = []  # Tensors whose shapes were
         self.asked_mode = False  # the function asked whether operations are recorded
@@ -144,7 +141,18 @@ class World(StandIns):
         return known[1] if known is not None else f"an object of type {type(x).__name__}"
 
     def guard(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Guard:
-        """Notes that a place outside held a value."""
+        """Notes that a place outside held a value, before the run changed what is there."""
+        if type(holder) is MappingProxyType and self._changed and id(holder) not in self._classes:
+            self.effect(f"{text}, which shows what is changed")
+        if read in (KEYS, LENGTH) and id(holder) in self._scopes and self._stored:
+            self.effect(f"{text}, which may change")
+        changed = self._changed.get(id(holder))
+        if changed is not None:
+            fact = changed.fact(read, name, value)
+            own = read == PRESENT and self._is_own(changed, holder, name)
+            if fact is None or own:
+                return Guard(read, holder, name, value, text)
+            read, name, value = fact
         key = (id(holder), read, place_of(holder, name)[1])
         if key not in self.guards:
             self.guards[key] = Guard(read, holder, name, value, text, self.line())
@@ -153,7 +161,7 @@ class World(StandIns):
 
     def read(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Any:
         """A value that the function reads at a place outside."""
-        place = place_of(holder, name)
+        place = self._place(holder, name)
         known = self._read.get(place)
         if known is not None and known[0] is value:
             return known[1]
@@ -171,6 +179,68 @@ class World(StandIns):
             found = self.enter(value, text)
         self._read[place] = (value, found)
         return found
+
+    def was_read(self, holder: Any, name: Any) -> bool:
+        """Whether the run has read a place, or written to it."""
+        place = self._place(holder, name)
+        return place in self._read or place in self._stored
+
+    def _place(self, holder: Any, name: Any) -> Place:
+        """What tells places apart: an attribute is one with its item in ``vars(x)``."""
+        return place_of(self._scopes.get(id(holder), holder), name)
+
+    def attributes_of(self, scope: Any) -> Any:
+        """The object whose attributes a dictionary holds; None for other dictionaries."""
+        return self._scopes.get(id(scope))
+
+    def has_changed(self, x: Any) -> bool:
+        """Whether the run has changed a container from outside."""
+        return id(x) in self._changed
+
+    def _is_own(self, changed: Changed, holder: Any, name: Any) -> bool:
+        """Whether it is the run that put something there, or took it out."""
+        place = self._place(holder, name)
+        return place in self._stored or place in changed.members
+
+    def item(self, x: Any, key: int) -> Any:
+        """An item of a list or deque from outside."""
+        text, changed = f"{self.text_of(x)}[{key}]", self._changed.get(id(x))
+        if changed is None:
+            return self.read(ITEM, x, key, x[key], text)
+        source, by_length = changed.source(key)
+        if source is ANY:
+            return self.items(x)[key]
+        if by_length:
+            self.guard(LENGTH, x, None, len(x), f"len({self.text_of(x)})")
+        if source is OWN:
+            return x[key]
+        return self.item_before(x, source, x[key])
+
+    def item_before(self, x: Any, key: int, value: Any) -> Any:
+        """An item that stood in a list or deque before the run changed it."""
+        text = f"{self.text_of(x)}[{key}]"
+        known = self._read.get(place_of(x, key))
+        if known is not None and known[0] is value:
+            return known[1]
+        self.guard(ITEM, x, key, value, text)
+        return self.enter(value, text)
+
+    def items(self, x: Any) -> list[Any]:
+        """All items of a list or deque from outside: what stood there before is guarded."""
+        text, changed = self.text_of(x), self._changed.get(id(x))
+        if changed is not None and changed.emptied:
+            return list(x)
+        before = x if changed is None else changed.before
+        self.guard(LENGTH, x, None, len(x), f"len({text})")
+        if len(before) > SMALL:
+            self.guard(EACH, x, list(before), True, text)
+            found = [self.enter(item, f"{text}[{i}]") for i, item in enumerate(before)]
+        elif changed is None:
+            return [self.read(ITEM, x, i, item, f"{text}[{i}]") for i, item in enumerate(x)]
+        else:
+            found = [self.item_before(x, i, item) for i, item in enumerate(before)]
+        entered = {id(item): own for item, own in zip(before, found, strict=True)}
+        return [entered.get(id(item), item) for item in x]
 
     def _may_change(self, holder: Any) -> bool:
         """Whether a float at a place is an input: one that is no constant of a library's."""
@@ -192,16 +262,36 @@ class World(StandIns):
 
     def effect(self, text: str) -> None:
         """The function does something that a program would not do again."""
+        line = self.line()
+        text = f"{text} ({line})" if line else text
         if text not in self.effects:
-            line = self.line()
-            self.effects.append(f"{text} ({line})" if line else text)
+            self.effects.append(text)
+        self.print_now()
+
+    def change(self, x: Any, moves: bool = True) -> Changed | None:
+        """The function is about to change a container; None for one that no program changes again.
+
+        That is one which it made itself, or of a kind that is not known. `moves` tells that more is
+        done than to give an item another value.
+        """
+        if not self.is_outside(x):
+            return None
+        if id(x) in self._scopes or (moves and type(x) not in tables.REPLAYED):
+            self.effect(self.text_of(x))
+            return None
+        if id(x) not in self._changed:
+            self._changed[id(x)] = Changed(x)
+        changed = self._changed[id(x)]
+        changed.moved |= moves
+        return changed
 
     def store(self, read: str, holder: Any, name: Any, text: str) -> None:
         """The function is about to write to a place outside."""
-        place = place_of(holder, name)
+        if holder is vars(sys):
+            self.effect(text)
+        place = self._place(holder, name)
         if place not in self._stored:
-            guard = Guard(read, holder, name, MISSING, text)
-            before = guard.now()
+            before = held(Guard(read, holder, name, MISSING, text))
             self._stored[place] = Guard(read, holder, name, before, text)
 
     def watch_loops(self, loops: Any) -> None:
@@ -227,7 +317,7 @@ class World(StandIns):
         super().writes(kind, holder, name, value)
 
     def changes(self, x: Any) -> None:
-        """C code is about to change an object; one from outside, or of no known kind, for good."""
+        """C code is about to change an object, in a way that no program replays."""
         if self.loops is not None:
             self.loops.changes += 1
         if self.is_outside(x):
@@ -252,7 +342,7 @@ class World(StandIns):
 
     def lacks(self, read: str, holder: Any, name: str, text: str) -> None:
         """Nothing stands under a name: in a dictionary (`GLOBAL`), or on an object itself."""
-        if place_of(holder, name) in self._stored:
+        if self._place(holder, name) in self._stored:
             return
         known = self._absent.setdefault(id(holder), (read, holder, [], text, self.line()))
         if name not in known[2]:
@@ -389,7 +479,7 @@ class World(StandIns):
         text = f"{self.text_of(owner)}.{name}"
         if name == "__self__":  # `model.loss` is of `model`, a function alone of what it calls self
             text = self.text_of(owner).rpartition(".")[0] or "self"
-        if type(owner) is partial:  # `__setstate__` may change it
+        if type(owner) in (partial, defaultdict):  # which may be given another one
             self.guard(ATTRIBUTE, owner, name, value, text)
         entered = self.enter(value, text)
         return self.contents_of(entered) if type(value) is dict else entered
@@ -405,8 +495,10 @@ class World(StandIns):
             if type(taken) is not tuple:
                 return taken
             operands = taken
-        if self.loops is not None and (operation is next or operation is iter):
-            return self._iterate(operation, operands)
+        if self.loops is not None:
+            if operation is next or operation is iter:
+                return self._iterate(operation, operands)
+            self.loops.sees(operation, operands)
         rule = RULES.get(id(operation), RULES[CALL])
         if self._stand_ins and id(operation) not in tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
@@ -455,19 +547,6 @@ class World(StandIns):
 
     # -- what is left after the run ---------------------------------------------------------------
 
-    def finish(self) -> None:
-        """The run is over."""
-        for guard in self._stored.values():  # what is written again may be something else by then
-            if same(guard.now(), guard.value):
-                text = f"{guard.text}, which is written"
-                self.guard(guard.read, guard.holder, guard.name, guard.value, text)
-        for read, holder, names, text, line in self._absent.values():
-            apart = APART if read == GLOBAL else APART_OF
-            guard = Guard(apart, holder, frozenset(names), True, text, line)
-            if read == GLOBAL and len(names) == 1:
-                guard = Guard(GLOBAL, holder, names[0], MISSING, text, line)
-            self.guards[id(holder), "", None] = guard
-
     def release(self, holders: Iterable[Any]) -> None:
         """The run left a program of `holders`: what else it met is not kept alive."""
         guards = self.guards.values()
@@ -475,92 +554,11 @@ class World(StandIns):
         self._sources = {key: known for key, known in self._sources.items() if key in kept}
         for known in (self._read, self._stored, self._originals, self._stand_ins, self._tensors):
             known.clear()
+        self._changed.clear()
+        self._log.clear()
         self._arrays.clear()
         self.kept = Kept()
         self.trace = None
-
-    def _moved(self) -> list[tuple[Guard, Any]]:
-        """Places outside that hold something else than before the run."""
-        changed = [(guard, guard.now()) for guard in self._stored.values()]
-        return [(guard, now) for guard, now in changed if not same(now, guard.value)]
-
-    def stores(self) -> list[Store]:
-        """After a run: the places that now hold an array or Tensor that they did not hold.
-
-        A program can give these values as outputs, and every call write them there again. It
-        serves only if there is no effect besides.
-        """
-        found = []
-        for guard, now in self._moved():
-            number = self._floats.get(id(now))
-            if number is not None and (isinstance(guard.value, float) or guard.value is None):
-                found.append(store_of(guard, number[1], self._classes, True))
-            elif type(guard.value) is int and self._stands(now) and type(now._array) is int:
-                found.append(store_of(guard, now, self._classes, True))
-            elif all(self.original(now) is not x for x in (now, guard.value)):
-                continue  # another place has this very array: a copy is not that
-            elif _stands_for_array(guard.value) and isinstance(now, Tensor | np.ndarray):
-                found.append(store_of(guard, now, self._classes, self._stands(now)))
-        return found
-
-    def settle(self, tapes: bool = False) -> None:
-        """After a run that answers its call itself: what it left in places is no part of a trace.
-
-        Tensors keep their history with `tapes` alone: else it ends with the call.
-        """
-
-        def shown(x: Tensor, tensor: bool) -> Any:
-            original = self.original(x)
-            if original is not x:
-                return original
-            if self._stands(x):
-                return x._array
-            if x._traced is None and (tapes or not x.requires_grad):
-                return x
-            found = wrap(x._array)
-            found._node = x._node if tapes else None
-            return found
-
-        self.kept.settle(shown)
-
-    def _stands(self, x: Any) -> bool:
-        """Whether a value of the run is in its caller's eyes an array or number of NumPy's."""
-        traced = getattr(x, "_traced", None)
-        return traced is not None and self.trace is traced[0] and self.trace.stands(traced[1])
-
-    def done_besides(self) -> str:
-        """After a run: the first thing that the function did besides computing and storing."""
-        stored = {id(store.guard) for store in self.stores()}
-        moved = self._moved()
-        values = [now for _, now in moved]
-        for guard, now in moved:
-            original = self.original(now)
-            if original is not now and is_array(original) and original is not guard.value:
-                return f"{guard.text}, which gets an array that is there already,"
-            if isinstance(now, Tensor | np.ndarray) and sum(now is x for x in values) > 1:
-                return f"{guard.text}, which gets what another place gets too,"
-            if id(guard) not in stored:
-                return guard.text
-        return next(iter(self.effects), "")
-
-    def counted(self) -> set[Any]:
-        """After a run that did nothing besides: the places of ints that it read and changed."""
-        if self.effects:
-            return set()
-        read = {place_read(guard) for guard in self.guards.values()}
-        stored = {id(store.guard) for store in self.stores()}
-        found = set()
-        for guard, now in self._moved():
-            if id(guard) in stored:
-                continue
-            if (
-                type(guard.value) is not int
-                or type(now) is not int
-                or place_read(guard) not in read
-            ):
-                return set()
-            found.add(place_read(guard))
-        return found
 
     def place_of(self, guard: Guard) -> tuple[int, str, Any]:
         """What tells the places of stores apart."""
@@ -649,6 +647,7 @@ class World(StandIns):
     def owns(self, x: Any, scope: Any) -> None:
         """The function asks an object from outside for its dictionary of attributes."""
         if isinstance(scope, dict):
+            self._scopes[id(scope)] = x
             self._sources.setdefault(id(scope), (scope, f"{self.text_of(x)}.__dict__"))
 
     def source_of(self, holder: Any) -> Guard | None:
@@ -670,7 +669,8 @@ class World(StandIns):
         """The name by which the function's code knows an array that stands in one place."""
         source = self.source_of(holder)
         words = re.findall(r"\w+", source.text) if source is not None else []
-        return words[-1] if words and words[-1].isidentifier() else None
+        name = words[-1] if words else ""
+        return name if name.isidentifier() and not iskeyword(name) else None
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
@@ -688,18 +688,25 @@ class World(StandIns):
             return not self.numbers.is_looked_at(guard)
         return not self.identities
 
-    def check(self, but: Iterable[Guard] = (), stored: Iterable[Guard] = ()) -> Callable[[], bool]:
+    def check(
+        self,
+        but: Iterable[Guard] = (),
+        stored: Iterable[Guard] = (),
+        asked: Iterable[Guard] = (),
+    ) -> Callable[[], bool]:
         """One generated function: True while every guard holds.
 
         `but` are places of arrays and Tensors that calls read again, of which the type alone is
-        compared; `stored` are places that every call writes.
+        compared, and not even that of those in `asked`: whoever reads them asks it. `stored` are
+        places that every call writes.
         """
-        places = [guard for guard in but if self._is_read_again(guard)]
+        places = [g for g in {id(g): g for g in but}.values() if self._is_read_again(g)]
         read = set(map(id, self.contents))
         known = set(map(id, places))  # what is stored there is another array on every call
         places += [g for g in stored if is_array(g.value) and id(g) not in known]
         guards = without(self.guards.values(), places, read)
-        places = [place for place in places if id(place.value) not in read]
+        left_out = set(map(id, asked))
+        places = [p for p in places if id(p.value) not in read and id(p) not in left_out]
         return check(guards, places, self.contents, self.shown or None)
 
 
@@ -711,10 +718,16 @@ def _has_dict(x: Any) -> bool:
         return False
 
 
-def _stands_for_array(value: Any) -> bool:
-    return value is None or value is MISSING or is_array(value)
-
-
 CALL = 0
 RULES: dict[int, Callable[[World, Any, tuple[Any, ...], dict[str, Any]], Any]] = {}
 """What is done in place of an operation of C, by its id; for all others there is `CALL`."""
+
+
+def rule_for(*operations: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Enters a rule for these operations."""
+
+    def enter(rule: Any) -> Any:
+        RULES.update((id(operation), rule) for operation in operations)
+        return rule
+
+    return enter

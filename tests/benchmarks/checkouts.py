@@ -1,0 +1,177 @@
+"""Measure this library beside another checkout of it: first calls, later calls, guards, frames.
+
+In: directories of two checkouts, each with a ``tracegrad`` and a ``codegen``.
+Out: a Markdown table of both and their ratio.
+
+    python -m tests.benchmarks.checkouts BEFORE [AFTER] [--rounds 15] [--only first]
+
+Each round starts a process for either checkout, one after the other, the order alternating. Of
+first calls the medians are shown, and that of the ratios within rounds; of later calls, which can
+be repeated, the least times of all rounds. What runs in these processes is this file, whichever
+checkout it measures.
+
+first call
+    Trace, differentiate, optimize, emit, load and run, in a process that has compiled another
+    function. Each repetition compiles a text that the process has not seen, under names of its own;
+    the median of them. "In a fresh process" is the first of all. Functions entered, Python's and
+    those in C, tell on a busy machine what milliseconds do not.
+later call
+    The least time of a call that finds its program.
+guards
+    What a later call of a training step asks of the Python state around it, and all that it does
+    beside its program, which is replaced by an empty function; see `looks.py`.
+frames
+    How many Python functions a later call enters until its program runs, that one among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from time import thread_time
+
+CHAIN = """
+def program(x#, y#):
+    a# = np.tanh(x# * y#)
+    b# = np.exp(np.sin(a# + x#))
+    c# = b# / (np.abs(y#) + 1.0)
+    d# = a# - c#
+    return np.sum(np.sqrt(d# * d# + 1.0))
+"""
+REPETITIONS = 7
+
+
+def texts() -> dict[str, tuple[str, tuple]]:
+    """By title: a program's text, and the arguments of a call."""
+    import numpy as np
+    from first_call import MLP, chain
+
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(2, 100))
+    layers = [(random.normal(0, 0.1, (n, m)), np.zeros(m)) for n, m in ((8, 16), (16, 16), (16, 4))]
+    return {
+        "chain of 12 operations": (CHAIN, (x, y)),
+        "MLP, 3 layers in a list": (MLP, (layers, random.normal(size=(5, 8)), np.arange(5) % 4)),
+        "straight code, 60 operations": (chain(25), (x, y)),
+    }
+
+
+def first_calls() -> Iterator[tuple[str, float]]:
+    """Milliseconds of the calling thread that first calls take."""
+    from first_call import compiled
+
+    def took(text, arguments):
+        f = compiled(text)
+        began = thread_time()
+        f(*arguments)
+        return 1e3 * (thread_time() - began)
+
+    programs = texts()
+    (title, program), *_ = programs.items()
+    yield f"{title}, in a fresh process, ms", took(*program)
+    for title, program in programs.items():
+        yield f"{title}, ms", median(took(*program) for _ in range(REPETITIONS))
+        yield f"{title}, 1000 functions entered", entered(*program) / 1000
+
+
+def entered(text, arguments) -> int:
+    """How many functions a first call enters, of Python and of C: the same wherever it runs."""
+    from first_call import compiled
+
+    f, count = compiled(text), 0
+
+    def note(frame, event, _):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        f(*arguments)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def later_calls() -> Iterator[tuple[str, float]]:
+    """Microseconds of later calls, and what a step spends beside its program."""
+    from first_call import compiled
+    from looks import emptied, guards_of, microseconds, training_steps
+
+    for title, (text, arguments) in texts().items():
+        f = compiled(text)
+        f(*arguments)
+        yield f"{title}, us", microseconds(lambda: f(*arguments), 25)  # noqa: B023
+    (_, function, args), *_ = training_steps()
+    _, version, _ = emptied(function, args)
+    yield "guards of a training step's state, us", microseconds(version.unchanged, 25)
+    yield "all guards of a training step, us", guards_of(function, args, 25)
+    yield "frames of a later call", float(frames_of(function, args))
+
+
+def frames_of(function, args) -> int:
+    """How many Python functions a later call enters, up to its program."""
+    from looks import emptied
+
+    step, version, _ = emptied(function, args)
+    program, entered = version.program.run.__code__, []
+
+    def note(frame, event, _):
+        if event == "call" and program not in entered:
+            entered.append(frame.f_code)
+
+    sys.setprofile(note)
+    try:
+        step(*args)
+    finally:
+        sys.setprofile(None)
+    return len(entered)
+
+
+KINDS = {"first": first_calls, "later": later_calls}
+
+
+def measured(checkout: Path, kind: str) -> dict[str, float]:
+    """What a process measures that uses one of the checkouts."""
+    command = [sys.executable, __file__, "--measure", kind]
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=environment, cwd=checkout
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("before", nargs="?", type=Path)
+    parser.add_argument("after", nargs="?", type=Path, default=Path(__file__).parents[2])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", choices=KINDS, action="append")
+    parser.add_argument("--measure", choices=KINDS, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.measure:
+        print(json.dumps(dict(KINDS[args.measure]())))
+        return
+
+    sides = [args.before.resolve(), args.after.resolve()]
+    print(f"| {args.rounds} rounds | before | after | after / before |\n| --- | --- | --- | --- |")
+    for kind in args.only or KINDS:
+        rounds = []
+        for r in range(args.rounds):
+            both = {side: measured(side, kind) for side in (sides if r % 2 else sides[::-1])}
+            rounds.append([both[side] for side in sides])
+        for title in rounds[0][0]:
+            pairs = [(before[title], after[title]) for before, after in rounds]
+            of = min if kind == "later" else median
+            a, b = (of(side) for side in zip(*pairs, strict=True))
+            ratio = b / a if kind == "later" else median(y / x for x, y in pairs)
+            print(f"| {kind} call: {title} | {a:.2f} | {b:.2f} | {ratio:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Seconds enter, of compiling a function and of its calls without a program; what is left leaves.
+
+To compile is to pay in advance for calls that may never come. So a function may spend on it what
+its calls without a program have cost so far, and a second: whatever is called, that takes at most
+twice as long as eager calls alone would, and that second. (What is begun is finished.)
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+GRACE = 1.0
+"""Seconds of compiling that need not be earned: enough for all versions of ordinary functions."""
+
+SLOW = 2.0
+"""A call that compiles for longer than so many seconds says so."""
+
+clock = time.perf_counter
+
+
+class Budget:
+    """The account of one function."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0  # on tracing and compiling, beside what eager calls would have cost
+        self.eager = 0.0  # by calls without a program
+        self.told = False  # that a call took long
+        self._lock = threading.Lock()  # one thread compiles at a time, but many run eagerly
+
+    @property
+    def lacking(self) -> float:
+        """Seconds that calls without a program must still cost before more is compiled."""
+        return max(0.0, self.spent - self.eager - GRACE)
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Around a trace, or the making of a version."""
+        began = clock()
+        try:
+            yield
+        finally:
+            self.spent += clock() - began
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Around a call without a program."""
+        began = clock()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.eager += clock() - began

@@ -1,0 +1,463 @@
+"""Changes of state that a run has made enter, as a log; what a program replays of it leaves.
+
+A run keeps in order what it changed outside (`Done`): an operation and what it was given. Each
+object among that is known again at later calls by its *form*: a constant (whatever guards hold
+fast), an argument, what stands at a place outside, an output of the program, or a container made of
+these. Every call of the program replays the log after the last look (`Effect`). What has no form
+is not replayed: the run itself answers its call, and the function stays eager.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tracegrad.autograd.views import base_of
+from tracegrad.overlap import wrote
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.tree import children, is_leaf
+from tracegrad.world.facts import PLAIN, Guard, same
+from tracegrad.world.stores import Store, as_kept
+from tracegrad.world.whose import is_mutable, is_trusted
+
+
+class NoForm(Exception):
+    """An object that a later call does not have; the text says which, as the user would."""
+
+
+@dataclass
+class Done:
+    """One thing that a run did."""
+
+    operation: Callable[..., Any]
+    operands: tuple[Any, ...]
+    text: str  # of the place, as the user would say it: ``self.history``
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+
+
+# -- forms ----------------------------------------------------------------------------------------
+
+
+class Replay:
+    """What one call has: the outputs of its program, and its arguments as they were given."""
+
+    def __init__(self, outputs: Sequence[Any], leaves: Sequence[Any], first: int = 0) -> None:
+        self.outputs, self.leaves, self.first = outputs, leaves, first
+        self.made: dict[int, Any] = {}  # what was built, by the number of its form
+
+    def output(self, index: int) -> Any:
+        """An output of the traced run, of which the program leaves out those before `first`."""
+        return self.outputs[index - self.first]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """What guards hold fast, or what Python writes as a literal."""
+
+    value: Any
+
+    def build(self, call: Replay) -> Any:
+        return self.value
+
+    def agrees(self, other: Any) -> bool:
+        return type(other) is Constant and same(self.value, other.value)
+
+    def __str__(self) -> str:
+        text = " ".join(repr(self.value).split()) if type(self.value) in PLAIN else ""
+        return text if 0 < len(text) <= 40 else f"a {type(self.value).__name__}"
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A traced leaf of the arguments: the caller's own object."""
+
+    leaf: int
+    text: str
+
+    def build(self, call: Replay) -> Any:
+        return call.leaves[self.leaf]
+
+    def agrees(self, other: Any) -> bool:
+        return bool(self == other)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The array that stands at a place outside when the call begins."""
+
+    guard: Guard
+
+    def build(self, call: Replay) -> Any:
+        return self.guard.now()
+
+    def agrees(self, other: Any) -> bool:
+        return type(other) is Outside and (
+            self.guard.holder is other.guard.holder and same(self.guard.name, other.guard.name)
+        )
+
+    def __str__(self) -> str:
+        return self.guard.text
+
+
+@dataclass(frozen=True)
+class Output:
+    """A value that the program computes; the same object wherever it goes."""
+
+    value: Any  # the Tensor of the run; once the program is made, one without an array
+    stands: bool  # for an array or number of NumPy's
+    index: int = -1
+
+    def build(self, call: Replay) -> Any:
+        if -1 - self.index not in call.made:
+            found = as_kept(call.output(self.index), self.value, self.stands)
+            call.made[-1 - self.index] = found
+        return call.made[-1 - self.index]
+
+    def agrees(self, other: Any) -> bool:
+        if type(other) is not Output or type(self.value) is not type(other.value):
+            return False
+        kinds = [type(getattr(x.value, "_array", x.value)) for x in (self, other)]
+        return (self.stands, self.index) == (other.stands, other.index) and kinds[0] is kinds[1]
+
+    def __str__(self) -> str:
+        traced = getattr(self.value, "_traced", None)
+        return (traced and traced[1].origin.name) or "a value"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A container or object that every call makes anew; the same one wherever it goes."""
+
+    kind: type
+    number: int  # tells apart those of one run
+    names: tuple[Any, ...]  # of attributes, or keys, as they are
+    items: tuple[Any, ...]  # forms
+    text: str
+
+    def build(self, call: Replay) -> Any:
+        if self.number not in call.made:
+            items = [form.build(call) for form in self.items]
+            call.made[self.number] = self._filled(items)
+        return call.made[self.number]
+
+    def _filled(self, items: list[Any]) -> Any:
+        if self.kind is dict:
+            return dict(zip(self.names, items, strict=True))
+        if issubclass(self.kind, tuple):
+            return tuple.__new__(self.kind, items)
+        if self.kind in (list, set, frozenset, deque):
+            return self.kind(items)
+        made = self.kind.__new__(self.kind)
+        vars(made).update(zip(self.names, items, strict=True))
+        return made
+
+    def agrees(self, other: Any) -> bool:
+        return (
+            type(other) is Made
+            and (self.kind, self.number) == (other.kind, other.number)
+            and same(self.names, other.names)
+            and agree(self.items, other.items)
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Form = Constant | Argument | Outside | Output | Made
+
+
+def agree(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether forms, or effects, are equal one by one."""
+    return len(some) == len(others) and all(a.agrees(b) for a, b in zip(some, others, strict=True))
+
+
+# -- what a program replays -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One change of state, or one print, that every call makes."""
+
+    operation: Callable[..., Any]
+    operands: tuple[Any, ...]  # forms
+    place: str  # as the user would say it
+    keywords: Mapping[str, Any]
+    tells: str  # how the user would write it: ``history.append(loss)``
+
+    def agrees(self, other: Effect) -> bool:
+        """Whether two traces did the same."""
+        done = [getattr(e.operation, "__func__", e.operation) for e in (self, other)]
+        return (
+            done[0] is done[1]
+            and (self.place, self.tells) == (other.place, other.tells)
+            and dict(self.keywords) == dict(other.keywords)
+            and agree(self.operands, other.operands)
+        )
+
+    @property
+    def forms(self) -> Iterator[Form]:
+        """All forms, inner ones as well."""
+        waiting = list(self.operands)
+        while waiting:
+            form = waiting.pop()
+            yield form
+            waiting += getattr(form, "items", ())
+
+    def numbered(self, place: Callable[[Any], int]) -> Effect:
+        """The same with outputs by their place among those of the program."""
+
+        def of(form: Any) -> Any:
+            if isinstance(form, Made):
+                return replace(form, items=tuple(map(of, form.items)))
+            if isinstance(form, Output):
+                like = _emptied(form.value)
+                return Output(like, form.stands, place(form.value))
+            return form
+
+        return replace(self, operands=tuple(map(of, self.operands)))
+
+
+def _emptied(value: Any) -> Any:
+    """What tells of which kind an output is, without the memory of the first call's."""
+    array = getattr(value, "_array", value)
+    kept = np.empty(0) if isinstance(array, np.ndarray) else array
+    return wrap(kept) if isinstance(value, Tensor) else kept
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An effect of one call, with all that it needs."""
+
+    operation: Callable[..., Any]
+    operands: Sequence[Any]
+    keywords: Mapping[str, Any]
+
+    def do(self) -> None:
+        """Does it."""
+        if self.operands and self.operation is not print:
+            wrote(self.operands[0])
+        self.operation(*self.operands, **self.keywords)
+
+
+def prepared(effects: Sequence[Effect], call: Replay) -> list[Prepared]:
+    """What is to be done in a call, made before anything is written."""
+    return [Prepared(e.operation, [x.build(call) for x in e.operands], e.keywords) for e in effects]
+
+
+class Placed:
+    """The places of Tensors and arrays among the outputs of a program; each has one."""
+
+    def __init__(self, count: int) -> None:
+        """`count` are the outputs that there are."""
+        self._count = count
+        self._places: dict[int, int] = {}
+        self.more: list[Any] = []  # those that are outputs besides
+
+    def returns(self, value: Any, place: int) -> None:
+        """One that is an output because the function returns it."""
+        self._places.setdefault(id(value), place)
+
+    def of(self, value: Any) -> int:
+        """The place of one."""
+        if id(value) not in self._places:
+            self._places[id(value)] = self._count + len(self.more)
+            self.more.append(value)
+        return self._places[id(value)]
+
+
+# -- finding forms --------------------------------------------------------------------------------
+
+
+class Forms:
+    """The forms of the objects of one run, at its end."""
+
+    def __init__(self, world: Any, returned: Any, given: Mapping[int, tuple[int, str]]) -> None:
+        """`given` are the arguments' Tensors, by id: which traced leaf, and how it is called."""
+        self.world, self.given = world, given
+        self.returned = _containers(returned)
+        self._known: dict[int, tuple[Any, Form]] = {}
+        self._bases: dict[int, Any] = {}  # Tensors whose memory is kept, by the id of their base
+        for leaf in _leaves(returned):
+            if type(leaf) is Tensor and isinstance(leaf._array, np.ndarray):
+                self._bases.setdefault(id(base_of(leaf)), leaf)
+
+    def of(self, x: Any) -> Form:
+        """The form of an object; raises `NoForm`."""
+        if type(x) in PLAIN and self.world.numbers.found(x) is None:
+            return Constant(x)
+        if id(x) not in self._known:
+            self._known[id(x)] = (x, _INSIDE)
+            self._known[id(x)] = (x, self._found(x))
+        elif self._known[id(x)][1] is _INSIDE:
+            raise NoForm("a container that holds itself")
+        return self._known[id(x)][1]
+
+    def _found(self, x: Any) -> Form:
+        world = self.world
+        if world.numbers.found(x) is not None:
+            return Output(world.numbers.lifted(world, x), True)
+        kind = type(x)
+        if kind is Tensor:
+            return self._of_tensor(x)
+        if kind is np.ndarray and not world.is_outside(x):
+            if x.base is not None or x.dtype.kind not in "biufc":
+                raise NoForm("an array that shows another one's memory")
+            return Output(x, True)
+        if world.original(x) is not x:
+            raise NoForm("a container among the arguments")
+        if world.is_outside(x) or isinstance(x, np.generic | ModuleType | np.ufunc | np.dtype):
+            return Constant(x)
+        if kind is slice and all(type(part) in PLAIN for part in (x.start, x.stop, x.step)):
+            return Constant(x)
+        if kind is FunctionType and is_trusted(x.__globals__):
+            return Constant(x)
+        if isinstance(x, type) and not is_mutable(x):
+            return Constant(x)
+        if kind is BuiltinFunctionType and isinstance(x.__self__, ModuleType | None):
+            return Constant(x)
+        return self._of_container(x)
+
+    def _of_tensor(self, x: Tensor) -> Form:
+        world, original = self.world, self.world.original(x)
+        if id(x) in self.given:
+            return Argument(*self.given[id(x)])
+        if world.stands_in(x) or world.is_outside(x):
+            source = world.source_of(original)
+            return Constant(original) if source is None else Outside(source)
+        if isinstance(x._array, np.ndarray):
+            base = base_of(x)
+            given = id(base) in self.given or world.stands_in(base) or world.is_outside(base)
+            if given or self._bases.setdefault(id(base), x) is not x:
+                raise NoForm("an array that shows another one's memory")
+        return Output(x, world.stands_for_array(x))
+
+    def _of_container(self, x: Any) -> Form:
+        kind = type(x)
+        if id(x) in self.returned and len(x if kind is tuple else [x]):
+            raise NoForm(f"a {kind.__name__} that is returned as well")
+        names: tuple[Any, ...] = ()
+        if kind is dict:
+            if not all(type(self.of(key)) is Constant for key in x):
+                raise NoForm("a dict with values as keys")
+            names, items = tuple(x), list(x.values())
+        elif self._is_filled(x):
+            items = list(x)
+        elif kind is SimpleNamespace or self._is_plain(kind):
+            names, items = tuple(vars(x)), list(vars(x).values())
+        else:
+            raise NoForm(f"a {kind.__name__}")
+        forms = tuple(map(self.of, items))
+        if kind in (set, frozenset) and not all(type(form) is Constant for form in forms):
+            raise NoForm(f"a {kind.__name__} of values")
+        return Made(kind, len(self._known), names, forms, f"a {kind.__name__}")
+
+    def _is_filled(self, x: Any) -> bool:
+        """Whether a sequence or set is its items and nothing besides."""
+        kind = type(x)
+        if isinstance(x, tuple) and hasattr(kind, "_fields"):
+            return bool(self.world.is_outside(kind))
+        return kind in _FILLED or (kind is deque and x.maxlen is None)
+
+    def _is_plain(self, cls: type) -> bool:
+        """Whether objects of a class are their attributes and nothing besides."""
+        return self.world.is_outside(cls) and all(
+            owner is object or (is_mutable(owner) and "__slots__" not in vars(owner))
+            for owner in cls.__mro__
+        )
+
+
+_FILLED = frozenset({list, tuple, set, frozenset})
+_INSIDE = Constant(None)  # of what is being looked at
+
+
+def _containers(returned: Any) -> set[int]:
+    """The ids of all objects in what a function returned that are no arrays."""
+    found, waiting = set(), [returned]
+    while waiting:
+        x = waiting.pop()
+        if type(x) not in PLAIN and type(x) is not Tensor:
+            found.add(id(x))
+            waiting += [] if is_leaf(x) else children(x)
+    return found
+
+
+def _leaves(returned: Any) -> Iterator[Any]:
+    waiting = [returned]
+    while waiting:
+        x = waiting.pop()
+        if is_leaf(x):
+            yield x
+        else:
+            waiting += children(x)
+
+
+def effect_of(done: Done, forms: Forms) -> Effect:
+    """The effect that does again what a run did; raises `NoForm`."""
+    operands = tuple(map(forms.of, done.operands))
+    return Effect(done.operation, operands, done.text, done.keywords, _told(done, operands))
+
+
+_SIGNS = {"setitem": "{0}[{1}] = {2}", "delitem": "del {0}[{1}]", "put": "{0} = {1}",
+          "remove": "del {0}"}  # fmt: skip
+
+
+def _told(done: Done, forms: Sequence[Form]) -> str:
+    """An effect as the user would write it."""
+    name = done.operation.__name__
+    texts = list(map(str, forms))
+    if name == "print":
+        return f"print({', '.join(texts)})"
+    if isinstance(getattr(done.operation, "__self__", None), Store):
+        return _SIGNS[name].format(done.text, *texts)
+    if name in _SIGNS:
+        return _SIGNS[name].format(done.text, *texts[1:])
+    return f"{done.text}.{name}({', '.join(texts[1:])})"
+
+
+# -- prints ---------------------------------------------------------------------------------------
+
+
+def prints_plainly() -> bool:
+    """Whether what prints go to is a stream, and no object of the user's own."""
+    return sys.stdout is None or isinstance(sys.stdout, io.TextIOBase)
+
+
+_PRINTED = frozenset({list, tuple, dict})
+
+
+def frozen(world: Any, x: Any) -> Any:
+    """A value as it is now, whatever the run makes of it later; raises `NoForm`."""
+    x = world.numbers.lifted(world, x)
+    kind = type(x)
+    if kind is Tensor:
+        if not world.stands_for_array(x):
+            raise NoForm("a Tensor")
+        return wrap(x._array, x._traced) if isinstance(x._array, np.ndarray) else x
+    if kind in PLAIN or isinstance(x, np.generic):
+        return x
+    if kind is np.ndarray and not world.is_outside(x):
+        return x.copy()
+    if kind in _PRINTED and not world.is_outside(x):
+        if kind is dict:
+            return {key: frozen(world, item) for key, item in x.items()}
+        return kind([frozen(world, item) for item in x])
+    raise NoForm(f"a {kind.__name__}")
+
+
+def shown(x: Any) -> Any:
+    """A value of the run as what is printed: arrays for Tensors that stand for them."""
+    if type(x) is Tensor:
+        return x._array
+    if type(x) is dict:
+        return {key: shown(item) for key, item in x.items()}
+    return type(x)(map(shown, x)) if type(x) in (list, tuple) else x
