@@ -134,7 +134,7 @@ class Loops:
         return tensor
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
-        """An operation of C: one that changes an object is no part of a turn that stands for all."""
+        """An operation of C: one that changes an object is no part of a turn for all."""
         if id(operation) in _CHANGING and type(operands[0]) not in _UNCHANGING:
             self.changes += 1
 
