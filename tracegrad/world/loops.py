@@ -32,6 +32,7 @@ from tracegrad.ops.elementwise import alias
 from tracegrad.paths import Cycle, Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
+from tracegrad.world.rows import Rows
 
 FEWEST = 8  # turns of a loop that is worth a loop
 SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
@@ -81,6 +82,7 @@ class Head:
     frame: Any
     target: int  # the index of the instruction that turns begin with
     iterator: Any = None
+    shown: Any = None  # the iterator that the function has
     numbers: range = range(0)
     name: str = ""
     index: Value | None = None  # the number, in the turn that is being recorded
@@ -115,10 +117,19 @@ class Loops:
     # -- what the world tells ---------------------------------------------------------------------
 
     def advance(self, iterator: Any, *default: Any) -> Any:
-        """The next number of a range, where a loop goes through it."""
-        head = self.ranges.get(id(iterator)) or self._first(iterator)
+        """The next number of a range, or the next row, where a loop goes through it."""
+        if type(iterator) is Rows:
+            number = self._advance(iterator.numbers, iterator, ABSENT)
+            if number is not ABSENT:
+                return iterator.at(number)
+            return default[0] if default else next(iterator)
+        return self._advance(iterator, iterator, *default)
+
+    def _advance(self, iterator: Any, shown: Any, *default: Any) -> Any:
+        """The next number, of a range that the function has as `shown`."""
+        head = self.ranges.get(id(iterator)) or self._first(iterator, shown)
         if head is None:
-            if all(iterator is not known for known in self.iterators):
+            if all(shown is not known for known in self.iterators):
                 self.changes += 1
             return next(iterator, *default)
         number = next(iterator, *default)
@@ -147,13 +158,13 @@ class Loops:
         """An iterator was made."""
         self.iterators.append(iterator)
 
-    def _first(self, iterator: Any) -> Head | None:
+    def _first(self, iterator: Any, shown: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""
         if type(iterator) is not RANGE or operator.length_hint(iterator) < FEWEST:
             return None
         frame = self.world.machine.frame
         instructions = frame.program.instructions
-        if instructions[frame.index].name != "FOR_ITER" or frame.stack[-1] is not iterator:
+        if instructions[frame.index].name != "FOR_ITER" or frame.stack[-1] is not shown:
             return None
         if not self._may_loop(frame, frame.index):
             return None
@@ -161,9 +172,11 @@ class Loops:
         _, (numbers,), state = iterator.__reduce__()
         following = instructions[frame.index + 1]
         name = "_"
-        if following.name == "STORE_FAST":
+        if following.name == "STORE_FAST" and shown is iterator:
             name = frame.program.slots[following.arg]
-        head = Head(frame, frame.index, iterator, numbers[state or 0 :], name)
+        if shown is not iterator:
+            name = "i"
+        head = Head(frame, frame.index, iterator, shown, numbers[state or 0 :], name)
         self.heads[id(frame), frame.index] = head
         self.ranges[id(iterator)] = head
         head.index = self._new_index(head)
@@ -204,7 +217,7 @@ class Loops:
             self._define_index(head, head.index, head.start, 0)
         if head.iterator is not None:
             self.ranges.pop(id(head.iterator), None)
-            self.iterators.append(head.iterator)
+            self.iterators.append(head.shown)
 
     def _new_index(self, head: Head) -> Value:
         origin = self.trace.origin()
@@ -269,7 +282,7 @@ class Loops:
             self._begin(head)
             return target
         if head.iterator is not None and (
-            not frame.stack or frame.stack[-1] is not head.iterator
+            not frame.stack or frame.stack[-1] is not head.shown
         ):  # the same loop once more, over something else
             return target
         if head.cycle is not None:

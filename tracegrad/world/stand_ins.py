@@ -14,13 +14,14 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
 from tracegrad.world.kept import ATTRIBUTE, CELL, ITEM, Kept, added
+from tracegrad.world.rows import Rows
 from tracegrad.world.swapping import received
 
 
 class StandIns(machine.World):
     """What Tensors, and copies of containers, are in the eyes of the function's caller."""
 
-    opaque = frozenset({id(Tensor)})
+    opaque = frozenset({id(Tensor), id(Rows)})
     watches_c = True
 
     def __init__(self) -> None:

@@ -62,6 +62,7 @@ from tracegrad.world.facts import (
 from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.outcome import Outcome
+from tracegrad.world.rows import enumerated, rows_of, zipped
 from tracegrad.world.stores import Store, store_of
 from tracegrad.world.whose import is_interpreted, is_mutable, is_trusted
 
@@ -498,6 +499,11 @@ class World(Outcome):
         if self.loops is not None:
             if operation is next or operation is iter:
                 return self._iterate(operation, operands)
+            if (operation is zip or operation is enumerate) and not keywords:
+                rows = zipped(operands) if operation is zip else enumerated(*operands)
+                if rows is not None:
+                    self.loops.iterates(rows)
+                    return rows
             self.loops.sees(operation, operands)
         rule = RULES.get(id(operation), RULES[CALL])
         if self._stand_ins and id(operation) not in tables.ASKS_WHO:
@@ -512,6 +518,10 @@ class World(Outcome):
         """What goes through an iterator is told to the loops."""
         if operation is next and not self.is_outside(operands[0]):
             return self.loops.advance(*operands)
+        rows = rows_of(operands[0]) if operation is iter and len(operands) == 1 else None
+        if rows is not None:
+            self.loops.iterates(rows)
+            return rows
         result = RULES.get(id(operation), RULES[CALL])(self, operation, operands, {})
         if operation is iter and result is not operands[0]:
             self.loops.iterates(result)
