@@ -214,6 +214,11 @@ class World(StandIns):
         if self.loops is not None:
             self.loops.finish()
 
+    @property
+    def unrolls(self) -> bool:
+        """Whether a loop of this run will not stay one in the next."""
+        return self.loops is not None and self.loops.refused
+
     def decide(self, x: Any) -> bool:
         if self.loops is not None:
             self.loops.decides(x)
