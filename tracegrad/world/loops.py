@@ -384,10 +384,10 @@ class Loops:
     def _close(self, head: Head) -> bool:
         """Whether the turn that was recorded ends as it began."""
         nodes = self.trace.builder.nodes
-        body = tuple(nodes[head.begin :])
-        arguments = self._ending(head, body)
+        arguments = self._ending(head, nodes[head.begin :])
         if arguments is None:
             return False
+        body = tuple(nodes[head.begin :])  # with the numbers that are handed on
         counter = None
         numbers = head.numbers
         first = self._first_turn(head, body, arguments)
@@ -593,13 +593,13 @@ class Loops:
         if not isinstance(entry, Entry) or entry.cycle is not cycle or not entry.in_turn:
             self._refuse(head, "a loop that it left")
             return head.target
-        body = tuple(nodes[head.entered + 1 :])
-        arguments = self._ending(head, body)
+        arguments = self._ending(head, nodes[head.entered + 1 :])
         if arguments is None:
             if head.iterator is not None:
                 self._refuse(head, "a loop that goes on otherwise")
             self._settle(head)
             return head.target
+        body = tuple(nodes[head.entered + 1 :])
         del nodes[head.entered :]
         cycle.ways.append(Way(body, arguments))
         self._forget(body)
