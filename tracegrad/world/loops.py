@@ -517,7 +517,7 @@ class Loops:
         made = {r for node in nodes for r in node.results}
         for known in self.world.numbers._found.values():
             tensor = known.tensor
-            if tensor is not None and tensor._traced is not None and tensor._traced[1] in made:
+            if self._is_recorded(tensor) and tensor._traced[1] in made:
                 known.tensor = None
 
     # -- running the turns that are left ----------------------------------------------------------
