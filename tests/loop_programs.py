@@ -104,6 +104,7 @@ INITIAL = {
     "a": "a = w * 1.0",
     "b": "b = np.zeros(3)",
     "y": "y = np.zeros(len(x) + 1)",
+    "h": "h = x * 0.5",
     "out": "out = []",
     "d": "d = {'v': x[0]}",
     "o": "o = Thing(x[1])",
@@ -119,6 +120,7 @@ FINAL = {
     "a": "(a * a).sum()",
     "b": "b.sum()",
     "y": "(y * y).sum()",
+    "h": "(h * h).sum()",
     "out": "sum(out)",
     "d": "d['v']",
     "o": "o.v",
@@ -261,13 +263,13 @@ class Writer:
         options += [f"e = {u}"] * bool(self.loops)
         further = {
             "a": (f"a = {v}", f"a = {v}", f"a *= {self.number()}", f"a = a + {u}", f"a[1] = {u}"),
-            "b": (f"b = {v}", "b = a" if "a" in self.has else f"b = {v}", f"b += {v}"),
+            "b": (f"b = {v}", "b = a" if "a" in self.has else f"b = {v}", f"b = b + {v}"),
             "y": (
                 f"y[{at}] = {u}",
                 f"y[{at}] += {u}",
-                f"v = y[1:4]\nv[0] = {u}",
                 f"y = y * 0.9\ny[{at}] = {u}",
             ),
+            "h": (f"h[{at}] = {u}", f"v = h[1:4]\nv[0] = {u}", f"v = h[2:]\nv *= {self.number()}"),
             "out": (f"out.append({u})", "s = s + out[-1] if len(out) > 2 else s"),
             "d": (f"d['v'] = {u}", f"d['v'] = 0.5 * d['v'] + {u}", f"d = {{'v': {u}}}"),
             "o": (f"o.v = {u}", f"o.v = 0.5 * o.v + {u}", "G.v = G.v * 0.5 + s", "G.n += 1"),
@@ -322,6 +324,7 @@ class Writer:
             "a": ("(a * w).sum()", "a[0]", "np.tanh(a).mean()"),
             "b": ("np.tanh(b).sum()", "b[-1]"),
             "y": (f"y[{at}]", "np.tanh(y[1:4]).sum()", f"0.5 * y[{at}] + s"),
+            "h": (f"h[{at}]", "h[1:4].sum()"),
             "d": ("d['v']",),
             "o": ("o.v", "G.v"),
             "p": ("p[0]", "p[1]"),
@@ -449,7 +452,7 @@ def results(text: str, kind: str, inputs: Sequence[tuple[Any, ...]]) -> tuple[li
     if kind == "compile":
         function = tg.compile(made.f)
     elif kind != "plain":
-        function = tg.value_and_grad(made.f, argnums=(0, 1, 2))
+        function = tg.value_and_grad(made.f, argnums=(0, 1))
     with compiling(kind != "eager"):
         return [called(function, args, made.outside) for args in inputs], function
 

@@ -135,7 +135,7 @@ def test_more_numbers_than_letters():
 
     def long_sum(x):
         total = 0.0 * x
-        for i in range(LAST - FIRST + 20):
+        for i in list(range(LAST - FIRST + 20)):
             total = total + (i + 0.25) * x
         return total
 

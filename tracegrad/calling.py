@@ -36,6 +36,7 @@ from tracegrad.errors import (
 from tracegrad.explain import why, why_slow
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
+from tracegrad.loop_gradients import Unrollable
 from tracegrad.lost import Watch
 from tracegrad.modes import CHOSEN, EXACT, Mode
 from tracegrad.nested import (
@@ -410,7 +411,11 @@ class Calling:
         before = self._budget.spent
         run = self._run(arguments, mode, known, histories)
         if run.serves:
-            version = self._version(arguments, mode, run, known, reason)
+            try:
+                version = self._version(arguments, mode, run, known, reason)
+            except Unrollable:
+                run.world.loops.unroll()
+                return self._make(arguments, mode, args, left, histories, counts)
             self._keep(version, arguments, args)
             if counts:
                 self._tell_slow(run, before)
@@ -419,7 +424,7 @@ class Calling:
         counted = run.world.counted()
         if counted and not counted <= self._counters:
             self._counters |= counted  # they are inputs of the next trace
-        elif run.alone and counts:
+        elif run.alone and counts and not run.world.unrolls:
             self._strike(run)
         return run
 

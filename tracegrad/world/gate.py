@@ -92,6 +92,8 @@ def compute_in_place(world: World, operation: Any, operands: Operands, keywords:
 @rule_for(operator.is_, operator.is_not)
 def compare_identity(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
     world.compares(*operands)
+    if world.loops is not None:
+        world.loops.compares(*operands)
     return are_one(world, operation, operands, keywords)
 
 

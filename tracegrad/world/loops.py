@@ -113,6 +113,8 @@ class Loops:
         self.written: list[Any] = []  # Tensors that were written to
         self.iterators: list[Any] = []  # made since
         self.seat: Seat | None = None
+        self.closed: list[Head] = []
+        self.refused = False  # the run is no program, because a loop was closed
 
     # -- what the world tells ---------------------------------------------------------------------
 
@@ -137,8 +139,7 @@ class Loops:
             return number
         frame = self.world.machine.frame
         if frame is not head.frame or frame.index != head.target or head.cycle is not None:
-            self.trace.read("where it leaves a loop")
-            self._settle(head)
+            self._refuse(head, "where it leaves a loop")
             return number
         tensor = wrap(number, (self.trace, head.index))
         self.world.stands_for(tensor, number)
@@ -157,6 +158,11 @@ class Loops:
     def iterates(self, iterator: Any) -> None:
         """An iterator was made."""
         self.iterators.append(iterator)
+
+    def compares(self, *operands: Any) -> None:
+        """Who a Tensor is may be another object in each turn."""
+        if any(type(x) is Tensor for x in operands) and all(x is not None for x in operands):
+            self.changes += 1
 
     def _first(self, iterator: Any, shown: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""
@@ -378,6 +384,17 @@ class Loops:
         _UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
         self._settle(head)
 
+    def _refuse(self, head: Head, what: str) -> None:
+        """The run is no program; in the next one the loop stays unrolled."""
+        self.trace.read(what)
+        self.refused = True
+        self._give_up(head)
+
+    def unroll(self) -> None:
+        """No loop of this run stays one from here on."""
+        for head in self.closed:
+            _UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+
     def _release(self, head: Head) -> None:
         """What was recorded over parameters is of the values that they had."""
         builder = self.trace.builder
@@ -406,10 +423,10 @@ class Loops:
     def _close(self, head: Head) -> bool:
         """Whether the turn that was recorded ends as it began."""
         nodes = self.trace.builder.nodes
-        body = tuple(nodes[head.begin :])
-        arguments = self._ending(head, body)
+        arguments = self._ending(head, nodes[head.begin :])
         if arguments is None:
             return False
+        body = tuple(nodes[head.begin :])  # with the numbers that are handed on
         counter = None
         numbers = head.numbers
         first = self._first_turn(head, body, arguments)
@@ -432,6 +449,7 @@ class Loops:
             body = self._with_test_first(head, cycle, body, arguments)
         cycle.ways.append(Way(body, arguments))
         head.cycle, head.entered = cycle, len(nodes)
+        self.closed.append(head)
         self.trace.operands = None
         self._forget(body)
         return True
@@ -635,7 +653,7 @@ class Loops:
         made = {r for node in nodes for r in node.results}
         for known in self.world.numbers._found.values():
             tensor = known.tensor
-            if tensor is not None and tensor._traced is not None and tensor._traced[1] in made:
+            if self._is_recorded(tensor) and tensor._traced[1] in made:
                 known.tensor = None
 
     # -- running the turns that are left ----------------------------------------------------------
@@ -709,16 +727,17 @@ class Loops:
         assert cycle is not None
         entry = nodes[head.entered] if head.entered < len(nodes) else None
         if not isinstance(entry, Entry) or entry.cycle is not cycle or not entry.in_turn:
-            self.trace.read("a loop that it left")
+            self._refuse(head, "a loop that it left")
             return head.target
         whole = tuple(nodes[head.entered + 1 :])
         arguments = self._ending(head, whole)
-        body = whole if arguments is None else self._without_test(cycle, whole, arguments)
+        body = None if arguments is None else self._without_test(cycle, whole, arguments)
         if arguments is None or body is None:
             if head.iterator is not None:
-                self.trace.read("a loop that goes on otherwise")
-            self.heads.pop((id(head.frame), head.target), None)
+                self._refuse(head, "a loop that goes on otherwise")
+            self._settle(head)
             return head.target
+        body += tuple(nodes[head.entered + 1 + len(whole) :])  # numbers that are handed on
         del nodes[head.entered :]
         cycle.ways.append(Way(body, arguments))
         self._forget(body)

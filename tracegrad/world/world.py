@@ -305,6 +305,11 @@ class World(Outcome):
         if self.loops is not None:
             self.loops.finish()
 
+    @property
+    def unrolls(self) -> bool:
+        """Whether a loop of this run will not stay one in the next."""
+        return self.loops is not None and self.loops.refused
+
     def decide(self, x: Any) -> bool:
         if self.loops is not None:
             self.loops.decides(x)
@@ -499,7 +504,8 @@ class World(Outcome):
         if self.loops is not None:
             if operation is next or operation is iter:
                 return self._iterate(operation, operands)
-            if (operation is zip or operation is enumerate) and not keywords:
+            named = keywords or any(id(x) in self._tensors for x in operands)
+            if (operation is zip or operation is enumerate) and not named:
                 rows = zipped(operands) if operation is zip else enumerated(*operands)
                 if rows is not None:
                     self.loops.iterates(rows)
@@ -518,7 +524,8 @@ class World(Outcome):
         """What goes through an iterator is told to the loops."""
         if operation is next and not self.is_outside(operands[0]):
             return self.loops.advance(*operands)
-        rows = rows_of(operands[0]) if operation is iter and len(operands) == 1 else None
+        alone = operation is iter and len(operands) == 1 and id(operands[0]) not in self._tensors
+        rows = rows_of(operands[0]) if alone else None
         if rows is not None:
             self.loops.iterates(rows)
             return rows
