@@ -155,7 +155,7 @@ def said(f, *args):
 
 
 def unrolled(x):
-    for _ in range(30):
+    for _ in list(range(30)):
         x = np.tanh(x) * 0.9
     return np.sum(x)
 
@@ -174,7 +174,7 @@ def test_an_unrolled_loop_is_named(clock):
     assert message.startswith("unrolled: compiling this call took 2.1 s: 61 operations were rec")
     line = unrolled.__code__.co_firstlineno
     assert f"30 times that of test_budget.py:{line + 2}  x = np.tanh(x) * 0.9" in message
-    assert f"the loop test_budget.py:{line + 1}  for _ in range(30): is unrolled" in message
+    assert f"the loop test_budget.py:{line + 1}  for _ in list(range(30)): is unrolled" in message
     assert "along an axis" in message and "tg.config.compile = False" in message
     (message,) = said(tg.grad(listed), np.ones((40, 2)))
     assert "the loop test_budget.py" in message and "40 times" in message

@@ -32,7 +32,8 @@ from tracegrad.ops.elementwise import alias
 from tracegrad.paths import Cycle, Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.rows import Rows
+from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
+from tracegrad.world.world import CALL, RULES
 
 FEWEST = 8  # turns of a loop that is worth a loop
 SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
@@ -145,6 +146,21 @@ class Loops:
         self.world.stands_for(tensor, number)
         return tensor
 
+    def rule_for(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
+        """What is done in place of an operation of C that has to do with loops, or None."""
+        if operation is next and not self.world.is_outside(operands[0]):
+            return _next
+        if operation is iter:
+            return _iter
+        if operation is zip or operation is enumerate:
+            outside = keywords or any(self.world.is_outside_tensor(x) for x in operands)
+            rows = None if outside else (zipped if operation is zip else enumerated)(*operands)
+            if rows is not None:
+                self.iterators.append(rows)
+                return lambda *given: rows
+        self.sees(operation, operands)
+        return None
+
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
         if id(operation) in _CHANGING and type(operands[0]) not in _UNCHANGING:
@@ -155,9 +171,12 @@ class Loops:
         if type(x) not in _UNCHANGING and not isinstance(x, type) and name not in _READING:
             self.changes += 1
 
-    def iterates(self, iterator: Any) -> None:
-        """An iterator was made."""
-        self.iterators.append(iterator)
+    def iterate(self, x: Any) -> Any:
+        """An iterator that was made, over the rows of a Tensor; None for other things."""
+        rows = None if self.world.is_outside_tensor(x) else rows_of(x)
+        if rows is not None:
+            self.iterators.append(rows)
+        return rows
 
     def compares(self, *operands: Any) -> None:
         """Who a Tensor is may be another object in each turn."""
@@ -765,6 +784,20 @@ def _renamed(node: Any, new: dict[Value, Value]) -> Any:
         case Call():
             return replace(node, operands=operands, results=tuple([new[r] for r in node.results]))
     return replace(node, result=new[node.result])
+
+
+def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
+    return world.loops.advance(*operands)
+
+
+def _iter(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
+    rows = world.loops.iterate(operands[0]) if len(operands) == 1 else None
+    if rows is not None:
+        return rows
+    result = RULES.get(id(iter), RULES[CALL])(world, operation, operands, keywords)
+    if result is not operands[0]:
+        world.loops.iterators.append(result)
+    return result
 
 
 class _Same:

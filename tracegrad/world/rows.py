@@ -45,7 +45,7 @@ def rows_of(x: Any) -> Rows | None:
     return Rows((lambda k: x[k],), len(x), single=True)
 
 
-def zipped(operands: Sequence[Any]) -> Rows | None:
+def zipped(*operands: Any) -> Rows | None:
     """What ``zip`` gives, where it is of Tensors alone, and of ranges."""
     if not any(type(x) is Tensor for x in operands):
         return None

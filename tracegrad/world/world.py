@@ -62,7 +62,6 @@ from tracegrad.world.facts import (
 from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.outcome import Outcome
-from tracegrad.world.rows import enumerated, rows_of, zipped
 from tracegrad.world.stores import Store, store_of
 from tracegrad.world.whose import is_interpreted, is_mutable, is_trusted
 
@@ -131,6 +130,10 @@ class World(Outcome):
     def is_outside(self, x: Any) -> bool:
         """Whether an object was there before the run."""
         return id(x) in self._sources or self.numbers.source_of(x) is not None
+
+    def is_outside_tensor(self, x: Any) -> bool:
+        """Whether it is a Tensor that was there before the run."""
+        return id(x) in self._tensors
 
     def is_outside_id(self, key: int) -> bool:
         """The same, of an object's ``id``."""
@@ -501,17 +504,9 @@ class World(Outcome):
             if type(taken) is not tuple:
                 return taken
             operands = taken
-        if self.loops is not None:
-            if operation is next or operation is iter:
-                return self._iterate(operation, operands)
-            named = keywords or any(id(x) in self._tensors for x in operands)
-            if (operation is zip or operation is enumerate) and not named:
-                rows = zipped(operands) if operation is zip else enumerated(*operands)
-                if rows is not None:
-                    self.loops.iterates(rows)
-                    return rows
-            self.loops.sees(operation, operands)
         rule = RULES.get(id(operation), RULES[CALL])
+        if self.loops is not None:
+            rule = self.loops.rule_for(operation, operands, keywords) or rule
         if self._stand_ins and id(operation) not in tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
         if self._tensors:
@@ -519,20 +514,6 @@ class World(Outcome):
             self._tell_of_tensors(operation, operands, result)
             return result
         return self.shows(operation, operands, rule(self, operation, operands, keywords))
-
-    def _iterate(self, operation: Any, operands: tuple[Any, ...]) -> Any:
-        """What goes through an iterator is told to the loops."""
-        if operation is next and not self.is_outside(operands[0]):
-            return self.loops.advance(*operands)
-        alone = operation is iter and len(operands) == 1 and id(operands[0]) not in self._tensors
-        rows = rows_of(operands[0]) if alone else None
-        if rows is not None:
-            self.loops.iterates(rows)
-            return rows
-        result = RULES.get(id(operation), RULES[CALL])(self, operation, operands, {})
-        if operation is iter and result is not operands[0]:
-            self.loops.iterates(result)
-        return result
 
     def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
         """An operation may ask an array from outside for its dtype: it is an input of the program.
