@@ -237,7 +237,7 @@ def test_every_stage_can_be_drawn(model):
 
 def test_a_picture_of_150_nodes_takes_less_than_two_seconds():
     def f(x, w):
-        for _ in range(30):
+        for _ in list(range(30)):
             x = np.tanh(x @ w) + x * 0.5
         return x.sum()
 
@@ -250,7 +250,7 @@ def test_a_picture_of_150_nodes_takes_less_than_two_seconds():
 
 def test_an_input_read_in_every_row_has_one_trunk():
     def f(x, w):
-        for _ in range(100):
+        for _ in list(range(100)):
             x = x * w
         return x.sum()
 
