@@ -1,0 +1,191 @@
+"""Random programs of nested loops, and programs in which loops are easily taken for what they are
+not: compiled calls give what plain Python gives, and gradients those of the tape, bit for bit."""
+
+from __future__ import annotations
+
+import loop_programs as programs
+import pytest
+
+SEEDS = range(150)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs_of_loops(seed):
+    text = programs.program_text(programs.program(seed))
+    found = programs.faults(text, programs.inputs_of(seed))
+    assert found is None, f"{found}\n{text}"
+
+
+def test_some_of_them_stay_loops():
+    texts = [(programs.program_text(programs.program(s)), programs.inputs_of(s)) for s in range(20)]
+    assert sum(programs.loops_in(text, inputs) for text, inputs in texts) > 10
+
+
+def test_shortening_keeps_what_is_faulty():
+    body = programs.program(3)
+
+    def calls_tanh(less):
+        return "tanh" in programs.text_of(less)
+
+    assert calls_tanh(body)
+    short = programs.shortened(body, calls_tanh)
+    assert calls_tanh(short) and len(programs.text_of(short)) < len(programs.text_of(body))
+
+
+PROGRAMS = {
+    "a maximum that is an int at first": """
+    m = 0
+    for t in range(10):
+        m = max(m, x[t])
+    return m * 1.0
+""",
+    "slices whose lengths change": """
+    s = 0.0
+    for t in range(13):
+        s = s + x[t : t + 3].sum() * 0.5
+    return s
+""",
+    "a power that is an int or a float": """
+    s = 0.0
+    for t in range(-2, 10):
+        s = s + x[1] * 2**t
+    return s
+""",
+    "a variable outside that the turns write": """
+    s = 0.0
+    for t in range(10):
+        s = s + x[t] * G.v
+        G.v = G.v * 0.5
+    return s
+""",
+    "a variable of a closure that the turns write": """
+    s = 0.0
+
+    def add(v):
+        nonlocal s
+        s = s + v
+
+    for t in range(12):
+        add(x[t])
+    return s
+""",
+    "a list under two names": """
+    a = []
+    b = a
+    for t in range(10):
+        a.append(x[t])
+    return sum(b)
+""",
+    "an array under two names": """
+    a = w * 1.0
+    b = a
+    for t in range(10):
+        b[0] = x[t]
+        a = a * 0.9
+        b = a
+    return (a * b).sum()
+""",
+    "an exception that a turn raises, caught around the loop": """
+    s, n = 0.0, 0
+    try:
+        for t in range(20):
+            n = n + 1
+            s = s * 0.5 + x[t]
+    except IndexError:
+        s = s * n
+    return s
+""",
+    "an exception that is caught in the turn": """
+    s = 0.0
+    for t in range(20):
+        try:
+            s = s + x[t]
+        except IndexError:
+            s = s * 2
+    return s
+""",
+    "a logarithm that no result depends on": """
+    s, y = 0.0, np.log(x[0])
+    for t in range(10):
+        y = np.log(x[t])
+        s = s + x[t]
+        if t > 20:
+            s = s + y
+    return s
+""",
+    "a list that a comprehension fills": """
+    return sum([x[t] * t for t in range(12)])
+""",
+    "a generator whose turns others go on with": """
+    def running():
+        u = 0.0
+        for t in range(12):
+            u = u + x[t]
+            yield u
+
+    s = 0.0
+    for v in running():
+        s = s * 0.5 + v
+    return s
+""",
+    "an iterator that the turn goes on with": """
+    s, numbers = 0.0, iter(range(14))
+    for t in numbers:
+        s = s * 0.5 + x[t]
+        s = s + next(numbers, 0) * x[t]
+    return s
+""",
+    "an iterator that is left and gone on with": """
+    s, numbers = 0.0, iter(range(14))
+    for t in numbers:
+        s = s * 0.5 + x[t]
+        if t > 4:
+            break
+    s = s + next(numbers)
+    for t in numbers:
+        s = s * 0.5 + x[t]
+    return s
+""",
+    "a number that is compared by identity": """
+    s, k = 0.0, 5
+    for t in range(10):
+        if t is k:
+            s = s + x[t]
+    return s
+""",
+    "a parameter that a list holds for the backward": """
+    a = w * 1.0
+    for t in range(10):
+        a = np.sin(a) * x[t]
+    return a.sum()
+""",
+    "a while loop in another, entered again": """
+    s, i = 0.0, 0
+    while i < 10:
+        j = 0
+        while j < 9:
+            s = s * 0.5 + x[j] * i
+            j += 1
+        i += 1
+    return s
+""",
+    "a number that a tuple hands on": """
+    s, p = c, (0.0, x[2])
+    for t in range(12):
+        s, r = p
+    return s + r
+""",
+}
+"""The side conditions under which one turn may stand for all, each in programs that break it."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_turn_stands_for_no_other(name):
+    text = f"{programs.PRELUDE}\n\ndef f(x, w, c):{PROGRAMS[name]}"
+    assert programs.faults(text, programs.inputs_of(1)) is None
+
+
+def test_plain_sums_stay_loops():
+    text = f"{programs.PRELUDE}\n\ndef f(x, w, c):\n"
+    text += "    s = 0.0\n    for t in range(10):\n        s = s + x[t] ** 2\n    return s\n"
+    assert programs.loops_in(text, programs.inputs_of(1)) == 1
