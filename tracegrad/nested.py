@@ -7,6 +7,7 @@ part of that graph), on Tensors with history (they go on the tape), in functions
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -192,11 +193,26 @@ def derivative_on_tensors(
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
-        returned = Watch(transform.kind, transform.has_aux).run(call, values)
+        with _unrolled():
+            returned = Watch(transform.kind, transform.has_aux).run(call, values)
         borrowed.settle()
         return pulled_back(returned, inputs, arguments, transform, create_graph, name)
     finally:
         STATE.update(**before)
+
+
+@contextmanager
+def _unrolled() -> Iterator[None]:
+    """Loops are recorded turn by turn: the tape of what runs here is walked in the same trace."""
+    loops = None if STATE.trace is None or STATE.trace.world is None else STATE.trace.world.loops
+    if loops is None:
+        yield
+        return
+    loops.suspended += 1
+    try:
+        yield
+    finally:
+        loops.suspended -= 1
 
 
 def pulled_back(
@@ -268,7 +284,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     numbers = STATE.standing or not wants_tensors
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
-        with interpreted():
+        with interpreted(), _unrolled():
             values = [borrowed.box(primal, boxed) for primal in primals]
             returned = Watch("vjp").run(call_user, f, values, {})
     except ValueError as error:

@@ -452,6 +452,11 @@ class Trace:
                 for axis in range(value.type.ndim):
                     self.look_at_length(value, axis)
 
+    def derives(self) -> None:
+        """The function takes a derivative of what it has computed."""
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.derives()
+
     def read(self, what: str) -> None:
         """Python read a value in a way that no look stands for: no program stands for this run."""
         origin = self.origin()

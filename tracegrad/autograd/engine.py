@@ -194,6 +194,8 @@ def gradients(
     steps, tape = steps_of(nodes), Tape(nodes)
     if STATE.observer is not None:
         STATE.observer("GraphRoot", lambda: seeds, (), {})
+    if STATE.trace is not None:
+        STATE.trace.derives()
     if create_graph or STATE.trace is not None:
         boxed = {key: ct if type(ct) is Tensor else wrap(ct) for key, ct in seeds.items()}
         before = STATE.update(grad_enabled=True)

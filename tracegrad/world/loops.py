@@ -115,6 +115,7 @@ class Loops:
         self.iterators: list[Any] = []  # made since
         self.seat: Seat | None = None
         self.closed: list[Head] = []
+        self.suspended = 0  # derivatives that are being taken of what runs
         self.refused = False  # the run is no program, because a loop was closed
 
     # -- what the world tells ---------------------------------------------------------------------
@@ -186,6 +187,8 @@ class Loops:
     def _first(self, iterator: Any, shown: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""
         if type(iterator) is not RANGE or operator.length_hint(iterator) < FEWEST:
+            return None
+        if self.suspended or STATE.trace is not self.trace:
             return None
         frame = self.world.machine.frame
         instructions = frame.program.instructions
@@ -294,7 +297,7 @@ class Loops:
 
     def turn(self, frame: Any, target: int) -> int:
         """A jump backwards: where the frame goes on."""
-        if STATE.trace is not self.trace:
+        if STATE.trace is not self.trace or self.suspended:
             return target
         self._leave(frame, target + 1)
         if not self._may_loop(frame, target):
@@ -408,6 +411,11 @@ class Loops:
         self.trace.read(what)
         self.refused = True
         self._give_up(head)
+
+    def derives(self) -> None:
+        """A derivative of what was recorded is taken in the run: of turns there is no record."""
+        for head in [*self.closed]:
+            self._refuse(head, "a derivative of a loop in the function itself")
 
     def unroll(self) -> None:
         """No loop of this run stays one from here on."""
