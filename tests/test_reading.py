@@ -584,7 +584,7 @@ def test_a_return_has_the_line_of_the_users_return_or_none(function, args, numbe
 
 def test_a_header_stays_short():
     def deep(x):
-        for _ in range(50):
+        for _ in list(range(50)):
             x = np.tanh(x)
         return np.sum(x)
 

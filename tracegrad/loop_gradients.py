@@ -264,13 +264,13 @@ class _Writer:
         none: Callable[[], Block],
     ) -> Block:
         """The blocks for some whole turns, and for none."""
-        test = self._call(greater, count, self._number(0))
+        origin = replace(loop.origin, section="backward")
+        test = self._call(greater, count, self._number(0), origin=origin)
         blocks = []
         for write in (some, none):
             with self._writing() as builder:
                 block = write()
                 blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
-        origin = replace(loop.origin, section="backward")
         return self._ended(Branch(test, "bool", (True, False), tuple(blocks), origin))
 
     def _is_steady(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> bool:
@@ -567,7 +567,7 @@ class _Writer:
                     done = self._call(floor_divide, done, self._number(counter.step))
                 return done
         if facts.count is None:
-            facts.count = Value(INT, Origin("turns", True))
+            facts.count = Value(INT, replace(loop.origin, name="turns", final=True))
         return facts.count
 
     # -- nodes ------------------------------------------------------------------------------------
@@ -617,7 +617,7 @@ class _Writer:
         arguments = [builder.call(new_list, held.get(v, ()), v.origin)[0] for v in listed]
         if facts.count is not None:
             listed.append(facts.count)
-            arguments.append(builder.constant(0, INT))
+            arguments.append(builder.constant(0, INT, None, facts.count.origin))
         blocks = tuple([self._rebuilt(b, lists) for b in loop.blocks])
         again = replace(
             loop,

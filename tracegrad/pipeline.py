@@ -34,6 +34,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.sizes import Size, substitute
+from codegen.types import LIST
 from tracegrad import config
 from tracegrad.fast_math import PASSES
 from tracegrad.ops.creation import full_of
@@ -310,6 +311,8 @@ def lengths_of(
     """The symbols that the shapes of these arrays tell, without those known before."""
     known: dict[str, int] = {}
     for value, array in zip(of, arrays, strict=True):
+        if value.type == LIST:
+            continue
         for dim, length in zip(value.type.shape, np.shape(array), strict=True):
             name = None if isinstance(dim, int) else dim.symbol()
             if name is not None and name not in before:

@@ -485,8 +485,10 @@ class Loops:
         return list(head.arguments)
 
     def _origin(self, head: Head, body: Sequence[Any]) -> Origin:
-        origin = head.index.origin if head.index is not None else None
-        return origin.named(None) if origin is not None else Origin()
+        if head.index is not None:
+            return head.index.origin.named(None)
+        looks = [node.origin for node in body if isinstance(node, Check)]
+        return replace(looks[-1], name=None, final=False) if looks else Origin()
 
     def _ending(self, head: Head, body: Sequence[Any]) -> tuple[Value, ...] | None:
         """The arguments of the next turn; None where this one does not end as it began."""
