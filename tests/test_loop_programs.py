@@ -76,6 +76,31 @@ PROGRAMS = {
         a.append(x[t])
     return sum(b)
 """,
+    "an array that a list holds too": """
+    y = x * 0.5
+    kept = [y]
+    for t in range(9):
+        y[t] = y[t] * 2 + 1
+    return kept[0].sum()
+""",
+    "an array that the caller of a loop holds": """
+    def fill(y):
+        for t in range(9):
+            y[t] = y[t] * 2 + x[t]
+
+    y = np.zeros(12)
+    fill(y)
+    return (y * y).sum()
+""",
+    "an argument that the turns write": """
+    s = 0.0
+    for t in range(9):
+        G.v = 1.0
+        y = x * 1.0
+        y[t] = x[t] * 0.5
+        s = s + y[t]
+    return s
+""",
     "an array under two names": """
     a = w * 1.0
     b = a

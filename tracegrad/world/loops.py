@@ -82,6 +82,9 @@ class Head:
     entered: int = 0  # where the loop stands among the nodes, once closed
     seats: dict[Check, Seat] = field(default_factory=dict)
     tensors: dict[Value, Any] = field(default_factory=dict)  # from before the loop
+    wrote: int = 0  # how many Tensors had been written to when the turn began
+    written: dict[Value, Any] = field(default_factory=dict)
+    """Parameters that turns write to in place: others may have the Tensor too."""
 
 
 class Loops:
@@ -149,6 +152,7 @@ class Loops:
         self.ranges[id(iterator)] = head
         head.index = self._new_index(head)
         head.start = len(self.trace.builder.nodes)
+        head.wrote = len(self.written)
         head.before = self._variables(frame, frame.index)
         head.marks = self._marks()
         return head
@@ -264,6 +268,7 @@ class Loops:
 
     def _begin(self, head: Head) -> None:
         head.start = len(self.trace.builder.nodes)
+        head.wrote = len(self.written)
         head.before = self._variables(head.frame, head.target)
         head.marks = self._marks()
 
@@ -288,12 +293,12 @@ class Loops:
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if slot < 0 or not self._may_change(leaf):
+            if slot < 0 or not self._may_change(leaf) or self._is_shared(head, leaf):
                 self._give_up(head)
                 return
             changed[slot] = leaf
         head.begin = len(self.trace.builder.nodes)
-        head.parameters, head.arguments = {}, {}
+        head.parameters, head.arguments, head.written = {}, {}, {}
         made: dict[int, tuple[Value, Any]] = {}
         for slot, leaf in changed.items():
             known = made.get(id(leaf.holder))
@@ -305,7 +310,7 @@ class Loops:
             head.first, head.index = head.index, self._new_index(head)
         head.marks, head.open = self._marks(), True
         head.seats.clear()
-        self.written.clear()
+        head.wrote = len(self.written)
         self.iterators.clear()
         self.trace.operands = head.tensors = {}
 
@@ -315,6 +320,17 @@ class Loops:
             linked = x._view is not None or any(ref() is not None for ref in x._views or ())
             return leaf.value is not None and not linked
         return type(x) in (int, float)
+
+    def _is_written(self, head: Head, x: Any) -> bool:
+        """Whether a Tensor was written to in this turn."""
+        return any(x is other for other in self.written[head.wrote :])
+
+    def _is_shared(self, head: Head, leaf: Leaf) -> bool:
+        """Whether others may hold an array that a variable was given in the first turn."""
+        if leaf.value is None or not leaf.value.type.shape or self._is_written(head, leaf.holder):
+            return False
+        made = (node.results for node in self.trace.builder.nodes[head.start :])
+        return all(leaf.value not in results for results in made)
 
     def _parameter(self, head: Head, slot: int, leaf: Leaf) -> tuple[Value, Any]:
         """A parameter, and what the function has for it."""
@@ -331,8 +347,9 @@ class Loops:
             value = Value(weak_of(x), origin)
             head.begin = len(trace.builder.nodes)
         head.arguments[value] = argument
-        if type(x) is Tensor and leaf.holder is head.before[slot].holder:  # written in place
+        if type(x) is Tensor and self._is_written(head, x):
             x._traced = (trace, value)
+            head.written[value] = x
             return value, x
         tensor = wrap(x._array if type(x) is Tensor else x, (trace, value))
         if type(x) is Tensor:
@@ -439,16 +456,23 @@ class Loops:
                     return None
                 continue
             value = self._as(parameter, leaf)
-            if value is None:
+            if value is None or not self._stays(head, slot, parameter, leaf):
                 return None
             other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
             known = found.setdefault(parameter, (leaf.holder, value))
             if other is not parameter or known[1] is not value:
                 return None
         held = {id(leaf.holder) for leaf in now.values()}
-        if any(id(x) not in held and not self._is_new(head, x) for x in self.written):
+        if any(id(x) not in held and not self._is_new(head, x) for x in self.written[head.wrote :]):
             return None
         return tuple(found[p][1] for p in self._all(head))
+
+    def _stays(self, head: Head, slot: int, parameter: Value, leaf: Leaf) -> bool:
+        """Whether what is written in place is one object in all turns, and nothing else is."""
+        begun = head.begun[slot].holder
+        if parameter in head.written:
+            return leaf.holder is head.written[parameter]
+        return all(x is not begun for x in self.written[head.wrote :])
 
     def _is_new(self, head: Head, tensor: Any) -> bool:
         """Whether a Tensor was made in the turn that is recorded."""
@@ -549,8 +573,10 @@ class Loops:
         for node in way.nodes[:at]:
             builder.append(node)
         seat = head.seats[way.nodes[at]]
-        frame.fast[:] = [self._back(x, seat, values) for x in seat.fast]
-        frame.stack[:] = [self._back(x, seat, values) for x in seat.stack]
+        head.wrote = len(self.written)
+        back = _Back(self, head, seat, values)
+        frame.fast[:] = map(back.now, seat.fast)
+        frame.stack[:] = map(back.now, seat.stack)
         return seat.index
 
     def _before_turn(self, head: Head, held: dict[Value, Any]) -> int:
@@ -565,11 +591,16 @@ class Loops:
 
     def _set(self, head: Head, held: dict[Value, Any]) -> None:
         """The variables behind the last turn."""
-        made: dict[Value, Any] = {}
+        made = {p: self._renewed(x, p, held[p]) for p, x in head.written.items()}
         for slot, parameter in head.parameters.items():
             if parameter not in made:
                 made[parameter] = self._now(head.frame.fast[slot], parameter, held[parameter])
             head.frame.fast[slot] = made[parameter]
+
+    def _renewed(self, x: Tensor, value: Value, found: Any) -> Tensor:
+        """A Tensor that others have too, with what it is now."""
+        x._array, x._node, x._traced = found._array, found._node, (self.trace, value)
+        return x
 
     def _now(self, old: Any, value: Value, found: Any) -> Any:
         tensor = wrap(getattr(found, "_array", found), (self.trace, value))
@@ -577,13 +608,6 @@ class Loops:
         if type(old) is Tensor and self.world.original(old) is not old:
             self.world.stands_for(tensor, tensor._array)
         return tensor
-
-    def _back(self, x: Any, seat: Seat, values: dict[Value, Any]) -> Any:
-        """What a frame held at a look, with the values of now."""
-        value = seat.values.get(id(x))
-        if value is None or value not in values:
-            return x
-        return self._now(x, value, values[value])
 
     def _again(self, head: Head) -> int:
         """The function comes back to the beginning of a loop by a way that is new."""
@@ -616,6 +640,28 @@ def untraced(x: Tensor) -> Tensor:
 def builtin(x: Any) -> str | None:
     """The kind of a number of Python."""
     return {int: "int", float: "float"}.get(type(x))
+
+
+class _Back:
+    """What a frame held at a look, with the values of now."""
+
+    def __init__(self, loops: Loops, head: Head, seat: Seat, values: dict[Value, Any]) -> None:
+        self.loops = loops
+        self.seat = seat
+        self.values = values
+        self.begun = {id(leaf.holder) for leaf in head.begun.values()}
+        self.made: dict[int, Any] = {}
+
+    def now(self, x: Any) -> Any:
+        value = self.seat.values.get(id(x))
+        if value is None or value not in self.values:
+            return x
+        found = self.values[value]
+        if id(x) not in self.made:
+            renew = id(x) in self.begun and type(found) is Tensor
+            make = self.loops._renewed if renew else self.loops._now
+            self.made[id(x)] = make(x, value, found)
+        return self.made[id(x)]
 
 
 class _Same:
