@@ -131,6 +131,10 @@ class Loops:
         if any(type(x) is Tensor for x in operands) and all(x is not None for x in operands):
             self.changes += 1
 
+    def counts(self, x: Any) -> bool:
+        """Whether something is an int of a loop, for which the function has a Tensor."""
+        return self._is_recorded(x) and x._traced[1].type == INT
+
     def _first(self, iterator: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""
         if type(iterator) is not RANGE or operator.length_hint(iterator) < FEWEST:
