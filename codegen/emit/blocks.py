@@ -401,7 +401,7 @@ class FunctionEmitter(Emitter):
             if parameter not in places:
                 stem = self._stem(parameter, argument)
                 name = places[parameter] = self.names.wish(stem, self._waits(reads))
-                moves.append(self._move(name, parameter, argument, text, NOWHERE))
+                moves.append(self._move(name, parameter, argument, text, loop.origin))
         self._write_moves(moves)
         for argument in {*loop.arguments}.intersection(self.graph.inputs):
             if self.shown[argument].fragment.text in places.values():

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.dtypes import DEFAULT
+from tracegrad.errors import ConversionError
 from tracegrad.machine.calls import make_instance
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
@@ -267,7 +268,13 @@ def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) 
             world.changes(x)
         return callee(*operands, **keywords)
     plain, named = tuple(_plain(world, operands)), _plain_keywords(world, keywords)
-    return stacked(callee, plain, named)
+    try:
+        return stacked(callee, plain, named)
+    except ConversionError:
+        if world.loops is None or not any(map(world.loops.counts, plain)):
+            raise
+        numbers = [operator.index(x) if world.loops.counts(x) else x for x in plain]
+        return stacked(callee, tuple(numbers), named)
 
 
 def _is_own(callee: Any) -> bool:

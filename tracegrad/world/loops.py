@@ -21,11 +21,8 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
-from codegen.ir import Call, Check, Constant, Counter, Origin, Value, dims_of
+from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.types import kind, weak, weak_of
-from tracegrad.autograd.tape import LEAF, record
 from tracegrad.machine.liveness import live
 from tracegrad.machine.world import ABSENT
 from tracegrad.ops.elementwise import alias
@@ -33,6 +30,7 @@ from tracegrad.paths import Cycle, Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
+from tracegrad.world.turns import Same, Turns, renamed, untraced
 from tracegrad.world.world import CALL, RULES
 
 FEWEST = 8  # turns of a loop that is worth a loop
@@ -100,6 +98,9 @@ class Head:
     entered: int = 0  # where the loop stands among the nodes, once closed
     seats: dict[Check, Seat] = field(default_factory=dict)
     tensors: dict[Value, Any] = field(default_factory=dict)  # from before the loop
+    wrote: int = 0  # how many Tensors had been written to when the turn began
+    written: dict[Value, Any] = field(default_factory=dict)
+    """Parameters that turns write to in place: others may have the Tensor too."""
 
 
 class Loops:
@@ -184,6 +185,10 @@ class Loops:
         if any(type(x) is Tensor for x in operands) and all(x is not None for x in operands):
             self.changes += 1
 
+    def counts(self, x: Any) -> bool:
+        """Whether something is an int of a loop, for which the function has a Tensor."""
+        return self._is_recorded(x) and x._traced[1].type == INT
+
     def _first(self, iterator: Any, shown: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""
         if type(iterator) is not RANGE or operator.length_hint(iterator) < FEWEST:
@@ -209,6 +214,7 @@ class Loops:
         self.ranges[id(iterator)] = head
         head.index = self._new_index(head)
         head.start = len(self.trace.builder.nodes)
+        head.wrote = len(self.written)
         head.before = self._variables(frame, frame.index)
         head.marks = self._marks()
         return head
@@ -325,6 +331,7 @@ class Loops:
 
     def _begin(self, head: Head) -> None:
         head.start = len(self.trace.builder.nodes)
+        head.wrote = len(self.written)
         head.before = self._variables(head.frame, head.target)
         head.marks = self._marks()
 
@@ -349,12 +356,12 @@ class Loops:
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if slot < 0 or not self._may_change(leaf):
+            if slot < 0 or not self._may_change(leaf) or self._is_shared(head, leaf):
                 self._give_up(head)
                 return
             changed[slot] = leaf
         head.begin = len(self.trace.builder.nodes)
-        head.parameters, head.arguments = {}, {}
+        head.parameters, head.arguments, head.written = {}, {}, {}
         made: dict[int, tuple[Value, Any]] = {}
         for slot, leaf in changed.items():
             known = made.get(id(leaf.holder))
@@ -366,7 +373,7 @@ class Loops:
             head.first, head.index = head.index, self._new_index(head)
         head.marks, head.open = self._marks(), True
         head.seats.clear()
-        self.written.clear()
+        head.wrote = len(self.written)
         self.iterators.clear()
         self.trace.operands = head.tensors = {}
 
@@ -376,6 +383,17 @@ class Loops:
             linked = x._view is not None or any(ref() is not None for ref in x._views or ())
             return leaf.value is not None and not linked
         return type(x) in (int, float)
+
+    def _is_written(self, head: Head, x: Any) -> bool:
+        """Whether a Tensor was written to in this turn."""
+        return any(x is other for other in self.written[head.wrote :])
+
+    def _is_shared(self, head: Head, leaf: Leaf) -> bool:
+        """Whether others may hold an array that a variable was given in the first turn."""
+        if leaf.value is None or not leaf.value.type.shape or self._is_written(head, leaf.holder):
+            return False
+        made = (node.results for node in self.trace.builder.nodes[head.start :])
+        return all(leaf.value not in results for results in made)
 
     def _parameter(self, head: Head, slot: int, leaf: Leaf) -> tuple[Value, Any]:
         """A parameter, and what the function has for it."""
@@ -392,8 +410,9 @@ class Loops:
             value = Value(weak_of(x), origin)
             head.begin = len(trace.builder.nodes)
         head.arguments[value] = argument
-        if type(x) is Tensor and leaf.holder is head.before[slot].holder:  # written in place
+        if type(x) is Tensor and self._is_written(head, x):
             x._traced = (trace, value)
+            head.written[value] = x
             return value, x
         tensor = wrap(x._array if type(x) is Tensor else x, (trace, value))
         if type(x) is Tensor:
@@ -510,16 +529,23 @@ class Loops:
                     return None
                 continue
             value = self._as(parameter, leaf)
-            if value is None:
+            if value is None or not self._stays(head, slot, parameter, leaf):
                 return None
             other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
             known = found.setdefault(parameter, (leaf.holder, value))
             if other is not parameter or known[1] is not value:
                 return None
         held = {id(leaf.holder) for leaf in now.values()}
-        if any(id(x) not in held and not self._is_new(head, x) for x in self.written):
+        if any(id(x) not in held and not self._is_new(head, x) for x in self.written[head.wrote :]):
             return None
         return tuple(found[p][1] for p in self._all(head))
+
+    def _stays(self, head: Head, slot: int, parameter: Value, leaf: Leaf) -> bool:
+        """Whether what is written in place is one object in all turns, and nothing else is."""
+        begun = head.begun[slot].holder
+        if parameter in head.written:
+            return leaf.holder is head.written[parameter]
+        return all(x is not begun for x in self.written[head.wrote :])
 
     def _is_new(self, head: Head, tensor: Any) -> bool:
         """Whether a Tensor was made in the turn that is recorded."""
@@ -547,7 +573,7 @@ class Loops:
     ) -> tuple[Value, ...] | None:
         """What the first turn had for the parameters; None where it did something else."""
         turn = self.trace.builder.nodes[head.start : head.begin]
-        same = _Same(self.trace, self._all(head))
+        same = Same(self.trace, self._all(head))
         if head.index is not None and head.first is not None:
             same.found[head.index] = head.first
         if not same.sequences(body, turn):
@@ -582,7 +608,7 @@ class Loops:
         """What turns before the first that was watched had for the parameters; they go."""
         nodes = self.trace.builder.nodes
         while head.index is None and 0 < size <= len(nodes):
-            same = _Same(self.trace, self._all(head))
+            same = Same(self.trace, self._all(head))
             if not same.sequences(body, nodes[-size:]):
                 break
             if not all(map(same.values, arguments, given)):
@@ -608,7 +634,7 @@ class Loops:
         if len(set(arguments)) < len(arguments) or not isinstance(body[-1], Check):
             return body
         for size in range(len(body) - 1, 0, -1):
-            same = _Same(self.trace, ())
+            same = Same(self.trace, ())
             same.found.update(zip(arguments, cycle.arguments, strict=True))
             test = body[-size:]
             if any(isinstance(node, Check) for node in test[:-1]) or size > len(nodes):
@@ -645,7 +671,7 @@ class Loops:
         for node in test:
             for result in node.results:
                 new[result] = Value(result.type, result.origin)
-            turned.append(_renamed(node, new))
+            turned.append(renamed(node, new))
         for node in turned:
             for result in node.results:
                 self.trace.builder.producer[result] = node
@@ -661,7 +687,7 @@ class Loops:
         if not cycle.test:
             return body
         size, known = len(cycle.test), cycle.ways[0]
-        same = _Same(self.trace, ())
+        same = Same(self.trace, ())
         same.found.update(zip(known.arguments, arguments, strict=True))
         return body[:-size] if same.sequences(cycle.test, body[-size:]) else None
 
@@ -697,7 +723,7 @@ class Loops:
             held[parameter] = x if type(x) is not Tensor else untraced(x)
         before = STATE.update(trace=None, machine=None)
         try:
-            left = _Turns(self.trace, cycle, head.tensors).run(head.iterator, held)
+            left = Turns(self.trace, cycle, head.tensors).run(head.iterator, held)
         except Exception:
             STATE.update(**before)
             return self._before_turn(head, held)
@@ -714,8 +740,10 @@ class Loops:
         for node in way.nodes[:at]:
             builder.append(node)
         seat = head.seats[way.nodes[at]]
-        frame.fast[:] = [self._back(x, seat, values) for x in seat.fast]
-        frame.stack[:] = [self._back(x, seat, values) for x in seat.stack]
+        head.wrote = len(self.written)
+        back = _Back(self, head, seat, values)
+        frame.fast[:] = map(back.now, seat.fast)
+        frame.stack[:] = map(back.now, seat.stack)
         return seat.index
 
     def _before_turn(self, head: Head, held: dict[Value, Any]) -> int:
@@ -730,11 +758,16 @@ class Loops:
 
     def _set(self, head: Head, held: dict[Value, Any]) -> None:
         """The variables behind the last turn."""
-        made: dict[Value, Any] = {}
+        made = {p: self._renewed(x, p, held[p]) for p, x in head.written.items()}
         for slot, parameter in head.parameters.items():
             if parameter not in made:
                 made[parameter] = self._now(head.frame.fast[slot], parameter, held[parameter])
             head.frame.fast[slot] = made[parameter]
+
+    def _renewed(self, x: Tensor, value: Value, found: Any) -> Tensor:
+        """A Tensor that others have too, with what it is now."""
+        x._array, x._node, x._traced = found._array, found._node, (self.trace, value)
+        return x
 
     def _now(self, old: Any, value: Value, found: Any) -> Any:
         tensor = wrap(getattr(found, "_array", found), (self.trace, value))
@@ -742,13 +775,6 @@ class Loops:
         if type(old) is Tensor and self.world.original(old) is not old:
             self.world.stands_for(tensor, tensor._array)
         return tensor
-
-    def _back(self, x: Any, seat: Seat, values: dict[Value, Any]) -> Any:
-        """What a frame held at a look, with the values of now."""
-        value = seat.values.get(id(x))
-        if value is None or value not in values:
-            return x
-        return self._now(x, value, values[value])
 
     def _again(self, head: Head) -> int:
         """The function comes back to the beginning of a loop by a way that is new."""
@@ -773,27 +799,9 @@ class Loops:
         return self._run(head)
 
 
-def untraced(x: Tensor) -> Tensor:
-    """The same Tensor, of no trace."""
-    tensor = wrap(x._array)
-    tensor._node = record(alias, (x,), {}, x._array, None) if x._node is LEAF else x._node
-    return tensor
-
-
 def builtin(x: Any) -> str | None:
     """The kind of a number of Python."""
     return {int: "int", float: "float"}.get(type(x))
-
-
-def _renamed(node: Any, new: dict[Value, Value]) -> Any:
-    """A node of other values."""
-    operands = tuple([new.get(v, v) for v in node.operands])
-    match node:
-        case Check():
-            return replace(node, operand=operands[0])
-        case Call():
-            return replace(node, operands=operands, results=tuple([new[r] for r in node.results]))
-    return replace(node, result=new[node.result])
 
 
 def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
@@ -810,131 +818,23 @@ def _iter(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) ->
     return result
 
 
-class _Same:
-    """Whether two turns are one computation, and what stands for what."""
+class _Back:
+    """What a frame held at a look, with the values of now."""
 
-    def __init__(self, trace: Any, parameters: Sequence[Value]) -> None:
-        self.trace = trace
-        self.open = set(parameters)
-        self.found: dict[Value, Value] = {}
+    def __init__(self, loops: Loops, head: Head, seat: Seat, values: dict[Value, Any]) -> None:
+        self.loops = loops
+        self.seat = seat
+        self.values = values
+        self.begun = {id(leaf.holder) for leaf in head.begun.values()}
+        self.made: dict[int, Any] = {}
 
-    def sequences(self, body: Sequence[Any], turn: Sequence[Any]) -> bool:
-        steps = [node for node in body if not isinstance(node, Constant)]
-        others = [node for node in turn if not isinstance(node, Constant)]
-        return len(steps) == len(others) and all(map(self.nodes, steps, others))
-
-    def nodes(self, a: Any, b: Any) -> bool:
-        if isinstance(a, Check) and isinstance(b, Check):
-            return (a.look, a.outcome) == (b.look, b.outcome) and self.values(a.operand, b.operand)
-        if not (isinstance(a, Call) and isinstance(b, Call) and a.op is b.op):
-            return False
-        if a.attributes != b.attributes or len(a.operands) != len(b.operands):
-            return False
-        if not all(map(self.values, a.operands, b.operands)):
-            return False
-        for x, y in zip(a.results, b.results, strict=True):
-            if not self._types(x, y):
-                return False
-            self.found[x] = y
-        return True
-
-    def values(self, a: Value, b: Value) -> bool:
-        if a in self.found:
-            return self.found[a] is b
-        if a in self.open:
-            self.found[a] = b
-            return True
-        if a is b:
-            return True
-        one, other = (self.trace.builder.constant_of(v) for v in (a, b))
-        if one is None or other is None:
-            return False
-        return repr(one.value) == repr(other.value) and self._types(a, b)
-
-    def _types(self, a: Value, b: Value) -> bool:
-        if (a.type.dtype, a.type.weak) != (b.type.dtype, b.type.weak):
-            return False
-        sizes = self.trace.sizes
-        return bool(dims_of(sizes, a.type) == dims_of(sizes, b.type))
-
-
-class _Turns:
-    """Runs the turns of a closed loop on Tensors, so that the tape goes on."""
-
-    def __init__(self, trace: Any, cycle: Cycle, tensors: dict[Value, Any]) -> None:
-        self.trace = trace
-        self.cycle = cycle
-        self.tensors = tensors
-        self.outer: dict[Value, Any] = {}  # what a turn reads from before the loop
-        self.attributes: dict[Call, dict[str, Any]] = {}
-
-    def run(self, iterator: Any, held: dict[Value, Any]) -> Any:
-        """None where the numbers are used up; else the values, the way and the look it ends at.
-
-        `held` are the parameters, before and after.
-        """
-        while True:
-            values = dict(held)
-            if iterator is not None:
-                number = next(iterator, ABSENT)
-                if number is ABSENT:
-                    return None
-                assert self.cycle.counter is not None
-                values[self.cycle.counter.index] = number
-            way, at = self._turn(values)
-            if at is not None:
-                return values, way, at
-            given = [values[v] if v in values else self._outer(v) for v in way.arguments]
-            held.update(zip(self.cycle.parameters, given, strict=True))
-
-    def _turn(self, values: dict[Value, Any]) -> tuple[Way, int | None]:
-        way, at = self.cycle.ways[0], 0
-        while at < len(way.nodes):
-            node = way.nodes[at]
-            if isinstance(node, Call):
-                operands = [values[v] if v in values else self._outer(v) for v in node.operands]
-                given = self.attributes.get(node)
-                if given is None:
-                    given = {name: self.trace.concrete(x) for name, x in node.attributes}
-                    self.attributes[node] = given
-                result = node.op(*operands, **given)  # type: ignore[operator]
-                if len(node.results) == 1:
-                    values[node.results[0]] = result
-                else:
-                    values.update(zip(node.results, result, strict=True))
-            elif isinstance(node, Check):
-                outcome = bool(
-                    values[node.operand] if node.operand in values else self._outer(node.operand)
-                )
-                if outcome is not node.outcome:
-                    other = self._other(way, at, outcome)
-                    if other is None:
-                        return way, at
-                    way = other
-            at += 1
-        return way, None
-
-    def _other(self, way: Way, at: int, outcome: bool) -> Way | None:
-        """The way that goes on from a look with another outcome."""
-        before = way.nodes[:at]
-        for other in self.cycle.ways:
-            if other.nodes[:at] == before and len(other.nodes) > at:
-                node = other.nodes[at]
-                if isinstance(node, Check) and node.outcome is outcome:
-                    return other
-        return None
-
-    def _outer(self, value: Value) -> Any:
-        """A number, or what was there before the loop."""
-        if value not in self.outer:
-            self.outer[value] = self._known(value)
-        return self.outer[value]
-
-    def _known(self, value: Value) -> Any:
-        constant = self.trace.builder.constant_of(value)
-        if constant is not None:
-            if value.type.weak:
-                return constant.value
-            return np.dtype(value.type.dtype).type(constant.value)
-        x = self.tensors[value]
-        return untraced(x) if type(x) is Tensor else x
+    def now(self, x: Any) -> Any:
+        value = self.seat.values.get(id(x))
+        if value is None or value not in self.values:
+            return x
+        found = self.values[value]
+        if id(x) not in self.made:
+            renew = id(x) in self.begun and type(found) is Tensor
+            make = self.loops._renewed if renew else self.loops._now
+            self.made[id(x)] = make(x, value, found)
+        return self.made[id(x)]
