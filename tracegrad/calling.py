@@ -382,6 +382,8 @@ class Calling:
             )
             return None
         known = left[0].version if left else None
+        for version in self._versions.get((arguments.key, mode), []):
+            self._renewed |= version.world.replaced()
         run = self._run(arguments, mode, known, histories)
         if run.serves:
             version = self._version(arguments, mode, run, known, reason)
@@ -414,6 +416,7 @@ class Calling:
                 self._runs,
                 histories,
                 self._counters,
+                self._renewed,
             )
 
     @property
@@ -688,6 +691,7 @@ class Calling:
         self._given_up = self._untraced = False
         self._strikes = 0
         self._counters: set[Any] = set()  # places of ints that it counts with
+        self._renewed: set[Any] = set()  # places of objects that others of their class replace
         self._generation += 1
 
     def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:

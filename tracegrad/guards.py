@@ -22,7 +22,7 @@ from tracegrad.signature import is_plain
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import TreeSpec, check_text, path_text
-from tracegrad.version import Version
+from tracegrad.version import Version, memory
 from tracegrad.world.numbers import is_number_read
 
 
@@ -274,6 +274,11 @@ def _layouts(
         names["overlapping"] = overlapping
         others = ", ".join([*every[:i], *every[i + 1 :]])
         conditions.append(f"not overlapping({every[i]}, ({others},))" if others else "True")
+    for number, (guard, apart) in enumerate(version.written_outside):
+        names.update(overlapping=overlapping, memory=memory)
+        others = "".join([f"{text}, " for text in [*traced, *[captures[i] for i in apart]]])
+        written = guard.expression(f"_written_{number}", names)
+        conditions.append(f"not overlapping(memory({written}), ({others}))")
     return conditions
 
 

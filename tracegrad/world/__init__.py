@@ -3,6 +3,6 @@
 from tracegrad.world import calls, gate  # they enter the rules
 from tracegrad.world.facts import IMMUTABLE, MISSING, Guard, same
 from tracegrad.world.stores import Store
-from tracegrad.world.world import World, place_read
+from tracegrad.world.world import World
 
-__all__ = ["IMMUTABLE", "MISSING", "Guard", "Store", "World", "calls", "gate", "place_read", "same"]
+__all__ = ["IMMUTABLE", "MISSING", "Guard", "Store", "World", "calls", "gate", "same"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections import deque
+from collections import OrderedDict, deque
 from contextvars import ContextVar
 from functools import partial
 from types import (
@@ -211,6 +211,8 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
         world.guard(KEYS, vars(x), None, tuple(vars(x)), f"the attributes of {world.text_of(x)}")
         return method(*operands, **keywords)
     if of is object:  # of a class in Python: by identity
+        for y in operands:
+            world.pin(y)
         return method(*operands, **keywords)
     random = isinstance(x, tables.GENERATORS)
     world.effect(_generator_of(world, operands) if random else f"{world.text_of(x)}.{name}()")
@@ -314,6 +316,7 @@ def _generator_of(world: World, operands: Operands) -> str:
 
 def _get(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands[:2]
+    world.pin(key)
     if not world.is_outside(x):
         return method(*operands, **keywords)
     text = world.text_of(x)
@@ -336,13 +339,19 @@ def _keys(world: World, method: Any, operands: Operands, keywords: Keywords) -> 
 
 def _items(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x = operands[0]
-    return method(items_of(world, x)) if world.is_outside(x) else method(x)
+    if not world.is_outside(x):
+        return method(x)
+    held = items_of(world, x)
+    return method(held if method.__objclass__ is dict else method.__objclass__(held))
 
 
 def _in_place(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     """A method that changes what it is called on and takes items as they are."""
     world.changes(operands[0])
     world.puts(operands, keywords)
+    if not isinstance(operands[0], list | deque):  # by a key, or as one
+        for x in operands[1:]:
+            world.pin(x)
     return method(*operands, **keywords)
 
 
@@ -365,6 +374,7 @@ def _setdefault(world: World, method: Any, operands: Operands, keywords: Keyword
         return _get(world, method, operands[:2], keywords)
     world.changes(x)
     world.puts(operands, keywords)
+    world.pin(key)
     return method(*operands)
 
 
@@ -378,6 +388,8 @@ _METHODS: dict[tuple[type, str], Any] = {
     (dict, "keys"): _keys,
     (dict, "items"): _items,
     (dict, "values"): _items,
+    (OrderedDict, "items"): _items,
+    (OrderedDict, "values"): _items,
     (list, "append"): _in_place,
     (list, "insert"): _in_place,
     (list, "pop"): _in_place,

@@ -13,10 +13,12 @@ import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 
+from tracegrad.machine import natives
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.facts import Guard
 
@@ -40,6 +42,22 @@ _KEEPING = frozenset(
     )
 )
 """Operations that put a number somewhere, and do not look at it."""
+_MOVING = frozenset(
+    map(
+        id,
+        (
+            *(list, tuple, enumerate, zip, reversed, next, len),
+            *(natives.unpack_sequence, natives.unpack_starred, natives.list_extend),
+            *(natives.list_to_tuple, natives.dict_merge, natives.dict_update),
+        ),
+    )
+)
+"""Operations that hand on what a container holds, or count it."""
+_MOVING_METHODS = frozenset({
+    *("append", "extend", "insert", "copy", "items", "values", "keys", "get", "pop", "popitem"),
+    *("setdefault", "update", "clear", "reverse"),
+})  # fmt: skip
+"""Methods of containers that look at no item."""
 
 
 class Count(int):
@@ -107,10 +125,11 @@ class Numbers:
         """Whether the value at a place decided something."""
         return id(guard) in self._looked_at
 
-    def absorb(self, before: Numbers) -> None:
-        """Takes over what a run along another path looked at."""
-        self._looked_at |= before._looked_at
-        self._sources = {**before._sources, **self._sources}
+    def absorb(self, before: Numbers, same_place: Mapping[int, Guard]) -> None:
+        """Takes over what an earlier run looked at; its guards, by id, as they are here."""
+        self._looked_at |= {id(same_place[key]) for key in before._looked_at}
+        known = {key: same_place[id(guard)] for key, guard in before._sources.items()}
+        self._sources = {**known, **self._sources}
         self._found = {**before._found, **self._found}
 
     def found(self, x: Any) -> Read | Derived | None:
@@ -168,7 +187,10 @@ class Numbers:
                 parts = tuple([self.found(x) or x for x in operands])
                 self._found[id(value)] = Derived(value, operation, parts)
                 return value
-        if key in _KEEPING:
+        if key in _KEEPING or key in _MOVING or (operation is iter and len(operands) == 1):
+            return tuple(operands)
+        if operation is operator.getitem and type(operands[0]) in (list, tuple, dict):
+            self.look(operands[1])
             return tuple(operands)
         arrays = key in ARITHMETIC and all(type(x) in _PLAIN or type(x) is Tensor for x in operands)
         compared = key in COMPARISONS and all(
@@ -178,6 +200,8 @@ class Numbers:
             return tuple([self.lifted(world, x) for x in operands])
         for x in (*operands, *keywords.values()):
             self.look(x)
+        if isinstance(operation, BuiltinFunctionType) and operation.__name__ not in _MOVING_METHODS:
+            self.look(operation.__self__)
         return tuple(operands)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from keyword import iskeyword
 from types import CellType, MappingProxyType
 from typing import Any
 
@@ -28,7 +29,7 @@ class Store:
     """A place that the traced function wrote a Tensor or array to."""
 
     guard: Guard  # what stood there before
-    holder: Any  # the object to assign to; for a class attribute the class, not its dictionary
+    holder: Any  # assigned to by the run; for a class attribute the class, not its dictionary
     value: Any  # what stands there now
     kind: str  # "attribute", "item", "cell", or "contents" of an array
     stands: bool = False  # the value stands for an array or number of NumPy's
@@ -39,16 +40,16 @@ class Store:
         return self.guard.text
 
     @property
-    def place(self) -> tuple[int, str, Any]:
+    def place(self) -> tuple[Any, ...]:
         """What tells places apart."""
-        return id(self.holder), self.kind, self.guard.name
+        return self.kind, self.guard.place
 
     @property
     def name(self) -> str:
         """An identifier for what is stored: ``mean`` of ``self.mean``."""
         name = self.guard.name if isinstance(self.guard.name, str) else self.text
         words = re.findall(r"\w+", name)
-        return words[-1] if words and words[-1].isidentifier() else "stored"
+        return words[-1] if words and is_name(words[-1]) else "stored"
 
     def write(self, value: Any) -> None:
         """Puts an array there: as a Tensor where the function put one."""
@@ -57,15 +58,16 @@ class Store:
             np.copyto(array, np.asarray(value))
             stamp(array)
             return
-        wrote(self.holder)
+        holder = self.holder if self.guard.of is None else self.guard.where()
+        wrote(holder)
         stored = self._stored(value)
         match self.kind:
             case "cell":
-                self.holder.cell_contents = stored
+                holder.cell_contents = stored
             case "item":
-                self.holder[self.guard.name] = stored
+                holder[self.guard.name] = stored
             case _:
-                set_plainly(self.holder, self.guard.name, stored)
+                set_plainly(holder, self.guard.name, stored)
 
     def _stored(self, value: Any) -> Any:
         """What the function would have put there."""
@@ -100,6 +102,11 @@ class Store:
                 delete_plainly(self.holder, self.guard.name)
             case _:
                 set_plainly(self.holder, self.guard.name, self.guard.value)
+
+
+def is_name(word: str) -> bool:
+    """Whether a variable can be called so."""
+    return word.isidentifier() and not iskeyword(word)
 
 
 def store_of(guard: Guard, value: Any, classes: dict[int, type], stands: bool = False) -> Store:

@@ -25,7 +25,7 @@ from tracegrad import config, machine
 from tracegrad.machine.world import get_plainly
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
-from tracegrad.world.check import check, without
+from tracegrad.world.check import agrees, check, without
 from tracegrad.world.facts import (
     APART,
     APART_OF,
@@ -35,18 +35,20 @@ from tracegrad.world.facts import (
     GLOBAL,
     ITEM,
     ITSELF,
+    LENGTH,
     MISSING,
     PLAIN,
     SAME,
     Guard,
     is_array,
+    key_of,
     same,
 )
 from tracegrad.world.kept import Kept
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.stand_ins import StandIns
-from tracegrad.world.stores import Store, store_of
-from tracegrad.world.whose import is_interpreted, is_mutable, is_trusted
+from tracegrad.world.stores import Store, is_name, store_of
+from tracegrad.world.whose import is_interpreted, is_mutable, is_renewable, is_trusted
 
 EMPTY = CellType()
 SMALL = 64  # elements of a container that are guarded one by one
@@ -59,16 +61,9 @@ _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
 
 
-def place_read(guard: Guard) -> tuple[str, Place]:
-    """What tells apart the places that guards read."""
-    return guard.read, place_of(guard.holder, guard.name)
-
-
 def place_of(holder: Any, name: Any) -> Place:
-    """What tells places apart, without running a user's ``__hash__``."""
-    if type(name) in PLAIN or (type(name) is tuple and all(type(x) in PLAIN for x in name)):
-        return id(holder), (type(name), name)
-    return id(holder), id(name)
+    """What tells places apart in one run."""
+    return id(holder), key_of(name)
 
 
 class World(StandIns):
@@ -91,6 +86,9 @@ class World(StandIns):
         self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
         self.numbers = Numbers()
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
+        self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
+        self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place
+        self._pinned: dict[int, Any] = {}  # those of them whose identity matters
         self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
         self.contents: list[Any] = []  # arrays whose numbers were read unseen
         self.shown: list[Tensor] = []  # Tensors whose shapes were
@@ -108,6 +106,7 @@ class World(StandIns):
         kind = type(value)
         if kind in PLAIN:
             return value
+        self.pin(value)  # nothing tells where it stands
         if kind is np.ndarray and self.trace is not None and value.dtype.kind in NUMERIC:
             return self._stand_in(value, text)
         if id(value) not in self._sources:
@@ -144,11 +143,17 @@ class World(StandIns):
 
     def guard(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Guard:
         """Notes that a place outside held a value."""
-        key = (id(holder), read, place_of(holder, name)[1])
+        key = (id(holder), read, key_of(name))
         if key not in self.guards:
-            self.guards[key] = Guard(read, holder, name, value, text, self.line())
+            self.guards[key] = self._guard(read, holder, name, value, text, self.line())
             self._holding = None
         return self.guards[key]
+
+    def _guard(
+        self, read: str, holder: Any, name: Any, value: Any, text: str, line: str = ""
+    ) -> Guard:
+        of = self._by_path.get(id(holder))
+        return Guard(read, holder, name, value, text, line, of, type(value))
 
     def read(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Any:
         """A value that the function reads at a place outside."""
@@ -162,14 +167,45 @@ class World(StandIns):
             self.effect(f"{text}, which something else changes meanwhile")
             return value
         guard = self.guard(read, holder, name, value, text)
-        if type(value) is int and place_read(guard) in self.counters:
-            found: Any = self.numbers.count(self, value, place_read(guard), guard)
+        if type(value) is int and guard.place in self.counters:
+            found: Any = self.numbers.count(self, value, guard.place, guard)
         elif type(value) in FLOATS and isfinite(value) and self._may_change(holder):
-            found = self.numbers.enter(value, place_read(guard), guard)
+            found = self.numbers.enter(value, guard.place, guard)
+        elif id(value) in self._by_path:
+            found = value  # it stands in two places
+        elif self._is_renewed(guard):
+            self._by_path[id(value)] = guard
+            self._sources[id(value)] = (value, text)
+            found = value
         else:
             found = self.enter(value, text)
         self._read[place] = (value, found)
         return found
+
+    def _is_renewed(self, guard: Guard) -> bool:
+        """Whether calls may find another object of the same class in the place of this one."""
+        return (
+            (guard.of is not None or guard.place in self.renewed)
+            and id(guard.value) not in self._sources
+            and is_renewable(guard.kind)
+        )
+
+    def item(self, x: tuple[Any, ...], i: int, text: str = "") -> Any:
+        """An item of a tuple from outside; of one that is known by its place it is a guard."""
+        text = text or f"{self.text_of(x)}[{i}]"
+        if id(x) not in self._by_path:
+            return self.enter(x[i], text)
+        self.guard(LENGTH, x, None, len(x), f"len({self.text_of(x)})")
+        return self.read(ITEM, x, i if i >= 0 else i + len(x), x[i], text)
+
+    def is_by_path(self, x: Any) -> bool:
+        """Whether an object is known by its place, where calls may find another."""
+        return id(x) in self._by_path and id(x) not in self._pinned
+
+    def pin(self, x: Any) -> None:
+        """Who an object is matters: it is guarded by identity, wherever it stands."""
+        if id(x) in self._by_path:
+            self._pinned[id(x)] = x
 
     def _may_change(self, holder: Any) -> bool:
         """Whether a float at a place is an input: one that is no constant of a library's."""
@@ -199,9 +235,8 @@ class World(StandIns):
         """The function is about to write to a place outside."""
         place = place_of(holder, name)
         if place not in self._stored:
-            guard = Guard(read, holder, name, MISSING, text)
-            before = guard.now()
-            self._stored[place] = Guard(read, holder, name, before, text)
+            before = Guard(read, holder, name, MISSING, text).now()
+            self._stored[place] = self._guard(read, holder, name, before, text)
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         if self.numbers.found(value) is not None:
@@ -427,15 +462,16 @@ class World(StandIns):
     def finish(self) -> None:
         """The run is over."""
         for guard in self._stored.values():  # what is written again may be something else by then
-            if same(guard.now(), guard.value):
+            if same(guard.in_run(), guard.value):
                 text = f"{guard.text}, which is written"
                 self.guard(guard.read, guard.holder, guard.name, guard.value, text)
         for read, holder, names, text, line in self._absent.values():
-            apart = APART if read == GLOBAL else APART_OF
-            guard = Guard(apart, holder, frozenset(names), True, text, line)
             if read == GLOBAL and len(names) == 1:
-                guard = Guard(GLOBAL, holder, names[0], MISSING, text, line)
-            self.guards[id(holder), "", None] = guard
+                guard = self._guard(GLOBAL, holder, names[0], MISSING, text, line)
+            else:
+                apart = APART if read == GLOBAL else APART_OF
+                guard = self._guard(apart, holder, frozenset(names), True, text, line)
+            self.guards[id(holder), "", frozenset(names)] = guard
 
     def release(self, holders: Iterable[Any]) -> None:
         """The run left a program of `holders`: what else it met is not kept alive."""
@@ -450,7 +486,7 @@ class World(StandIns):
 
     def _moved(self) -> list[tuple[Guard, Any]]:
         """Places outside that hold something else than before the run."""
-        changed = [(guard, guard.now()) for guard in self._stored.values()]
+        changed = [(guard, guard.in_run()) for guard in self._stored.values()]
         return [(guard, now) for guard, now in changed if not same(now, guard.value)]
 
     def stores(self) -> list[Store]:
@@ -516,22 +552,18 @@ class World(StandIns):
         """After a run that did nothing besides: the places of ints that it read and changed."""
         if self.effects:
             return set()
-        read = {place_read(guard) for guard in self.guards.values()}
+        read = {guard.place for guard in self.guards.values()}
         stored = {id(store.guard) for store in self.stores()}
         found = set()
         for guard, now in self._moved():
             if id(guard) in stored:
                 continue
-            if (
-                type(guard.value) is not int
-                or type(now) is not int
-                or place_read(guard) not in read
-            ):
+            if type(guard.value) is not int or type(now) is not int or guard.place not in read:
                 return set()
-            found.add(place_read(guard))
+            found.add(guard.place)
         return found
 
-    def place_of(self, guard: Guard) -> tuple[int, str, Any]:
+    def place_of(self, guard: Guard) -> tuple[Any, ...]:
         """What tells the places of stores apart."""
         return store_of(guard, guard.value, self._classes).place
 
@@ -556,11 +588,19 @@ class World(StandIns):
 
     def absorb(self, before: World) -> None:
         """Takes over what runs along other paths of the same function read."""
-        self._sources = {**before._sources, **self._sources}
-        self.numbers.absorb(before.numbers)
-        for key, guard in before.guards.items():
-            if key not in self.guards:
-                self.guards[key] = self._renewed(guard)
+        known = {key: x for key, x in before._sources.items() if key not in before._by_path}
+        self._sources = {**known, **self._sources}
+        same_place: dict[int, Guard] = {}  # guards of those runs by id, as they are here
+        for (_, *key), guard in before.guards.items():
+            of = None if guard.of is None else same_place[id(guard.of)]
+            holder = guard.holder if of is None else of.value
+            mine = self.guards.get((id(holder), *key))
+            if mine is None:
+                mine = self.guards[(id(holder), *key)] = self._renewed(before, guard, holder, of)
+            elif not before.is_by_path(guard.value):
+                self.pin(mine.value)
+            same_place[id(guard)] = mine
+        self.numbers.absorb(before.numbers, same_place)
         self._in_tuples |= before._in_tuples
         self.identities |= before.identities
         self.asked_mode |= before.asked_mode
@@ -571,15 +611,33 @@ class World(StandIns):
             if all(tensor is not known for known in self.shown):
                 self.shown.append(tensor)
 
-    def _renewed(self, guard: Guard) -> Guard:
+    def _renewed(self, before: World, guard: Guard, holder: Any, of: Guard | None) -> Guard:
         """A guard of an earlier run; where an array stands, another may stand there now."""
-        if not isinstance(guard.value, np.ndarray | Tensor):
+        guard = replace(guard, holder=holder, of=of)
+        if isinstance(guard.value, np.ndarray | Tensor):
+            now = guard.now()
+            if isinstance(now, np.ndarray | Tensor):
+                self._sources.setdefault(id(now), (now, guard.text))
+                self._arrays.append(now)
+            return replace(guard, value=now)
+        if not before.is_by_path(guard.value):
+            self.pin(guard.value)
             return guard
-        now = guard.now()
-        if isinstance(now, np.ndarray | Tensor):
-            self._sources.setdefault(id(now), (now, guard.text))
-            self._arrays.append(now)
-        return replace(guard, value=now)
+        guard = replace(guard, value=guard.now())
+        if id(guard.value) not in self._sources:
+            self._by_path[id(guard.value)] = guard
+            self._sources[id(guard.value)] = (guard.value, guard.text)
+        return guard
+
+    def replaced(self) -> set[Any]:
+        """The places that hold another object of the same class now than they held."""
+        found = set()
+        for guard in self.guards.values():
+            if is_renewable(guard.kind):
+                now = guard.now()
+                if now is not guard.value and type(now) is guard.kind:
+                    found.add(guard.place)
+        return found
 
     def places_of_arrays(self) -> list[Guard]:
         """Where the arrays from outside stand that the function saw: another may stand there."""
@@ -594,7 +652,10 @@ class World(StandIns):
             self.contents.append(array)
 
     def compares(self, a: Any, b: Any) -> None:
-        """The function asks whether two objects are one."""
+        """The function asks whether two objects are one; tuples may be shared otherwise then."""
+        for x in (a, b):
+            if isinstance(x, tuple):
+                self.pin(x)
         if type(a) in tables.ATOMS or type(b) in tables.ATOMS:
             return
         for x in (a, b):
@@ -617,8 +678,13 @@ class World(StandIns):
 
     def owns(self, x: Any, scope: Any) -> None:
         """The function asks an object from outside for its dictionary of attributes."""
-        if isinstance(scope, dict):
-            self._sources.setdefault(id(scope), (scope, f"{self.text_of(x)}.__dict__"))
+        if not isinstance(scope, dict):
+            return
+        text = f"{self.text_of(x)}.__dict__"
+        if id(x) in self._by_path:
+            self.read(ATTRIBUTE, x, "__dict__", scope, text)
+        else:
+            self._sources.setdefault(id(scope), (scope, text))
 
     def source_of(self, holder: Any) -> Guard | None:
         """Where an array is read from, when that is one place: calls read it there again."""
@@ -632,27 +698,40 @@ class World(StandIns):
         found = self._holding.get(id(holder), [])
         if len(found) != 1 or id(holder) in self._in_tuples:
             return None
-        in_list = found[0].read == ITEM and type(found[0].holder) is list
+        in_list = found[0].read == ITEM and (
+            type(found[0].holder) is list or found[0].of is not None
+        )
         return found[0] if in_list or found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
 
     def called(self, holder: Any) -> str | None:
         """The name by which the function's code knows an array that stands in one place."""
         source = self.source_of(holder)
         words = re.findall(r"\w+", source.text) if source is not None else []
-        return words[-1] if words and words[-1].isidentifier() else None
+        return words[-1] if words and is_name(words[-1]) else None
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
-        skipped = {id(guard) for guard in but}
+        skipped, by_path = {id(guard) for guard in but}, self._known_by_path()
         for guard in self.guards.values():
-            if id(guard) not in skipped and not same(guard.now(), guard.value):
+            if id(guard) not in skipped and not agrees(guard, guard.now(), by_path):
                 return guard
         return None
+
+    def _known_by_path(self) -> dict[int, Guard]:
+        """The objects that may be others on another call, by id: the guards of their places."""
+        return {key: g for key, g in self._by_path.items() if key not in self._pinned}
+
+    def _others(self) -> list[Any]:
+        """The objects outside that stay who they are, where others may not."""
+        if not self._by_path:
+            return []
+        known = [value for key, (value, _) in self._sources.items() if key not in self._by_path]
+        return [x for x in known if is_renewable(type(x))]
 
     def _is_read_again(self, guard: Guard) -> bool:
         """Whether of what stands at a place the type alone matters."""
         if type(guard.value) is int:
-            return place_read(guard) in self.counters
+            return guard.place in self.counters
         if type(guard.value) in FLOATS:
             return not self.numbers.is_looked_at(guard)
         return not self.identities
@@ -669,7 +748,8 @@ class World(StandIns):
         places += [g for g in stored if is_array(g.value) and id(g) not in known]
         guards = without(self.guards.values(), places, read)
         places = [place for place in places if id(place.value) not in read]
-        return check(guards, places, self.contents, self.shown or None)
+        by_path, others = self._known_by_path(), self._others()
+        return check(guards, places, self.contents, self.shown or None, by_path, others)
 
 
 def _has_dict(x: Any) -> bool:
