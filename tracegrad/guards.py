@@ -205,10 +205,8 @@ def _captured_conditions(
     conditions = []
     for captured, name in zip(version.captured, captures, strict=True):
         if is_number_read(captured.holder):
-            kind = captured.kind
-            names[kind.__name__] = kind
-            conditions.append(f"type({name}) is {kind.__name__}")
-        elif captured.source is not None or isinstance(captured.holder, Tensor):
+            continue  # of numbers the state's check tells the type
+        if captured.source is not None or isinstance(captured.holder, Tensor):
             names[f"dtype_{captured.dtype}"] = np.dtype(captured.dtype)
             if isinstance(captured.holder, Tensor):  # of others the state's check tells the type
                 conditions.append(f"type({name}) is ndarray")

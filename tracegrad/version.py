@@ -45,6 +45,7 @@ from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.world import Guard, Store, World
+from tracegrad.world.facts import PACKED
 from tracegrad.world.numbers import Count, is_number_read, own
 
 
@@ -399,6 +400,8 @@ def _continued(known: Version | None) -> tuple[Tree | None, list[Any], dict[Any,
         if captured.source is not None and is_number_read(holder):
             holder = Count(holder) if type(holder) is int else own(holder)  # as `Numbers` does
             numbers[captured.source.place] = holder
+        elif captured.source is not None and captured.source.read == PACKED:
+            numbers[captured.source.place] = holder  # an array of this call's
         holders.append(holder)
     if len(set(map(id, holders))) < len(holders):
         return None, [], {}

@@ -2969,6 +2969,67 @@ S~ = [NS(a=$n, b=$n)]
 S~[0].c = $n
 S~[0] = NS(b=$n, a=$v)
 vars(S~[0]).pop('a', None)
+== listed_array
+L~ = [0.5, 1.0, -2.0]
+--
+y = y * np.array(L~) + np.dot(L~, x)
+--
+L~ = [$n, $n, $n]
+L~[0] = $n
+L~[1] = $v
+L~ = [1, 2, 3]
+L~ = ($n, $n, $n)
+L~ = list($a)
+L~.reverse()
+L~ = [$n]
+== listed_operand
+S~ = NS(w=[0.5, 1.0, -2.0])
+--
+y = y * S~.w - S~.w + np.maximum(y, S~.w)
+--
+S~.w = [$n, $n, $n]
+S~.w[0] = $v
+S~.w = list($a)
+S~ = NS(w=[$n, $n, $n])
+S~.w = [True, False, True]
+S~.w[2] = $n
+== listed_both_ways
+S~ = NS(w=[0.5, 1.0, -2.0])
+--
+a~ = np.asarray(S~.w)
+a~ += y
+y = a~ * S~.w[0]
+for w~ in S~.w:
+    y = y + w~
+if S~.w[-1] > 0.0: y = y + sum(S~.w)
+y = y + math.fsum(S~.w)
+--
+S~.w = [$n, $n, $n]
+S~.w[0] = $n
+S~.w[-1] = $v
+S~.w.reverse()
+S~.w.append($n)
+S~.w = tuple(S~.w)
+== listed_whole_numbers
+L~ = [1, 2, 3, 4, 5]
+--
+y = y * np.sum(L~) + np.array(L~)[:3] * L~[1]
+--
+L~ = [$i, 2, $i, 4, $i]
+L~[0] = $i
+L~[1] = $v
+L~ = [float(k) for k in L~]
+L~ = [10 ** 18] * 5
+== listed_history
+L~ = [0.5, 0.25]
+--
+y = y * np.mean(L~) + np.array(L~)[-1] + len(L~)
+--
+L~.append($n)
+L~ = L~ + [$n]
+L~ = L~[1:] or [1.0]
+L~[-1] = $v
+L~ = list($a)
 """
 
 FRAGMENTS = parsed(TEXT)

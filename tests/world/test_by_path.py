@@ -528,3 +528,56 @@ def test_floats_that_c_code_reads_as_a_whole_are_looked_at():
     for items in ([1.0, 2.0], [-1.5, 2.0], [3.0, 0.5]):
         held[:] = items
         assert_same_bits(made(X), f(X))
+
+
+def test_a_float_that_is_written_and_does_not_change():
+    o = SimpleNamespace(k=0.0)
+
+    def f(x):
+        o.k = o.k * 0.5
+        return x * o.k
+
+    made = tg.compile(f)
+    for k in (0.0, 0.0, 4.0, -2.0, -0.0, 1.0):
+        o.k = k
+        assert_same_bits(made(X), X * (k * 0.5))
+        assert o.k == k * 0.5
+
+
+def test_what_was_done_before_an_exception_stays_done():
+    o = SimpleNamespace(calls=0, last=X, k=1.0, fails=False)
+
+    @tg.compile
+    def f(x):
+        o.calls += 1
+        o.last, o.k = x * 2.0, o.k * 0.5
+        if o.fails:
+            raise RuntimeError("no")
+        return x * o.calls
+
+    for turn, o.fails in enumerate((False, False, False, True, True, False)):
+        if o.fails:
+            with pytest.raises(RuntimeError):
+                f(X * turn)
+        else:
+            assert_same_bits(f(X * turn), X * turn * (turn + 1))
+        assert (o.calls, o.k) == (turn + 1, 0.5 ** (turn + 1))
+        assert_same_bits(o.last, X * turn * 2.0)
+
+
+def test_an_array_that_is_written_and_becomes_another_one_that_is_read():
+    o = SimpleNamespace(a={"h": X.copy()}, b={"h": X.copy()})
+
+    @tg.compile
+    def f(x):
+        o.a["h"][0] = x[1]
+        return o.b["h"] + x
+
+    for _ in range(3):
+        o.a, o.b = {"h": X * 2.0}, {"h": X * 3.0}
+        assert_same_bits(f(X), X * 3.0 + X)
+    o.a = {"h": o.b["h"]}
+    assert_same_bits(f(X), np.array([X[1], *X[1:] * 3.0]) + X)
+    o.a = {"h": o.b["h"][:]}
+    with pytest.raises(tg.errors.ArgumentError, match="shares memory"):
+        f(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import is_
 from types import MappingProxyType
@@ -12,8 +13,19 @@ import numpy as np
 
 from codegen.load import load
 from tracegrad.tensor import Tensor
-from tracegrad.world.facts import MISSING, TYPED, Guard, same, state_of, typed
+from tracegrad.world.facts import (
+    ITEM,
+    MISSING,
+    PACKED,
+    TYPED,
+    Guard,
+    kind_of_items,
+    same,
+    state_of,
+    typed,
+)
 
+MANY = 32  # places in a list from which on one look at the list is quicker
 SMALL = 1 << 16  # bytes up to which a copy as bytes is the quickest to compare
 
 
@@ -128,7 +140,11 @@ def conditions_of(
                 kind = type(guard.value).__name__
                 condition = f"((x := {over}) is value{i} or type(x) is {kind} and x == value{i})"
             found.append(condition)
-    for guard in places:
+    for guard in _as_wholes(places):
+        if guard.read == PACKED:  # a call makes the array where it reads it
+            names.update({"kind_of_items": kind_of_items, guard.name.__name__: guard.name})
+            found.append(f"kind_of_items({holder_of(guard)}) is {guard.name.__name__}")
+            continue
         kind = type(guard.value).__name__  # Tensor, ndarray, or that of a number
         names[kind] = type(guard.value)
         found.append(f"type({guard.over(holder_of(guard), names)}) is {kind}")
@@ -138,6 +154,22 @@ def conditions_of(
         names["kept"] = others  # so that no id is used again
         found.append(f"apart(({', '.join(objects)},), others)")
     return found
+
+
+def _as_wholes(places: Sequence[Guard]) -> list[Guard]:
+    """Items of a list of floats are one place: all are numbers of its type."""
+    items: dict[int, list[Guard]] = {}
+    for guard in places:
+        if guard.read == ITEM and type(guard.value) in (float, np.float64):
+            items.setdefault(id(guard.holder), []).append(guard)
+    found = {id(guard): guard for guard in places}
+    for alike in items.values():
+        holder, kind = alike[0].holder, type(alike[0].value)
+        if len(alike) >= MANY and len(alike) * 2 > len(holder) and kind_of_items(holder) is kind:
+            for guard in alike:
+                del found[id(guard)]
+            found[id(alike[0])] = replace(alike[0], read=PACKED, name=kind)
+    return list(found.values())
 
 
 def _is_one_of(guard: Guard, by_path: Mapping[int, Guard]) -> bool:
@@ -159,6 +191,13 @@ def agrees(guard: Guard, now: Any, by_path: Mapping[int, Guard]) -> bool:
     return type(now) is guard.kind if owner is guard else now is owner.now()
 
 
+def _holds_alike(place: Guard) -> bool:
+    """Whether a place holds an array, or a list of numbers, of the type that it held."""
+    if place.read == PACKED:
+        return kind_of_items(place.where()) is place.name
+    return type(place.now()) is type(place.value)
+
+
 def again(
     guards: Sequence[Guard],
     places: Sequence[Guard],
@@ -173,7 +212,7 @@ def again(
         now = [guard.now() for guard in guards]
         if not all(agrees(guard, a, by_path) for a, guard in zip(now, guards, strict=True)):
             return False
-        if not all(type(place.now()) is type(place.value) for place in places):
+        if not all(map(_holds_alike, places)):
             return False
         if not all(unwritten(getattr(a, "_array", a), known) for a, known in arrays):
             return False

@@ -29,6 +29,7 @@ from tracegrad.world.facts import (
     PLAIN,
     STATE_OF,
     TYPED,
+    kind_of_items,
     typed,
 )
 from tracegrad.world.numbers import FLOATS
@@ -161,15 +162,18 @@ def _renewed(world: World, x: Any) -> Any:
     return x if all(held[key] is x[key] for key in x) else held
 
 
-def list_of(world: World, x: Any) -> list[Any]:
-    """The items of a list or deque from outside, each guarded."""
+def list_of(world: World, x: Any, most: int = SMALL) -> list[Any]:
+    """The items of a list or deque from outside, each guarded; more than `most` by identity."""
     text = world.text_of(x)
     world.guard(LENGTH, x, None, len(x), f"len({text})")
-    if len(x) > SMALL and not world.is_by_path(x):
+    if len(x) > most and not world.is_by_path(x):
         items = list(x)
         world.guard(EACH, x, items, True, text)
         return [world.enter(item, f"{text}[{i}]") for i, item in enumerate(items)]
     return [world.read(ITEM, x, i, item, f"{text}[{i}]") for i, item in enumerate(x)]
+
+
+MANY = 1000  # floats of a list that are inputs one by one
 
 
 def items_of(world: World, x: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -192,7 +196,7 @@ def items_alone(world: World, x: Any) -> Any:
     if not world.is_outside(x):
         return x
     if kind in (list, deque):
-        return list_of(world, x)
+        return list_of(world, x, MANY if kind_of_items(x) in FLOATS else SMALL)
     if isinstance(x, tuple):  # of a class that iterates as tuples do: else Python was asked
         items = tuple([world.item(x, i) for i in range(len(x))])
         return x if all(map(operator.is_, items, x)) else items

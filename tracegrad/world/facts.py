@@ -76,6 +76,8 @@ class Guard:
     def over(self, holder: str, names: dict[str, Any]) -> str:
         """The reading as Python over the text of its holder."""
         literal = self._literal(names)
+        if self.read == PACKED:
+            names["packed"] = packed
         if self.value is not MISSING:
             if self.read == ATTRIBUTE and self.name.isidentifier():
                 return f"{holder}.{self.name}"
@@ -133,6 +135,7 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
     "all(map(is_, holder, name))": lambda holder, name: all(map(is_, holder, name)),
     "state_of(holder)": lambda holder, name: state_of(holder),
     "typed(holder)": lambda holder, name: typed(holder),
+    "packed(holder, name)": lambda holder, name: packed(holder, name),
     "type(holder)": lambda holder, name: type(holder),
     "name in holder": lambda holder, name: name in holder,
     "holder.keys().isdisjoint(name)": lambda holder, name: holder.keys().isdisjoint(name),
@@ -144,7 +147,7 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
 }
 GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, TYPED = [*READS][:10]
 FEW = 6  # names that are looked for one by one
-CLASS, PRESENT, APART, APART_OF, ITSELF, CALLED = [*READS][10:]
+PACKED, CLASS, PRESENT, APART, APART_OF, ITSELF, CALLED = [*READS][10:]
 BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF, TYPED})
 
 
@@ -224,6 +227,23 @@ def typed(value: Any) -> Any:
     if type(value) is tuple:
         return tuple, *map(typed, value)
     return (type(value), repr(value)) if type(value) in PLAIN else id(value)
+
+
+# -- numbers in a list ----------------------------------------------------------------------------
+
+_PACKED = (float, np.float64, int)
+
+
+def kind_of_items(items: Any) -> type | None:
+    """The type of the numbers in a list or tuple that are all of one; else None."""
+    kinds = {*map(type, items)}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if kind in _PACKED else None
+
+
+def packed(items: Any, kind: type) -> np.ndarray:
+    """The array that NumPy makes of numbers of one type; raises OverflowError for large ints."""
+    return np.fromiter(items, kind, len(items))
 
 
 def is_array(value: Any) -> bool:

@@ -125,10 +125,17 @@ class Numbers:
         """Whether the value at a place decided something."""
         return id(guard) in self._looked_at
 
+    def look_at(self, guard: Guard) -> None:
+        """The value at a place decides what the program does."""
+        self._looked_at.add(id(guard))
+
     def absorb(self, before: Numbers, same_place: Mapping[int, Guard]) -> None:
         """Takes over what an earlier run looked at; its guards, by id, as they are here."""
         self._looked_at |= {id(same_place[key]) for key in before._looked_at}
         known = {key: same_place[id(guard)] for key, guard in before._sources.items()}
+        for guard in same_place.values():
+            if type(guard.value) in _PLAIN and guard.place in self.known:  # not read by this run
+                known[id(self.known[guard.place])] = guard
         self._sources = {**known, **self._sources}
         self._found = {**before._found, **self._found}
 
@@ -149,7 +156,7 @@ class Numbers:
 
     def _look(self, known: Read | Derived | None) -> None:
         if isinstance(known, Read):
-            self._looked_at.add(id(known.guard))
+            self.look_at(known.guard)
         elif known is not None:
             for x in known.operands:
                 if isinstance(x, Read | Derived):

@@ -37,13 +37,17 @@ from tracegrad.world.facts import (
     ITSELF,
     LENGTH,
     MISSING,
+    PACKED,
     PLAIN,
     SAME,
     Guard,
     is_array,
     key_of,
+    kind_of_items,
+    packed,
     same,
 )
+from tracegrad.world.interception import MAKERS, makes_arrays
 from tracegrad.world.kept import Kept
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.stand_ins import StandIns
@@ -52,6 +56,7 @@ from tracegrad.world.whose import is_interpreted, is_mutable, is_renewable, is_t
 
 EMPTY = CellType()
 SMALL = 64  # elements of a container that are guarded one by one
+HANDFUL = 4
 NUMERIC = "biufc"
 
 Place = tuple[int, Any]
@@ -197,6 +202,23 @@ class World(StandIns):
             return self.enter(x[i], text)
         self.guard(LENGTH, x, None, len(x), f"len({self.text_of(x)})")
         return self.read(ITEM, x, i if i >= 0 else i + len(x), x[i], text)
+
+    def packed(self, x: Any, new: bool) -> Any:
+        """An operand that C code makes an array of: numbers from outside are one array input."""
+        if type(x) not in (list, tuple) or not self.is_outside(x) or self.trace is None:
+            return x
+        kind = kind_of_items(x)
+        if kind is None or (kind is int and len(x) <= HANDFUL):  # few ints are seldom data
+            return x
+        guard = self._guard(PACKED, x, kind, None, self.text_of(x))
+        array: Any = self.numbers.known.get(guard.place)
+        try:
+            array = packed(x, kind) if array is None else array
+        except OverflowError:
+            return x
+        array = self.guard(PACKED, x, kind, array, self.text_of(x)).value
+        tensor = self._stand_in(array, guard.text)
+        return tensor.copy() if new else tensor
 
     def is_by_path(self, x: Any) -> bool:
         """Whether an object is known by its place, where calls may find another."""
@@ -420,6 +442,9 @@ class World(StandIns):
             if type(taken) is not tuple:
                 return taken
             operands = taken
+        if makes_arrays(operation, operands):
+            new = id(operation) in MAKERS  # its result is the function's own
+            operands = tuple([self.packed(x, new) for x in operands])
         rule = RULES.get(id(operation), RULES[CALL])
         if self._stand_ins and id(operation) not in tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
@@ -464,7 +489,8 @@ class World(StandIns):
         for guard in self._stored.values():  # what is written again may be something else by then
             if same(guard.in_run(), guard.value):
                 text = f"{guard.text}, which is written"
-                self.guard(guard.read, guard.holder, guard.name, guard.value, text)
+                kept = self.guard(guard.read, guard.holder, guard.name, guard.value, text)
+                self.numbers.look_at(kept)
         for read, holder, names, text, line in self._absent.values():
             if read == GLOBAL and len(names) == 1:
                 guard = self._guard(GLOBAL, holder, names[0], MISSING, text, line)
@@ -615,7 +641,8 @@ class World(StandIns):
         """A guard of an earlier run; where an array stands, another may stand there now."""
         guard = replace(guard, holder=holder, of=of)
         if isinstance(guard.value, np.ndarray | Tensor):
-            now = guard.now()
+            now = self.numbers.known.get(guard.place) if guard.read == PACKED else None
+            now = guard.now() if now is None else now
             if isinstance(now, np.ndarray | Tensor):
                 self._sources.setdefault(id(now), (now, guard.text))
                 self._arrays.append(now)
@@ -701,7 +728,8 @@ class World(StandIns):
         in_list = found[0].read == ITEM and (
             type(found[0].holder) is list or found[0].of is not None
         )
-        return found[0] if in_list or found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
+        named = found[0].read in (GLOBAL, ATTRIBUTE, CELL, PACKED)
+        return found[0] if in_list or named else None
 
     def called(self, holder: Any) -> str | None:
         """The name by which the function's code knows an array that stands in one place."""
@@ -742,7 +770,8 @@ class World(StandIns):
         `but` are places of arrays and Tensors that calls read again, of which the type alone is
         compared; `stored` are places that every call writes.
         """
-        places = [guard for guard in but if self._is_read_again(guard)]
+        several = {id(guard): guard for guard in but if self._is_read_again(guard)}
+        places = list(several.values())
         read = set(map(id, self.contents))
         known = set(map(id, places))  # what is stored there is another array on every call
         places += [g for g in stored if is_array(g.value) and id(g) not in known]
