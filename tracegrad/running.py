@@ -13,8 +13,6 @@ from time import perf_counter
 from types import CodeType, MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from codegen.ir import Value
 from tracegrad import machine
 from tracegrad.autograd.tape import LEAF
@@ -118,10 +116,9 @@ def run_traced(
         returned = call(structured)
         guard_returned(world, returned)
         returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), returned)
-    except BaseException as error:
-        if histories and isinstance(error, np.linalg.LinAlgError):  # the call will run as its ops
-            for store in world.stores():
-                store.restore()
+    except BaseException:
+        for store in world.stores():
+            store.restore()
         for store in world.written_arrays():
             store.carry()
         world.settle()

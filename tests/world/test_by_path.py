@@ -544,27 +544,6 @@ def test_a_float_that_is_written_and_does_not_change():
         assert o.k == k * 0.5
 
 
-def test_what_was_done_before_an_exception_stays_done():
-    o = SimpleNamespace(calls=0, last=X, k=1.0, fails=False)
-
-    @tg.compile
-    def f(x):
-        o.calls += 1
-        o.last, o.k = x * 2.0, o.k * 0.5
-        if o.fails:
-            raise RuntimeError("no")
-        return x * o.calls
-
-    for turn, o.fails in enumerate((False, False, False, True, True, False)):
-        if o.fails:
-            with pytest.raises(RuntimeError):
-                f(X * turn)
-        else:
-            assert_same_bits(f(X * turn), X * turn * (turn + 1))
-        assert (o.calls, o.k) == (turn + 1, 0.5 ** (turn + 1))
-        assert_same_bits(o.last, X * turn * 2.0)
-
-
 def test_an_array_that_is_written_and_becomes_another_one_that_is_read():
     o = SimpleNamespace(a={"h": X.copy()}, b={"h": X.copy()})
 
