@@ -68,6 +68,7 @@ from tracegrad.world.stores import Store, is_name, store_of
 from tracegrad.world.whose import is_interpreted, is_mutable, is_renewable, is_trusted
 
 EMPTY = CellType()
+NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
 SMALL = 64  # elements of a container that are guarded one by one
 HANDFUL = 4
 NUMERIC = "biufc"
@@ -272,6 +273,7 @@ class World(Outcome):
             (guard.of is not None or guard.place in self.renewed)
             and id(guard.value) not in self._sources
             and is_renewable(guard.kind)
+            and guard.value is not NO_ITEMS
         )
 
     def item_of_tuple(self, x: tuple[Any, ...], i: int, text: str = "") -> Any:
@@ -665,7 +667,7 @@ class World(Outcome):
             self.pin(guard.value)
             return guard
         guard = replace(guard, value=guard.now())
-        if id(guard.value) not in self._sources:
+        if id(guard.value) not in self._sources and guard.value is not NO_ITEMS:
             self._by_path[id(guard.value)] = guard
             self._sources[id(guard.value)] = (guard.value, guard.text)
         return guard
