@@ -399,7 +399,8 @@ class Calling:
                 "differs on every call is the usual cause: pass it as an argument"
             )
             return None
-        if not left and self._changes_what_it_reads(arguments, mode):
+        more = self._learns_of_renewed(arguments, mode)
+        if not left and not more and self._changes_what_it_reads(arguments, mode):
             self._give_up()
             _warn(
                 f"{self.__name__} changes what it reads, so that each call needs a version of its "
@@ -435,6 +436,13 @@ class Calling:
             self._budget.told = True
             _warn(why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning)
 
+    def _learns_of_renewed(self, arguments: Arguments, mode: Mode) -> bool:
+        """Whether places hold others of their class by now that were not known to."""
+        known = len(self._renewed)
+        for version in self._versions.get((arguments.key, mode), []):
+            self._renewed |= version.world.replaced()
+        return len(self._renewed) > known
+
     def _changes_what_it_reads(self, arguments: Arguments, mode: Mode) -> bool:
         """Whether the last versions did not stand for a call after their first, by what it did."""
         last = self._versions.get((arguments.key, mode), [])[-UNUSED:]
@@ -460,6 +468,7 @@ class Calling:
                 self._runs,
                 histories,
                 self._counters,
+                self._renewed,
             )
 
     @property
@@ -747,6 +756,7 @@ class Calling:
         self._strikes = 0
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
+        self._renewed: set[Any] = set()  # places of objects that others of their class replace
         self._generation += 1
 
     def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:

@@ -318,15 +318,17 @@ def _read_at(version: Version, length: Dim) -> str:
 
 
 def _state(version: Version) -> list[str]:
-    """Numbers, strings and flags by their values; functions, classes, objects by their number."""
+    """Numbers, strings, flags by their values, objects by class or (their number) identity."""
     skipped = set(map(id, version.read_again))
     guards = [g for g in version.world.guards.values() if id(g) not in skipped]
     plain = [g for g in guards if isinstance(g.value, IMMUTABLE) and not _of_code(g)]
     facts = list(dict.fromkeys(f"{guard.text} == {_short(guard.value)}" for guard in plain))
     more = len(facts) - MOST_GUARDS
     shown = facts[:MOST_GUARDS] + ([f"and {more} more values"] if more > 0 else [])
-    others = len(guards) - len(plain)
-    return shown + ([f"{_count(others, 'other object')} by identity"] * (others > 0))
+    renewed = [g for g in guards if version.world.is_by_path(g.value)]
+    others = len(guards) - len(plain) - len(renewed)
+    by_path = list(dict.fromkeys(f"{g.text}: any {g.kind.__name__}" for g in renewed))
+    return shown + by_path + ([f"{_count(others, 'other object')} by identity"] * (others > 0))
 
 
 def _of_code(guard: Guard) -> bool:

@@ -22,7 +22,7 @@ from tracegrad.signature import is_plain
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import TreeSpec, check_text, path_text
-from tracegrad.version import Version
+from tracegrad.version import Version, memory
 from tracegrad.world.numbers import is_number_read
 
 
@@ -206,9 +206,10 @@ def _captured_conditions(
     for captured, name in zip(version.captured, captures, strict=True):
         if captured.source is None and not isinstance(captured.holder, Tensor):
             continue
-        kind = np.ndarray if isinstance(captured.holder, Tensor) else captured.kind
-        names[kind.__name__] = kind
-        conditions.append(f"type({name}) is {kind.__name__}")
+        if isinstance(captured.holder, Tensor) or captured.may_change_type:
+            kind = np.ndarray if isinstance(captured.holder, Tensor) else captured.kind
+            names[kind.__name__] = kind
+            conditions.append(f"type({name}) is {kind.__name__}")
         if not is_number_read(captured.holder):
             names[f"dtype_{captured.dtype}"] = np.dtype(captured.dtype)
             conditions.append(f"{name}.dtype is dtype_{captured.dtype}")
@@ -273,6 +274,11 @@ def _layouts(
         names["overlapping"] = overlapping
         others = ", ".join([*every[:i], *every[i + 1 :]])
         conditions.append(f"not overlapping({every[i]}, ({others},))" if others else "True")
+    for number, (guard, apart) in enumerate(version.written_outside):
+        names.update(overlapping=overlapping, memory=memory)
+        others = "".join([f"{text}, " for text in [*traced, *[captures[i] for i in apart]]])
+        written = guard.expression(f"_written_{number}", names)
+        conditions.append(f"not overlapping(memory({written}), ({others}))")
     return conditions
 
 

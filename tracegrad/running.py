@@ -36,6 +36,7 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Trace
 from tracegrad.tree import map_tree, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
+from tracegrad.world.contents import guard_returned
 from tracegrad.world.loops import Loops
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
@@ -83,13 +84,14 @@ def run_traced(
     histories: Sequence[Any] = (),
     numbers: Mapping[Any, float] = MappingProxyType({}),
     counters: Collection[Any] = (),
+    renewed: Collection[Any] = (),
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
     The trace continues `tree`, whose captured arrays are `holders` now, and `numbers` its floats
-    by their place; `counters` are places of ints. `runs` are those of the function on all threads.
-    `histories` are the traced arguments as they were given: the run's tape goes on from those that
-    require grad.
+    by their place; `counters` are places of ints, `renewed` of objects that others replace. `runs`
+    are those of the function on all threads. `histories` are the traced arguments as they were
+    given: the run's tape goes on from those that require grad.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -99,6 +101,7 @@ def run_traced(
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
     if target == "numpy" and tree is None and not histories and not config.fast_math:
         world.watch_loops(Loops(world, trace))
+    world.renewed = renewed
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
     values = iter(tensors)
@@ -114,6 +117,7 @@ def run_traced(
     borrowed.watch(tuple(arguments.values), tuple(structured))
     try:
         itself = call(structured)
+        guard_returned(world, itself)
         returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
         leaves = [leaf for leaf in arguments.leaves if leaf.traced]
         names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]

@@ -46,8 +46,9 @@ from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import flatten
-from tracegrad.world import Effect, Guard, Store, World, place_read
+from tracegrad.world import Effect, Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared
+from tracegrad.world.facts import ITEM, PACKED
 from tracegrad.world.numbers import Count, is_number_read, own
 
 
@@ -147,6 +148,17 @@ class Version:
         forms = (form for r in self.results for effect in r.effects for form in effect.forms)
         return bool(self.written) or any(isinstance(form, Argument) for form in forms)
 
+    @cached_property
+    def written_outside(self) -> tuple[tuple[Guard, tuple[int, ...]], ...]:
+        """Where arrays stand that calls write into, each with the others among the captured."""
+        stores = [store for returned in self.results for store in returned.stores]
+        guards = {s.place: s.guard for s in stores if isinstance(s, Store) and s.kind == "contents"}
+        every = range(len(self.captured))
+        return tuple(
+            (guard, tuple([i for i in every if not self.captured[i].stands_at(guard)]))
+            for guard in guards.values()
+        )
+
     @property
     def run(self) -> Callable[..., Any]:
         """The program's function; it raises a plain LookupError where a look ends differently."""
@@ -189,6 +201,10 @@ class Version:
         for i in self.written:
             if overlapping(leaves[i], [*leaves[:i], *leaves[i + 1 :]]):
                 return False
+        for guard, others in self.written_outside:
+            apart = [*leaves[:start], *[leaves[start + i] for i in others]]
+            if overlapping(memory(guard.now()), apart):
+                return False
         known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
         return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
 
@@ -229,6 +245,11 @@ class Version:
         return run(*arguments.values, **keywords)
 
 
+def memory(holder: Any) -> Any:
+    """The array that a Tensor holds; an array itself."""
+    return getattr(holder, "_array", holder)
+
+
 @dataclass(frozen=True)
 class Captured:
     """An array or Tensor from outside the function, and where it is read from at every call."""
@@ -245,14 +266,19 @@ class Captured:
         """Where it stands, as the user would say it."""
         return self.name if self.source is None else self.source.text
 
+    def stands_at(self, guard: Guard) -> bool:
+        """Whether it is the array that a guard reads."""
+        if self.source is None:
+            return self.holder is guard.value
+        return self.source.place == guard.place
+
     def now(self) -> Any:
         """The array or Tensor that is there now."""
         return self.holder if self.source is None else self.source.now()
 
     def array(self) -> Any:
         """What that holds."""
-        holder = self.now()
-        return plain(getattr(holder, "_array", holder))
+        return plain(memory(self.now()))
 
     def fits(self, array: Any) -> bool:
         """Whether the program takes this array, or this float."""
@@ -271,8 +297,14 @@ class Captured:
 
     @property
     def may_change_type(self) -> bool:
-        """Whether each call that reads it asks its type; of a Tensor the state's guards do."""
-        return self.source is not None and not isinstance(self.holder, Tensor)
+        """Whether each call that reads it asks its type.
+
+        Of Tensors and lists of numbers, and of numbers in lists, the state's guards do.
+        """
+        if self.source is None or isinstance(self.holder, Tensor):
+            return False
+        in_list = self.source.read == ITEM and is_number_read(self.holder)
+        return self.source.read != PACKED and not in_list
 
     @property
     def stands(self) -> bool:
@@ -299,6 +331,7 @@ def traced_run(
     runs: Runs | None = None,
     histories: Sequence[Any] = (),
     counters: Collection[Any] = (),
+    renewed: Collection[Any] = (),
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
@@ -307,7 +340,7 @@ def traced_run(
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     return run_traced(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters),
+        *(numbers, counters, renewed),
     )
 
 
@@ -413,7 +446,9 @@ def _continued(known: Version | None) -> tuple[Tree | None, list[Any], dict[Any,
         holder = captured.now()
         if captured.source is not None and is_number_read(holder):
             holder = Count(holder) if type(holder) is int else own(holder)  # as `Numbers` does
-            numbers[place_read(captured.source)] = holder
+            numbers[captured.source.place] = holder
+        elif captured.source is not None and captured.source.read == PACKED:
+            numbers[captured.source.place] = holder  # an array of this call's
         holders.append(holder)
     if len(set(map(id, holders))) < len(holders):
         return None, [], {}

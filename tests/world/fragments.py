@@ -2755,6 +2755,281 @@ y = y * newton~(2.0)
 O~.iters = $i
 O~.tol = $p
 O~.tol = 1e-6
+== renewed_params
+P~ = {'w': np.array([0.1, 0.2, 0.3]), 'b': 0.5, 'n': 2}
+--
+y = y * P~['w'] + P~['b'] * P~['n']
+--
+P~ = {'w': $a, 'b': $n, 'n': 2}
+P~ = {**P~, 'w': P~['w'] * 0.5}
+P~ = {k: v * 1 for k, v in P~.items()}
+P~ = {'w': $a, 'b': $v, 'n': $i}
+P~ = dict(P~)
+P~ = collections.OrderedDict(P~)
+P~ = {'b': $n, 'w': $a, 'n': 2, 'more': 1}
+P~['w'] = $a
+P~ = dict(P~, b=np.float64($n))
+== renewed_iterated_params
+P~ = {'a': 0.5, 'b': np.array([1.0, 2.0, 0.5])}
+--
+for k~, v~ in P~.items():
+    y = y * v~ + len(k~)
+--
+P~ = {'a': $n, 'b': $a}
+P~ = {'b': $a, 'a': $n}
+P~ = {**P~, 'cc': $n}
+P~ = {'a': $n}
+P~ = collections.OrderedDict(a=$n, b=$a)
+P~['a'] = $v
+== renewed_nested
+S~ = NS(net={'layers': [{'w': np.ones(3), 'k': 0.5}, {'w': np.ones(3) * 2, 'k': 0.25}]})
+--
+for l~ in S~.net['layers']:
+    y = np.tanh(y * l~['w'] + l~['k'])
+--
+S~.net = {'layers': [{'w': $a, 'k': $n}, {'w': $a, 'k': $n}]}
+S~.net = {'layers': [{'w': $a, 'k': $n}] * 2}
+S~.net['layers'] = [{'w': $a, 'k': $n}]
+S~.net['layers'] = [dict(l) for l in S~.net['layers']]
+S~.net['layers'] = tuple(S~.net['layers'])
+S~.net['layers'][0] = {'w': $a, 'k': $v}
+S~.net['layers'][0] = S~.net['layers'][-1]
+S~ = copy.deepcopy(S~)
+S~.net = S~.net
+== renewed_objects
+class C~:
+    gain = 2.0
+    def __init__(self, k): self.k = k
+    def __call__(self, y): return y * self.k * self.gain
+class D~(C~):
+    gain = -1.0
+S~ = NS(layers=[C~(0.5), C~(2.0)])
+--
+for l~ in S~.layers:
+    y = l~(y)
+--
+S~.layers = [C~($n), C~($n)]
+S~.layers = [C~(l.k) for l in S~.layers]
+S~.layers = [C~($a), D~($n)]
+S~.layers = [C~($n)] * 2
+S~.layers[0] = C~($v)
+S~.layers[0].__class__ = D~
+S~.layers[0].gain = $n
+S~.layers[0].__call__ = None
+S~.layers = S~.layers + [C~($n)]
+S~.layers = [S~.layers[0], np.tanh]
+C~.gain = $n
+== renewed_named_tuple
+T~ = collections.namedtuple('T~', 'm v n')
+U~ = collections.namedtuple('U~', 'm v n')
+S~ = NS(state=T~(np.ones(3), 0.5, 2))
+--
+m~, v~, n~ = S~.state
+y = y * m~ + S~.state.v * v~
+for _ in range(S~.state.n):
+    y = y + S~.state[0]
+--
+S~.state = T~($a, $n, 2)
+S~.state = S~.state._replace(v=$n)
+S~.state = T~($a, $v, $i)
+S~.state = U~($a, $n, 2)
+S~.state = T~($n, $a, 1)
+S~ = NS(state=T~($a, $n, 2))
+== renewed_frozen
+@dataclasses.dataclass(frozen=True)
+class C~:
+    rate: float = 0.5
+    mode: str = 'a'
+    inner: tuple = (1.0, 2.0)
+O~ = C~()
+--
+y = y * O~.rate if O~.mode == 'a' else y + O~.rate
+y = y + O~.inner[0] * O~.inner[-1]
+--
+O~ = dataclasses.replace(O~, rate=$n)
+O~ = dataclasses.replace(O~, mode='b')
+O~ = dataclasses.replace(O~, inner=($n, $n))
+O~ = dataclasses.replace(O~, inner=($n,))
+O~ = dataclasses.replace(O~, inner=($v, $a))
+O~ = C~()
+== renewed_written
+S~ = NS(a=NS(h=np.zeros(3), b=0.5), c=NS(h=np.ones(3), b=0.25))
+--
+S~.a.h = S~.a.h * S~.a.b + y
+S~.a.b = S~.a.b * 0.5
+y = y + S~.c.h * S~.c.b
+--
+S~.a = NS(h=$a, b=$n)
+S~.a = S~.c
+S~.c = NS(h=$a, b=$n)
+S~.a, S~.c = S~.c, S~.a
+S~ = NS(a=S~.c, c=NS(h=$a, b=$n))
+S~.a = NS(h=$a, b=$v)
+S~.a.h = S~.c.h
+S~.c.h = np.array(S~.c.h)
+== renewed_contents_written
+S~ = NS(a={'h': np.zeros(3)}, c={'h': np.ones(3)})
+--
+S~.a['h'][0] = y[1]
+y = y + S~.c['h']
+--
+S~.a = {'h': $a}
+S~.c = {'h': $a}
+S~.a = S~.c
+S~.a = {'h': S~.c['h']}
+S~.a, S~.c = {'h': $a}, {'h': $a}
+== renewed_is
+S~ = NS(a=NS(k=1.0), b=NS(k=2.0))
+B~ = NS(k=3.0)
+--
+y = y * 2.0 if S~.a is S~.b else y * S~.a.k
+y = y + 1.0 if S~.b is B~ else y - S~.b.k
+--
+S~.a = NS(k=$n)
+S~.b = NS(k=$n)
+S~.a = S~.b
+S~.b = B~
+S~.a = S~.b = NS(k=$n)
+B~ = NS(k=$n)
+S~.b = NS(k=$a)
+B~ = S~.b = NS(k=$n)
+== renewed_equal
+class C~:
+    def __init__(self, k): self.k = k
+    def __eq__(self, other): return self.k == other.k
+    def __hash__(self): return hash(self.k)
+S~ = NS(a=C~(1.0), held=[C~(1.0)], table={C~(1.0): 2.0})
+--
+if S~.a in S~.held: y = y * S~.held[0].k
+if S~.a == S~.held[-1]: y = y + 1.0
+y = y * S~.table.get(S~.a, 0.5)
+--
+S~.a = C~($n)
+S~.a = C~(1.0)
+S~.held = [C~(1.0)]
+S~.held = [C~($n), S~.a]
+S~.table = {C~(1.0): $n}
+S~.table[S~.a] = $n
+== renewed_identity
+class C~: pass
+S~ = NS(a=C~(), held=[], table={})
+--
+if S~.a in S~.held: y = y * 2.0
+y = y * S~.table.get(S~.a, 0.5)
+if [S~.a] == S~.held: y = y + 1.0
+--
+S~.a = C~()
+S~.held = [S~.a]
+S~.held = [C~(), S~.a]
+S~.table = {S~.a: $n}
+S~.held.clear()
+S~.table[S~.a] = $n
+== renewed_properties
+class C~:
+    __slots__ = ('k', '__dict__')
+    def __init__(self, k): self.k = k
+    @property
+    def twice(self): return self.k * getattr(self, 'factor', 2.0)
+    def __getattr__(self, name):
+        if name == 'other': return 1.5
+        raise AttributeError(name)
+S~ = [C~(0.5)]
+--
+y = y * S~[0].twice + S~[0].other
+--
+S~[0] = C~($n)
+S~ = [C~($v)]
+S~[0].factor = $n
+S~[0].other = $n
+S~[:] = [C~($a)]
+C~.other = $n
+if 'other' in vars(C~): del C~.other
+== renewed_returned
+class C~: pass
+S~ = NS(o=C~(), d={'k': 0.5})
+def both~(y):
+    return y * S~.d['k'], S~.o
+--
+y, o~ = both~(y)
+y = y + (1.0 if o~ is S~.o else 0.0) + len(vars(o~))
+--
+S~.o = C~()
+S~.o.k = 1
+S~.d = {'k': $n}
+S~ = NS(o=C~(), d={'k': $v})
+== renewed_dict_attributes
+S~ = [NS(a=0.5, b=1.0)]
+--
+for k~, v~ in vars(S~[0]).items():
+    y = y * v~
+y = y + len(S~[0].__dict__)
+--
+S~[0] = NS(a=$n, b=$n)
+S~ = [NS(a=$n, b=$n)]
+S~[0].c = $n
+S~[0] = NS(b=$n, a=$v)
+vars(S~[0]).pop('a', None)
+== listed_array
+L~ = [0.5, 1.0, -2.0]
+--
+y = y * np.array(L~) + np.dot(L~, x)
+--
+L~ = [$n, $n, $n]
+L~[0] = $n
+L~[1] = $v
+L~ = [1, 2, 3]
+L~ = ($n, $n, $n)
+L~ = list($a)
+L~.reverse()
+L~ = [$n]
+== listed_operand
+S~ = NS(w=[0.5, 1.0, -2.0])
+--
+y = y * S~.w - S~.w + np.maximum(y, S~.w)
+--
+S~.w = [$n, $n, $n]
+S~.w[0] = $v
+S~.w = list($a)
+S~ = NS(w=[$n, $n, $n])
+S~.w = [True, False, True]
+S~.w[2] = $n
+== listed_both_ways
+S~ = NS(w=[0.5, 1.0, -2.0])
+--
+a~ = np.asarray(S~.w)
+a~ += y
+y = a~ * S~.w[0]
+for w~ in S~.w:
+    y = y + w~
+if S~.w[-1] > 0.0: y = y + sum(S~.w)
+y = y + math.fsum(S~.w)
+--
+S~.w = [$n, $n, $n]
+S~.w[0] = $n
+S~.w[-1] = $v
+S~.w.reverse()
+S~.w.append($n)
+S~.w = tuple(S~.w)
+== listed_whole_numbers
+L~ = [1, 2, 3, 4, 5]
+--
+y = y * np.sum(L~) + np.array(L~)[:3] * L~[1]
+--
+L~ = [$i, 2, $i, 4, $i]
+L~[0] = $i
+L~[1] = $v
+L~ = [float(k) for k in L~]
+L~ = [10 ** 18] * 5
+== listed_history
+L~ = [0.5, 0.25]
+--
+y = y * np.mean(L~) + np.array(L~)[-1] + len(L~)
+--
+L~.append($n)
+L~ = L~ + [$n]
+L~ = L~[1:] or [1.0]
+L~[-1] = $v
+L~ = list($a)
 """
 
 FRAGMENTS = parsed(TEXT)

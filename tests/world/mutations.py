@@ -540,13 +540,16 @@ def run(program: Program, transform: str, fd: Random | None = None) -> Report:
             return wrong("gradient", text)
     if not report.refused:
         before = found[-1].info
-        last = [world.call(0).info for _ in range(5)][-1]
+        last = [world.call(0) for _ in range(5)][-1]
         report.reasons = world.reasons
-        if last.traces - before.traces >= 3:
+        if last.kind == "raised":
+            report.mode = "raises"
+            return report
+        if last.info.traces - before.traces >= 3:
             step = len(program.steps)
             report.mode = "anew"
-            return wrong("anew", f"5 equal calls: {before} -> {last}")
-        eager = last.hits - before.hits < 3
+            return wrong("anew", f"5 equal calls: {before} -> {last.info}")
+        eager = last.info.hits - before.hits < 3
         report.mode = "compiled" if not eager else ("eager" if world.reasons else "silently eager")
     else:
         report.mode = "error by name"

@@ -305,10 +305,21 @@ def searching(function: Any, own: Callable) -> None:
 
 def place_of(m, items: Any, x: Any) -> int:
     """The index of the first item that is the object or equal to it, or -1."""
-    for place, item in enumerate(items):
-        if item is x or truth(m, compare(m, COMPARE["=="], item, x)):
+    for place, item in enumerate(searched(m, items)):
+        if is_or_equals(m, item, x):
             return place
     return -1
+
+
+def searched(m, items: Any) -> Any:
+    """The items, as C code finds them: of a class of the user's, its `__iter__` is not asked."""
+    if type(items) in (list, tuple):
+        return m.items(items)
+    return m.native((tuple if is_a(items, tuple) else list).__iter__, items)
+
+
+def is_or_equals(m, item: Any, x: Any) -> bool:
+    return m.native(operator.is_, item, x) or truth(m, compare(m, COMPARE["=="], item, x))
 
 
 def index_of(m, function: Any, items: Any, x: Any) -> int:
@@ -321,7 +332,7 @@ def index_of(m, function: Any, items: Any, x: Any) -> int:
 
 
 def count_of(m, function: Any, items: Any, x: Any) -> int:
-    return sum(item is x or truth(m, compare(m, COMPARE["=="], item, x)) for item in items)
+    return sum(is_or_equals(m, item, x) for item in searched(m, items))
 
 
 def remove(m, function: Any, items: Any, x: Any) -> None:

@@ -309,7 +309,7 @@ def any_equal(m, items: Any, x: Any) -> bool:
     if plain and comparison(m, m.type_of(x), "__eq__") is None:
         return m.native(operator.contains, items, x)
     equal = COMPARE["=="]
-    for item in items:
+    for item in m.items(items):
         if m.native(operator.is_, item, x) or truth(m, compare(m, equal, item, x)):
             return True
     return False

@@ -2,7 +2,7 @@
 
 from tracegrad.world import calls, changing, gate  # they enter the rules
 from tracegrad.world.effects import Effect
-from tracegrad.world.facts import IMMUTABLE, MISSING, Guard, place_read, same
+from tracegrad.world.facts import IMMUTABLE, MISSING, Guard, same
 from tracegrad.world.stores import Store
 from tracegrad.world.world import World
 
@@ -16,6 +16,5 @@ __all__ = [
     "calls",
     "changing",
     "gate",
-    "place_read",
     "same",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import OrderedDict
 from contextvars import ContextVar
 from functools import partial
 from types import (
@@ -214,6 +215,8 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
         world.guard(KEYS, vars(x), None, tuple(vars(x)), f"the attributes of {world.text_of(x)}")
         return method(*operands, **keywords)
     if of is object:  # of a class in Python: by identity
+        for y in operands:
+            world.pin(y)
         return method(*operands, **keywords)
     random = isinstance(x, tables.GENERATORS)
     world.effect(_generator_of(world, operands) if random else f"{world.text_of(x)}.{name}()")
@@ -327,6 +330,7 @@ def _generator_of(world: World, operands: Operands) -> str:
 
 def _get(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands[:2]
+    world.pin(key)
     if not world.is_outside(x):
         return method(*operands, **keywords)
     text = world.text_of(x)
@@ -349,7 +353,10 @@ def _keys(world: World, method: Any, operands: Operands, keywords: Keywords) -> 
 
 def _items(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x = operands[0]
-    return method(items_of(world, x)) if world.is_outside(x) else method(x)
+    if not world.is_outside(x):
+        return method(x)
+    held = items_of(world, x)
+    return method(held if method.__objclass__ is dict else method.__objclass__(held))
 
 
 def _copy(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
@@ -365,4 +372,6 @@ _METHODS: dict[tuple[type, str], Any] = {
     (dict, "items"): _items,
     (dict, "values"): _items,
     **CHANGING,
+    (OrderedDict, "items"): _items,
+    (OrderedDict, "values"): _items,
 }

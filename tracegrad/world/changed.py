@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from tracegrad.world.facts import EACH, KEYS, LENGTH, PRESENT, SAME
+from tracegrad.world.facts import EACH, KEYS, LENGTH, PRESENT, TYPED, typed
 
 OWN = object()
 """The run put it there."""
@@ -53,8 +53,8 @@ class Changed:
             return None
         if isinstance(self.holder, dict) and read in (LENGTH, KEYS):
             return KEYS, None, tuple(self.before)
-        if isinstance(self.holder, set) and read in (LENGTH, SAME):
-            return SAME, frozenset(self.before), True
+        if isinstance(self.holder, set) and read in (LENGTH, TYPED):
+            return TYPED, frozenset(self.before), typed(self.before)
         if read == LENGTH:
             return read, None, len(self.before)
         if read == EACH:

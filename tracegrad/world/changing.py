@@ -30,6 +30,7 @@ Keywords = dict[str, Any]
 @rule_for(operator.setitem)
 def set_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
     x, key, value = operands
+    world.pin(key)
     if type(x) is np.ndarray:
         world.changes(x)
     elif world.is_outside(x):
@@ -70,6 +71,7 @@ def _set_outside(world: World, x: Any, key: Any, value: Any) -> None:
 @rule_for(operator.delitem)
 def delete_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
     x, key = operands
+    world.pin(key)
     if not world.is_outside(x):
         operation(x, contents(world, key) if type(x) is Tensor else key)
         return
@@ -200,6 +202,7 @@ def update(world: World, method: Any, operands: Operands, keywords: Keywords) ->
 
 def setdefault(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key, *default = operands
+    world.pin(key)
     if not world.is_outside(x):
         world.puts(operands, keywords)
         return method(*operands)
@@ -213,6 +216,7 @@ def setdefault(world: World, method: Any, operands: Operands, keywords: Keywords
 
 def pop_key(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands[:2]
+    world.pin(key)
     changed = world.change(x)
     if changed is None:
         return method(*operands)
@@ -233,6 +237,7 @@ def pop_key(world: World, method: Any, operands: Operands, keywords: Keywords) -
 def change_set(world: World, method: Any, operands: Operands, keywords: Keywords) -> None:
     """``add``, ``discard``, ``remove`` of one item."""
     x, item = operands
+    world.pin(item)
     item = contents(world, item)
     changed = world.change(x)
     if changed is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from types import (
     FunctionType,
     MappingProxyType,
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.tensor import Tensor
+from tracegrad.tree import children, is_leaf
 from tracegrad.world import tables
 from tracegrad.world.callees import name_of_class
 from tracegrad.world.facts import (
@@ -24,9 +26,12 @@ from tracegrad.world.facts import (
     KEYS,
     LENGTH,
     PLAIN,
-    SAME,
     STATE_OF,
+    TYPED,
+    kind_of_items,
+    typed,
 )
+from tracegrad.world.numbers import FLOATS
 from tracegrad.world.whose import is_mutable, is_trusted
 from tracegrad.world.world import SMALL, World
 
@@ -38,6 +43,9 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 def contents(world: World, x: Any) -> Any:
     """An operand of which C code may read all: what is outside is guarded as a whole, copied."""
     kind = type(x)
+    if kind in FLOATS:
+        world.numbers.look(x)
+        return x
     if kind in PLAIN or kind is Tensor or kind in tables.ATOMS or isinstance(x, type):
         return x
     if kind is tuple:
@@ -55,6 +63,8 @@ def contents(world: World, x: Any) -> Any:
         kind = next(filter(kind.__mro__.__contains__, _COPIED), kind)
         if kind is tuple:
             return tuple.__new__(type(x), each_of(world, x))
+        if kind not in _COPIED:
+            world.pin(x)
     if not world.is_outside(x):
         if kind in (list, dict) and x:
             return _renewed(world, x)
@@ -63,7 +73,7 @@ def contents(world: World, x: Any) -> Any:
         world.reads(x)
         return x
     if kind in (list, deque):
-        items = _renewed(world, list_of(world, x))
+        items = _renewed(world, world.items(x))
         return items if kind is list else deque(items, x.maxlen)
     if kind in (dict, MappingProxyType):
         return _renewed(world, items_of(world, x))
@@ -77,7 +87,7 @@ def contents(world: World, x: Any) -> Any:
         return defaultdict(x.default_factory, _renewed(world, items_of(world, x)))
     if kind in (set, frozenset):
         copy = frozenset(x)
-        world.guard(SAME, x, copy, True, world.text_of(x))
+        world.guard(TYPED, x, copy, typed(x), world.text_of(x))
         return set(copy) if kind is set else x
     if kind is bytearray:
         world.guard(STATE_OF, x, None, bytes(x), world.text_of(x))
@@ -137,10 +147,9 @@ def _holds(x: tuple[Any, ...]) -> bool:
 
 
 def each_of(world: World, x: tuple[Any, ...]) -> Any:
-    text = world.text_of(x) if world.is_outside(x) else ""
+    outside = world.is_outside(x)
     found = [
-        contents(world, world.enter(item, f"{text}[{i}]") if text else item)
-        for i, item in enumerate(x)
+        contents(world, world.item_of_tuple(x, i) if outside else item) for i, item in enumerate(x)
     ]
     return x if all(map(operator.is_, found, x)) else tuple(found)
 
@@ -154,16 +163,14 @@ def _renewed(world: World, x: Any) -> Any:
     return x if all(held[key] is x[key] for key in x) else held
 
 
-def list_of(world: World, x: Any) -> list[Any]:
-    """The items of a list or deque from outside, each guarded."""
-    return world.items(x)
+MANY = 1000  # floats of a list that are inputs one by one
 
 
 def items_of(world: World, x: Mapping[Any, Any]) -> dict[Any, Any]:
     """The items of a dictionary from outside, each guarded."""
     text = world.text_of(x)
     world.guard(KEYS, x, None, tuple(x), f"the keys of {text}")
-    if len(x) > SMALL and not world.has_changed(x):
+    if len(x) > SMALL and not (world.has_changed(x) or world.is_by_path(x)):
         items = list(x.values())
         world.guard(EACH, x.values(), items, True, text)
         return {k: world.enter(v, f"{text}[{k!r}]") for k, v in x.items()}
@@ -179,14 +186,47 @@ def items_alone(world: World, x: Any) -> Any:
     if not world.is_outside(x):
         return x
     if kind in (list, deque):
-        return list_of(world, x)
-    if kind is tuple:
-        return tuple([world.enter(v, f"{world.text_of(x)}[{i}]") for i, v in enumerate(x)])
+        return world.items(x, MANY if kind_of_items(x) in FLOATS else SMALL)
+    if isinstance(x, tuple):  # of a class that iterates as tuples do: else Python was asked
+        items = tuple([world.item_of_tuple(x, i) for i in range(len(x))])
+        return x if all(map(operator.is_, items, x)) else items
     if kind in (dict, OrderedDict, MappingProxyType):
         return items_of(world, x)
     return contents(world, x)
 
 
+def guard_returned(world: World, x: Any) -> None:
+    """What the function returns: calls return what stands in containers from outside then."""
+    if is_leaf(x):
+        world.pin(x)
+        if not (world.is_outside(x) or _is_returned(x)):
+            world.effect(f"a new {type(x).__name__}, which it returns,")
+        return
+    if world.is_outside(x):
+        if is_dataclass(x):
+            for field in fields(x):
+                world.own_attribute(x, field.name)
+        elif isinstance(x, dict | list | tuple):
+            items_alone(world, x)
+        else:
+            world.effect(f"{world.text_of(x)}, which it returns,")
+    for item in children(x):
+        guard_returned(world, item)
+
+
+def _is_returned(x: Any) -> bool:
+    """Whether an object that the run made can be what every call returns."""
+    if type(x) is FunctionType:
+        return is_trusted(x.__globals__)
+    atom = type(x) in PLAIN or type(x) in tables.ATOMS or isinstance(x, type | np.generic)
+    return atom or isinstance(x, Tensor | np.ndarray | np.dtype)
+
+
+_SIZED = (*tables.CONTAINERS, tuple)
+
+
 def guard_length(world: World, x: Any) -> None:
-    if type(x) in tables.CONTAINERS and world.is_outside(x):
+    """``len(x)`` or ``bool(x)``, which no method in Python answers."""
+    kept = type(x) in tables.ATOMS or (isinstance(x, tuple) and not world.is_by_path(x))
+    if not kept and isinstance(x, _SIZED) and world.is_outside(x):
         world.guard(LENGTH, x, None, len(x), f"len({world.text_of(x)})")

@@ -93,7 +93,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Outside:
-    """The array that stands at a place outside when the call begins."""
+    """What stands at a place outside when the call begins."""
 
     guard: Guard
 
@@ -101,9 +101,7 @@ class Outside:
         return self.guard.now()
 
     def agrees(self, other: Any) -> bool:
-        return type(other) is Outside and (
-            self.guard.holder is other.guard.holder and same(self.guard.name, other.guard.name)
-        )
+        return type(other) is Outside and self.guard.place == other.guard.place
 
     def __str__(self) -> str:
         return self.guard.text
@@ -251,7 +249,18 @@ class Prepared:
 
 def prepared(effects: Sequence[Effect], call: Replay) -> list[Prepared]:
     """What is to be done in a call, made before anything is written."""
-    return [Prepared(e.operation, [x.build(call) for x in e.operands], e.keywords) for e in effects]
+    return [
+        Prepared(_of_call(e.operation), [x.build(call) for x in e.operands], e.keywords)
+        for e in effects
+    ]
+
+
+def _of_call(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation of one call: a store is into what stands at its place then."""
+    store = getattr(operation, "__self__", None)
+    if not isinstance(store, Store):
+        return operation
+    return getattr(store.of_call(), operation.__name__)  # type: ignore[no-any-return]
 
 
 class Placed:
@@ -315,6 +324,9 @@ class Forms:
             return Output(x, True)
         if world.original(x) is not x:
             raise NoForm("a container among the arguments")
+        place = world.place_by_path(x)
+        if place is not None:
+            return Outside(place)
         if world.is_outside(x) or isinstance(x, np.generic | ModuleType | np.ufunc | np.dtype):
             return Constant(x)
         if kind is slice and all(type(part) in PLAIN for part in (x.start, x.stop, x.step)):

@@ -8,7 +8,7 @@ import re
 import struct
 from array import array as PackedArray
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, repeat
 from operator import is_, length_hint
 from types import CellType, MethodType
@@ -42,45 +42,78 @@ class Guard:
     value: Any
     text: str
     line: str = ""  # where the function read it first: ``train.py:31``
+    of: Guard | None = None  # the place that every call reads the holder from; None: it is this one
+    kind: type = Missing  # the class of the value at that moment
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What tells the places that guards read apart, in every run of the function."""
+        held = id(self.holder) if self.of is None else self.of.place
+        return self.read, held, key_of(self.name)
+
+    def where(self) -> Any:
+        """The holder at this moment."""
+        return self.holder if self.of is None else self.of.now()
 
     def now(self) -> Any:
         """What the place holds at this moment."""
         try:
-            return READS[self.read](self.holder, self.name)
+            return READS[self.read](self.where(), self.name)
         except Exception:
             return MISSING
 
+    def in_run(self) -> Any:
+        """What the place of the traced run holds: the run may have put another holder there."""
+        return replace(self, of=None).now()
+
     def expression(self, stem: str, names: dict[str, Any]) -> str:
-        """The reading as Python over names that are added to `names`."""
+        """The reading as Python, from an object that never changes; over names added to `names`."""
+        if self.of is not None:
+            return self.over(self.of.expression(stem, names), names)
         names[f"holder{stem}"] = self.holder
-        if type(self.name) in (int, str):
-            literal = repr(self.name)
-        else:
-            literal, names[f"name{stem}"] = f"name{stem}", self.name
+        return self.over(f"holder{stem}", names)
+
+    def over(self, holder: str, names: dict[str, Any]) -> str:
+        """The reading as Python over the text of its holder."""
+        literal = self._literal(names)
+        if self.read == PACKED:
+            names["packed"] = packed
         if self.value is not MISSING:
             if self.read == ATTRIBUTE and self.name.isidentifier():
-                return f"holder{stem}.{self.name}"
+                return f"{holder}.{self.name}"
             if self.read == GLOBAL:
-                return f"holder{stem}[{literal}]"
+                return f"{holder}[{literal}]"
         text = re.sub(r"\bname\b", lambda _: literal, self.read)
-        return re.sub(r"\bholder\b", f"holder{stem}", text)
+        return re.sub(r"\bholder\b", lambda _: holder, text)
 
-    def condition(self, stem: str, value: str, names: dict[str, Any]) -> str:
+    def _literal(self, names: dict[str, Any]) -> str:
+        if self.name is None or type(self.name) in (int, str):
+            return repr(self.name)
+        literal = f"name_{len(names)}"
+        names[literal] = self.name
+        return literal
+
+    def condition(self, holder: str, value: str, names: dict[str, Any]) -> str:
         """Python that is true while the fact holds and the value is the same object."""
         if self.value is MISSING and self.read == GLOBAL:  # a third of the time of `get`
-            missing = self.expression(stem, names)
-            return re.sub(r"^(\w+)\.get\((.*), MISSING\)$", r"\2 not in \1", missing)
+            return f"{self._literal(names)} not in {holder}"
         if self.read in (APART, APART_OF) and len(self.name) <= FEW:
-            names[f"holder{stem}"] = self.holder
-            places = [f"holder{stem}"] * len(self.name)
+            places = [holder] * len(self.name)
             if self.read == APART_OF:
-                places = [f"(attributes := holder{stem}.__dict__)", *["attributes"] * len(places)]
+                places = [f"(attributes := {holder}.__dict__)", *["attributes"] * len(places)]
             pairs = zip(sorted(self.name), places, strict=False)
             return " and ".join([f"{name!r} not in {place}" for name, place in pairs])
-        return f"{self.expression(stem, names)} {'==' if self.read in BY_VALUE else 'is'} {value}"
+        return f"{self.over(holder, names)} {'==' if self.read in BY_VALUE else 'is'} {value}"
 
     def __str__(self) -> str:
         return f"{self.text} was {_shown(self.value)} and is {_shown(self.now())}"
+
+
+def key_of(name: Any) -> Any:
+    """What tells names apart, without running a user's ``__hash__``."""
+    if type(name) in PLAIN or (type(name) is tuple and all(type(x) in PLAIN for x in name)):
+        return type(name), name
+    return id(name)
 
 
 def _shown(value: Any) -> str:
@@ -101,6 +134,8 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
     "(*holder,)": lambda holder, name: (*holder,),
     "all(map(is_, holder, name))": lambda holder, name: all(map(is_, holder, name)),
     "state_of(holder)": lambda holder, name: state_of(holder),
+    "typed(holder)": lambda holder, name: typed(holder),
+    "packed(holder, name)": lambda holder, name: packed(holder, name),
     "type(holder)": lambda holder, name: type(holder),
     "name in holder": lambda holder, name: name in holder,
     "holder.keys().isdisjoint(name)": lambda holder, name: holder.keys().isdisjoint(name),
@@ -110,10 +145,10 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
     "holder": lambda holder, name: holder,
     "holder(*name)": lambda holder, name: holder(*name),
 }
-GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, CLASS = [*READS][:10]
+GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, TYPED = [*READS][:10]
 FEW = 6  # names that are looked for one by one
-PRESENT, APART, APART_OF, ITSELF, CALLED = [*READS][10:]
-BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF})
+PACKED, CLASS, PRESENT, APART, APART_OF, ITSELF, CALLED = [*READS][10:]
+BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF, TYPED})
 
 
 def _cell(cell: CellType) -> Any:
@@ -166,16 +201,9 @@ def state_of(value: Any) -> Any:
 Place = tuple[int, Any]
 
 
-def place_read(guard: Guard) -> tuple[str, Place]:
-    """What tells apart the places that guards read."""
-    return guard.read, place_of(guard.holder, guard.name)
-
-
 def place_of(holder: Any, name: Any) -> Place:
-    """What tells places apart, without running a user's ``__hash__``."""
-    if type(name) in PLAIN or (type(name) is tuple and all(type(x) in PLAIN for x in name)):
-        return id(holder), (type(name), name)
-    return id(holder), id(name)
+    """What tells places apart in one run."""
+    return id(holder), key_of(name)
 
 
 # -- comparing ------------------------------------------------------------------------------------
@@ -200,6 +228,32 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, MethodType):
         return a.__self__ is b.__self__ and a.__func__ is b.__func__
     return False
+
+
+def typed(value: Any) -> Any:
+    """A set, or what it holds, as something that is equal for the same alone: 1 is not True."""
+    if isinstance(value, set | frozenset):
+        return frozenset(map(typed, value))
+    if type(value) is tuple:
+        return tuple, *map(typed, value)
+    return (type(value), repr(value)) if type(value) in PLAIN else id(value)
+
+
+# -- numbers in a list ----------------------------------------------------------------------------
+
+_PACKED = (float, np.float64, int)
+
+
+def kind_of_items(items: Any) -> type | None:
+    """The type of the numbers in a list or tuple that are all of one; else None."""
+    kinds = {*map(type, items)}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if kind in _PACKED else None
+
+
+def packed(items: Any, kind: type) -> np.ndarray:
+    """The array that NumPy makes of numbers of one type; raises OverflowError for large ints."""
+    return np.fromiter(items, kind, len(items))
 
 
 def is_array(value: Any) -> bool:

@@ -101,14 +101,15 @@ def compare_identity(world: World, operation: Any, operands: Operands, keywords:
 def get_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands
     kind = type(x)
+    world.pin(key)
     if kind is Tensor:
         return x[contents(world, key)]
     if not world.is_outside(x):
         return x[key if kind in tables.CONTAINERS else contents(world, key)]
     text = world.text_of(x)
-    if kind is tuple:
-        if type(key) is int:
-            return world.enter(x[key], f"{text}[{key}]")
+    if isinstance(x, tuple):
+        if type(key) is int and -len(x) <= key < len(x):
+            return world.item_of_tuple(x, key)
         return items_alone(world, x)[key]
     if kind in (list, deque):
         if type(key) is int and -len(x) <= key < len(x):
@@ -130,6 +131,7 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
 @rule_for(operator.contains)
 def contain(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
     x, item = operands
+    world.pin(item)
     if world.is_outside(x) and isinstance(x, dict | set | MappingProxyType):
         found = item in x
         world.guard(PRESENT, x, item, found, f"{text_of_key(item)} in {world.text_of(x)}")
@@ -260,12 +262,14 @@ def is_instance(world: World, operation: Any, operands: Operands, keywords: Keyw
 
 @rule_for(hash)
 def hashed(world: World, operation: Any, operands: Operands, keywords: Keywords) -> int:
+    world.pin(operands[0])
     return hash(*operands)
 
 
 @rule_for(id)
 def identity(world: World, operation: Any, operands: Operands, keywords: Keywords) -> int:
     (x,) = operands
+    world.pin(x)
     frame = world.machine.frame
     if type(x) is Tensor or world.original(x) is not x:
         world.compares(x, world)
@@ -356,7 +360,7 @@ def field(world: World, operation: Any, operands: Operands, keywords: Keywords) 
     if x is None or not world.is_outside(x):
         return value
     place = found.__reduce__()[1][0]
-    return world.enter(value, f"{world.text_of(x)}.{x._fields[place]}")
+    return world.item_of_tuple(x, place, f"{world.text_of(x)}.{x._fields[place]}")
 
 
 @rule_for(is_grad_enabled)

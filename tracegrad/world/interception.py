@@ -20,7 +20,7 @@ from tracegrad.errors import ConversionError, TracegradError
 from tracegrad.namespace import asarray
 from tracegrad.ops.elements import vectorize
 from tracegrad.tensor import Tensor
-from tracegrad.world import scipy_functions
+from tracegrad.world import scipy_functions, tables
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -93,7 +93,24 @@ def _folded(operation: Any, xs: Any, start: Any) -> Any:
     return start
 
 
-_MAKERS = frozenset(map(id, (np.array, np.asarray, np.asanyarray)))
+MAKERS = frozenset(map(id, (np.array, np.asarray, np.asanyarray)))
+
+
+_OF_ARRAYS = frozenset({
+    *("where", "array", "asarray", "asanyarray", "dot", "inner", "outer", "vdot"),
+    *("sum", "mean", "prod", "cumsum"),
+})  # fmt: skip
+
+
+def makes_arrays(operation: Any, operands: Operands) -> bool:
+    """Whether an operation makes arrays of the lists among its operands, as an array would do."""
+    if id(operation) in tables.OPERATORS or id(operation) in tables.IN_PLACE:
+        first = operands[:1] if id(operation) in tables.IN_PLACE else operands
+        return any(type(x) is Tensor and x.ndim for x in first)
+    if isinstance(operation, np.ufunc):
+        return True
+    module = getattr(operation, "__module__", None)
+    return module == "numpy" and getattr(operation, "__name__", "") in _OF_ARRAYS
 
 
 def holds_tensors(x: Any) -> bool:
@@ -110,7 +127,7 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         if any(type(x) is Tensor for x in operands) or any(map(holds_tensors, operands)):
             return lambda: own(*operands, **keywords)
         return None
-    if id(callee) in _MAKERS:
+    if id(callee) in MAKERS:
         return _array(callee, operands, keywords)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)

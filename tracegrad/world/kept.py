@@ -68,13 +68,13 @@ def _now(kind: int, holder: Any, name: Any) -> Any:
 def held(guard: Guard) -> Any:
     """What a place holds itself: of an attribute, not what a class has under its name."""
     if guard.read != OF_OBJECT:
-        return guard.now()
+        return guard.in_run()
     found = _now(ATTRIBUTE, guard.holder, guard.name)
     if found is not _NOTHING:
         return found
     scopes = map(type_dict, type_mro(type(guard.holder)))
     set_by_class = any(hasattr(scope.get(guard.name), "__set__") for scope in scopes)
-    return guard.now() if set_by_class else MISSING
+    return guard.in_run() if set_by_class else MISSING
 
 
 def _attribute(holder: Any, name: str) -> Any:

@@ -13,10 +13,12 @@ import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 
+from tracegrad.machine import natives
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.facts import Guard
 
@@ -48,6 +50,22 @@ _KEEPING = frozenset(
     )
 )
 """Operations that put a number somewhere, and do not look at it."""
+_MOVING = frozenset(
+    map(
+        id,
+        (
+            *(list, tuple, enumerate, zip, reversed, next, len),
+            *(natives.unpack_sequence, natives.unpack_starred, natives.list_extend),
+            *(natives.list_to_tuple, natives.dict_merge, natives.dict_update),
+        ),
+    )
+)
+"""Operations that hand on what a container holds, or count it."""
+_MOVING_METHODS = frozenset({
+    *("append", "extend", "insert", "copy", "items", "values", "keys", "get", "pop", "popitem"),
+    *("setdefault", "update", "clear", "reverse"),
+})  # fmt: skip
+"""Methods of containers that look at no item."""
 
 
 class Count(int):
@@ -115,10 +133,18 @@ class Numbers:
         """Whether the value at a place decided something."""
         return id(guard) in self._looked_at
 
-    def absorb(self, before: Numbers) -> None:
-        """Takes over what a run along another path looked at."""
-        self._looked_at |= before._looked_at
-        self._sources = {**before._sources, **self._sources}
+    def look_at(self, guard: Guard) -> None:
+        """The value at a place decides what the program does."""
+        self._looked_at.add(id(guard))
+
+    def absorb(self, before: Numbers, same_place: Mapping[int, Guard]) -> None:
+        """Takes over what an earlier run looked at; its guards, by id, as they are here."""
+        self._looked_at |= {id(same_place[key]) for key in before._looked_at}
+        known = {key: same_place[id(guard)] for key, guard in before._sources.items()}
+        for guard in same_place.values():
+            if type(guard.value) in _PLAIN and guard.place in self.known:  # not read by this run
+                known[id(self.known[guard.place])] = guard
+        self._sources = {**known, **self._sources}
         self._found = {**before._found, **self._found}
 
     def found(self, x: Any) -> Read | Derived | None:
@@ -138,7 +164,7 @@ class Numbers:
 
     def _look(self, known: Read | Derived | None) -> None:
         if isinstance(known, Read):
-            self._looked_at.add(id(known.guard))
+            self.look_at(known.guard)
         elif known is not None:
             for x in known.operands:
                 if isinstance(x, Read | Derived):
@@ -179,7 +205,10 @@ class Numbers:
                 parts = tuple([self.found(x) or x for x in operands])
                 self._found[id(value)] = Derived(value, operation, parts)
                 return value
-        if key in _KEEPING:
+        if key in _KEEPING or key in _MOVING or (operation is iter and len(operands) == 1):
+            return tuple(operands)
+        if operation is operator.getitem and type(operands[0]) in (list, tuple, dict):
+            self.look(operands[1])
             return tuple(operands)
         arrays = key in ARITHMETIC and all(type(x) in _PLAIN or type(x) is Tensor for x in operands)
         compared = key in COMPARISONS and all(
@@ -190,6 +219,8 @@ class Numbers:
             return tuple([self.lifted(world, x) for x in operands])
         for x in (*operands, *keywords.values()):
             self.look(x)
+        if isinstance(operation, BuiltinFunctionType) and operation.__name__ not in _MOVING_METHODS:
+            self.look(operation.__self__)
         return tuple(operands)
 
 

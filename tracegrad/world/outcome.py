@@ -18,7 +18,6 @@ from tracegrad.world.facts import (
     Guard,
     Place,
     is_array,
-    place_read,
     same,
 )
 from tracegrad.world.kept import held
@@ -40,6 +39,7 @@ class Outcome(StandIns):
     effects: list[str]
     counters: Collection[Any]
     source_of: Callable[[Any], Guard | None]
+    _guard: Callable[..., Guard]
     text_of: Callable[[Any], str]
     line: Callable[[], str]
 
@@ -90,13 +90,15 @@ class Outcome(StandIns):
         for guard in self._stored.values():  # what is written again may be something else by then
             if id(guard.holder) not in moved and same(held(guard), guard.value):
                 text = f"{guard.text}, which is written"
-                self.guard(guard.read, guard.holder, guard.name, guard.value, text)
+                kept = self.guard(guard.read, guard.holder, guard.name, guard.value, text)
+                self.numbers.look_at(kept)
         for read, holder, names, text, line in self._absent.values():
-            apart = APART if read == GLOBAL else APART_OF
-            guard = Guard(apart, holder, frozenset(names), True, text, line)
             if read == GLOBAL and len(names) == 1:
-                guard = Guard(GLOBAL, holder, names[0], MISSING, text, line)
-            self.guards[id(holder), "", None] = guard
+                guard = self._guard(GLOBAL, holder, names[0], MISSING, text, line)
+            else:
+                apart = APART if read == GLOBAL else APART_OF
+                guard = self._guard(apart, holder, frozenset(names), True, text, line)
+            self.guards[id(holder), "", frozenset(names)] = guard
 
     def _moved(self) -> list[tuple[Guard, Any]]:
         """Places outside that hold something else than before the run, as no log tells."""
@@ -114,7 +116,7 @@ class Outcome(StandIns):
         if self.original(now) is not guard.value or not self.stands_in(now):
             return False
         source = self.source_of(guard.value)
-        return source is not None and place_read(source) == place_read(guard)
+        return source is not None and source.place == guard.place
 
     def stores(self) -> list[Store]:
         """After a run: the places that now hold an array or Tensor that they did not hold.
@@ -173,7 +175,7 @@ class Outcome(StandIns):
         """
         counts = self.counted()
         for guard, _ in self._written():
-            if place_read(guard) in counts and place_read(guard) not in self.counters:
+            if guard.place in counts and guard.place not in self.counters:
                 return (), guard.text
         log = [*self._settings(), *self._moves()]
         if self.effects:
@@ -224,13 +226,13 @@ class Outcome(StandIns):
         """After a run: the places of ints that it read and gave another value."""
         if self.effects:
             return set()
-        read = {place_read(guard) for guard in self.guards.values()}
+        read = {guard.place for guard in self.guards.values()}
         stored = {id(store.guard) for store in self.stores()}
         return {
-            place_read(guard)
+            guard.place
             for guard, now in self._written()
             if id(guard) not in stored
             and type(guard.value) is int
             and type(now) is int
-            and place_read(guard) in read
+            and guard.place in read
         }

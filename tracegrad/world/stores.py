@@ -8,7 +8,8 @@ written to a place is an effect (`effects.py`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from keyword import iskeyword
 from types import CellType, MappingProxyType
 from typing import Any
 
@@ -28,7 +29,7 @@ class Store:
     """A place that the traced function wrote a Tensor or array to."""
 
     guard: Guard  # what stood there before
-    holder: Any  # the object to assign to; for a class attribute the class, not its dictionary
+    holder: Any  # assigned to by the run; for a class attribute the class, not its dictionary
     value: Any  # what stands there now
     kind: str  # "attribute", "item", "cell", or "contents" of an array
     stands: bool = False  # the value stands for an array or number of NumPy's
@@ -39,23 +40,27 @@ class Store:
         return self.guard.text
 
     @property
-    def place(self) -> tuple[int, str, Any]:
+    def place(self) -> tuple[Any, ...]:
         """What tells places apart."""
-        return id(self.holder), self.kind, self.guard.name
+        return self.kind, self.guard.place
 
     @property
     def name(self) -> str:
         """An identifier for what is stored: ``mean`` of ``self.mean``."""
         name = self.guard.name if isinstance(self.guard.name, str) else self.text
         words = re.findall(r"\w+", name)
-        return words[-1] if words and words[-1].isidentifier() else "stored"
+        return words[-1] if words and is_name(words[-1]) else "stored"
 
     def write(self, value: Any) -> None:
         """Puts an array there: as a Tensor where the function put one."""
         if self.kind == "contents":
             _overwrite(self.guard.now(), value)
             return
-        self.put(as_kept(value, self.value, self.stands))
+        self.of_call().put(as_kept(value, self.value, self.stands))
+
+    def of_call(self) -> Store:
+        """The same place of the object that stands, at this moment, where the holder was read."""
+        return self if self.guard.of is None else replace(self, holder=self.guard.where())
 
     def put(self, value: Any) -> None:
         """Puts an object there."""
@@ -119,6 +124,11 @@ def as_kept(value: Any, before: Any, stands: bool) -> Any:
     if isinstance(kept, np.generic):
         return value if isinstance(value, np.generic) else np.asarray(value)[()]
     return value if type(value) is type(kept) else type(kept)(value)
+
+
+def is_name(word: str) -> bool:
+    """Whether a variable can be called so."""
+    return word.isidentifier() and not iskeyword(word)
 
 
 def store_of(guard: Guard, value: Any, classes: dict[int, type], stands: bool = False) -> Store:

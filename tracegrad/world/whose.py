@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
+from enum import Enum
+from types import SimpleNamespace
 from typing import Any
 
+from tracegrad.machine.world import type_dict, type_mro
 from tracegrad.world import tables
 
 _ROOTS: dict[str, bool] = {}
@@ -36,6 +40,29 @@ def is_interpreted(names: dict[str, Any]) -> bool:
     name = _root(names)
     return name.partition(".")[0] not in tables.LIBRARY or name.startswith(tables.HOLDING)
 
+
+def is_renewable(cls: type) -> bool:
+    """Whether what an object of this class holds is all that it is, and reads as it always does.
+
+    Containers, and objects of classes in Python on top of them; no classes, members of enums or
+    exceptions, which are known by who they are.
+    """
+    if id(cls) in _HOLDING:
+        return True
+    if not is_mutable(cls) or issubclass(cls, type | Enum | BaseException):
+        return False
+    of_python = [base for base in type_mro(cls) if is_mutable(base)]
+    of_c = [base for base in type_mro(cls) if not is_mutable(base)]
+    reads = _READS if len(of_c) > 1 else ("__getattribute__",)
+    return all(id(base) in _HOLDING or base is object for base in of_c) and not any(
+        name in type_dict(base) for base in of_python for name in reads
+    )
+
+
+_HOLDING = frozenset(id(cls) for cls in (list, dict, tuple, OrderedDict, SimpleNamespace))
+_READS = ("__getattribute__", "__getitem__", "__iter__", "__len__", "__contains__", "__eq__") + (
+    *("get", "keys", "values", "items", "__missing__", "__reversed__"),
+)
 
 _IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 

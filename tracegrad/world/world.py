@@ -17,7 +17,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
-from keyword import iskeyword
 from math import isfinite
 from os.path import basename
 from types import (
@@ -37,7 +36,7 @@ from tracegrad.machine.world import get_plainly
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
 from tracegrad.world.changed import ANY, OWN, Changed
-from tracegrad.world.check import check, without
+from tracegrad.world.check import agrees, check, without
 from tracegrad.world.facts import (
     ATTRIBUTE,
     CELL,
@@ -49,24 +48,29 @@ from tracegrad.world.facts import (
     KEYS,
     LENGTH,
     MISSING,
+    PACKED,
     PLAIN,
     PRESENT,
     SAME,
     Guard,
     Place,
     is_array,
+    key_of,
+    kind_of_items,
+    packed,
     place_of,
-    place_read,
-    same,
 )
+from tracegrad.world.interception import MAKERS, makes_arrays
 from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.outcome import Outcome
-from tracegrad.world.stores import Store, store_of
-from tracegrad.world.whose import is_interpreted, is_mutable, is_trusted
+from tracegrad.world.stores import Store, is_name, store_of
+from tracegrad.world.whose import is_interpreted, is_mutable, is_renewable, is_trusted
 
 EMPTY = CellType()
+NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
 SMALL = 64  # elements of a container that are guarded one by one
+HANDFUL = 4
 NUMERIC = "biufc"
 
 _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
@@ -90,6 +94,9 @@ class World(Outcome):
         self._arrays: list[Any] = []  # from outside, that the function saw
         self.numbers = Numbers()
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
+        self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
+        self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place
+        self._pinned: dict[int, Any] = {}  # those of them whose identity matters
         self.contents: list[Any] = []  # arrays whose numbers were read unseen
         self.shown: list[Tensor] = []  # Tensors whose shapes were
         self.asked_mode = False  # the function asked whether operations are recorded
@@ -106,6 +113,7 @@ class World(Outcome):
         kind = type(value)
         if kind in PLAIN:
             return value
+        self.pin(value)  # nothing tells where it stands
         if kind is np.ndarray and self.trace is not None and value.dtype.kind in NUMERIC:
             return self._stand_in(value, text)
         if id(value) not in self._sources:
@@ -155,13 +163,19 @@ class World(Outcome):
             fact = changed.fact(read, name, value)
             own = read == PRESENT and self._is_own(changed, holder, name)
             if fact is None or own:
-                return Guard(read, holder, name, value, text)
+                return self._guard(read, holder, name, value, text)
             read, name, value = fact
-        key = (id(holder), read, place_of(holder, name)[1])
+        key = (id(holder), read, key_of(name))
         if key not in self.guards:
-            self.guards[key] = Guard(read, holder, name, value, text, self.line())
+            self.guards[key] = self._guard(read, holder, name, value, text, self.line())
             self._holding = None
         return self.guards[key]
+
+    def _guard(
+        self, read: str, holder: Any, name: Any, value: Any, text: str, line: str = ""
+    ) -> Guard:
+        of = self._by_path.get(id(holder))
+        return Guard(read, holder, name, value, text, line, of, type(value))
 
     def read(self, read: str, holder: Any, name: Any, value: Any, text: str) -> Any:
         """A value that the function reads at a place outside."""
@@ -175,14 +189,24 @@ class World(Outcome):
             self.effect(f"{text}, which something else changes meanwhile")
             return value
         guard = self.guard(read, holder, name, value, text)
-        if type(value) is int and place_read(guard) in self.counters:
-            found: Any = self.numbers.count(self, value, place_read(guard), guard)
+        if type(value) is int and guard.place in self.counters:
+            found: Any = self.numbers.count(self, value, guard.place, guard)
         elif type(value) in FLOATS and isfinite(value) and self._may_change(holder):
-            found = self.numbers.enter(value, place_read(guard), guard)
+            found = self.numbers.enter(value, guard.place, guard)
         else:
-            found = self.enter(value, text)
+            found = self._enter_at(guard, value, text)
         self._read[place] = (value, found)
         return found
+
+    def _enter_at(self, guard: Guard, value: Any, text: str) -> Any:
+        """An object that stands at a place outside, as the function has it."""
+        if id(value) in self._by_path:  # it stands in two places
+            return value
+        if not self._is_renewed(guard):
+            return self.enter(value, text)
+        self._by_path[id(value)] = guard
+        self._sources[id(value)] = (value, text)
+        return value
 
     def was_read(self, holder: Any, name: Any) -> bool:
         """Whether the run has read a place, or written to it."""
@@ -226,17 +250,19 @@ class World(Outcome):
         known = self._read.get(place_of(x, key))
         if known is not None and known[0] is value:
             return known[1]
-        self.guard(ITEM, x, key, value, text)
-        return self.enter(value, text)
+        return self._enter_at(self.guard(ITEM, x, key, value, text), value, text)
 
-    def items(self, x: Any) -> list[Any]:
-        """All items of a list or deque from outside: what stood there before is guarded."""
+    def items(self, x: Any, most: int = SMALL) -> list[Any]:
+        """All items of a list or deque from outside: what stood there before is guarded.
+
+        More than `most` are by identity, where the container is.
+        """
         text, changed = self.text_of(x), self._changed.get(id(x))
         if changed is not None and changed.emptied:
             return list(x)
         before = x if changed is None else changed.before
         self.guard(LENGTH, x, None, len(x), f"len({text})")
-        if len(before) > SMALL:
+        if len(before) > most and not self.is_by_path(x):
             self.guard(EACH, x, list(before), True, text)
             found = [self.enter(item, f"{text}[{i}]") for i, item in enumerate(before)]
         elif changed is None:
@@ -245,6 +271,55 @@ class World(Outcome):
             found = [self.item_before(x, i, item) for i, item in enumerate(before)]
         entered = {id(item): own for item, own in zip(before, found, strict=True)}
         return [entered.get(id(item), item) for item in x]
+
+    def _is_renewed(self, guard: Guard) -> bool:
+        """Whether calls may find another object of the same class in the place of this one."""
+        return (
+            (guard.of is not None or guard.place in self.renewed)
+            and id(guard.value) not in self._sources
+            and is_renewable(guard.kind)
+            and guard.value is not NO_ITEMS
+        )
+
+    def item_of_tuple(self, x: tuple[Any, ...], i: int, text: str = "") -> Any:
+        """An item of a tuple from outside; of one that is known by its place it is a guard."""
+        text = text or f"{self.text_of(x)}[{i}]"
+        if id(x) not in self._by_path:
+            return self.enter(x[i], text)
+        self.guard(LENGTH, x, None, len(x), f"len({self.text_of(x)})")
+        return self.read(ITEM, x, i if i >= 0 else i + len(x), x[i], text)
+
+    def packed(self, x: Any, new: bool) -> Any:
+        """An operand that C code makes an array of: numbers from outside are one array input."""
+        if type(x) not in (list, tuple) or not self.is_outside(x) or self.trace is None:
+            return x
+        if self.has_changed(x):  # what it holds is not what calls find
+            return x
+        kind = kind_of_items(x)
+        if kind is None or (kind is int and len(x) <= HANDFUL):  # few ints are seldom data
+            return x
+        guard = self._guard(PACKED, x, kind, None, self.text_of(x))
+        array: Any = self.numbers.known.get(guard.place)
+        try:
+            array = packed(x, kind) if array is None else array
+        except OverflowError:
+            return x
+        array = self.guard(PACKED, x, kind, array, self.text_of(x)).value
+        tensor = self._stand_in(array, guard.text)
+        return tensor.copy() if new else tensor
+
+    def is_by_path(self, x: Any) -> bool:
+        """Whether an object is known by its place, where calls may find another."""
+        return id(x) in self._by_path and id(x) not in self._pinned
+
+    def place_by_path(self, x: Any) -> Guard | None:
+        """Where an object stands that is known by its place."""
+        return self._by_path[id(x)] if self.is_by_path(x) else None
+
+    def pin(self, x: Any) -> None:
+        """Who an object is matters: it is guarded by identity, wherever it stands."""
+        if id(x) in self._by_path:
+            self._pinned[id(x)] = x
 
     def _may_change(self, holder: Any) -> bool:
         """Whether a float at a place is an input: one that is no constant of a library's."""
@@ -296,7 +371,7 @@ class World(Outcome):
         place = self._place(holder, name)
         if place not in self._stored:
             before = held(Guard(read, holder, name, MISSING, text))
-            self._stored[place] = Guard(read, holder, name, before, text)
+            self._stored[place] = self._guard(read, holder, name, before, text)
 
     def watch_loops(self, loops: Any) -> None:
         """Has loops stay loops, as far as they can."""
@@ -504,6 +579,9 @@ class World(Outcome):
             if type(taken) is not tuple:
                 return taken
             operands = taken
+        if makes_arrays(operation, operands):
+            new = id(operation) in MAKERS  # its result is the function's own
+            operands = tuple([self.packed(x, new) for x in operands])
         rule = RULES.get(id(operation), RULES[CALL])
         if self.loops is not None:
             rule = self.loops.rule_for(operation, operands, keywords) or rule
@@ -558,7 +636,7 @@ class World(Outcome):
         self.kept = Kept()
         self.trace = None
 
-    def place_of(self, guard: Guard) -> tuple[int, str, Any]:
+    def place_of(self, guard: Guard) -> tuple[Any, ...]:
         """What tells the places of stores apart."""
         return store_of(guard, guard.value, self._classes).place
 
@@ -583,11 +661,19 @@ class World(Outcome):
 
     def absorb(self, before: World) -> None:
         """Takes over what runs along other paths of the same function read."""
-        self._sources = {**before._sources, **self._sources}
-        self.numbers.absorb(before.numbers)
-        for key, guard in before.guards.items():
-            if key not in self.guards:
-                self.guards[key] = self._renewed(guard)
+        known = {key: x for key, x in before._sources.items() if key not in before._by_path}
+        self._sources = {**known, **self._sources}
+        same_place: dict[int, Guard] = {}  # guards of those runs by id, as they are here
+        for (_, *key), guard in before.guards.items():
+            of = None if guard.of is None else same_place[id(guard.of)]
+            holder = guard.holder if of is None else of.value
+            mine = self.guards.get((id(holder), *key))
+            if mine is None:
+                mine = self.guards[(id(holder), *key)] = self._renewed(before, guard, holder, of)
+            elif not before.is_by_path(guard.value):
+                self.pin(mine.value)
+            same_place[id(guard)] = mine
+        self.numbers.absorb(before.numbers, same_place)
         self._in_tuples |= before._in_tuples
         self.identities |= before.identities
         self.asked_mode |= before.asked_mode
@@ -598,15 +684,34 @@ class World(Outcome):
             if all(tensor is not known for known in self.shown):
                 self.shown.append(tensor)
 
-    def _renewed(self, guard: Guard) -> Guard:
+    def _renewed(self, before: World, guard: Guard, holder: Any, of: Guard | None) -> Guard:
         """A guard of an earlier run; where an array stands, another may stand there now."""
-        if not isinstance(guard.value, np.ndarray | Tensor):
+        guard = replace(guard, holder=holder, of=of)
+        if isinstance(guard.value, np.ndarray | Tensor):
+            now = self.numbers.known.get(guard.place) if guard.read == PACKED else None
+            now = guard.now() if now is None else now
+            if isinstance(now, np.ndarray | Tensor):
+                self._sources.setdefault(id(now), (now, guard.text))
+                self._arrays.append(now)
+            return replace(guard, value=now)
+        if not before.is_by_path(guard.value):
+            self.pin(guard.value)
             return guard
-        now = guard.now()
-        if isinstance(now, np.ndarray | Tensor):
-            self._sources.setdefault(id(now), (now, guard.text))
-            self._arrays.append(now)
-        return replace(guard, value=now)
+        guard = replace(guard, value=guard.now())
+        if id(guard.value) not in self._sources and guard.value is not NO_ITEMS:
+            self._by_path[id(guard.value)] = guard
+            self._sources[id(guard.value)] = (guard.value, guard.text)
+        return guard
+
+    def replaced(self) -> set[Any]:
+        """The places that hold another object of the same class now than they held."""
+        found = set()
+        for guard in self.guards.values():
+            if is_renewable(guard.kind):
+                now = guard.now()
+                if now is not guard.value and type(now) is guard.kind:
+                    found.add(guard.place)
+        return found
 
     def places_of_arrays(self) -> list[Guard]:
         """Where the arrays from outside stand that the function saw: another may stand there."""
@@ -621,7 +726,10 @@ class World(Outcome):
             self.contents.append(array)
 
     def compares(self, a: Any, b: Any) -> None:
-        """The function asks whether two objects are one."""
+        """The function asks whether two objects are one; tuples may be shared otherwise then."""
+        for x in (a, b):
+            if isinstance(x, tuple):
+                self.pin(x)
         if type(a) in tables.ATOMS or type(b) in tables.ATOMS:
             return
         for x in (a, b):
@@ -644,9 +752,14 @@ class World(Outcome):
 
     def owns(self, x: Any, scope: Any) -> None:
         """The function asks an object from outside for its dictionary of attributes."""
-        if isinstance(scope, dict):
-            self._scopes[id(scope)] = x
-            self._sources.setdefault(id(scope), (scope, f"{self.text_of(x)}.__dict__"))
+        if not isinstance(scope, dict):
+            return
+        self._scopes[id(scope)] = x
+        text = f"{self.text_of(x)}.__dict__"
+        if id(x) in self._by_path:
+            self.read(ATTRIBUTE, x, "__dict__", scope, text)
+        else:
+            self._sources.setdefault(id(scope), (scope, text))
 
     def source_of(self, holder: Any) -> Guard | None:
         """Where an array is read from, when that is one place: calls read it there again."""
@@ -660,28 +773,41 @@ class World(Outcome):
         found = self._holding.get(id(holder), [])
         if len(found) != 1 or id(holder) in self._in_tuples:
             return None
-        in_list = found[0].read == ITEM and type(found[0].holder) is list
-        return found[0] if in_list or found[0].read in (GLOBAL, ATTRIBUTE, CELL) else None
+        in_list = found[0].read == ITEM and (
+            type(found[0].holder) is list or found[0].of is not None
+        )
+        named = found[0].read in (GLOBAL, ATTRIBUTE, CELL, PACKED)
+        return found[0] if in_list or named else None
 
     def called(self, holder: Any) -> str | None:
         """The name by which the function's code knows an array that stands in one place."""
         source = self.source_of(holder)
         words = re.findall(r"\w+", source.text) if source is not None else []
-        name = words[-1] if words else ""
-        return name if name.isidentifier() and not iskeyword(name) else None
+        return words[-1] if words and is_name(words[-1]) else None
 
     def changed(self, but: Iterable[Guard] = ()) -> Guard | None:
         """The first guard that no longer holds, by type and value; None while all hold."""
-        skipped = {id(guard) for guard in but}
+        skipped, by_path = {id(guard) for guard in but}, self._known_by_path()
         for guard in self.guards.values():
-            if id(guard) not in skipped and not same(guard.now(), guard.value):
+            if id(guard) not in skipped and not agrees(guard, guard.now(), by_path):
                 return guard
         return None
+
+    def _known_by_path(self) -> dict[int, Guard]:
+        """The objects that may be others on another call, by id: the guards of their places."""
+        return {key: g for key, g in self._by_path.items() if key not in self._pinned}
+
+    def _others(self) -> list[Any]:
+        """The objects outside that stay who they are, where others may not."""
+        if not self._by_path:
+            return []
+        known = [value for key, (value, _) in self._sources.items() if key not in self._by_path]
+        return [x for x in known if is_renewable(type(x))]
 
     def _is_read_again(self, guard: Guard) -> bool:
         """Whether of what stands at a place the type alone matters."""
         if type(guard.value) is int:
-            return place_read(guard) in self.counters
+            return guard.place in self.counters
         if type(guard.value) in FLOATS:
             return not self.numbers.is_looked_at(guard)
         return not self.identities
@@ -705,7 +831,8 @@ class World(Outcome):
         guards = without(self.guards.values(), places, read)
         left_out = set(map(id, asked))
         places = [p for p in places if id(p.value) not in read and id(p) not in left_out]
-        return check(guards, places, self.contents, self.shown or None)
+        by_path, others = self._known_by_path(), self._others()
+        return check(guards, places, self.contents, self.shown or None, by_path, others)
 
 
 def _has_dict(x: Any) -> bool:
