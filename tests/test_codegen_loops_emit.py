@@ -92,9 +92,9 @@ case(
     """,
     """
     def f(n):
+        # f.py:3  for _ in range(n):
         a = 0
         b = 1
-        # f.py:3  for _ in range(n):
         for _ in range(n):
             # f.py:4  a, b = b, a + b
             a, b = b, a + b
@@ -168,8 +168,8 @@ case(
     """,
     """
     def f(a, eps):
-        x = a
         # f.py:3  while abs(x * x - a) > eps:
+        x = a
         while np.abs(x * x - a) > eps:
             # f.py:4  x = (x + a / x) / 2
             x = (x + a / x) / 2.0
@@ -1071,8 +1071,8 @@ case(
     """,
     """
     def f(x, n):
-        h = x
         # f.py:2  for t in range(n):
+        h = x
         for t in range(n):
             # f.py:3  if t in (0, 1): ...
             if int(t) == 2:
