@@ -748,6 +748,7 @@ class Loops:
 
     def _before_turn(self, head: Head, held: dict[Value, Any]) -> int:
         """A turn raised: the frame goes back to its beginning, to raise where the function does."""
+        assert head.cycle is not None
         self.trace.read("a loop in which an operation raised")
         self.trace.builder.append(Entry(head.cycle, False))
         self._set(head, held)
