@@ -40,7 +40,15 @@ from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import add, floor_divide, greater, multiply, remainder, subtract
+from tracegrad.ops.elementwise import (
+    add,
+    floor_divide,
+    greater,
+    multiply,
+    negative,
+    remainder,
+    subtract,
+)
 from tracegrad.ops.indexing import (
     add_at,
     element,
@@ -108,6 +116,8 @@ class _Writer:
         self.facts: dict[object, Facts] = {}
         self.ends: dict[Block, Block] = {}  # the backward behind each return
         self.rows: set[Value] = set()  # cotangents that were put together of rows
+        self.empty: set[Value] = set()  # cotangents that are zeros throughout
+        self.indices: set[Value] = set()  # numbers of counters, in a turn's backward
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
         for node in walk(graph.nodes):
             if isinstance(node, Loop):
@@ -315,6 +325,8 @@ class _Writer:
                 none = self.reverse.builder.constant(-0.0, replace(ct.type, shape=()))
                 none = self.reverse.staged(none)
                 zeros = full_of(none, shape=ct.type.shape, dtype=ct.type.dtype)
+            else:
+                self.empty.add(zeros.value)
             begun[value] = zeros.value
         return begun
 
@@ -382,6 +394,9 @@ class _Writer:
             return Block((Again(label, arguments, origin),))
 
         turn = self._one_turn(facts, k, parameters, finish)
+        if self._counts_up(loop):
+            empty = {parameters[v] for v in keys if mine[v] in self.empty}
+            turn = replace(turn, nodes=self._set_once(turn.nodes, empty))
         one, none = self._number(1), self._number(-1)
         start = self._number(count - 1) if isinstance(count, int) else None
         if start is None:
@@ -393,6 +408,42 @@ class _Writer:
         counter = Counter(k, start, none, -1)
         names = tuple(parameters[v] for v in keys)
         return self._ended(Loop(label, names, arguments, (turn, after), counter, origin))
+
+    def _counts_up(self, loop: Loop) -> bool:
+        """Whether the counter's numbers name different rows of any array."""
+        counter = loop.counter
+        start = counter and self.graph.constant(counter.start)
+        return counter is not None and start is not None and start.value >= 0 and counter.step > 0
+
+    def _set_once(self, nodes: Sequence[Node], empty: set[Value]) -> tuple[Node, ...]:
+        """The nodes of a turn, which sets rows where it would add to zeros (-0.0 stays so).
+
+        `empty` are parameters that begin as zeros. A row that the counter names is met once; where
+        one addition alone is to such a parameter, nobody else has written there.
+        """
+        reads = [v for node in walk(nodes) for v in node.operands]
+        changed: list[Node] = []
+        for node in nodes:
+            if (
+                isinstance(node, Call)
+                and node.op in (add_at, subtract_at)
+                and node.operands[0] in empty
+                and reads.count(node.operands[0]) == 1
+                and len(node.operands) == 3
+                and node.operands[2] in self.indices
+            ):
+                x, value, index = node.operands
+                if node.op is subtract_at:
+                    (value,) = self._negated(value, changed)
+                node = replace(node, op=set_at, operands=(x, value, index))
+            changed.append(node)
+        return tuple(changed)
+
+    def _negated(self, value: Value, nodes: list[Node]) -> tuple[Value, ...]:
+        builder = Builder(self.graph.sizes)
+        results = builder.call(negative, (value,), value.origin)
+        nodes += builder.nodes
+        return results
 
     def _named(self, value: Value, ct: Value) -> Origin:
         """The origin of a parameter for the cotangent of a value."""
@@ -550,6 +601,7 @@ class _Writer:
             first = counter.start if start is None else self._number(start.value)
             origin = replace(counter.index.origin, section="backward")
             value = self._call(add, value, first, origin=origin)
+        self.indices.add(value)
         return value
 
     def _count(self, loop: Loop, in_turn: bool) -> Value | int:
