@@ -163,7 +163,8 @@ def test_the_verifier_finds_broken_loops():
     counter, (turn, after) = loop.counter, loop.blocks
     made = turn.nodes[0].results[0]
     cases = [
-        ({"blocks": (turn,)}, "a loop has 1 blocks"),
+        ({"blocks": (turn,)}, None),
+        ({"blocks": (turn, after, after)}, "a loop has 3 blocks"),
         ({"counter": None}, "a loop has 2 blocks"),
         ({"arguments": (x,)}, "1 arguments for 2 parameters"),
         ({"arguments": (x, n)}, None),

@@ -515,7 +515,7 @@ class Reverse:
         return pullback(
             steps_of(nodes),
             self._values_of,
-            seeds,
+            {**seeds},
             wanted,
             self._enter,
             self._done,

@@ -323,8 +323,7 @@ class _Writer:
             zeros = zeros_of(self.reverse.staged(value))
             if ct not in self.rows:  # -0.0 + x is x, 0.0 + -0.0 is not
                 none = self.reverse.builder.constant(-0.0, replace(ct.type, shape=()))
-                none = self.reverse.staged(none)
-                zeros = full_of(none, shape=ct.type.shape, dtype=ct.type.dtype)
+                zeros = full_of(self.reverse.staged(none), shape=ct.type.shape, dtype=ct.type.dtype)
             else:
                 self.empty.add(zeros.value)
             begun[value] = zeros.value
@@ -412,8 +411,10 @@ class _Writer:
     def _counts_up(self, loop: Loop) -> bool:
         """Whether the counter's numbers name different rows of any array."""
         counter = loop.counter
-        start = counter and self.graph.constant(counter.start)
-        return counter is not None and start is not None and start.value >= 0 and counter.step > 0
+        if counter is None or counter.step < 0:
+            return False
+        start = self.graph.constant(counter.start)
+        return start is not None and type(start.value) is int and start.value >= 0
 
     def _set_once(self, nodes: Sequence[Node], empty: set[Value]) -> tuple[Node, ...]:
         """The nodes of a turn, which sets rows where it would add to zeros (-0.0 stays so).

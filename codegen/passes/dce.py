@@ -64,13 +64,13 @@ def _live_part(
     live: set[Value] = set(block.outputs)
     kept: list[Node] = []
     for node in reversed(block.nodes):
-        if isinstance(node, Branch | Loop):
-            tell = tell or _told(graph, block, outside)
         match node:
             case Branch():
+                tell = tell or _told(graph, block, outside)
                 node, read = _live_blocks(graph, node, tell, needed)
                 live |= read
             case Loop():
+                tell = tell or _told(graph, block, outside)
                 node, read = _live_loop(graph, node, tell, needed)
                 live |= read
             case Again(label, arguments):

@@ -17,90 +17,33 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from types import CodeType
+from dataclasses import replace
 from typing import Any
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
-from codegen.types import kind, weak, weak_of
+from codegen.types import kind, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.machine.world import ABSENT
 from tracegrad.ops.elementwise import alias
 from tracegrad.paths import Cycle, Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
+from tracegrad.world.heads import (
+    CHANGING,
+    FEWEST,
+    INT,
+    RANGE,
+    READING,
+    SUSPENDED,
+    UNCHANGING,
+    UNCLOSED,
+    Head,
+    Leaf,
+    Seat,
+)
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
 from tracegrad.world.turns import Same, Turns, renamed, untraced
 from tracegrad.world.world import CALL, RULES
-
-FEWEST = 8  # turns of a loop that is worth a loop
-SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
-RANGE = type(iter(range(0)))
-INT = weak("int")
-_CHANGING = frozenset(
-    id(getattr(operator, name))
-    for name in dir(operator)
-    if name in ("setitem", "delitem") or (name.startswith("i") and not name.startswith("is"))
-)
-_UNCHANGING = frozenset(
-    {Tensor, int, float, complex, bool, str, bytes, tuple, frozenset, range, type(None), slice}
-)
-_READING = frozenset(
-    {
-        *("get", "keys", "values", "items", "copy", "count", "index", "__len__", "__getitem__"),
-        *("__contains__", "__eq__", "__ne__", "__hash__", "__init__", "__new__", "__repr__"),
-        *("__str__", "__getattribute__", "__iter__", "union", "intersection", "difference"),
-    }
-)
-_UNCLOSED: dict[CodeType, set[int]] = {}
-"""Where loops begin that could not be closed: they are not tried again."""
-
-
-@dataclass(eq=False)
-class Leaf:
-    """What a variable holds: the object, and what is recorded of it."""
-
-    holder: Any
-    value: Value | None  # of a Tensor
-
-
-@dataclass(eq=False)
-class Seat:
-    """A look in the turn that is recorded: where the frame stood, to go on from there."""
-
-    index: int
-    fast: list[Any]
-    stack: list[Any]
-    values: dict[int, Value]  # what is recorded of the Tensors there, by their ids
-
-
-@dataclass(eq=False)
-class Head:
-    """The beginning of a loop in a frame that runs."""
-
-    frame: Any
-    target: int  # the index of the instruction that turns begin with
-    iterator: Any = None
-    shown: Any = None  # the iterator that the function has
-    numbers: range = range(0)
-    name: str = ""
-    index: Value | None = None  # the number, in the turn that is being recorded
-    first: Value | None = None  # in the turn before
-    start: int = 0  # the node that turn begins with
-    begin: int = 0  # the node that the turn which is recorded over parameters begins with
-    before: dict[int, Leaf] = field(default_factory=dict)  # variables when the first turn began
-    parameters: dict[int, Value] = field(default_factory=dict)  # by slot
-    arguments: dict[Value, Value] = field(default_factory=dict)  # when they became parameters
-    begun: dict[int, Leaf] = field(default_factory=dict)  # variables then
-    marks: tuple[Any, ...] = ()
-    open: bool = False  # a turn is being recorded over parameters
-    cycle: Cycle | None = None
-    entered: int = 0  # where the loop stands among the nodes, once closed
-    seats: dict[Check, Seat] = field(default_factory=dict)
-    tensors: dict[Value, Any] = field(default_factory=dict)  # from before the loop
-    wrote: int = 0  # how many Tensors had been written to when the turn began
-    written: dict[Value, Any] = field(default_factory=dict)
-    """Parameters that turns write to in place: others may have the Tensor too."""
 
 
 class Loops:
@@ -165,12 +108,12 @@ class Loops:
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
-        if id(operation) in _CHANGING and type(operands[0]) not in _UNCHANGING:
+        if id(operation) in CHANGING and type(operands[0]) not in UNCHANGING:
             self.changes += 1
 
     def sees_method(self, x: Any, name: str) -> None:
         """A method of C: what is not known to read alone may change the object."""
-        if type(x) not in _UNCHANGING and not isinstance(x, type) and name not in _READING:
+        if type(x) not in UNCHANGING and not isinstance(x, type) and name not in READING:
             self.changes += 1
 
     def iterate(self, x: Any) -> Any:
@@ -202,7 +145,8 @@ class Loops:
         if not self._may_loop(frame, frame.index):
             return None
         self._leave(frame, frame.index)
-        _, (numbers,), state = iterator.__reduce__()
+        reduced: Any = iterator.__reduce__()
+        _, (numbers,), state = reduced
         following = instructions[frame.index + 1]
         name = "_"
         if following.name == "STORE_FAST" and shown is iterator:
@@ -223,7 +167,7 @@ class Loops:
         """Whether a loop is tried: in a generator, others do what a turn does."""
         if frame.code.co_flags & SUSPENDED:
             return False
-        return target not in _UNCLOSED.get(frame.code, ())
+        return target not in UNCLOSED.get(frame.code, ())
 
     def _leave(self, frame: Any, target: int) -> None:
         """Loops behind an instruction, and those of frames that have returned, are left."""
@@ -422,7 +366,7 @@ class Loops:
 
     def _give_up(self, head: Head) -> None:
         """The loop stays unrolled from here on."""
-        _UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+        UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
         self._settle(head)
 
     def _refuse(self, head: Head, what: str) -> None:
@@ -439,7 +383,7 @@ class Loops:
     def unroll(self) -> None:
         """No loop of this run stays one from here on."""
         for head in self.closed:
-            _UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+            UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
 
     def _release(self, head: Head) -> None:
         """What was recorded over parameters is of the values that they had."""
@@ -478,7 +422,7 @@ class Loops:
         first = self._first_turn(head, body, arguments)
         if first is None:  # it is another one
             self._define_index(head, head.first, head.start, 0)
-            given = [head.arguments[p] for p in self._all(head)]
+            given = tuple([head.arguments[p] for p in self._all(head)])
             numbers = numbers[1:]
             del nodes[len(nodes) - len(body) :]
         else:
@@ -613,9 +557,9 @@ class Loops:
                 break
             if not all(map(same.values, arguments, given)):
                 break
-            before = [same.found.get(p) for p in self._all(head)]
+            before = [v for p in self._all(head) if (v := same.found.get(p)) is not None]
             made = {r for node in nodes[-size:] for r in node.results}
-            if any(v is None or v in made for v in before):
+            if len(before) < len(given) or any(v in made for v in before):
                 break
             if not all(map(self._fits, before, self._all(head))):
                 break
@@ -809,7 +753,7 @@ def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) ->
     return world.loops.advance(*operands)
 
 
-def _iter(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
+def _iter(world: Any, operation: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
     rows = world.loops.iterate(operands[0]) if len(operands) == 1 else None
     if rows is not None:
         return rows

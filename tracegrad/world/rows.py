@@ -6,7 +6,9 @@ the turns of such a loop are those of a loop over ``range(len(x))``.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tracegrad.tensor import Tensor
@@ -42,7 +44,7 @@ def rows_of(x: Any) -> Rows | None:
     """The iterator over the rows of a Tensor."""
     if type(x) is not Tensor or not x._is_traced or not x.ndim:
         return None
-    return Rows((lambda k: x[k],), len(x), single=True)
+    return Rows((partial(operator.getitem, x),), len(x), single=True)
 
 
 def zipped(*operands: Any) -> Rows | None:

@@ -20,11 +20,9 @@ from functools import partial
 from math import isfinite
 from os.path import basename
 from types import (
-    BuiltinFunctionType,
     CellType,
     FunctionType,
     MappingProxyType,
-    MethodType,
     ModuleType,
 )
 from typing import Any
@@ -63,8 +61,8 @@ from tracegrad.world.facts import (
 from tracegrad.world.interception import MAKERS, makes_arrays
 from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
-from tracegrad.world.outcome import Outcome
 from tracegrad.world.stores import Store, is_name, store_of
+from tracegrad.world.told import Told
 from tracegrad.world.whose import is_interpreted, is_mutable, is_renewable, is_trusted
 
 EMPTY = CellType()
@@ -77,7 +75,7 @@ _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
 
 
-class World(Outcome):
+class World(Told):
     """The objects that one run of a function touches."""
 
     def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
@@ -138,10 +136,6 @@ class World(Outcome):
     def is_outside(self, x: Any) -> bool:
         """Whether an object was there before the run."""
         return id(x) in self._sources or self.numbers.source_of(x) is not None
-
-    def is_outside_tensor(self, x: Any) -> bool:
-        """Whether it is a Tensor that was there before the run."""
-        return id(x) in self._tensors
 
     def is_outside_id(self, key: int) -> bool:
         """The same, of an object's ``id``."""
@@ -373,26 +367,6 @@ class World(Outcome):
             before = held(Guard(read, holder, name, MISSING, text))
             self._stored[place] = self._guard(read, holder, name, before, text)
 
-    def watch_loops(self, loops: Any) -> None:
-        """Has loops stay loops, as far as they can."""
-        self.loops = loops
-        self.turn = self.machine.turn = loops.turn
-
-    def end_loops(self) -> None:
-        """The function has returned."""
-        if self.loops is not None:
-            self.loops.finish()
-
-    @property
-    def unrolls(self) -> bool:
-        """Whether a loop of this run will not stay one in the next."""
-        return self.loops is not None and self.loops.refused
-
-    def decide(self, x: Any) -> bool:
-        if self.loops is not None:
-            self.loops.decides(x)
-        return bool(super().decide(x))
-
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         if self.loops is not None:
             self.loops.changes += 1
@@ -593,34 +567,6 @@ class World(Outcome):
             return result
         return self.shows(operation, operands, rule(self, operation, operands, keywords))
 
-    def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
-        """An operation may ask an array from outside for its dtype: it is an input of the program.
-
-        What calls find in its place is of the same dtype then, and has as many axes.
-        """
-        for x in operands:
-            if type(x) is Tensor and x._traced is not None and id(x) in self._originals:
-                self.trace.asked.add(id(x._traced[1]))
-
-    def _tell_of_tensors(self, operation: Any, operands: tuple[Any, ...], result: Any) -> None:
-        """What an operation told of Tensors from outside that no trace has recorded."""
-        kind = type(result)
-        recorded = kind is Tensor and result._traced is not None
-        if (
-            recorded
-            or kind in (MethodType, BuiltinFunctionType)
-            or id(operation) in tables.ASKS_WHO
-        ):
-            return
-        for x in (*operands, getattr(operation, "__self__", None)):
-            if type(x) is not Tensor or x._traced is not None or id(x) not in self._tensors:
-                continue
-            if all(x is not known for known in self.shown):
-                self.shown.append(x)
-            form = kind in PLAIN or kind is tuple or isinstance(result, np.dtype)
-            if not (id(operation) in tables.ASKS_SHAPE or (form and operation is getattr)):
-                self.reads(x)
-
     # -- what is left after the run ---------------------------------------------------------------
 
     def release(self, holders: Iterable[Any]) -> None:
@@ -741,10 +687,6 @@ class World(Outcome):
                 self.identities = True
             else:  # another call may give others
                 self.trace.read("which objects its arguments are")
-
-    def asks_mode(self) -> None:
-        """The function asks whether operations are recorded."""
-        self.asked_mode = True
 
     def holds(self, owner: Any, function: Any) -> None:
         if self.is_outside(owner):

@@ -1,0 +1,76 @@
+"""What operations tell of Tensors from outside, and what loops are told of what happens."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from tracegrad.tensor import Tensor
+from tracegrad.world import tables
+from tracegrad.world.facts import PLAIN
+from tracegrad.world.outcome import Outcome
+
+
+class Told(Outcome):
+    """The part of a world that watches operations on Tensors, and loops."""
+
+    loops: Any  # those of the run, where they may stay loops
+    shown: list[Tensor]
+
+    def is_outside_tensor(self, x: Any) -> bool:
+        """Whether it is a Tensor that was there before the run."""
+        return id(x) in self._tensors
+
+    def watch_loops(self, loops: Any) -> None:
+        """Has loops stay loops, as far as they can."""
+        self.loops = loops
+        self.turn = self.machine.turn = loops.turn
+
+    def end_loops(self) -> None:
+        """The function has returned."""
+        if self.loops is not None:
+            self.loops.finish()
+
+    @property
+    def unrolls(self) -> bool:
+        """Whether a loop of this run will not stay one in the next."""
+        return self.loops is not None and self.loops.refused
+
+    def decide(self, x: Any) -> bool:
+        if self.loops is not None:
+            self.loops.decides(x)
+        return bool(super().decide(x))
+
+    def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
+        """An operation may ask an array from outside for its dtype: it is an input of the program.
+
+        What calls find in its place is of the same dtype then, and has as many axes.
+        """
+        for x in operands:
+            if type(x) is Tensor and x._traced is not None and id(x) in self._originals:
+                self.trace.asked.add(id(x._traced[1]))
+
+    def _tell_of_tensors(self, operation: Any, operands: tuple[Any, ...], result: Any) -> None:
+        """What an operation told of Tensors from outside that no trace has recorded."""
+        kind = type(result)
+        recorded = kind is Tensor and result._traced is not None
+        if (
+            recorded
+            or kind in (MethodType, BuiltinFunctionType)
+            or id(operation) in tables.ASKS_WHO
+        ):
+            return
+        for x in (*operands, getattr(operation, "__self__", None)):
+            if type(x) is not Tensor or x._traced is not None or id(x) not in self._tensors:
+                continue
+            if all(x is not known for known in self.shown):
+                self.shown.append(x)
+            form = kind in PLAIN or kind is tuple or isinstance(result, np.dtype)
+            if not (id(operation) in tables.ASKS_SHAPE or (form and operation is getattr)):
+                self.reads(x)
+
+    def asks_mode(self) -> None:
+        """The function asks whether operations are recorded."""
+        self.asked_mode = True
