@@ -9,7 +9,7 @@ from html import unescape
 import numpy as np
 
 import tracegrad as tg
-from codegen.ir import Constant, walk
+from codegen.ir import Again, Constant, Loop, walk
 from tracegrad.drawing.listings import nodes_written
 
 MODEL = '''"""A small model."""

@@ -365,7 +365,7 @@ def absolute(x):
 
 def product_of_positive(x):
     result = 1
-    for ii in x:
+    for ii in [*x]:  # which is no loop that stays one
         if ii > 0:
             result = ii * result
     return result

@@ -512,10 +512,12 @@ class Reverse:
         self, nodes: Sequence[Node], seeds: Mapping[Value, Any], wanted: Sequence[Value]
     ) -> dict[Any, Any]:
         """Cotangents of the `wanted` values before straight code, of those after it."""
+        given: dict[Key, Any] = {}
+        given.update(seeds.items())
         return pullback(
             steps_of(nodes),
             self._values_of,
-            {**seeds},
+            given,
             wanted,
             self._enter,
             self._done,
