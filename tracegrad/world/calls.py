@@ -156,7 +156,10 @@ def _make(
         root = (cls.__module__ or "").partition(".")[0]
         if root not in tables.PURE_MODULES:
             world.effect(f"{cls.__name__}()")
-    return (maker or cls)(*_plain(world, operands), **_plain_keywords(world, keywords))
+    plain = _plain(world, operands)
+    if issubclass(cls, set | frozenset):
+        plain = [[*map(world.hashed, x)] if type(x) in (list, tuple) else x for x in plain]
+    return (maker or cls)(*plain, **_plain_keywords(world, keywords))
 
 
 def _makes_class(world: World, bases: Operands) -> None:
@@ -321,7 +324,8 @@ def _generator_of(world: World, operands: Operands) -> str:
 
 def _get(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands[:2]
-    world.pin(key)
+    key = world.key(x, key)
+    operands = (x, key, *operands[2:])
     if not world.is_outside(x):
         return method(*operands, **keywords)
     text = world.text_of(x)

@@ -99,7 +99,7 @@ def compare_identity(world: World, operation: Any, operands: Operands, keywords:
 def get_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands
     kind = type(x)
-    world.pin(key)
+    key = world.key(x, key)
     if kind is Tensor:
         return x[contents(world, key)]
     if not world.is_outside(x):
@@ -129,7 +129,7 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
 @rule_for(operator.contains)
 def contain(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
     x, item = operands
-    world.pin(item)
+    item = world.key(x, item)
     if world.is_outside(x) and isinstance(x, dict | set | MappingProxyType):
         found = item in x
         world.guard(PRESENT, x, item, found, f"{text_of_key(item)} in {world.text_of(x)}")
