@@ -85,6 +85,13 @@ def displays(o, x):
 
 
 @program
+def made_of_counters(o, x):
+    o.r = dict([(o.n, x)]), dict.fromkeys([o.n]), frozenset(o.n + i for i in range(2))
+    o.n += 1
+    return x
+
+
+@program
 def pop_at_a_counter(o, x):
     o.items.append(2.0)
     y = o.items.pop(o.n) * x

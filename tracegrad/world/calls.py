@@ -34,7 +34,13 @@ from tracegrad.world.callees import (
     text_of_key,
 )
 from tracegrad.world.changing import CHANGING
-from tracegrad.world.contents import contents, is_in_python, items_alone, items_of
+from tracegrad.world.contents import (
+    contents,
+    is_in_python,
+    items_alone,
+    items_of,
+    with_plain_keys,
+)
 from tracegrad.world.facts import (
     CALLED,
     GLOBAL,
@@ -156,10 +162,8 @@ def _make(
         root = (cls.__module__ or "").partition(".")[0]
         if root not in tables.PURE_MODULES:
             world.effect(f"{cls.__name__}()")
-    plain = _plain(world, operands)
-    if issubclass(cls, set | frozenset):
-        plain = [[*map(world.hashed, x)] if type(x) in (list, tuple) else x for x in plain]
-    return (maker or cls)(*plain, **_plain_keywords(world, keywords))
+    made = (maker or cls)(*_plain(world, operands), **_plain_keywords(world, keywords))
+    return with_plain_keys(world, made)
 
 
 def _makes_class(world: World, bases: Operands) -> None:

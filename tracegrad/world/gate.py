@@ -39,7 +39,7 @@ from tracegrad.world.answers import (
 )
 from tracegrad.world.callees import is_known, text_of_key
 from tracegrad.world.changing import extend, update
-from tracegrad.world.contents import contents, guard_length, items_alone
+from tracegrad.world.contents import contents, guard_length, items_alone, with_plain_keys
 from tracegrad.world.facts import (
     ATTRIBUTE,
     CALLED,
@@ -203,7 +203,7 @@ def move(world: World, operation: Any, operands: Operands, keywords: Keywords) -
     for x in operands:
         if type(x) in tables.ITERATORS and world.is_outside(x):
             world.effect(f"{world.text_of(x)}, an iterator that is used up,")
-    return operation(*[items_alone(world, x) for x in operands], **keywords)
+    return with_plain_keys(world, operation(*[items_alone(world, x) for x in operands], **keywords))
 
 
 @rule_for(natives.dict_merge, natives.dict_update)
