@@ -415,15 +415,17 @@ class Trace:
             seen.add(one)
             node = self.builder.producer.get(one)
             if one in holders:
-                found.append(holders[one])
+                found.append((one, holders[one]))
             elif isinstance(node, Call) and not node.op.opaque:  # type: ignore[attr-defined]
                 waiting += node.operands
             else:
                 return False
         for one in seen:
             self._fix_lengths(one)
-        for holder in found:
-            if self.placed(holder):
+        for one, holder in found:
+            if isinstance(holder, int | float | np.generic):  # which no guard compares
+                self.look(one, "item", np.asarray(holder).item())
+            elif self.placed(holder):
                 self.world.reads(holder)
         return True
 

@@ -398,7 +398,7 @@ def _(t, arg, n):
             parts = s[-2 * arg :]
             del s[-2 * arg :]
             for i in range(0, 2 * arg, 2):
-                values[parts[i]] = parts[i + 1]
+                f.machine.native(operator.setitem, values, parts[i], parts[i + 1])
         s.append(values)
         return n
 

@@ -35,7 +35,13 @@ from tracegrad.world.callees import (
     text_of_key,
 )
 from tracegrad.world.changing import CHANGING
-from tracegrad.world.contents import contents, is_in_python, items_alone, items_of
+from tracegrad.world.contents import (
+    contents,
+    is_in_python,
+    items_alone,
+    items_of,
+    with_plain_keys,
+)
 from tracegrad.world.facts import (
     CALLED,
     GLOBAL,
@@ -157,7 +163,8 @@ def _make(
         root = (cls.__module__ or "").partition(".")[0]
         if root not in tables.PURE_MODULES:
             world.effect(f"{cls.__name__}()")
-    return (maker or cls)(*_plain(world, operands), **_plain_keywords(world, keywords))
+    made = (maker or cls)(*_plain(world, operands), **_plain_keywords(world, keywords))
+    return with_plain_keys(world, made)
 
 
 def _makes_class(world: World, bases: Operands) -> None:
@@ -330,7 +337,8 @@ def _generator_of(world: World, operands: Operands) -> str:
 
 def _get(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands[:2]
-    world.pin(key)
+    key = world.key(x, key)
+    operands = (x, key, *operands[2:])
     if not world.is_outside(x):
         return method(*operands, **keywords)
     text = world.text_of(x)

@@ -30,7 +30,7 @@ Keywords = dict[str, Any]
 @rule_for(operator.setitem)
 def set_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
     x, key, value = operands
-    world.pin(key)
+    key = world.key(x, key)
     if type(x) is np.ndarray:
         world.changes(x)
     elif world.is_outside(x):
@@ -71,7 +71,7 @@ def _set_outside(world: World, x: Any, key: Any, value: Any) -> None:
 @rule_for(operator.delitem)
 def delete_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> None:
     x, key = operands
-    world.pin(key)
+    key = world.key(x, key)
     if not world.is_outside(x):
         operation(x, contents(world, key) if type(x) is Tensor else key)
         return
@@ -128,6 +128,9 @@ def put_between(world: World, method: Any, operands: Operands, keywords: Keyword
 def pop(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, *at = operands
     key = at[0] if at else (0 if method is deque.popleft else -1)
+    if type(key) in (bool, Tensor) or issubclass(type(key), np.integer):
+        key = operator.index(key)  # which looks at one of the run's
+        operands = (x, key)
     changed = world.change(x)
     if changed is None:
         return method(*operands)
@@ -202,10 +205,10 @@ def update(world: World, method: Any, operands: Operands, keywords: Keywords) ->
 
 def setdefault(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key, *default = operands
-    world.pin(key)
+    key = world.key(x, key)
     if not world.is_outside(x):
         world.puts(operands, keywords)
-        return method(*operands)
+        return method(x, key, *default)
     if key in x:
         return world.read(GLOBAL, x, key, x[key], f"{world.text_of(x)}[{key!r}]")
     world.guard(PRESENT, x, key, False, f"{text_of_key(key)} in {world.text_of(x)}")
@@ -216,7 +219,8 @@ def setdefault(world: World, method: Any, operands: Operands, keywords: Keywords
 
 def pop_key(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands[:2]
-    world.pin(key)
+    key = world.key(x, key)
+    operands = (x, key, *operands[2:])
     changed = world.change(x)
     if changed is None:
         return method(*operands)
@@ -237,7 +241,7 @@ def pop_key(world: World, method: Any, operands: Operands, keywords: Keywords) -
 def change_set(world: World, method: Any, operands: Operands, keywords: Keywords) -> None:
     """``add``, ``discard``, ``remove`` of one item."""
     x, item = operands
-    world.pin(item)
+    item = world.key(x, item)
     item = contents(world, item)
     changed = world.change(x)
     if changed is not None:

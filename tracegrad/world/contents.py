@@ -195,6 +195,16 @@ def items_alone(world: World, x: Any) -> Any:
     return contents(world, x)
 
 
+def with_plain_keys(world: World, made: Any) -> Any:
+    """What C code has made: a dictionary or set that Python has hashed, as the caller has it."""
+    if type(made) not in (set, frozenset, dict):
+        return made
+    keys = list(map(world.hashed, made))
+    if all(map(operator.is_, keys, made)):
+        return made
+    return dict(zip(keys, made.values(), strict=True)) if type(made) is dict else type(made)(keys)
+
+
 def guard_returned(world: World, x: Any) -> None:
     """What the function returns: calls return what stands in containers from outside then."""
     if is_leaf(x):

@@ -39,7 +39,7 @@ from tracegrad.world.answers import (
 )
 from tracegrad.world.callees import is_known, text_of_key
 from tracegrad.world.changing import extend, update
-from tracegrad.world.contents import contents, guard_length, items_alone
+from tracegrad.world.contents import contents, guard_length, items_alone, with_plain_keys
 from tracegrad.world.facts import (
     ATTRIBUTE,
     CALLED,
@@ -101,7 +101,7 @@ def compare_identity(world: World, operation: Any, operands: Operands, keywords:
 def get_item(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key = operands
     kind = type(x)
-    world.pin(key)
+    key = world.key(x, key)
     if kind is Tensor:
         return x[contents(world, key)]
     if not world.is_outside(x):
@@ -131,7 +131,7 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
 @rule_for(operator.contains)
 def contain(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
     x, item = operands
-    world.pin(item)
+    item = world.key(x, item)
     if world.is_outside(x) and isinstance(x, dict | set | MappingProxyType):
         found = item in x
         world.guard(PRESENT, x, item, found, f"{text_of_key(item)} in {world.text_of(x)}")
@@ -205,7 +205,7 @@ def move(world: World, operation: Any, operands: Operands, keywords: Keywords) -
     for x in operands:
         if type(x) in tables.ITERATORS and world.is_outside(x):
             world.effect(f"{world.text_of(x)}, an iterator that is used up,")
-    return operation(*[items_alone(world, x) for x in operands], **keywords)
+    return with_plain_keys(world, operation(*[items_alone(world, x) for x in operands], **keywords))
 
 
 @rule_for(natives.dict_merge, natives.dict_update)

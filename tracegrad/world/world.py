@@ -70,6 +70,7 @@ NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
 SMALL = 64  # elements of a container that are guarded one by one
 HANDFUL = 4
 NUMERIC = "biufc"
+_HASHING = (dict, set, frozenset, MappingProxyType)
 
 _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
@@ -309,6 +310,22 @@ class World(Told):
     def place_by_path(self, x: Any) -> Guard | None:
         """Where an object stands that is known by its place."""
         return self._by_path[id(x)] if self.is_by_path(x) else None
+
+    def key(self, holder: Any, key: Any) -> Any:
+        """A key of a container, or an item of a set, as the caller has it: who it is decides."""
+        self.pin(key)
+        return self.hashed(key) if issubclass(type(holder), _HASHING) else key
+
+    def hashed(self, x: Any) -> Any:
+        """What Python hashes: it is looked at."""
+        if type(x) is tuple:
+            found = tuple(map(self.hashed, x))
+            return x if all(map(operator.is_, found, x)) else found
+        self.numbers.look(x)
+        if type(x) is not Tensor or not self.stands_for_array(x):
+            return x
+        hash(x)  # Python looks at it
+        return x._array
 
     def pin(self, x: Any) -> None:
         """Who an object is matters: it is guarded by identity, wherever it stands."""
