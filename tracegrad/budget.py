@@ -35,6 +35,11 @@ class Budget:
         """Seconds that calls without a program must still cost before more is compiled."""
         return max(0.0, self.spent - self.eager - GRACE)
 
+    def tells(self, took: float) -> bool:
+        """Whether it is to be said that compiling a call took so long: the first time."""
+        told, self.told = self.told, self.told or took > SLOW
+        return took > SLOW and not told
+
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Around a trace, or the making of a version."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from tracegrad import config
 from tracegrad.blame import checking, is_finite, passed
-from tracegrad.budget import SLOW, Budget
+from tracegrad.budget import Budget
 from tracegrad.devices import DeviceArray, bare, one_place
 from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import (
@@ -419,7 +419,11 @@ class Calling:
                 return self._make(arguments, mode, args, left, histories, counts)
             self._keep(version, arguments, args)
             if counts:
-                self._tell_slow(run, before)
+                took = self._budget.spent - before - run.trace.computing
+                if self._budget.tells(took):
+                    _warn(
+                        why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning
+                    )
             return version
         self._budget.spent -= run.trace.computing  # the run answers the call, as an eager one would
         counted = run.world.counted()
@@ -428,13 +432,6 @@ class Calling:
         elif run.alone and counts and not run.world.unrolls:
             self._strike(run)
         return run
-
-    def _tell_slow(self, run: Run, before: float) -> None:
-        """Says once that compiling a call took long, beside the operations themselves, and why."""
-        took = self._budget.spent - before - run.trace.computing
-        if took > SLOW and not self._budget.told:
-            self._budget.told = True
-            _warn(why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning)
 
     def _learns_of_renewed(self, arguments: Arguments, mode: Mode) -> bool:
         """Whether places hold others of their class by now that were not known to."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
-from tracegrad.world.facts import PLAIN
+from tracegrad.world.facts import ATTRIBUTE, PLAIN
 from tracegrad.world.outcome import Outcome
 
 
@@ -18,6 +18,7 @@ class Told(Outcome):
 
     loops: Any  # those of the run, where they may stay loops
     shown: list[Tensor]
+    identities: bool
 
     def is_outside_tensor(self, x: Any) -> bool:
         """Whether it is a Tensor that was there before the run."""
@@ -74,3 +75,40 @@ class Told(Outcome):
     def asks_mode(self) -> None:
         """The function asks whether operations are recorded."""
         self.asked_mode = True
+
+    def reads(self, array: Any) -> None:
+        """C code reads an array, or Python the numbers of a Tensor: what it holds is guarded."""
+        if all(array is not known for known in self.contents):
+            self.contents.append(array)
+
+    def compares(self, a: Any, b: Any) -> None:
+        """The function asks whether two objects are one; tuples may be shared otherwise then."""
+        for x in (a, b):
+            if isinstance(x, tuple):
+                self.pin(x)
+        if type(a) in tables.ATOMS or type(b) in tables.ATOMS:
+            return
+        for x in (a, b):
+            original = self.original(x)
+            if original is x:
+                self.identities |= type(x) is Tensor and self.is_outside(x)
+                continue
+            if self._stand_ins.get(id(original)) is x:
+                self.identities = True
+            else:  # another call may give others
+                self.trace.read("which objects its arguments are")
+
+    def owns(self, x: Any, scope: Any) -> None:
+        """The function asks an object from outside for its dictionary of attributes."""
+        if not isinstance(scope, dict):
+            return
+        self._scopes[id(scope)] = x
+        text = f"{self.text_of(x)}.__dict__"
+        if id(x) in self._by_path:
+            self.read(ATTRIBUTE, x, "__dict__", scope, text)
+        else:
+            self._sources.setdefault(id(scope), (scope, text))
+
+    def holds(self, owner: Any, function: Any) -> None:
+        if self.is_outside(owner):
+            self.part(owner, "__wrapped__", function)

@@ -683,43 +683,6 @@ class World(Told):
 
     # -- what it says of a trace ------------------------------------------------------------------
 
-    def reads(self, array: Any) -> None:
-        """C code reads an array, or Python the numbers of a Tensor: what it holds is guarded."""
-        if all(array is not known for known in self.contents):
-            self.contents.append(array)
-
-    def compares(self, a: Any, b: Any) -> None:
-        """The function asks whether two objects are one; tuples may be shared otherwise then."""
-        for x in (a, b):
-            if isinstance(x, tuple):
-                self.pin(x)
-        if type(a) in tables.ATOMS or type(b) in tables.ATOMS:
-            return
-        for x in (a, b):
-            original = self.original(x)
-            if original is x:
-                self.identities |= type(x) is Tensor and self.is_outside(x)
-                continue
-            if self._stand_ins.get(id(original)) is x:
-                self.identities = True
-            else:  # another call may give others
-                self.trace.read("which objects its arguments are")
-
-    def holds(self, owner: Any, function: Any) -> None:
-        if self.is_outside(owner):
-            self.part(owner, "__wrapped__", function)
-
-    def owns(self, x: Any, scope: Any) -> None:
-        """The function asks an object from outside for its dictionary of attributes."""
-        if not isinstance(scope, dict):
-            return
-        self._scopes[id(scope)] = x
-        text = f"{self.text_of(x)}.__dict__"
-        if id(x) in self._by_path:
-            self.read(ATTRIBUTE, x, "__dict__", scope, text)
-        else:
-            self._sources.setdefault(id(scope), (scope, text))
-
     def source_of(self, holder: Any) -> Guard | None:
         """Where an array is read from, when that is one place: calls read it there again."""
         number = self.numbers.source_of(holder)
