@@ -425,7 +425,7 @@ class Calling:
                         why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning
                     )
             return version
-        self._budget.spent -= run.trace.computing  # the run answers the call, as an eager one would
+        self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
         counted = run.world.counted()
         if counted and not counted <= self._counters:
             self._counters |= counted  # they are inputs of the next trace
