@@ -168,6 +168,35 @@ def no_items_beside_no_keys(o, x):
     return x + len([*o.empty.keys()]) + len(o.s.none)
 
 
+@program(run_state, new_inner, 3)
+def on_two_paths(o, x):
+    if x.sum() > 20:
+        o.s.h.append(x)
+        o.log.append(o.s)
+    else:
+        o.s.d["b"] = x * o.s.k
+    return x * o.s.w
+
+
+@program(run_state, new_inner, 4)
+def stores_on_three_paths(o, x):
+    if x[0] > 3:
+        o.s.w = o.s.w * x
+    if x[0] > 5:
+        o.log.append((o.s.w, o.s))
+    return x + o.s.w
+
+
+@program(run_state, new_inner, 9)
+def identity_matters_on_one_path(o, x):
+    if x[0] > 4:
+        o.log.append(o.prev is o.s)
+        o.prev = o.s
+    else:
+        o.s.k = o.s.k * 1.5
+    return x * o.s.k
+
+
 @program(run_state, new_inner, 9)
 def prints(o, x):
     print(o.s.k, x.sum(), o.s.h)

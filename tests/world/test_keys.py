@@ -132,6 +132,15 @@ def get_by_an_element(o, x):
 
 
 @program
+def set_by_elements(o, x):
+    o.d[x.sum()] = x
+    o.d[x[0], o.k] = x
+    o.r = {x[1]: x}
+    o.k *= 1.5
+    return x * o.k
+
+
+@program
 def element_in_a_set(o, x):
     o.s.add(x[0])
     return x

@@ -56,9 +56,21 @@ class Answers(StandIns):
 def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:
     """``x[key] = value``"""
     x, key, value = operands
+    if type(x) is dict:
+        key = _plain_key(key)
     if type(x) is dict or type(x) is list:
         world.writes(ITEM, x, key, value)
     operation(x, key, value)
+
+
+def _plain_key(x: Any) -> Any:
+    """A key as the caller has it: a number for a Tensor that stands for one."""
+    if type(x) is tuple:
+        found = tuple(map(_plain_key, x))
+        return x if all(map(operator.is_, found, x)) else found
+    if type(x) is not Tensor or not STATE.standing:
+        return x
+    return x._array if isinstance(x._array, _NUMBERS) else x
 
 
 def set_attribute(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:
