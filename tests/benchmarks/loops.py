@@ -1,0 +1,93 @@
+"""Loops: the first call, the length of the source and later calls, beside the same loop unrolled.
+
+``python tests/benchmarks/loops.py`` prints a table. The unrolled form goes through a list of the
+same numbers, which no loop stays one for; it is measured up to a thousand turns.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import tracegrad as tg
+
+MOST_UNROLLED = 1_000
+
+
+def rnn(h, w, xs, numbers):
+    for t in numbers:
+        h = np.tanh(h @ w + xs[t])
+    return (h * h).sum()
+
+
+def garch(p, r, numbers):
+    s = 1.0
+    loss = 0.0
+    for t in numbers:
+        s = p[0] + p[1] * s + p[2] * r[t - 1] ** 2
+        loss = loss + 0.5 * (np.log(s) + r[t] ** 2 / s)
+    return loss
+
+
+def leapfrog(q, p, numbers):
+    for _ in numbers:
+        p = p - 0.005 * q
+        q = q + 0.01 * p
+        p = p - 0.005 * q
+    return (q * q + p * p).sum()
+
+
+def inputs_of(function: Callable[..., Any], turns: int) -> Sequence[Any]:
+    random = np.random.default_rng(0)
+    if function is rnn:
+        weights = random.normal(size=(16, 16)) / 4
+        return random.normal(size=16), weights, random.normal(size=(turns, 16))
+    if function is garch:
+        return np.array([0.1, 0.8, 0.05]), random.normal(size=turns)
+    return random.normal(size=16), random.normal(size=16)
+
+
+def measured(function: Callable[..., Any], turns: int, unrolled: bool) -> tuple[float, float, int]:
+    """Seconds of the first call, of later ones, and lines of the source."""
+    args = inputs_of(function, turns)
+    if unrolled:
+        gradient = tg.value_and_grad(lambda *given: function(*given, list(range(turns))))
+    else:
+        gradient = tg.value_and_grad(lambda *given: function(*given, range(turns)))
+    began = time.perf_counter()
+    gradient(*args)
+    first = time.perf_counter() - began
+    later = []
+    for _ in range(7):
+        began = time.perf_counter()
+        gradient(*args)
+        later.append(time.perf_counter() - began)
+    return first, median(later), len(gradient.source(*args).splitlines())
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    measured(leapfrog, 10, False)
+    print(
+        "| | turns | first call, ms | later, ms | lines | unrolled: first, ms | later, ms | lines |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for function in (rnn, garch, leapfrog):
+        for turns in (10, 100, 1_000, 10_000):
+            cells = [function.__name__, str(turns)]
+            for unrolled in (False, True):
+                if unrolled and turns > MOST_UNROLLED:
+                    cells += ["", "", ""]
+                    continue
+                first, later, lines = measured(function, turns, unrolled)
+                cells += [f"{first * 1e3:.0f}", f"{later * 1e3:.3f}", str(lines)]
+            print("|", " | ".join(cells), "|")
+
+
+if __name__ == "__main__":
+    main()
