@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import linecache
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -457,9 +458,34 @@ def results(text: str, kind: str, inputs: Sequence[tuple[Any, ...]]) -> tuple[li
         return [called(function, args, made.outside) for args in inputs], function
 
 
+class Late(BaseException):
+    """A program does not end."""
+
+
+def ends(text: str, inputs: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether plain Python comes to an end with a program on all inputs."""
+
+    def late(*_: Any) -> None:
+        raise Late
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        with settings():
+            results(text, "plain", inputs)
+        return True
+    except Late:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def faults(text: str, inputs: Sequence[tuple[Any, ...]]) -> str | None:
-    """The first difference between the modes, in words."""
+    """The first difference between the modes, in words; of a program that ends."""
     calls = [inputs[0], inputs[0], *inputs[1:], inputs[0]]
+    if not ends(text, inputs):
+        return None
     with settings():
         for one, other in (("plain", "compile"), ("eager", "gradient")):
             wanted, given = results(text, one, calls)[0], results(text, other, calls)[0]
@@ -495,11 +521,14 @@ def unrolled() -> Iterator[None]:
         Loops.turn, Loops._first = turn, first  # type: ignore[method-assign]
 
 
+PATIENCE = 1.0  # seconds that plain Python has for a program
 LOOP = re.compile(r"^ +(while True|for \w+ in range)", re.MULTILINE)
 
 
 def loops_in(text: str, inputs: Sequence[tuple[Any, ...]]) -> int:
     """How many loops of the user's the generated source has."""
+    if not ends(text, inputs):
+        return 0
     with settings():
         try:
             _, function = results(text, "compile", inputs[:1])
