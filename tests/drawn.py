@@ -85,7 +85,8 @@ def check_program(version):
     written = nodes_written(graph, source)
     nodes = list(walk(graph.nodes))
     missing = set(range(len(nodes))) - {i for line in written for i in line}
-    assert all(isinstance(nodes[i], Constant | Loop | Again) for i in missing)
+    left = [nodes[i] for i in missing if not isinstance(nodes[i], Constant | Loop | Again)]
+    assert not left
     texts = source.text.splitlines()
     for text, origin, here in zip(texts, source.origins, written, strict=True):
         if origin is not None and not text.lstrip().startswith("#"):

@@ -419,7 +419,7 @@ def test_derivatives_are_those_of_exact_mode(monkeypatch, program) -> None:
 
 def turns(n):
     def loop(x):
-        for _ in range(n):
+        for _ in list(range(n)):
             x = 0.3 * x * (1.0 - x) + 0.1 * x
         return np.sum(x)
 
@@ -429,7 +429,7 @@ def turns(n):
 def added(n):
     def loop(x):
         total = 0.0
-        for k in range(n):
+        for k in list(range(n)):
             total = total + 0.1 * k * x * x
         return np.sum(total)
 

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from codegen.emit.target import Source
+from codegen.errors import VerifyError
 from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Node, Origin, Value, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from codegen.verify import verify
 from tracegrad.autograd.foreign import plain
 from tracegrad.blame import checked, checking
 from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
@@ -26,7 +28,7 @@ from tracegrad.draws import giving_back, sources_of
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.lines import ended
-from tracegrad.loop_gradients import with_gradients
+from tracegrad.loop_gradients import Unrollable, with_gradients
 from tracegrad.lost import Watch
 from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
@@ -524,10 +526,17 @@ def _joint(
 def _around_loops(
     block: Block, face: Graph, targets: Sequence[Value], transform: Transform
 ) -> Block:
-    """The blocks of paths through loops, with the gradients behind each return."""
-    if not targets:
-        return block
-    block = with_gradients(face.with_block(block), targets).block
+    """The blocks of paths through loops, with the gradients behind each return.
+
+    A loop that does not verify was not understood when it was closed: it is unrolled.
+    """
+    try:
+        graph = verify(face.with_block(block))
+        if not targets:
+            return block
+        block = verify(with_gradients(graph, targets)).block
+    except VerifyError as error:
+        raise Unrollable(str(error)) from error
     return _without_values(block) if transform.kind == "grad" else block
 
 

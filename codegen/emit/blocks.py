@@ -360,7 +360,7 @@ class FunctionEmitter(Emitter):
         origin = loop.origin
         last = loop.turn.nodes[-1] if loop.turn.nodes else None
         if isinstance(last, Branch) and not loop.counter:
-            origin = origin if origin.line else last.origin
+            origin = last.origin if last.origin.line else origin
         self._statement([line], origin)
         self.writer.inside("")
 
