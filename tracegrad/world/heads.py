@@ -6,6 +6,7 @@ import operator
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from codegen.ir import Check, Value
 from codegen.types import weak
@@ -31,7 +32,7 @@ READING = frozenset(
         *("__str__", "__getattribute__", "__iter__", "union", "intersection", "difference"),
     }
 )
-UNCLOSED: dict[CodeType, set[int]] = {}
+UNCLOSED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
 """Where loops begin that could not be closed: they are not tried again."""
 
 

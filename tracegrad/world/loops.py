@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
+from codegen.ir import Call, Check, Constant, Counter, Origin, Value, dims_of
 from codegen.types import kind, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.machine.world import ABSENT
@@ -404,8 +404,8 @@ class Loops:
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
         """The number of a turn is a number."""
         if index is not None:
-            node = Constant(head.numbers[turn], index)
-            self.trace.builder.nodes.insert(at, node)
+            nodes, node = self.trace.builder.nodes, Constant(head.numbers[turn], index)
+            nodes[at:] = [node, *_without_looks(nodes[at:], index)]
             self.trace.builder.producer[index] = node
 
     # -- closing ----------------------------------------------------------------------------------
@@ -747,6 +747,20 @@ class Loops:
 def builtin(x: Any) -> str | None:
     """The kind of a number of Python."""
     return {int: "int", float: "float"}.get(type(x))
+
+
+def _without_looks(nodes: Sequence[Any], number: Value) -> list[Any]:
+    """The nodes without looks at what is computed of a number alone, which is known."""
+    known, constants = {number}, {n.result for n in nodes if isinstance(n, Constant)}
+    kept = []
+    for node in nodes:
+        if isinstance(node, Check) and node.operand in known:
+            continue
+        operands = set(node.operands)
+        if isinstance(node, Call) and operands & known and operands <= known | constants:
+            known.update(node.results)
+        kept.append(node)
+    return kept
 
 
 def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:

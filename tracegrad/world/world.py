@@ -597,7 +597,7 @@ class World(Told):
         self._log.clear()
         self._arrays.clear()
         self.kept = Kept()
-        self.trace = None
+        self.trace = self.loops = self.turn = self.machine.turn = None
 
     def place_of(self, guard: Guard) -> tuple[Any, ...]:
         """What tells the places of stores apart."""
