@@ -6,7 +6,7 @@ from __future__ import annotations
 import loop_programs as programs
 import pytest
 
-SEEDS = range(50)  # more by the command
+SEEDS = range(20)  # more by the command
 
 
 @pytest.mark.parametrize("seed", SEEDS)
