@@ -315,7 +315,7 @@ def warned(f, calls):
 
 def signs(x):
     y = x[0]
-    for item in x:
+    for item in [*x]:  # which is no loop that stays one
         y = y * item if item > 0 else y - item
     return y
 

@@ -26,6 +26,7 @@ from dataclasses import replace
 
 from codegen.ir import Block, Branch, Builder, Call, Graph, Loop, Op, Trait, Value, walk
 from codegen.passes.client import NO_CLIENT, Client
+from codegen.types import LIST
 
 
 def buffers(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -41,7 +42,7 @@ def _begun(graph: Graph, label: object, copy: Op) -> Graph:
     """The graph with copies before one loop."""
     loop = next(n for n in walk(graph.nodes) if isinstance(n, Loop) and n.label == label)
     wanted = {p for p in loop.parameters if p.type.shape and p not in graph.own_parameters}
-    wanted &= _written(graph)
+    wanted = {p for p in wanted & _written(graph) if p.type != LIST}  # which no op copies
     if not wanted:
         return graph
     copied = graph.with_block(_copied(graph, graph.block, loop, wanted, copy))

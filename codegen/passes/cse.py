@@ -39,6 +39,7 @@ from codegen.ir import (
 )
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, sweep
+from codegen.types import LIST
 
 
 def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -62,7 +63,7 @@ def cse(graph: Graph, client: Client = NO_CLIENT) -> Graph:
 
 
 def made_to_be_written(graph: Graph) -> Iterator[Value]:
-    """The arrays made of nothing that updates begin with, or loops, where they may be written."""
+    """The arrays made of nothing, and lists, that updates begin with, or loops that may write."""
     for node in walk(graph.nodes):
         first: tuple[Value, ...] = ()
         if isinstance(node, Call) and Trait.UPDATE in node.op.traits:
@@ -71,7 +72,7 @@ def made_to_be_written(graph: Graph) -> Iterator[Value]:
             first = node.arguments
         for value in first:
             made = graph.producer.get(value)
-            if isinstance(made, Call) and not made.operands:
+            if isinstance(made, Call) and (not made.operands or value.type == LIST):
                 yield value
 
 
