@@ -140,6 +140,27 @@ def test_vjp_of_what_was_overwritten(name, compiled, pulls, n):
     assert came or n > 5, "small arrays are copied"
 
 
+def _set_in_a_dict(x):
+    made = {}
+    made["y"] = np.exp(x)
+    return made
+
+
+def _set_in_a_list(x):
+    made = [0.0, x]
+    made[0] = np.exp(x)
+    return made
+
+
+def test_containers_that_a_function_fills_keep_their_gradients():
+    x, one = np.array([0.5, 1.0]), np.ones(2)
+    out, pull = tg.vjp(_set_in_a_dict, x)
+    np.testing.assert_array_equal(out["y"], np.exp(x))
+    np.testing.assert_array_equal(pull({"y": one})[0], np.exp(x))
+    out, pull = tg.vjp(_set_in_a_list, x)
+    np.testing.assert_array_equal(pull([one, one])[0], np.exp(x) + 1.0)
+
+
 @pytest.mark.parametrize("n", SIZES)
 def test_what_vjp_returns_is_plain_and_pulled_gradients_are_ones_own(n):
     x, w = values(n), values(n, 3.0)

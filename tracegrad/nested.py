@@ -287,13 +287,13 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         with interpreted(), _unrolled():
             values = [borrowed.box(primal, boxed) for primal in primals]
             returned = Watch("vjp").run(call_user, f, values, {})
+            outputs, spec = flatten(returned)  # before what stands in containers are arrays again
     except ValueError as error:
         raise_told(error)
         raise
     finally:
         STATE.update(**before)
     borrowed.settle()
-    outputs, spec = flatten(returned)
     shown = outputs if wants_tensors else _handed_over(outputs, tensors)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:

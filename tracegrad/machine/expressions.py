@@ -17,6 +17,8 @@ from tracegrad.machine.objects import (
 )
 from tracegrad.machine.world import ABSENT
 
+KEYS = frozenset(map(id, (str, bytes, int, bool, type(None))))  # what a dict hashes as it is
+
 # -- attributes and items ----------------------------------------------------------------------
 
 
@@ -398,7 +400,10 @@ def _(t, arg, n):
             parts = s[-2 * arg :]
             del s[-2 * arg :]
             for i in range(0, 2 * arg, 2):
-                f.machine.native(operator.setitem, values, parts[i], parts[i + 1])
+                if id(type(parts[i])) in KEYS:
+                    values[parts[i]] = parts[i + 1]
+                else:
+                    f.machine.native(operator.setitem, values, parts[i], parts[i + 1])
         s.append(values)
         return n
 
