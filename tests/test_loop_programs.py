@@ -6,6 +6,13 @@ from __future__ import annotations
 import loop_programs as programs
 import pytest
 
+PLAIN = """
+def f(x, w, c):
+    s = c
+    for t in range(10):
+        s = s * 0.5 + x[t]
+    return s
+"""
 SEEDS = range(20)  # more by the command
 
 
@@ -22,6 +29,14 @@ def test_random_programs_of_loops(seed):
 def test_some_of_them_stay_loops():
     texts = [(programs.program_text(programs.program(s)), programs.inputs_of(s)) for s in range(20)]
     assert sum(programs.loops_in(text, inputs) for text, inputs in texts) > 10
+
+
+def test_none_of_them_stays_one_where_loops_are_unrolled():
+    text, inputs = programs.program_text(programs.program(0)), programs.inputs_of(0)
+    with programs.unrolled():
+        assert programs.faults(PLAIN, inputs) is None
+        assert programs.loops_in(PLAIN, inputs) == 0 == programs.loops_in(text, inputs)
+    assert programs.loops_in(PLAIN, inputs) == 1
 
 
 def test_shortening_keeps_what_is_faulty():
