@@ -367,8 +367,8 @@ def ends(block: Block) -> Iterator[Block]:
         yield block
 
 
-def substituted(block: Block, new: Mapping[Value, Value]) -> Block:
-    """The block with other values in the place of some, where they are made and read."""
+def renamed(block: Block, new: Mapping[Value, Value]) -> Block:
+    """The block with other values in the place of some, where they are made and where read."""
 
     def of(values: Iterable[Value]) -> tuple[Value, ...]:
         return tuple([new.get(v, v) for v in values])
@@ -383,10 +383,10 @@ def substituted(block: Block, new: Mapping[Value, Value]) -> Block:
             case Check(operand):
                 nodes.append(replace(node, operand=new.get(operand, operand)))
             case Branch(operand, blocks=blocks):
-                inner = tuple([substituted(b, new) for b in blocks])
+                inner = tuple([renamed(b, new) for b in blocks])
                 nodes.append(replace(node, operand=new.get(operand, operand), blocks=inner))
             case Loop(_, parameters, arguments, blocks, counter):
-                inner = tuple([substituted(b, new) for b in blocks])
+                inner = tuple([renamed(b, new) for b in blocks])
                 if counter is not None:
                     index, start, stop = of((counter.index, counter.start, counter.stop))
                     counter = Counter(index, start, stop, counter.step)

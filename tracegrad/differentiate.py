@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, substituted
+from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed
 from codegen.spelling import Subscript
 from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
@@ -609,6 +609,6 @@ def _call_hook(stage: Stage, mark: Call, ct: Any) -> Any:
 def relabel(graph: Graph, origins: Mapping[Value, Origin]) -> Graph:
     """The graph with other names and lines on some values."""
     new = {value: Value(value.type, origin) for value, origin in origins.items()}
-    block = substituted(graph.block, new)
+    block = renamed(graph.block, new)
     inputs = tuple([new.get(v, v) for v in graph.inputs])
     return graph.with_block(block).replace(inputs=inputs)

@@ -33,7 +33,7 @@ from codegen.ir import (
     Origin,
     Value,
     inner_blocks,
-    substituted,
+    renamed,
     walk,
 )
 from codegen.types import LIST, is_inexact, weak
@@ -134,7 +134,7 @@ class _Writer:
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
                 self.ends[end] = _giving(block, end)
         block = self._rebuilt(self.graph.block, {})
-        block = substituted(block, self._renamed())
+        block = renamed(block, self._renamed())
         return self.graph.with_block(block)
 
     def _renamed(self) -> dict[Value, Value]:
@@ -475,7 +475,7 @@ class _Writer:
             return self._turns(facts.loop, rest, {**kept, **found}, then, peeled + 1)
 
         block = self._one_turn(facts, k, mine, finish)
-        return substituted(block, held)
+        return renamed(block, held)
 
     def _of_now(self, facts: Facts, ct: Value, held: dict[Value, Value]) -> Value:
         """A cotangent that is a value of the turn in which the loop was left, under a name."""
@@ -517,7 +517,7 @@ class _Writer:
             for value in read:
                 self._restore(facts, k, way, value, new)
             nodes = tuple(builder.nodes)
-        block = substituted(block, new)
+        block = renamed(block, new)
         return replace(block, nodes=(*nodes, *block.nodes))
 
     def _restore(

@@ -480,7 +480,7 @@ class Loops:
             if other is not parameter or known[1] is not value:
                 return None
         held = {id(leaf.holder) for leaf in now.values()}
-        if any(id(x) not in held and not self._is_new(head, x) for x in self.written[head.wrote :]):
+        if any(id(x) not in held for x in self.written[head.wrote :]):
             return None
         return tuple(found[p][1] for p in self._all(head))
 
@@ -490,10 +490,6 @@ class Loops:
         if parameter in head.written:
             return leaf.holder is head.written[parameter]
         return all(x is not begun for x in self.written[head.wrote :])
-
-    def _is_new(self, head: Head, tensor: Any) -> bool:
-        """Whether a Tensor was made in the turn that is recorded."""
-        return False
 
     def _as(self, parameter: Value, leaf: Leaf) -> Value | None:
         """What a variable holds, as the parameter of the next turn."""
