@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy_cases import OPERANDS, calls, flat, used
 from numpy.testing import assert_allclose
+from numpy_cases import OPERANDS, calls, flat, used
 
 import tracegrad as tg
 from tracegrad.autograd.views import place_of
