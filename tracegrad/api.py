@@ -9,9 +9,10 @@ from typing import Any
 from tracegrad.callables import Compiled
 from tracegrad.errors import ArgumentError
 from tracegrad.nested import vjp
+from tracegrad.products import hvp, jvp
 from tracegrad.returned import Transform
 
-__all__ = ["compile", "grad", "value_and_grad", "vjp"]
+__all__ = ["compile", "grad", "hvp", "jvp", "value_and_grad", "vjp"]
 
 
 def _positions(argnums: Any) -> int | tuple[int, ...]:

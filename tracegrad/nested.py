@@ -22,10 +22,18 @@ from tracegrad.errors import ArgumentError, raise_told
 from tracegrad.lost import Watch
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
-from tracegrad.returned import Transform, check_returned, check_wanted, gradients_in
+from tracegrad.returned import (
+    Transform,
+    arranged,
+    check_returned,
+    check_wanted,
+    tangent_leaves,
+)
+from tracegrad.running import Run
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
+from tracegrad.taped import pushed_forward, tangent_like
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
 from tracegrad.world.answers import interpreted
@@ -166,7 +174,7 @@ def derivative_on_tensors(
     name: str = "the function",
 ) -> Any:
     """Value and gradient by running the function on Tensors and walking their tape."""
-    check_wanted(arguments, transform)
+    wanted = check_wanted(arguments, transform)
     count = len(arguments.values)
     positions = [p % count for p in transform.positions]
     inputs: list[Tensor] = []
@@ -196,7 +204,11 @@ def derivative_on_tensors(
         with _unrolled():
             returned = Watch(transform.kind, transform.has_aux).run(call, values)
         borrowed.settle()
-        return pulled_back(returned, inputs, arguments, transform, create_graph, name)
+        tangents: list[Any] = []
+        if transform.takes_tangents:
+            leaves = tangent_leaves(arguments, wanted)
+            tangents = [tangent_like(leaf.value, x) for leaf, x in zip(leaves, inputs, strict=True)]
+        return derived(returned, inputs, tangents, arguments, transform, create_graph, name)
     finally:
         STATE.update(**before)
 
@@ -215,9 +227,25 @@ def _unrolled() -> Iterator[None]:
         loops.suspended -= 1
 
 
-def pulled_back(
+def derived_of_run(run: Run, arguments: Arguments, transform: Transform, name: str) -> Any:
+    """What a transform returns for a call that was traced, by the tape of that run."""
+    wanted = {p % len(arguments.values) for p in transform.positions}
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    pairs = list(zip(traced, run.tensors, strict=True))
+    inputs = [tensor for leaf, tensor in pairs if leaf.parameter in wanted]
+    tangents: list[Any] = []
+    if transform.takes_tangents:
+        of = {id(leaf): tensor for leaf, tensor in pairs}
+        leaves = tangent_leaves(arguments, check_wanted(arguments, transform))
+        given = zip(leaves, inputs, strict=True)
+        tangents = [tangent_like(of[id(leaf)], x) for leaf, x in given]
+    return derived(run.returned, inputs, tangents, arguments, transform, False, name)
+
+
+def derived(
     returned: Any,
     inputs: Sequence[Tensor],
+    tangents: Sequence[Any],
     arguments: Arguments,
     transform: Transform,
     create_graph: bool,
@@ -226,19 +254,32 @@ def pulled_back(
     """What a transform returns, from what its function returned for these `inputs`."""
     check_returned(returned, transform, name)
     main, aux = returned if transform.has_aux else (returned, None)
+    outputs, spec = flatten(main)
+    record = create_graph or STATE.trace is not None
+    if transform.of_number:
+        parts = _gradients(main, inputs, record or transform.takes_tangents)
+    else:
+        parts = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]
+    if transform.takes_tangents:
+        parts = pushed_forward(parts, inputs, tangents, record)
+    found = arranged(transform, arguments, spec, parts)
+    if transform.kind == "value_and_grad":
+        return returned, found
+    pieces = [main] if transform.gives_value else []
+    pieces += [found, aux] if transform.has_aux else [found]
+    return pieces[0] if len(pieces) == 1 else tuple(pieces)
+
+
+def _gradients(main: Any, inputs: Sequence[Tensor], record: bool) -> list[Any]:
+    """The gradients of a number; zeros where it does not depend."""
     if not isinstance(main, Tensor) or not main.requires_grad:
         cts: list[Any] = [None] * len(inputs)
-    elif not create_graph and STATE.trace is None and all(t._node is LEAF for t in inputs):
+    elif not record and all(t._node is LEAF for t in inputs):
         cts = engine.gradients_of_leaves(main, inputs)
     else:
-        found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, create_graph)
+        found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, record)
         cts = [found.get(engine.key_of(t)) for t in inputs]
-    filled = [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]
-    gradients = gradients_in(arguments, transform, filled)
-    gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
-    if transform.kind == "grad":
-        return (gradient, aux) if transform.has_aux else gradient
-    return ((main, aux) if transform.has_aux else main), gradient
+    return [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]
 
 
 def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:

@@ -94,6 +94,7 @@ joined = define(
     operands="*arrays",
     infer=_concatenated,
     vjp=_concatenate_vjp,
+    linear=True,
     attributes={"axis": 0, "length": None},
     doc="Arrays one after the other; `length` is the sum of theirs where that is known otherwise.",
 )
@@ -121,6 +122,7 @@ stacked = define(
     operands="*arrays",
     infer=_stacked,
     vjp=lambda ct, y, *arrays, axis: tuple(_row(ct, i, axis) for i in range(len(arrays))),
+    linear=True,
     attributes={"axis": 0},
 )
 
@@ -477,6 +479,7 @@ tile_by = define(
     ),
     infer=_tiled,
     vjp=_tile_vjp,
+    linear=True,
     attributes={"reps": ...},
     doc="x side by side with itself, so many times along each axis (of the result).",
 )
