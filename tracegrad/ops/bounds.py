@@ -1,5 +1,5 @@
 """An array and an index enter; how many axes the index stands for, whether it names places that
-there are, or all of them, leaves."""
+there are, or all of them, or some that another names, leaves."""
 
 from __future__ import annotations
 
