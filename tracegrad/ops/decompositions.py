@@ -20,6 +20,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, NotDifferentiableError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import tri_of
 from tracegrad.ops.elementwise import (
@@ -103,6 +104,7 @@ cholesky_of = define(
     vjp=_cholesky_vjp,
     sound=is_known,
     domain="positive_definite",
+    batch=batch_rules.leading,
     doc="Lower triangular L with L @ L^H = x, of which the lower triangle is read.",
 )
 
@@ -175,6 +177,7 @@ eigh_of = define(
     results="w v",
     partial=True,
     domain="hermitian",
+    batch=batch_rules.leading,
     doc="Eigenvalues in ascending order and eigenvectors, the columns, of a Hermitian matrix.",
 )
 
@@ -192,6 +195,7 @@ eigvalsh_of = define(
     vjp=_eigvalsh_vjp,
     attributes={"UPLO": "L"},
     domain="hermitian",
+    batch=batch_rules.leading,
     doc="The eigenvalues of a Hermitian matrix in ascending order.",
 )
 
@@ -291,6 +295,7 @@ eig_of = define(
     partial=True,
     needs=needs((complex_eig,)),
     domain="square",
+    batch=batch_rules.leading,
     doc="Eigenvalues and eigenvectors, the columns, of a square matrix: always complex.",
 )
 
@@ -318,6 +323,7 @@ eigvals_of = define(
     vjp=_eigvals_vjp,
     sound=is_of_finite,
     domain="square",
+    batch=batch_rules.leading,
     doc="The eigenvalues of a square matrix: always complex.",
 )
 
@@ -454,6 +460,7 @@ svd_of = define(
     results="u s vh",
     partial=True,
     domain="matrix",
+    batch=batch_rules.leading,
     doc="u, s, vh with u * s @ vh = x: orthonormal columns, descending numbers, orthonormal rows.",
 )
 
@@ -471,6 +478,7 @@ svdvals_of = define(
     vjp=_svdvals_vjp,
     sound=is_of_finite,
     domain="matrix",
+    batch=batch_rules.leading,
     doc="The singular values in descending order.",
 )
 
@@ -567,6 +575,7 @@ qr_of = define(
     results="q r",
     partial=True,
     domain="matrix",
+    batch=batch_rules.leading,
     doc="q with orthonormal columns and upper triangular r with q @ r = x.",
 )
 

@@ -45,6 +45,7 @@ class OpRecord(Op):
     opaque: bool = False  # runs the user's own Python: never staged
     partial: bool = False  # several results, and the rule takes None for those without a cotangent
     domain: str = "real"  # where random samples for tests come from
+    batch: Callable[..., Any] | None = None  # the op on batches: see `ops.batch_rules`
     _kernels: dict[Spelling, Callable[..., Any]] = field(default_factory=dict)
 
     def kernel(self, attributes: Mapping[str, Any]) -> Callable[..., Any]:
@@ -138,6 +139,7 @@ def define(
     needs: Mapping[str, Mapping[str, str]] | None = None,
     scratch: float | None = None,
     sound: Sound | None = None,
+    batch: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> OpRecord:
     """Makes the record of an op and enters it in `TABLE`.
@@ -182,6 +184,10 @@ def define(
         What JAX goes on with in silence where NumPy raises: ``sound(y, *operands, **attributes)``
         gives bools without axes, all true where NumPy does not raise. Programs for JAX look at
         them (`tracegrad.soundness`).
+    batch
+        The batching rule, ``batch(call)`` of a `tracegrad.ops.batch_rules.Batch`: the results for
+        all examples, whose axis is the first. Without one, elementwise ops take batches as they
+        are, and any other op runs for one example after the other.
     domain
         Where test samples come from: see ``tests/samples``.
     doc
@@ -208,6 +214,7 @@ def define(
         results=tuple(results.split()),
         partial=partial,
         memory=memory,
+        batch=batch,
     )
     if name in TABLE:
         raise ValueError(f"two ops named {name!r}")
