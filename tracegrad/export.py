@@ -255,6 +255,8 @@ class _File:
             facts |= {"argnums": transform.argnums, "has_aux": transform.has_aux}
         if transform.takes_tangents:
             facts["count"] = transform.count
+        if transform.mode != "auto":
+            facts["mode"] = transform.mode
         if self.callee.bound:
             facts["bound"] = True
         if self.captures:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from codegen.errors import VerifyError
-from codegen.ir import Again, Block, Branch, Builder, Graph, Loop, Node, Value, ends
+from codegen.ir import Again, Block, Branch, Builder, Graph, Loop, Node, Value, ends, walk
 from codegen.sizes import Sizes
 from codegen.types import kind
 from codegen.verify import verify
 from tracegrad.borrowed import ArgumentStore
 from tracegrad.differentiate import differentiate, in_dtype
 from tracegrad.errors import ArgumentError
+from tracegrad.jacobians import with_jacobian
 from tracegrad.loop_gradients import Unrollable, with_gradients
 from tracegrad.paths import End, Tree, blocks
 from tracegrad.pushforward import with_tangents
@@ -73,7 +75,7 @@ def joint_graph(
         number = all_ends.index(end)
         if straight:
             nodes, outputs = _backward(end, face.replace(nodes=before), targets)
-        if straight and not transform.takes_tangents:
+        if straight and transform.kind in ("grad", "value_and_grad"):
             outputs = outputs[shown[number].first :]
         template = templates[number]
         if built:
@@ -90,8 +92,12 @@ def joint_graph(
             graph = _verified(with_gradients(graph, targets))
     if transform.takes_tangents:
         tangents = _tangents(tree, arguments, wanted, traced)
-        graph = _moved(graph, transform, all_ends, len(targets), tangents)
-        graph = _verified(graph) if tree.loops else graph
+        graph, tangents = _converted(graph, tangents)
+        graph = _behind(graph, transform, all_ends, partial(with_tangents, graph, tangents))
+    elif transform.is_matrix:
+        mode = "forward" if transform.kind == "hessian" else transform.mode
+        write = partial(with_jacobian, graph, targets, mode=mode)
+        graph = _behind(graph, transform, all_ends, write)
     elif tree.loops:
         first = shown[0].first
         graph = graph.with_block(
@@ -124,36 +130,35 @@ def _backward(
 # -- forward mode -------------------------------------------------------------------------------
 
 
-def _moved(
+def _behind(
     graph: Graph,
     transform: Transform,
     all_ends: Sequence[End],
-    gradients: int,
-    tangents: Mapping[Value, Value],
+    write: Callable[[Sequence[Sequence[Value]]], Graph],
 ) -> Graph:
-    """The graph with tangents behind each return: of the results, or of the gradients there."""
+    """The graph that `write` makes, where returns give what the transform does.
+
+    Derivatives are asked for of the results, or of the gradients that stand behind them.
+    """
     counts = [len(end.outputs) for end in all_ends]
-    firsts = [leaves_in(main_of(_result(end).spec, transform)) for end in all_ends]
-    graph, tangents = _converted(graph, tangents)
-    numbers = {id(block): i for i, block in enumerate(ends(graph.block))}
+    mains = [leaves_in(main_of(_result(end).spec, transform)) for end in all_ends]
+    firsts = [left_out(transform, _result(end)) for end in all_ends]
+    outputs = [block.outputs for block in ends(graph.block)]
+    if transform.of_number:
+        asked = [of[count:] for of, count in zip(outputs, counts, strict=True)]
+    else:
+        asked = [of[:count] for of, count in zip(outputs, mains, strict=True)]
+    written = write(asked)
+    before = [len(of) for of in outputs]
+    rest = iter(zip(firsts, counts, before, strict=True))
 
-    def asked(block: Block) -> Sequence[Value]:
-        i = numbers[id(block)]
-        if transform.kind == "jvp":
-            return block.outputs[: firsts[i]]
-        return block.outputs[counts[i] :]
+    def kept(block: Block) -> Block:
+        first, count, gradients = next(rest)
+        return replace(block, outputs=(*block.outputs[first:count], *block.outputs[gradients:]))
 
-    moved = with_tangents(graph, tangents, asked)
-    if transform.kind == "jvp":
-        return moved
-    rest = iter(zip(firsts, counts, strict=True))
-
-    def products(block: Block) -> Block:
-        first, count = next(rest)
-        kept = block.outputs[first:count]
-        return replace(block, outputs=(*kept, *block.outputs[count + gradients :]))
-
-    return moved.with_block(_at_ends(moved.block, products))
+    written = written.with_block(_at_ends(written.block, kept))
+    loops = any(isinstance(node, Loop) for node in walk(written.nodes))
+    return _verified(written) if loops else written
 
 
 def _at_ends(block: Block, change: Callable[[Block], Block]) -> Block:

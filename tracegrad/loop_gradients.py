@@ -59,6 +59,7 @@ from tracegrad.ops.indexing import (
     subtract_at,
 )
 from tracegrad.ops.tapes import appended, item, new_list
+from tracegrad.staging import Stage
 
 INT = weak("int")
 FREE = frozenset({getitem_basic, element, gather})
@@ -70,6 +71,7 @@ ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
 Cotangents: TypeAlias = "dict[Value, Value]"
+Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
 Finish: TypeAlias = "Callable[[Cotangents], Block]"
 
 
@@ -100,17 +102,20 @@ class Facts:
     count: Value | None = None  # a parameter that counts the turns
 
 
-def with_gradients(graph: Graph, wanted: Sequence[Value]) -> Graph:
-    """The graph whose every return gives the cotangents of `wanted` besides, for its first output.
+def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
+    """The graph whose every return gives the cotangents of `wanted` besides.
 
+    `seeds` writes the cotangents of what a return gives, by its number in the order of the text;
+    without it that of the first output is 1.
     Raises `Unrollable` where a loop has no such form.
     """
-    return _Writer(graph, wanted).whole()
+    return _Writer(graph, wanted, seeds).whole()
 
 
 class _Writer:
-    def __init__(self, graph: Graph, wanted: Sequence[Value]) -> None:
+    def __init__(self, graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> None:
         self.graph = graph
+        self.seeds = seeds
         self.wanted = tuple(wanted)
         self.reverse = Reverse(graph)
         self.facts: dict[object, Facts] = {}
@@ -127,9 +132,12 @@ class _Writer:
     def whole(self) -> Graph:
         paths: list[tuple[Block, tuple[Stretch, ...]]] = []
         self._collect(self.graph.block, (), [], {}, paths)
-        for end, path in paths:
+        for number, (end, path) in enumerate(paths):
             with self._writing() as builder:
-                cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
+                if self.seeds is None:
+                    cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
+                else:
+                    cts = self.seeds(self.reverse.stage, number)
                 block = self._sweep(path, len(path) - 1, cts, self._returning(end))
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
                 self.ends[end] = _giving(block, end)

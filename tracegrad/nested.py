@@ -33,7 +33,7 @@ from tracegrad.running import Run
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
-from tracegrad.taped import pushed_forward, tangent_like
+from tracegrad.taped import jacobian, pushed_forward, tangent_like
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
 from tracegrad.world.answers import interpreted
@@ -256,7 +256,11 @@ def derived(
     main, aux = returned if transform.has_aux else (returned, None)
     outputs, spec = flatten(main)
     record = create_graph or STATE.trace is not None
-    if transform.of_number:
+    if transform.is_matrix:
+        tensors = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]
+        mode = "forward" if transform.of_number else transform.mode
+        parts = jacobian(tensors, inputs, mode, transform.of_number, record)
+    elif transform.of_number:
         parts = _gradients(main, inputs, record or transform.takes_tangents)
     else:
         parts = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]

@@ -17,7 +17,7 @@ transpose to gradients" (2023), for the two transpositions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -53,7 +53,7 @@ Tangents: TypeAlias = "Sequence[Staged | None]"
 
 
 def with_tangents(
-    graph: Graph, tangents: Mapping[Value, Value], asked: Callable[[Block], Sequence[Value]]
+    graph: Graph, tangents: Mapping[Value, Value], asked: Sequence[Sequence[Value]]
 ) -> Graph:
     """The graph whose every return gives tangents besides.
 
@@ -62,7 +62,8 @@ def with_tangents(
     tangents
         Those of inputs. Values among them that the graph does not have become inputs.
     asked
-        The values whose tangents a block returns after its outputs.
+        For each return, in the order of the text, the values whose tangents it gives after its
+        outputs.
     """
     return _Writer(graph, tangents, asked).whole()
 
@@ -72,11 +73,11 @@ class _Writer:
         self,
         graph: Graph,
         tangents: Mapping[Value, Value],
-        asked: Callable[[Block], Sequence[Value]],
+        asked: Sequence[Sequence[Value]],
     ) -> None:
         self.graph = graph
         self.given = tuple(tangents.values())
-        self.asked = asked
+        self.asked = iter(asked)
         self.dots: dict[Value, Value] = dict(tangents)
         self.names: dict[Value, Origin] = {}  # what values turned out to be
         self.loops = {n.label: n for n in walk(graph.nodes) if isinstance(n, Loop)}
@@ -91,7 +92,8 @@ class _Writer:
 
     def whole(self) -> Graph:
         block = self._block(self.graph.block)
-        further = tuple([v for v in self.given if v not in self.graph.inputs])
+        known = {*self.graph.inputs, *self.graph.producer}
+        further = tuple([v for v in self.given if v not in known])
         whole = self.graph.replace(inputs=(*self.graph.inputs, *further)).with_block(block)
         return relabel(whole, self.names)
 
@@ -144,7 +146,7 @@ class _Writer:
                         self.builder.append(node)
             if not nodes or not isinstance(nodes[-1], Branch | Loop | Again):
                 self.stage.origin = replace(block.origin, name=None, final=False)
-                outputs = (*outputs, *[self._tangent_of(v) for v in self.asked(block)])
+                outputs = (*outputs, *[self._tangent_of(v) for v in next(self.asked)])
         return replace(block, nodes=tuple(nodes), outputs=outputs)
 
     def _loop(self, loop: Loop) -> Loop:

@@ -28,14 +28,16 @@ from tracegrad.tree import Item, Step, TreeSpec, flatten, leaf_paths, path_text,
 class Transform:
     """What is made of the function.
 
-    `kind` is "compile", "grad", "value_and_grad", "jvp" or "hvp". The last two are called with
-    `count` arguments of the function, then with a tangent of each.
+    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "jacobian" or "hessian". "jvp" and
+    "hvp" are called with `count` arguments of the function, then with a tangent of each. `mode` is
+    that of a Jacobian: "forward", "reverse" or "auto".
     """
 
     kind: str
     argnums: int | tuple[int, ...] = 0
     has_aux: bool = False
     count: int = 0
+    mode: str = "auto"
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -49,7 +51,12 @@ class Transform:
     @property
     def of_number(self) -> bool:
         """Whether the function must return one number."""
-        return self.kind in ("grad", "value_and_grad", "hvp")
+        return self.kind in ("grad", "value_and_grad", "hvp", "hessian")
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether all derivatives of several numbers are given."""
+        return self.kind in ("jacobian", "hessian")
 
     @property
     def gives_value(self) -> bool:
@@ -65,6 +72,8 @@ class Transform:
             "value_and_grad": f"value and gradient in {names} of {of}",
             "jvp": f"value and tangent of {of}",
             "hvp": f"tangent of the gradient in {names} of {of}",
+            "jacobian": f"Jacobian in {names} of {of}",
+            "hessian": f"Hessian in {names} of {of}",
         }[self.kind]
 
 
@@ -113,6 +122,11 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
                 raise ArgumentError(
                     f"argument {text} is to be differentiated but has dtype {dtype}: gradients "
                     f"need floating point, pass {text}.astype(float)"
+                )
+            if transform.is_matrix and kind(dtype) == "complex":
+                raise ArgumentError(
+                    f"argument {text} is complex: the {transform.kind} of a function of complex "
+                    "numbers has no agreed form; tg.jvp and tg.vjp give its products with vectors"
                 )
         leaves += found
     return leaves
@@ -214,6 +228,11 @@ def _check_arrays(main: Any, transform: Transform, name: str) -> None:
                 f"{name} returns {dtype_of(leaf)} ({text}): derivatives need floating point; "
                 "return it as the second of (value, aux), with has_aux=True"
             )
+        if transform.is_matrix and kind(dtype_of(leaf)) == "complex":
+            raise NotDifferentiableError(
+                f"{name} returns complex numbers ({text}): take .real and .imag of them for a "
+                "Jacobian; tg.jvp and tg.vjp give its products with vectors"
+            )
 
 
 def main_of(returned: TreeSpec, transform: Transform) -> TreeSpec:
@@ -270,12 +289,20 @@ def result_of(
     names = value_names + [f"aux_{i}" for i in range(n_outputs - mains)]
     skip = left_out(transform, returned)
     start = n_outputs - skip
-    if transform.kind == "jvp":
-        derivative_names = [f"{name}_dot" for name in value_names]
-    else:
-        derivative_names = [f"{arguments.name_of(leaf)}_bar" for leaf in wanted]
-        if transform.kind == "hvp":
-            derivative_names = [f"{name}_dot" for name in derivative_names]
+    inputs = [arguments.name_of(leaf) for leaf in wanted]
+    match transform.kind:
+        case "jvp":
+            derivative_names = [f"{name}_dot" for name in value_names]
+        case "hvp":
+            derivative_names = [f"{name}_bar_dot" for name in inputs]
+        case "jacobian":
+            derivative_names = [f"jacobian_{name}" for name in inputs] * mains
+        case "hessian":
+            derivative_names = [f"hessian_{a}_{b}" for a in inputs for b in inputs]
+        case _:
+            derivative_names = [f"{name}_bar" for name in inputs]
+    if transform.is_matrix and len(derivative_names) == 1:
+        derivative_names = [transform.kind]
     numbers = range(start, start + len(derivative_names))
     leaves, spec = flatten(arranged(transform, arguments, main, numbers))
     pieces: list[tuple[TreeSpec, list[Any]]] = [(spec, leaves)]
@@ -300,6 +327,17 @@ def arranged(
     """The derivatives in the structure that callers get them in."""
     if transform.kind == "jvp":
         return unflatten(main, parts)
+    if transform.is_matrix:
+        groups = leaves_in(main) if transform.kind == "jacobian" else round(len(parts) ** 0.5)
+        size = len(parts) // groups
+        rows = [parts[i * size : (i + 1) * size] for i in range(groups)]
+        parts = [_in_arguments(arguments, transform, row) for row in rows]
+        if transform.kind == "jacobian":
+            return unflatten(main, parts)
+    return _in_arguments(arguments, transform, parts)
+
+
+def _in_arguments(arguments: Arguments, transform: Transform, parts: Sequence[Any]) -> Any:
     gradients = gradients_in(arguments, transform, parts)
     return gradients[0] if isinstance(transform.argnums, int) else gradients
 

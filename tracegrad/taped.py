@@ -1,13 +1,13 @@
-"""Tensors with history and tangents of its leaves enter, tangents of the Tensors leave.
+"""Tensors with history enter, their tangents and Jacobians leave.
 
-The tape is read as a graph (its values are the nodes' own), `pushforward` writes the tangents
-behind it, and that part is run on Tensors: recorded where a trace or a tape is kept. So a JVP
-inside a traced function, or of one that stays eager, takes the steps of the compiled one.
+The tape is read as a graph, `pushforward` or `jacobians` write behind it what they write behind
+any graph, and that part is run on Tensors: recorded where a trace or a tape is kept. So what is
+derived inside a traced function, or of one that stays eager, takes the steps of the compiled one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,10 @@ from codegen.sizes import Sizes
 from tracegrad.autograd import engine
 from tracegrad.autograd.tape import WRITES
 from tracegrad.autograd.writes import damaged
-from tracegrad.dispatch import apply, dtype_of, same_dtype, shape_of, type_of
+from tracegrad.dispatch import apply_in, dtype_of, same_dtype, shape_of, type_of
 from tracegrad.errors import ArgumentError
+from tracegrad.jacobians import with_jacobian
+from tracegrad.loop_gradients import with_gradients
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import astype
 from tracegrad.pushforward import live, with_tangents
@@ -41,6 +43,40 @@ def tangent_like(tangent: Any, x: Tensor) -> Tensor:
     return tangent if same_dtype(tangent, x) else astype(tangent, dtype=dtype_of(x))
 
 
+def jacobian(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], mode: str, of_number: bool, record: bool
+) -> list[Any]:
+    """Jacobians of the outputs in the `inputs` that ops made them of; `of_number`: Hessians.
+
+    With `record` they are Tensors with history.
+    """
+    tape = _Tape(_nodes_of(outputs), inputs)
+    targets = [tape.value(engine.key_of(x)) for x in inputs]
+    results = [tape.value(engine.key_of(x)) for x in outputs]
+    before = STATE.update(grad_enabled=record)
+    try:
+
+        def written(graph: Graph) -> Graph:
+            asked = results
+            if of_number:
+                graph = with_gradients(graph.replace(outputs=tuple(results)), targets)
+                asked = list(graph.outputs[1:])
+            graph = graph.replace(outputs=())
+            return with_jacobian(graph, targets, [asked], mode)
+
+        return tape.run(written, {})
+    finally:
+        STATE.update(**before)
+
+
+def _nodes_of(outputs: Sequence[Any]) -> list[Any]:
+    """The tape behind Tensors; raises where a rule reads what was changed since."""
+    nodes = engine.gather([x for x in outputs if isinstance(x, Tensor)])
+    if nodes and nodes[0].stamp < WRITES.last and STATE.trace is None:
+        damaged(nodes)
+    return nodes
+
+
 def pushed_forward(
     outputs: Sequence[Any], inputs: Sequence[Tensor], tangents: Sequence[Tensor], record: bool
 ) -> list[Any]:
@@ -48,31 +84,36 @@ def pushed_forward(
 
     With `record` they are Tensors with history.
     """
-    given = dict(zip(map(engine.key_of, inputs), tangents, strict=True))
     moving = [x for x in outputs if isinstance(x, Tensor) and x.requires_grad]
-    nodes = engine.gather(moving)
-    if nodes and nodes[0].stamp < WRITES.last and STATE.trace is None:
-        damaged(nodes)  # raises where a rule reads what was changed
-    tape = _Tape(nodes)
-    wanted = {id(x): tape.value(engine.key_of(x)) for x in moving}
+    tape = _Tape(_nodes_of(moving), inputs)
+    primals = [tape.value(engine.key_of(x)) for x in inputs]
+    wanted = [tape.value(engine.key_of(x)) for x in moving]
+    dots = {v: Value(v.type, _dotted(v.origin)) for v in primals}
     before = STATE.update(grad_enabled=record)
     try:
-        found = tape.tangents(given, list(wanted.values()))
-        return [found[wanted[id(x)]] if id(x) in wanted else zeros_of(x) for x in outputs]
+        given = {dots[v]: tensor for v, tensor in zip(primals, tangents, strict=True)}
+        made = tape.run(lambda graph: with_tangents(graph, dots, [wanted]), given)
+        found = dict(zip(map(id, moving), made, strict=True))
+        return [found[id(x)] if id(x) in found else zeros_of(x) for x in outputs]
     finally:
         STATE.update(**before)
 
 
 class _Tape:
-    """A tape as a graph, and where the values of the graph are found."""
+    """What a tape did from its inputs on, as a graph; where the values of the graph are found."""
 
-    def __init__(self, nodes: Sequence[Any]) -> None:
+    def __init__(self, nodes: Sequence[Any], inputs: Sequence[Tensor]) -> None:
+        self.like = inputs[0]
         self.tape = engine.Tape(nodes)
         self.sizes = Sizes() if STATE.trace is None else STATE.trace.sizes
         self.values: dict[Any, Value] = {}
         self.keys: dict[Value, Any] = {}
         self.calls: list[Node] = []
+        reached = set(map(engine.key_of, inputs))
         for step in engine.steps_of(nodes):
+            if reached.isdisjoint(step.operands):
+                continue  # made before the inputs, or without them
+            reached.update(step.results)
             operands = tuple(map(self.value, step.operands))
             results = tuple(map(self.value, step.results))
             given = step.attributes
@@ -88,21 +129,20 @@ class _Tape:
             self.values[key], self.keys[found] = found, key
         return found
 
-    def tangents(self, given: dict[Any, Tensor], wanted: list[Value]) -> dict[Value, Any]:
-        """The tangents of `wanted` values that depend on what these are tangents of."""
-        primals = {self.value(key): tensor for key, tensor in given.items()}
-        dots = {v: Value(v.type, _dotted(v.origin)) for v in primals}
+    def run(self, write: Callable[[Graph], Graph], given: Mapping[Value, Tensor]) -> list[Any]:
+        """What the graph returns that `write` makes of the tape's, on the Tensors of the tape.
+
+        `given` are those for its further inputs.
+        """
         made = {result for call in self.calls for result in call.results}
         inputs = [v for v in self.keys if v not in made]
         frame = Frame((), ("",) * len(inputs))
         graph = Graph("tape", tuple(inputs), tuple(self.calls), (), frame, self.sizes)
-        whole = with_tangents(graph, dots, lambda block: wanted)
-        ours = set(self.calls)
-        ends = [v for v in whole.outputs if v in whole.producer or v in dots.values()]
-        nodes = live([n for n in whole.nodes if n not in ours], ends)
-        tensors: dict[Value, Any] = {dot: primals[v] for v, dot in dots.items()}
-        self._run(nodes, tensors)
-        return dict(zip(wanted, [tensors[v] for v in whole.outputs], strict=True))
+        whole = write(graph)
+        further = [node for node in whole.nodes if made.isdisjoint(node.results)]
+        tensors: dict[Value, Any] = dict(given)
+        self._run(live(further, whole.outputs), tensors)
+        return [self._of(v, tensors) for v in whole.outputs]
 
     def _run(self, nodes: Sequence[Node], tensors: dict[Value, Any]) -> None:
         trace = STATE.trace
@@ -117,7 +157,7 @@ class _Tape:
                         if trace is not None:
                             trace.standing = results[0].origin
                         values = [self._of(v, tensors) for v in operands]
-                        out = apply(op, values, dict(attributes))
+                        out = apply_in(self.like, op, dict(attributes), *values)
                         made = out if len(results) > 1 else (out,)
                         tensors.update(zip(results, made, strict=True))
         finally:
