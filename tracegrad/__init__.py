@@ -36,6 +36,7 @@ from tracegrad.api import (
     jacobian,
     jacrev,
     jvp,
+    linearize,
     value_and_grad,
     vjp,
 )

@@ -8,8 +8,7 @@ from typing import Any
 
 from tracegrad.callables import Compiled
 from tracegrad.errors import ArgumentError
-from tracegrad.nested import vjp
-from tracegrad.products import hvp, jvp
+from tracegrad.products import hvp, jvp, known, linearize, vjp
 from tracegrad.returned import Transform
 
 __all__ = [
@@ -21,6 +20,7 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "linearize",
     "value_and_grad",
     "vjp",
 ]
@@ -49,8 +49,7 @@ def _decorator(
 ) -> Any:
     if mode not in ("auto", "forward", "reverse"):
         raise ArgumentError(f'mode={mode!r}: must be "auto", "forward" or "reverse"')
-    if backend not in (None, "numpy", "jax"):
-        raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
+    known(backend)
     numbers = _positions(argnums)
     transform = Transform(kind, numbers, has_aux, mode=mode)
     if f is None:

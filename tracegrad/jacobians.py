@@ -8,11 +8,24 @@ on it, the function itself above all, is computed once (`batching`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 from codegen import sizes as sz
-from codegen.ir import Block, Builder, Graph, Origin, Value, ends
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Graph,
+    Loop,
+    Node,
+    Origin,
+    Value,
+    ends,
+    renamed,
+    walk,
+)
 from codegen.passes.dce import dce
 from codegen.sizes import Dim
 from codegen.types import ArrayType
@@ -20,9 +33,10 @@ from tracegrad.batching import Writer, front
 from tracegrad.differentiate import in_dtype
 from tracegrad.dispatch import apply_in
 from tracegrad.lanes import Lane
-from tracegrad.loop_gradients import with_gradients
+from tracegrad.loop_gradients import numbered_gradients
 from tracegrad.ops.creation import eye_of
 from tracegrad.ops.joining import part_of
+from tracegrad.ops.linear import matmul
 from tracegrad.ops.shape import reshape_to, transpose_axes
 from tracegrad.pushforward import with_tangents
 from tracegrad.staging import Stage, Staged
@@ -97,17 +111,17 @@ def _by_cotangents(graph: Graph, targets: Sequence[Value], asked: Asked, length:
         return found
 
     whole = graph.replace(inputs=(*graph.inputs, unit))
-    pulled = with_gradients(whole, targets, seeds)
+    pulled, numbers = numbered_gradients(whole, targets, seeds)
 
     def rows(number: int, lanes: Sequence[Lane]) -> list[Value]:
-        of = asked[number]
+        of = asked[numbers[number]]
         return [
             _row(lane.value.stage, front(lane), value, parts)
             for value, parts in zip(of, _bounds(of), strict=True)
             for lane in lanes
         ]
 
-    return _at_every_unit(pulled, unit, length, counts, rows)
+    return _at_every_unit(pulled, unit, length, [counts[i] for i in numbers], rows)
 
 
 def _at_every_unit(
@@ -139,9 +153,35 @@ def _at_every_unit(
         values = [lane.value.value for lane in lanes[:count]]
         return (*values, *finish(number, lanes[count:]))
 
-    block = writer.block(graph.block, returned)
+    block = _without_products(writer.block(graph.block, returned), identity)
     block = replace(block, nodes=(*eye.nodes, *block.nodes))
     return writer.named(graph.replace(inputs=tuple(inputs)).with_block(block))
+
+
+def _without_products(block: Block, identity: Value) -> Block:
+    """The block without products of a matrix and the unit vectors, which are the matrix."""
+    same: dict[Value, Value] = {}
+    for node in walk(block.nodes):
+        if isinstance(node, Call) and node.op is matmul and identity in node.operands:
+            other = node.operands[node.operands[0] is identity]
+            if other.type.dtype == node.results[0].type.dtype:
+                same[node.results[0]] = other
+    for result in same:
+        while same[result] in same:
+            same[result] = same[same[result]]
+    return renamed(_without(block, same), same)
+
+
+def _without(block: Block, results: Container[Value]) -> Block:
+    """The block without the calls that make these."""
+    nodes: list[Node] = []
+    for node in block.nodes:
+        if isinstance(node, Branch | Loop):
+            inner = tuple([_without(b, results) for b in node.blocks])
+            nodes.append(replace(node, blocks=inner))
+        elif not isinstance(node, Call) or node.results[0] not in results:
+            nodes.append(node)
+    return replace(block, nodes=tuple(nodes))
 
 
 def _length(types: Sequence[ArrayType]) -> Dim:

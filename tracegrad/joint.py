@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from tracegrad.borrowed import ArgumentStore
 from tracegrad.differentiate import differentiate, in_dtype
 from tracegrad.errors import ArgumentError
 from tracegrad.jacobians import with_jacobian
-from tracegrad.loop_gradients import Unrollable, with_gradients
+from tracegrad.loop_gradients import Unrollable, numbered_gradients
 from tracegrad.paths import End, Tree, blocks
 from tracegrad.pushforward import with_tangents
 from tracegrad.returned import (
@@ -85,19 +84,21 @@ def joint_graph(
 
     block = blocks(tree.root, close)
     frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
-    graph = face.replace(frame=frame).with_block(block)
+    graph, of = face.replace(frame=frame).with_block(block), all_ends
     if tree.loops:
         graph = _verified(graph)
         if transform.of_number:
-            graph = _verified(with_gradients(graph, targets))
+            graph, numbers = numbered_gradients(graph, targets)
+            graph, of = _verified(graph), [all_ends[number] for number in numbers]
     if transform.takes_tangents:
         tangents = _tangents(tree, arguments, wanted, traced)
         graph, tangents = _converted(graph, tangents)
-        graph = _behind(graph, transform, all_ends, partial(with_tangents, graph, tangents))
+        graph = _behind(graph, transform, of, lambda g, asked: with_tangents(g, tangents, asked))
     elif transform.is_matrix:
         mode = "forward" if transform.kind == "hessian" else transform.mode
-        write = partial(with_jacobian, graph, targets, mode=mode)
-        graph = _behind(graph, transform, all_ends, write)
+        graph = _behind(
+            graph, transform, of, lambda g, asked: with_jacobian(g, targets, asked, mode)
+        )
     elif tree.loops:
         first = shown[0].first
         graph = graph.with_block(
@@ -133,30 +134,23 @@ def _backward(
 def _behind(
     graph: Graph,
     transform: Transform,
-    all_ends: Sequence[End],
-    write: Callable[[Sequence[Sequence[Value]]], Graph],
+    of: Sequence[End],
+    write: Callable[[Graph, Sequence[Sequence[Value]]], Graph],
 ) -> Graph:
-    """The graph that `write` makes, where returns give what the transform does.
+    """The graph that `write` makes, whose returns give derivatives after what they give besides.
 
-    Derivatives are asked for of the results, or of the gradients that stand behind them.
+    They are asked for of the results, or of the gradients that stand behind them. `of` has the end
+    of a path that each return is that of.
     """
-    counts = [len(end.outputs) for end in all_ends]
-    mains = [leaves_in(main_of(_result(end).spec, transform)) for end in all_ends]
-    firsts = [left_out(transform, _result(end)) for end in all_ends]
-    outputs = [block.outputs for block in ends(graph.block)]
-    if transform.of_number:
-        asked = [of[count:] for of, count in zip(outputs, counts, strict=True)]
-    else:
-        asked = [of[:count] for of, count in zip(outputs, mains, strict=True)]
-    written = write(asked)
-    before = [len(of) for of in outputs]
-    rest = iter(zip(firsts, counts, before, strict=True))
-
-    def kept(block: Block) -> Block:
-        first, count, gradients = next(rest)
-        return replace(block, outputs=(*block.outputs[first:count], *block.outputs[gradients:]))
-
-    written = written.with_block(_at_ends(written.block, kept))
+    asked, kept = [], []
+    for block, end in zip(ends(graph.block), of, strict=True):
+        count = len(end.outputs)
+        main = leaves_in(main_of(_result(end).spec, transform))
+        asked.append(block.outputs[count:] if transform.of_number else block.outputs[:main])
+        kept.append(block.outputs[left_out(transform, _result(end)) : count])
+    rest = iter(kept)
+    block = _at_ends(graph.block, lambda b: replace(b, outputs=next(rest)))
+    written = write(graph.with_block(block), asked)
     loops = any(isinstance(node, Loop) for node in walk(written.nodes))
     return _verified(written) if loops else written
 

@@ -32,6 +32,7 @@ from codegen.ir import (
     Node,
     Origin,
     Value,
+    ends,
     inner_blocks,
     renamed,
     walk,
@@ -109,7 +110,20 @@ def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = 
     without it that of the first output is 1.
     Raises `Unrollable` where a loop has no such form.
     """
-    return _Writer(graph, wanted, seeds).whole()
+    return numbered_gradients(graph, wanted, seeds)[0]
+
+
+def numbered_gradients(
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None
+) -> tuple[Graph, list[int]]:
+    """As `with_gradients`; and for each return of the new graph the number of that in the old one.
+
+    Where whole turns may have been made or none, the backward of a return goes two ways.
+    """
+    writer = _Writer(graph, wanted, seeds)
+    whole = writer.whole()
+    several = [len(list(ends(block))) for block in writer.ends.values()]
+    return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
 class _Writer:

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import engine
-from tracegrad.autograd.foreign import COPIED, Foreign, memory_of, own_or_watched, plain, seal
+from tracegrad.autograd.foreign import memory_of, plain
 from tracegrad.autograd.tape import LEAF
-from tracegrad.autograd.writes import arrays_of
 from tracegrad.borrowed import Borrowed
-from tracegrad.errors import ArgumentError, raise_told
+from tracegrad.errors import raise_told
 from tracegrad.lost import Watch
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
@@ -36,7 +35,6 @@ from tracegrad.state import call as call_user
 from tracegrad.taped import jacobian, pushed_forward, tangent_like
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
-from tracegrad.world.answers import interpreted
 
 _INEXACT = frozenset(map(np.dtype, "efdFD"))
 _NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
@@ -129,13 +127,13 @@ def derivative_of_arrays(
     rest = iter(
         [zeros_of(x._array) if ct is None else ct for ct, x in zip(cts, inputs, strict=True)]
     )
-    trees = {p: _taken(specs[p], rest) for p in sorted(specs)}
+    trees = {p: taken(specs[p], rest) for p in sorted(specs)}
     gradients = tuple([trees[p] for p in positions])
     gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
     return handed_out(gradient if transform.kind == "grad" else (value, gradient), args)
 
 
-def _taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:
+def taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:
     """The next of the leaves in a structure, None for a leaf."""
     if spec is None:
         return next(leaves)
@@ -177,7 +175,7 @@ def derivative_on_tensors(
     wanted = check_wanted(arguments, transform)
     count = len(arguments.values)
     positions = [p % count for p in transform.positions]
-    inputs: list[Tensor] = []
+    made: list[Tensor] = []
 
     def leaf_tensor(leaf: Any) -> Any:
         if not isinstance(leaf, Tensor | np.ndarray | np.generic | float | complex):
@@ -190,18 +188,19 @@ def derivative_on_tensors(
             tensor = wrap(np.asarray(leaf)[()])
         if tensor._node is None:
             tensor._node = LEAF
-        inputs.append(tensor)
+        made.append(tensor)
         return tensor
 
     borrowed = Borrowed()
-    values = [
-        borrowed.box(value, leaf_tensor if i in positions else boxed_leaf)
-        for i, value in enumerate(arguments.values)
-    ]
+    values, of = [], {}
+    for i, value in enumerate(arguments.values):
+        values.append(borrowed.box(value, leaf_tensor if i in positions else boxed_leaf))
+        of[i], made = made, []
+    inputs = [tensor for p in positions for tensor in of[p]]
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
-        with _unrolled():
+        with unrolled():
             returned = Watch(transform.kind, transform.has_aux).run(call, values)
         borrowed.settle()
         tangents: list[Any] = []
@@ -214,7 +213,7 @@ def derivative_on_tensors(
 
 
 @contextmanager
-def _unrolled() -> Iterator[None]:
+def unrolled() -> Iterator[None]:
     """Loops are recorded turn by turn: the tape of what runs here is walked in the same trace."""
     loops = None if STATE.trace is None or STATE.trace.world is None else STATE.trace.world.loops
     if loops is None:
@@ -229,14 +228,13 @@ def _unrolled() -> Iterator[None]:
 
 def derived_of_run(run: Run, arguments: Arguments, transform: Transform, name: str) -> Any:
     """What a transform returns for a call that was traced, by the tape of that run."""
-    wanted = {p % len(arguments.values) for p in transform.positions}
+    wanted = check_wanted(arguments, transform)
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    pairs = list(zip(traced, run.tensors, strict=True))
-    inputs = [tensor for leaf, tensor in pairs if leaf.parameter in wanted]
+    of = {id(leaf): tensor for leaf, tensor in zip(traced, run.tensors, strict=True)}
+    inputs = [of[id(leaf)] for leaf in wanted]
     tangents: list[Any] = []
     if transform.takes_tangents:
-        of = {id(leaf): tensor for leaf, tensor in pairs}
-        leaves = tangent_leaves(arguments, check_wanted(arguments, transform))
+        leaves = tangent_leaves(arguments, wanted)
         given = zip(leaves, inputs, strict=True)
         tangents = [tangent_like(of[id(leaf)], x) for leaf, x in given]
     return derived(run.returned, inputs, tangents, arguments, transform, False, name)
@@ -284,101 +282,3 @@ def _gradients(main: Any, inputs: Sequence[Tensor], record: bool) -> list[Any]:
         found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, record)
         cts = [found.get(engine.key_of(t)) for t in inputs]
     return [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]
-
-
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """The value of a function and the map from cotangents of it to cotangents of its arguments.
-
-    Returns
-    -------
-    (out, vjp_fn)
-        ``vjp_fn(cotangent)`` takes the structure of ``out`` and returns a tuple with one cotangent
-        an argument; it may be called any number of times.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> out, pull = tg.vjp(lambda x: x * x, np.array([1.0, 2.0]))
-    >>> pull(np.array([1.0, 10.0]))
-    (array([ 2., 40.]),)
-    """
-    tensors: list[Tensor] = []
-
-    def boxed(leaf: Any) -> Any:
-        if isinstance(leaf, Tensor):
-            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
-        else:
-            array = np.asarray(leaf)
-            number = not isinstance(leaf, np.ndarray) and not array.ndim
-            tensor = wrap(array[()] if number else own_or_watched(array))
-        if tensor.dtype.kind not in "fc":
-            raise ArgumentError(
-                f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
-            )
-        if tensor._node is None:
-            tensor._node = LEAF
-        tensors.append(tensor)
-        return tensor
-
-    borrowed = Borrowed()
-    specs = [flatten(primal)[1] for primal in primals]  # as they are before the function runs
-    wants_tensors = STATE.trace is not None or any(
-        isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
-    )
-    numbers = STATE.standing or not wants_tensors
-    before = STATE.update(grad_enabled=True, standing=numbers)
-    try:
-        with interpreted(), _unrolled():
-            values = [borrowed.box(primal, boxed) for primal in primals]
-            returned = Watch("vjp").run(call_user, f, values, {})
-            outputs, spec = flatten(returned)  # before what stands in containers are arrays again
-    except ValueError as error:
-        raise_told(error)
-        raise
-    finally:
-        STATE.update(**before)
-    borrowed.settle()
-    shown = outputs if wants_tensors else _handed_over(outputs, tensors)
-
-    def pull(cotangent: Any) -> tuple[Any, ...]:
-        given, given_spec = flatten(cotangent)
-        if given_spec != spec:
-            raise ArgumentError(f"vjp: the cotangent is {given_spec}, the value is {spec}")
-        pairs = [
-            (out, engine.cotangent_for(out, ct))
-            for out, ct in zip(outputs, given, strict=True)
-            if isinstance(out, Tensor) and out.requires_grad
-        ]
-        found = engine.gradients(
-            [out for out, _ in pairs], [ct for _, ct in pairs], tensors, wants_tensors
-        )
-        cts = [found.get(engine.key_of(t)) for t in tensors]
-        full = [zeros_of(box) if ct is None else ct for ct, box in zip(cts, tensors, strict=True)]
-        rest = iter(full if wants_tensors else map(plain_leaf, full))
-        return tuple([_taken(spec, rest) for spec in specs])
-
-    return unflatten(spec, shown), pull
-
-
-def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
-    """Results as arrays of the caller's own; what the tape keeps of the inputs is watched."""
-    arrays = [plain_leaf(out) for out in outputs]
-    sizes = [x.nbytes if type(x) is np.ndarray else 0 for x in arrays]
-    large = [x for x in inputs if type(x._array) is Foreign]
-    held: set[int] = set()  # ids of the memory of which others know
-    if large or max(sizes, default=0) > COPIED:
-        recorded = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
-        nodes = engine.gather(recorded)
-        held = {id(memory_of(array)) for node in nodes for array in arrays_of(node)}
-        for x in large:
-            if id(memory_of(x._array)) in held:
-                seal(x._array)
-        held |= {id(memory_of(x._array)) for x in inputs}
-    for i, size in enumerate(sizes):
-        if isinstance(outputs[i], Tensor) and size:
-            if size <= COPIED or id(memory_of(arrays[i])) in held:
-                arrays[i] = arrays[i].copy(order="K")
-            else:
-                held.add(id(memory_of(arrays[i])))
-    return arrays

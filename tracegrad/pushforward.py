@@ -273,8 +273,13 @@ class _Writer:
     ) -> Sequence[Any]:
         """The VJP rule as a graph, which is linear in the cotangents, pulled back itself."""
         op: Any = call.op
-        cts = [Value(replace(v.type, weak=False), v.origin) for v in call.results]
-        staged = tuple(map(self._staged, cts))
+        cts: list[Any] = [None] * len(results)
+        for i, value in enumerate(call.results):
+            if op.opaque and _has_tangent(value):  # the user's code gets it
+                cts[i] = zeros_of(self._staged(value)).value
+            elif not op.opaque:
+                cts[i] = Value(replace(value.type, weak=False), value.origin)
+        staged = tuple([None if ct is None else self._staged(ct) for ct in cts])
         several = len(results) > 1
         seeds: dict[Any, Any] = {}
         with self._writing() as nodes:
@@ -291,11 +296,11 @@ class _Writer:
                     raise NotDifferentiableError(new.message)
                 value = contribution(new, operand).value
                 seeds[value] = tangent if value not in seeds else seeds[value] + tangent
-        depends, linear = set(cts), []
+        depends, linear = {ct for ct in cts if ct is not None}, []
         for node in nodes:
-            if depends.isdisjoint(node.operands):
+            if depends.isdisjoint(node.operands) or op.opaque:
                 self.builder.append(node)
-            else:
+            if not depends.isdisjoint(node.operands):
                 depends.update(node.results)
                 linear.append(node)
 
@@ -304,10 +309,12 @@ class _Writer:
             return made[0] if len(made) == 1 else made, [*map(self._staged, step.operands)]
 
         with self._writing() as further:
-            found = pullback(walked(linear), values_of, seeds, cts, zeros=False)
+            wanted = [ct for ct in cts if ct is not None]
+            found = pullback(walked(linear), values_of, seeds, wanted, zeros=False)
         ends = [t.value for t in found.values()]
         kept = live(further, ends)
-        if not depends.isdisjoint(v for node in kept for v in (*node.operands, *ends)):
+        read = {v for node in kept for v in (*node.operands, *ends)}
+        if not op.opaque and not depends.isdisjoint(read):
             raise NotDifferentiableError(f"{op.name}: no derivative in forward mode is known")
         for node in kept:
             self.builder.append(node)
