@@ -312,7 +312,8 @@ class Trace:
         values = self.builder.call(op, lifted, origin, **attributes)
         if self.operands is not None:
             for value, x in zip(lifted, operands, strict=True):
-                self.operands.setdefault(value, x)
+                held = (x._array, x._node) if hasattr(x, "_node") else x  # it may be written to
+                self.operands.setdefault(value, held)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(
                 self.builder.call(stop_gradient, (value,), origin)[0] for value in values
@@ -445,7 +446,7 @@ class Trace:
         program is for these lengths, and for arguments in C order.
         """
         if self.world is not None and self.world.loops is not None:
-            self.world.loops.written.append(base)
+            self.world.loops.writes(base)
         base, axes, x = self.reshaped.get(id(base), (base, 0, base))
         if axes:
             self.ordered = min(axes, self.ordered or axes)

@@ -8,12 +8,13 @@ from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from codegen.ir import Check, Value
+from codegen.ir import Value
 from codegen.types import weak
 from tracegrad.paths import Cycle
 from tracegrad.tensor import Tensor
 
 FEWEST = 8  # turns of a loop that is worth a loop
+MOST_WAYS = 32  # through a turn
 SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
 RANGE = type(iter(range(0)))
 INT = weak("int")
@@ -45,16 +46,6 @@ class Leaf:
 
 
 @dataclass(eq=False)
-class Seat:
-    """A look in the turn that is recorded: where the frame stood, to go on from there."""
-
-    index: int
-    fast: list[Any]
-    stack: list[Any]
-    values: dict[int, Value]  # what is recorded of the Tensors there, by their ids
-
-
-@dataclass(eq=False)
 class Head:
     """The beginning of a loop in a frame that runs."""
 
@@ -75,9 +66,16 @@ class Head:
     marks: tuple[Any, ...] = ()
     open: bool = False  # a turn is being recorded over parameters
     cycle: Cycle | None = None
-    entered: int = 0  # where the loop stands among the nodes, once closed
-    seats: dict[Check, Seat] = field(default_factory=dict)
-    tensors: dict[Value, Any] = field(default_factory=dict)  # from before the loop
+    seat: Any = None  # the frames where turns begin, over parameters
+    goes: Any = None  # the form of what it goes through, where that is of Tensors
+    changes: int = 0  # iterators of others that were advanced
+    made: int = 0  # how many iterators had been made when the turn began
     wrote: int = 0  # how many Tensors had been written to when the turn began
+    depth: int = 0  # how many frames are around its own
     written: dict[Value, Any] = field(default_factory=dict)
     """Parameters that turns write to in place: others may have the Tensor too."""
+
+    def __post_init__(self) -> None:
+        frame = self.frame.back
+        while frame is not None:
+            self.depth, frame = self.depth + 1, frame.back
