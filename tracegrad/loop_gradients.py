@@ -91,13 +91,20 @@ class Facts:
     """What is known of one loop."""
 
     loop: Loop
-    own: frozenset[Value]  # what changes from turn to turn: all that its turn makes
+    own: set[Value]  # what changes from turn to turn: all that its turn makes
+    around: tuple[Facts, ...] = ()  # the loops that it stands in the turns of
     turns: list[tuple[Again, tuple[Stretch, ...]]] = field(default_factory=list)
     saved: dict[Value, Value] = field(default_factory=dict)  # the list of each value that is kept
     carried: dict[Value, Value] = field(default_factory=dict)
     """The list of each parameter that is kept: its first value, and that after each turn."""
     which: Value | None = None  # the list that tells which way each turn went
     count: Value | None = None  # a parameter that counts the turns
+
+    def keeps(self, value: Value) -> Value:
+        """A list, or a count, of the forward: turns of loops around make one each."""
+        for facts in self.around:
+            facts.own.add(value)
+        return value
 
 
 def with_gradients(graph: Graph, wanted: Sequence[Value]) -> Graph:
@@ -119,9 +126,7 @@ class _Writer:
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
         self.indices: set[Value] = set()  # numbers of counters, in a turn's backward
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
-        for node in walk(graph.nodes):
-            if isinstance(node, Loop):
-                self.facts[node.label] = Facts(node, frozenset(_made_by(node)))
+        self._learn(graph.block, ())
         self.active = self._active()
 
     def whole(self) -> Graph:
@@ -139,6 +144,19 @@ class _Writer:
 
     def _renamed(self) -> dict[Value, Value]:
         return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
+
+    def _learn(self, block: Block, around: tuple[Facts, ...]) -> None:
+        """Finds the loops of a block, which stands in turns of those around."""
+        for node in block.nodes:
+            if isinstance(node, Loop):
+                facts = Facts(node, set(_made_by(node)), around=around)
+                self.facts[node.label] = facts
+                self._learn(node.turn, (*around, facts))
+                if node.after:
+                    self._learn(node.after, around)
+            elif isinstance(node, Branch):
+                for inner in node.blocks:
+                    self._learn(inner, around)
 
     # -- what there is ----------------------------------------------------------------------------
 
@@ -255,7 +273,8 @@ class _Writer:
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         if count == 0 or not facts.turns or not mine:
             return then(cts)
-        after = [self._flowing(facts, turn, mine) for turn in range(len(facts.turns))]
+        turns = range(len(facts.turns))
+        after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
         if self._is_steady(facts, mine, after):
             return self._all_turns(facts, count, mine, after, cts, then)
         if peeled == MOST_PEELED:
@@ -346,8 +365,11 @@ class _Writer:
             found.update(v for v in again.arguments if v in self.active)
         return {v for v in found if v not in facts.own or v in facts.loop.parameters}
 
-    def _flowing(self, facts: Facts, turn: int, mine: Cotangents) -> Cotangents:
-        """What has a cotangent before a turn, of what has one after it."""
+    def _flowing(self, facts: Facts, turn: int, mine: Cotangents) -> list[Cotangents]:
+        """What has a cotangent before a turn, of what has one after it.
+
+        There are several answers where that depends on how often an inner loop runs.
+        """
         found: list[Cotangents] = []
         carried = self._carried(facts)
 
@@ -365,9 +387,7 @@ class _Writer:
         with self._writing():
             self._back(facts, turn, mine, finish)
         self.dry, self.reverse.names = before, names
-        if any(one.keys() != found[0].keys() for one in found):
-            raise Unrollable("what gradients flow to depends on the number of turns")
-        return found[0]
+        return found
 
     def _back(self, facts: Facts, turn: int, mine: Cotangents, finish: Finish) -> Block:
         """The block that goes back through one turn, over the values of the turn itself."""
@@ -496,7 +516,7 @@ class _Writer:
         if len(ways) == 1:
             return ways[0]
         if facts.which is None and not self.dry:
-            facts.which = Value(LIST, Origin("ways", True))
+            facts.which = facts.keeps(Value(LIST, Origin("ways", True)))
         with self._writing() as builder:
             listed = facts.which or Value(LIST)
             two = len(ways) == 2
@@ -537,7 +557,7 @@ class _Writer:
                 new[value] = self._carried_item(facts, k, parameter, value)
             else:
                 if value not in facts.saved and not self.dry:
-                    facts.saved[value] = Value(LIST, self._list_name(value))
+                    facts.saved[value] = facts.keeps(Value(LIST, self._list_name(value)))
                 listed = facts.saved.get(value) or Value(LIST)
                 new[value] = self._item(listed, k, value.type, value.origin)
         return new[value]
@@ -558,7 +578,7 @@ class _Writer:
     def _carried_item(self, facts: Facts, k: Value, parameter: Value, value: Value) -> Value:
         """What a parameter was at the beginning of turn `k`, or at its end."""
         if parameter not in facts.carried and not self.dry:
-            facts.carried[parameter] = Value(LIST, self._list_name(parameter))
+            facts.carried[parameter] = facts.keeps(Value(LIST, self._list_name(parameter)))
         listed = facts.carried.get(parameter) or Value(LIST)
         place = k if value is parameter else self._call(add, k, self._number(1))
         return self._item(listed, place, value.type, value.origin)
@@ -620,7 +640,8 @@ class _Writer:
                     done = self._call(floor_divide, done, self._number(counter.step))
                 return done
         if facts.count is None:
-            facts.count = Value(INT, replace(loop.origin, name="turns", final=True))
+            origin = replace(loop.origin, name="turns", final=True)
+            facts.count = facts.keeps(Value(INT, origin))
         return facts.count
 
     # -- nodes ------------------------------------------------------------------------------------
@@ -708,7 +729,9 @@ class _Writer:
             found.update(r for node in stretch.nodes for r in node.results)
             if stretch.loop is not None:
                 inner = self.facts[stretch.loop.label]
-                found.update(stretch.loop.results, self._listed(inner))
+                found.update(stretch.loop.parameters, self._listed(inner))
+                if stretch.in_turn:
+                    found.update(stretch.loop.results)
                 if inner.count is not None:
                     found.add(inner.count)
         return found

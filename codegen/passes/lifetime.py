@@ -45,8 +45,10 @@ def _marked(
 
     `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
     called before the block may keep, or that parameters may show. `turns` are the loops that the
-    block is in the turn of: what was made before such a turn is read again in the next.
+    block is in the turn of: what was made before such a turn is read again in the next, where the
+    block leads to it.
     """
+    turns &= graph.leads[block]
     last_read = graph.last_reads(block, kept)
     nodes: list[Node] = []
     for index, node in enumerate(block.nodes):

@@ -31,6 +31,7 @@ from tracegrad.world.heads import (
     CHANGING,
     FEWEST,
     INT,
+    MOST_TRIED,
     MOST_WAYS,
     RANGE,
     READING,
@@ -59,7 +60,8 @@ class Loops(Closing):
         self.walk = Walk(trace)
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
-        self.closed: list[Head] = []
+        self.closed = []
+        self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
         self.suspended = 0  # derivatives that are being taken of what runs
         self.refused = False  # the run is no program, because a loop was closed
 
@@ -322,15 +324,22 @@ class Loops(Closing):
         head.marks = self._marks(head)
 
     def _give_up(self, head: Head) -> None:
-        """The loop stays unrolled from here on."""
-        UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+        """A turn stands for no others; after some of them the loop stays unrolled from here on."""
+        key = head.frame.code, head.target
+        self.tried[key] = self.tried.get(key, 0) + 1
+        if self.tried[key] == MOST_TRIED:
+            self._unrolled(head)
         self._settle(head)
+
+    def _unrolled(self, head: Head) -> None:
+        UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
 
     def _refuse(self, head: Head, what: str) -> None:
         """The run is no program; in the next one the loop stays unrolled."""
         self.trace.read(what)
         self.refused = True
-        self._give_up(head)
+        self._unrolled(head)
+        self._settle(head)
 
     def derives(self) -> None:
         """A derivative of what was recorded is taken in the run: of turns there is no record."""
@@ -340,7 +349,7 @@ class Loops(Closing):
     def unroll(self) -> None:
         """No loop of this run stays one from here on."""
         for head in self.closed:
-            UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+            self._unrolled(head)
 
     # -- running the turns that are left ----------------------------------------------------------
 
