@@ -385,6 +385,7 @@ class Loops(Closing):
 
         def go() -> int:
             frames = back.frames(outermost)
+            walk.levels = [level for level in walk.levels if level.head in seat.heads]
             for level in walk.levels:
                 self._stands(level, frames)
             self.trace.operands = walk.tensors

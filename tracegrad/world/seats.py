@@ -92,6 +92,7 @@ class Seat:
     """The frames, the outermost first."""
 
     places: tuple[Place, ...]
+    heads: frozenset[Head]  # the loops that they stand in
     renamed: Mapping[Value, Value]  # values that have others in their place by now
 
     def inside(self, frame: Frame) -> Sequence[Place]:
@@ -107,6 +108,7 @@ class Keeper:
     def __init__(self, loops: Any, heads: Collection[Head], frames: Sequence[Frame]) -> None:
         self.loops = loops
         self.frames = frames  # the outermost first
+        self.heads = heads
         self.shown = {id(head.shown): head for head in heads if head.shown is not None}
         outermost = next(iter(heads))
         self.known = _reached([leaf.holder for leaf in outermost.before.values()])
@@ -115,9 +117,14 @@ class Keeper:
     def seat(self, stack: Sequence[Any], index: int) -> Seat | None:
         """The seat, with this stack of the innermost frame; None where there is none."""
         try:
-            return Seat(tuple(self._places(stack, index)), {})
+            return Seat(tuple(self._places(stack, index)), self._around(), {})
         except Unknown:
             return None
+
+    def _around(self) -> frozenset[Head]:
+        """The loops whose frames are among these."""
+        frames = set(map(id, self.frames))
+        return frozenset(head for head in self.heads if id(head.frame) in frames)
 
     def _places(self, stack: Sequence[Any], index: int) -> Iterator[Place]:
         for i, frame in enumerate(self.frames):
