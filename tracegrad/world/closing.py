@@ -18,7 +18,7 @@ from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise import alias
 from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.heads import INT, Head, Leaf
+from tracegrad.world.heads import INT, Head, Leaf, Slot
 from tracegrad.world.seats import Keeper, Seat
 from tracegrad.world.turns import Same, renamed
 from tracegrad.world.walking import Walk
@@ -38,14 +38,25 @@ class Closing:
         """Whether a Tensor is of this run's trace."""
         return type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace
 
-    def _variables(self, frame: Any, index: int) -> dict[int, Leaf]:
+    def _variables(self, frame: Any, index: int) -> dict[Slot, Leaf]:
         """What the live variables hold, and behind them the stack."""
         known = live(frame.code)[index]
-        found = {i: frame.fast[i] for i in sorted(known)}
-        found.update({~i: x for i, x in enumerate(frame.stack)})
-        return {
-            i: Leaf(x, x._traced[1] if self.is_recorded(x) else None) for i, x in found.items()
-        }
+        found: dict[Slot, Leaf] = {}
+        for i in sorted(known):
+            self._leaves((i,), frame.fast[i], found)
+        for i, x in enumerate(frame.stack):
+            self._leaves((~i,), x, found)
+        return found
+
+    def _leaves(self, slot: Slot, x: Any, found: dict[Slot, Leaf]) -> None:
+        """Notes an object, and of a tuple its items, at (variable, place, place ...)."""
+        value = x._traced[1] if self.is_recorded(x) else None
+        if type(x) is not tuple or not x or not all(map(_is_leaf, x)):
+            found[slot] = Leaf(x, value)
+            return
+        found[slot] = Leaf(_LENGTHS.setdefault(len(x), (len(x),)), None)
+        for i, item in enumerate(x):
+            self._leaves((*slot, i), item, found)
 
     def _open(self, head: Head) -> bool:
         """After a turn: what it changed become parameters; whether the next one may be closed."""
@@ -58,7 +69,7 @@ class Closing:
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if slot < 0 or not self._may_change(leaf) or self._is_shared(head, leaf):
+            if slot[0] < 0 or not self._may_change(leaf) or self._is_shared(head, leaf):
                 return False
             changed[slot] = leaf
         head.begin = len(self.trace.builder.nodes)
@@ -68,7 +79,8 @@ class Closing:
             known = made.get(id(leaf.holder))
             if known is None:
                 known = made[id(leaf.holder)] = self._parameter(head, slot, leaf)
-            head.parameters[slot], frame.fast[slot] = known
+            head.parameters[slot] = known[0]
+            frame.fast[slot[0]] = _with(frame.fast[slot[0]], slot[1:], known[1])
         head.begun = self._variables(frame, head.target)
         if head.index is not None:
             head.first, head.index = head.index, self._new_index(head)
@@ -96,10 +108,12 @@ class Closing:
         made = (node.results for node in self.trace.builder.nodes[head.start :])
         return all(leaf.value not in results for results in made)
 
-    def _parameter(self, head: Head, slot: int, leaf: Leaf) -> tuple[Value, Any]:
+    def _parameter(self, head: Head, slot: Slot, leaf: Leaf) -> tuple[Value, Any]:
         """A parameter, and what the function has for it."""
         trace, x = self.trace, leaf.holder
-        name = head.frame.program.slots[slot]
+        name = head.frame.program.slots[slot[0]]
+        if len(slot) > 1:
+            name = leaf.value and leaf.value.origin.name or f"{name}_{slot[-1]}"
         if type(x) is not Tensor:
             x = self.world.numbers.lifted(self.world, x)
         origin = Origin(name, True)
@@ -247,7 +261,7 @@ class Closing:
             kept.append(other)
         cycle.ways[:] = [*kept, way]
 
-    def _stays(self, head: Head, slot: int, parameter: Value, leaf: Leaf) -> bool:
+    def _stays(self, head: Head, slot: Slot, parameter: Value, leaf: Leaf) -> bool:
         """Whether what is written in place is one object in all turns, and nothing else is."""
         begun = head.begun[slot].holder
         if parameter in head.written:
@@ -419,6 +433,34 @@ class Closing:
             tensor = known.tensor
             if self.is_recorded(tensor) and tensor._traced[1] in made:
                 known.tensor = None
+
+
+_LENGTHS: dict[int, tuple[int]] = {}
+"""What stands for tuples of so many items."""
+
+
+def _is_leaf(x: Any) -> bool:
+    """Whether something may stand in a tuple that turns change."""
+    return type(x) in _LEAVES or (type(x) is tuple and all(map(_is_leaf, x)))
+
+
+_LEAVES = frozenset({Tensor, int, float, bool, str, type(None)})
+
+
+def _with(x: Any, places: Slot, item: Any) -> Any:
+    """A tuple with an item at a place in it."""
+    if not places:
+        return item
+    at = places[0]
+    return (*x[:at], _with(x[at], places[1:], item), *x[at + 1 :])
+
+
+def held(frame: Any, slot: Slot) -> Any:
+    """What stands at a place."""
+    x = frame.fast[slot[0]]
+    for place in slot[1:]:
+        x = x[place]
+    return x
 
 
 def builtin(x: Any) -> str | None:

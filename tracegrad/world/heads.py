@@ -38,6 +38,10 @@ UNCLOSED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
 """Where loops begin that could not be closed: they are not tried again."""
 
 
+Slot = tuple[int, ...]
+"""A variable (behind them the stack, from -1 down), then a place in a tuple that it holds."""
+
+
 @dataclass(eq=False)
 class Leaf:
     """What a variable holds: the object, and what is recorded of it."""
@@ -60,10 +64,10 @@ class Head:
     first: Value | None = None  # in the turn before
     start: int = 0  # the node that turn begins with
     begin: int = 0  # the node that the turn which is recorded over parameters begins with
-    before: dict[int, Leaf] = field(default_factory=dict)  # variables when the first turn began
-    parameters: dict[int, Value] = field(default_factory=dict)  # by slot
+    before: dict[Slot, Leaf] = field(default_factory=dict)  # variables when the first turn began
+    parameters: dict[Slot, Value] = field(default_factory=dict)  # by slot
     arguments: dict[Value, Value] = field(default_factory=dict)  # when they became parameters
-    begun: dict[int, Leaf] = field(default_factory=dict)  # variables then
+    begun: dict[Slot, Leaf] = field(default_factory=dict)  # variables then
     marks: tuple[Any, ...] = ()
     open: bool = False  # a turn is being recorded over parameters
     cycle: Cycle | None = None

@@ -26,7 +26,7 @@ from tracegrad.machine.world import ABSENT
 from tracegrad.paths import Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.closing import Closing
+from tracegrad.world.closing import Closing, held
 from tracegrad.world.heads import (
     CHANGING,
     FEWEST,
@@ -357,7 +357,7 @@ class Loops(Closing):
         """Runs what was recorded until nobody knows how it goes on; where the frame does."""
         walk = self.walk
         for slot, parameter in head.parameters.items():
-            walk.values[parameter] = self.plain(head.frame.fast[slot])
+            walk.values[parameter] = self.plain(held(head.frame, slot))
         before = STATE.update(trace=None, machine=None)
         try:
             found = walk.run()
