@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import ref
 
-from codegen.ir import Call, Check, Constant, Counter, Origin, Value, dims_of
+from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.types import kind, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise import alias
@@ -20,7 +20,7 @@ from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import INT, Head, Leaf, Slot
 from tracegrad.world.seats import Keeper, Seat
-from tracegrad.world.turns import Same, renamed
+from tracegrad.world.turns import Same, counted, renamed
 from tracegrad.world.walking import Walk
 
 
@@ -113,7 +113,7 @@ class Closing:
         trace, x = self.trace, leaf.holder
         name = head.frame.program.slots[slot[0]]
         if len(slot) > 1:
-            name = leaf.value and leaf.value.origin.name or f"{name}_{slot[-1]}"
+            name = (leaf.value and leaf.value.origin.name) or f"{name}_{slot[-1]}"
         if type(x) is not Tensor:
             x = self.world.numbers.lifted(self.world, x)
         origin = Origin(name, True)
@@ -149,14 +149,15 @@ class Closing:
         self._define_index(head, head.index, begin, 1)
         self._define_index(head, head.first, head.start, 0)
         head.open = False
-        self.trace.operands = None
 
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
         """The number of a turn is a number."""
         if index is not None:
-            nodes, node = self.trace.builder.nodes, Constant(head.numbers[turn], index)
-            nodes[at:] = [node, *_without_looks(nodes[at:], index)]
-            self.trace.builder.producer[index] = node
+            builder, node = self.trace.builder, Constant(head.numbers[turn], index)
+            after = builder.nodes[at:]
+            del builder.nodes[at:]
+            for known in (node, *counted(after, builder.constant_of, index, node.value)):
+                builder.append(known)
 
     # -- closing ----------------------------------------------------------------------------------
 
@@ -466,17 +467,3 @@ def held(frame: Any, slot: Slot) -> Any:
 def builtin(x: Any) -> str | None:
     """The kind of a number of Python."""
     return {int: "int", float: "float"}.get(type(x))
-
-
-def _without_looks(nodes: Sequence[Any], number: Value) -> list[Any]:
-    """The nodes without looks at what is computed of a number alone, which is known."""
-    known, constants = {number}, {n.result for n in nodes if isinstance(n, Constant)}
-    kept = []
-    for node in nodes:
-        if isinstance(node, Check) and node.operand in known:
-            continue
-        operands = set(node.operands)
-        if isinstance(node, Call) and operands & known and operands <= known | constants:
-            known.update(node.results)
-        kept.append(node)
-    return kept

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from codegen.ir import Call, Check, Constant, Value, dims_of
+from codegen.spelling import Slot, Subscript
+from codegen.types import kind
+from tracegrad.ops.elementwise import (
+    add,
+    alias,
+    floor_divide,
+    multiply,
+    negative,
+    remainder,
+    subtract,
+)
+from tracegrad.ops.indexing import element, gather, getitem_basic
 from tracegrad.paths import Cycle, Entry, Way
 
 
@@ -19,6 +32,76 @@ def renamed(node: Any, new: dict[Value, Value]) -> Any:
         case Call():
             return replace(node, operands=operands, results=tuple([new[r] for r in node.results]))
     return replace(node, result=new[node.result])
+
+
+def counted(
+    nodes: Sequence[Any], constant_of: Callable[[Value], Constant | None], index: Value, number: int
+) -> list[Any]:
+    """The nodes where the number of a turn is known: what is computed of it alone is a number.
+
+    Looks at such numbers go, and so do they as operands in brackets: ``x[t - 1]`` is ``x[4]``.
+    """
+    known = {index: number}
+
+    def of(value: Value) -> int | None:
+        constant = None if value in known else constant_of(value)
+        if constant is not None and value.type == index.type:
+            known[value] = int(constant.value)  # type: ignore[arg-type]
+        return known.get(value)
+
+    kept: list[Any] = []
+    for node in nodes:
+        if isinstance(node, Check) and node.operand in known:
+            continue
+        if isinstance(node, Call):
+            node = _of_numbers(node, [of(v) for v in node.operands])
+            if isinstance(node, Constant):
+                known[node.result] = int(node.value)  # type: ignore[arg-type]
+        kept.append(node)
+    return kept
+
+
+_COUNTING: dict[Any, Callable[..., int]] = {
+    alias: operator.pos,
+    add: operator.add,
+    subtract: operator.sub,
+    multiply: operator.mul,
+    floor_divide: operator.floordiv,
+    remainder: operator.mod,
+    negative: operator.neg,
+}
+
+
+def _of_numbers(call: Call, numbers: Sequence[int | None]) -> Any:
+    """A call some of whose operands are known."""
+    compute, result = _COUNTING.get(call.op), call.results[0]
+    if compute and None not in numbers and result.type.weak and kind(result.type.dtype) == "int":
+        try:
+            return Constant(compute(*numbers), result)
+        except ZeroDivisionError:
+            return call
+    fixed = sum(not name.startswith("*") for name in call.op.operands)
+    given = dict(call.attributes)
+    index = given.get("index")
+    if not isinstance(index, Subscript) or all(n is None for n in numbers[fixed:]):
+        return call
+    arrays = call.operands[fixed:]
+    left = [i for i, number in enumerate(numbers[fixed:]) if number is None]
+    items = tuple([_item(x, numbers[fixed:], left) for x in index.items])
+    operands = (*call.operands[:fixed], *(arrays[i] for i in left))
+    given["index"] = Subscript(items)
+    if call.op is not gather or left:
+        return replace(call, operands=operands, attributes=tuple(given.items()))
+    whole = len(items) == call.operands[0].type.ndim and all(type(x) is int for x in items)
+    op = element if whole else getitem_basic
+    return Call(op, operands, (("index", Subscript(items)),), call.results)
+
+
+def _item(item: Any, numbers: Sequence[int | None], left: Sequence[int]) -> Any:
+    if type(item) is not Slot:
+        return item
+    number = numbers[item.position]
+    return Slot(left.index(item.position)) if number is None else number
 
 
 class Same:
