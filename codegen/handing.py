@@ -64,9 +64,7 @@ def own_parameters(graph: Graph) -> frozenset[Value]:
         own -= lost
 
 
-def _edges(
-    graph: Graph, block: Block, turns: Turns, inside: tuple[Loop, ...]
-) -> Iterator[_Edge]:
+def _edges(graph: Graph, block: Block, turns: Turns, inside: tuple[Loop, ...]) -> Iterator[_Edge]:
     turns &= graph.leads[block]
     for node in block.nodes:
         if isinstance(node, Loop):

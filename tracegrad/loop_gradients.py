@@ -32,10 +32,12 @@ from codegen.ir import (
     Node,
     Origin,
     Value,
+    ends,
     inner_blocks,
     renamed,
     walk,
 )
+from codegen.spelling import Slot, Subscript
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
@@ -58,7 +60,7 @@ from tracegrad.ops.indexing import (
     set_at,
     subtract_at,
 )
-from tracegrad.ops.tapes import appended, item, new_list
+from tracegrad.ops.tapes import appended, collected, item, new_list
 
 INT = weak("int")
 FREE = frozenset({getitem_basic, element, gather})
@@ -132,6 +134,7 @@ class _Writer:
     def whole(self) -> Graph:
         paths: list[tuple[Block, tuple[Stretch, ...]]] = []
         self._collect(self.graph.block, (), [], {}, paths)
+        self._refuse_single_rows()
         for end, path in paths:
             with self._writing() as builder:
                 cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
@@ -141,6 +144,23 @@ class _Writer:
         block = self._rebuilt(self.graph.block, {})
         block = renamed(block, self._renamed())
         return self.graph.with_block(block)
+
+    def _refuse_single_rows(self) -> None:
+        """Items of lists that are read one by one: no cotangent of a row is not zeros."""
+        read = {v for node in walk(self.graph.nodes) for v in node.operands}
+        read.update(v for end in ends(self.graph.block) for v in end.outputs)
+        for facts in self.facts.values():
+            for parameter in facts.loop.parameters:
+                if not any(self._is_collected(v) for v in self.graph.given[parameter][1:]):
+                    continue
+                for node in self.graph.users.get(parameter, ()):
+                    single = isinstance(node, Call) and node.op in FREE
+                    if single and not read.isdisjoint(node.results):
+                        raise Unrollable("items of a list that turns fill are read one by one")
+
+    def _is_collected(self, value: Value) -> bool:
+        made = self.graph.producer.get(value)
+        return isinstance(made, Call) and made.op is collected
 
     def _renamed(self) -> dict[Value, Value]:
         return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
@@ -257,13 +277,32 @@ class _Writer:
         """Cotangents of a loop's parameters as those of what they were given."""
         kept = {v: ct for v, ct in cts.items() if v not in loop.parameters}
         for parameter, argument in zip(loop.parameters, arguments, strict=True):
+            if parameter in cts:
+                self._uncollect(parameter, argument, cts[parameter], kept)
+        for parameter, argument in zip(loop.parameters, arguments, strict=True):
             ct = cts.get(parameter)
-            if ct is None or argument not in self.active:
+            if ct is None or argument not in self.active or self._is_collected(argument):
                 continue
             if argument in kept:
                 ct = self._call(add, kept[argument], ct, origin=kept[argument].origin)
             kept[argument] = ct
         return kept
+
+    def _uncollect(self, rows: Value, array: Value, ct: Value, kept: Cotangents) -> None:
+        """Cotangents of what stands in the rows of an array, as of items of a list: first of all.
+
+        They come from behind the loop, where the list is read.
+        """
+        made = self.graph.producer.get(array)
+        while isinstance(made, Call) and made.op is collected:
+            array, value, k = made.operands
+            if value in self.active:
+                origin = self._named(value, ct)
+                at = {"index": Subscript((Slot(0),)), "counts": (), "repeats": False}
+                kept[value] = self.reverse.builder.call(gather, (ct, k), origin, **at)[0]
+            made = self.graph.producer.get(array)
+        if array is rows:
+            kept[rows] = ct
 
     def _turns(
         self, loop: Loop, count: Value | int, cts: Cotangents, then: Finish, peeled: int

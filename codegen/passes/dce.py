@@ -130,9 +130,7 @@ class _Live:
                     blocks = tuple(map(self.part, blocks))
                     alive = [p in self.values for p in parameters]
                     parameters, arguments = _at(alive, parameters), _at(alive, arguments)
-                    node = replace(
-                        node, parameters=parameters, arguments=arguments, blocks=blocks
-                    )
+                    node = replace(node, parameters=parameters, arguments=arguments, blocks=blocks)
                 case Again(label, arguments):
                     alive = [p in self.values for p in self._loops[label].parameters]
                     node = replace(node, arguments=_at(alive, arguments))

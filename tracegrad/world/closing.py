@@ -1,8 +1,8 @@
 """A turn of a loop that was recorded over parameters: whether it stands for all turns.
 
-After one turn the variables that it changed become parameters (`Closing._open`). Where the next turn
-ends as it began, the loop is closed (`_close`), and turns before it that are the same computation
-go.
+After one turn the variables that it changed become parameters (`Closing._open`). Where the next
+turn ends as it began, the loop is closed (`_close`), and turns before it that are the same
+computation go.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Closing:
     world: Any
     trace: Any
     walk: Walk
+    lists: Any
     written: list[ref[Tensor]]  # Tensors that were written to
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
     closed: list[Head]
@@ -82,8 +83,11 @@ class Closing:
             head.parameters[slot] = known[0]
             frame.fast[slot[0]] = _with(frame.fast[slot[0]], slot[1:], known[1])
         head.begun = self._variables(frame, head.target)
+        head.next_index = None if head.index is None else self._new_index(head)
+        if not self.lists.open(head):
+            return False
         if head.index is not None:
-            head.first, head.index = head.index, self._new_index(head)
+            head.first, head.index = head.index, head.next_index
         head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
         head.marks, head.open = self._marks(head), True
         keeper = Keeper(self, self.heads.values(), self._frames(frame))
@@ -138,7 +142,7 @@ class Closing:
     def _release(self, head: Head) -> None:
         """What was recorded over parameters is of the values that they had."""
         builder = self.trace.builder
-        after = builder.nodes[head.begin :]
+        after = [node for node in builder.nodes[head.begin :] if node not in head.further]
         del builder.nodes[head.begin :]
         for parameter, argument in head.arguments.items():
             builder.call(alias, (argument,), parameter.origin)
@@ -174,18 +178,20 @@ class Closing:
         if first is None:  # it is another one
             self._define_index(head, head.first, head.start, 0)
             given = tuple([head.arguments[p] for p in self._all(head)])
-            numbers = numbers[1:]
+            numbers, head.peeled = numbers[1:], True
             del nodes[len(nodes) - len(body) :]
         else:
             size = head.begin - head.start
             del nodes[head.start :]
-            given = self._earlier(head, body, arguments, first, size)
+            given, head.peeled = self._earlier(head, body, arguments, first, size), False
+        given += self.lists.given(head, head.peeled)
         if head.index is not None:
             start = self.trace.builder.constant(numbers.start, INT)
             stop = self.trace.builder.constant(numbers.stop, INT)
             counter = Counter(head.index, start, stop, numbers.step)
         origin = self._origin(head, body)
-        cycle = Cycle(tuple(self._all(head)), tuple(given), counter, origin)
+        parameters = (*self._all(head), *(known.parameter for known in head.collects))
+        cycle = Cycle(parameters, tuple(given), counter, origin)
         if counter is None:
             body = self._with_test_first(head, cycle, body, arguments)
         cycle.ways.append(Way(body, arguments))
@@ -209,6 +215,9 @@ class Closing:
         It begins at a node.
         """
         nodes = self.trace.builder.nodes[at:]
+        rows = self.lists.ending(head, nodes)
+        if rows is None:
+            return None
         if head.marks != self._marks(head) or not self._returns(head, nodes):
             return None
         now = self._variables(head.frame, head.target)
@@ -234,7 +243,7 @@ class Closing:
         written = [other() for other in self.written[head.wrote :]]
         if any(x is not None and id(x) not in held for x in written):
             return None
-        return tuple(found[p][1] for p in self._all(head))
+        return (*(found[p][1] for p in self._all(head)), *rows)
 
     def _returns(self, head: Head, nodes: Sequence[Any]) -> bool:
         """Whether the frames can be put back to all looks in a turn."""
@@ -294,7 +303,10 @@ class Closing:
         same = Same(self.trace, self._all(head))
         if head.index is not None and head.first is not None:
             same.found[head.index] = head.first
-        if not same.sequences(body, turn):
+        steps = [node for node in body if node not in head.further]
+        if not same.sequences(steps, turn):
+            return None
+        if not all(same.values(*pair) for pair in self.lists.appended(head, body)):
             return None
         made = {r for node in turn for r in node.results}
         given = []
@@ -306,7 +318,7 @@ class Closing:
             if value is None:
                 return None
             same.found[parameter] = value
-        for parameter, again in zip(self._all(head), arguments, strict=True):
+        for parameter, again in zip(self._all(head), arguments, strict=False):
             first = same.found[parameter]
             if first in made or not self._fits(first, parameter):
                 return None

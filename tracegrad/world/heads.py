@@ -74,6 +74,11 @@ class Head:
     seat: Any = None  # the frames where turns begin, over parameters
     goes: Any = None  # the form of what it goes through, where that is of Tensors
     changes: int = 0  # iterators of others that were advanced
+    logged: int = 0  # how often lists had been appended to when the turn began
+    collects: list[Any] = field(default_factory=list)  # lists to which turns append
+    further: set[Any] = field(default_factory=set)  # nodes that do so
+    next_index: Any = None  # the number in the turn that is about to be recorded
+    peeled: bool = False  # a turn stands before the loop
     made: int = 0  # how many iterators had been made when the turn began
     wrote: int = 0  # how many Tensors had been written to when the turn began
     depth: int = 0  # how many frames are around its own

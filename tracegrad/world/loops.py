@@ -27,6 +27,7 @@ from tracegrad.paths import Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.closing import Closing, held
+from tracegrad.world.collecting import Lists
 from tracegrad.world.heads import (
     CHANGING,
     FEWEST,
@@ -58,6 +59,7 @@ class Loops(Closing):
         self.written = []
         self.seats = {}
         self.walk = Walk(trace)
+        self.lists = Lists(self)
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
         self.closed = []
@@ -119,15 +121,22 @@ class Loops(Closing):
                 self.makes(rows)
                 return lambda *given: rows
         self.sees(operation, operands)
-        return None
+        if operation is not list.append and operation is not getattr:
+            self.lists.touches(operands)
+        rows = self.lists.stacked(operation, operands, keywords)
+        return None if rows is None else lambda *given, **named: rows
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
         if id(operation) in CHANGING and type(operands[0]) not in UNCHANGING:
             self.changes += 1
 
-    def sees_method(self, x: Any, name: str) -> None:
+    def sees_method(self, x: Any, name: str, given: Sequence[Any] = ()) -> None:
         """A method of C: what is not known to read alone may change the object."""
+        appends = type(x) is list and name == "append" and len(given) == 1
+        if appends and self.heads and not self.world.is_outside(x):
+            self.lists.appends(x, given[0])
+            return
         if type(x) not in UNCHANGING and not isinstance(x, type) and name not in READING:
             self.changes += 1
 
@@ -204,6 +213,11 @@ class Loops(Closing):
         if self.heads.pop((id(head.frame), head.target), None) is None:
             return
         level = self.walk.around(head)
+        if level is not None and head.collects:
+            self.trace.read("a list that a loop was left with before its last turn")
+            self.refused = True
+            self._unrolled(head)
+        self.lists.forget(head)
         if level is not None:
             del self.walk.levels[self.walk.levels.index(level) :]
         if head.cycle is None:
@@ -218,6 +232,7 @@ class Loops(Closing):
             self.seats.clear()
             self.written.clear()
             self.walk.forget()
+            self.lists.log.clear()
             self.trace.operands = None
 
     def _enter(self, head: Head) -> None:
@@ -232,6 +247,7 @@ class Loops(Closing):
     def decides(self, x: Any) -> None:
         """The function is about to branch on a value."""
         self.looking = None
+        self.lists.touches((x,))
         frame = self.world.machine.frame
         if not self.heads or not self.is_recorded(x) or frame is None:
             return
@@ -320,6 +336,7 @@ class Loops(Closing):
     def _begin(self, head: Head) -> None:
         head.start = len(self.trace.builder.nodes)
         head.wrote, head.made = len(self.written), len(self.iterators)
+        head.logged = len(self.lists.log)
         head.before = self._variables(head.frame, head.target)
         head.marks = self._marks(head)
 
@@ -367,14 +384,14 @@ class Loops(Closing):
         finally:
             STATE.update(**before)
         if found is None:
-            return self._return(walk.levels[0].head.seat)
+            return self._return(walk.levels[0].head.seat, ended=True)
         if isinstance(found, Level):
             self.trace.builder.append(Entry(found.cycle, False))
             return self._return(found.head.seat)
         assert found.look is not None
         return self._return(self.seats[found.look.operand])
 
-    def _return(self, seat: Seat) -> int:
+    def _return(self, seat: Seat, ended: bool = False) -> int:
         """Puts the frames back to where they stood, with the values of now; where to go on."""
         walk = self.walk
         outermost = walk.levels[0].head.frame
@@ -389,6 +406,12 @@ class Loops(Closing):
             for level in walk.levels:
                 self._stands(level, frames)
             self.trace.operands = walk.tensors
+            for level in walk.levels:
+                self.lists.flush(level.head, walk.rows)
+            if ended:
+                (level,) = walk.levels
+                walk.levels = []
+                self.lists.finish(level.head, level.head.peeled)
             if len(frames) > 1:
                 value = self.world.machine.finish(frames[:0:-1], outermost)
                 outermost.stack.append(value)
@@ -424,6 +447,8 @@ class Loops(Closing):
         index = self._return(outer.head.seat)
         self._settle(outer.head)
         return index
+
+    held = staticmethod(held)
 
     def plain(self, x: Any) -> Any:
         """What a variable holds, of no trace."""

@@ -173,9 +173,9 @@ class Same:
 
     def _ways(self, a: Way, b: Way) -> bool:
         before = dict(self.found)
-        if len(a.arguments) == len(b.arguments) and self.sequences(a.nodes, b.nodes):
-            if all(map(self.values, a.arguments, b.arguments)):
-                return True
+        alike = len(a.arguments) == len(b.arguments) and self.sequences(a.nodes, b.nodes)
+        if alike and all(map(self.values, a.arguments, b.arguments)):
+            return True
         self.found = before
         return False
 

@@ -1,7 +1,7 @@
 """Runs closed loops by the ways through their turns, one in another, from where the frames stand.
 
-What is run is the tree of ways (`paths.py`), on Tensors, so that the tape goes on. Where a look ends
-otherwise than on any known way, or nobody knows what follows a loop, the walk stops there.
+What is run is the tree of ways (`paths.py`), on Tensors, so that the tape goes on. Where a look
+ends otherwise than on any known way, or nobody knows what follows a loop, the walk stops there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from codegen.ir import Call, Check, Value
 from tracegrad.autograd.tape import LEAF, record
 from tracegrad.machine.world import ABSENT
 from tracegrad.ops.elementwise import alias
+from tracegrad.ops.tapes import collected
 from tracegrad.paths import Cycle, Entry, Limb, outcome_key, turn_of
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import Head
@@ -56,6 +57,7 @@ class Walk:
         self.values: dict[Value, Any] = {}
         self.tensors: dict[Value, Any] = {}
         self.heads: dict[Cycle, Head] = {}
+        self.rows: dict[Value, list[Any]] = {}  # what turns put into arrays that stand for lists
         self._outer: dict[Value, Any] = {}
         self._attributes: dict[Call, dict[str, Any]] = {}
 
@@ -154,12 +156,22 @@ class Walk:
 
     def _give(self, cycle: Cycle, arguments: Sequence[Value]) -> None:
         given = [
-            _of_type(parameter.type, self.value(v))
+            (parameter, _of_type(parameter.type, self.value(v)))
             for parameter, v in zip(cycle.parameters, arguments, strict=True)
+            if not self._is_rows(v)
         ]
-        self.values.update(zip(cycle.parameters, given, strict=True))
+        self.values.update(given)
+
+    def _is_rows(self, value: Value) -> bool:
+        """Whether it is an array that stands for a list, which runs as the list."""
+        made = self.trace.builder.producer.get(value)
+        return isinstance(made, Call) and made.op is collected
 
     def _call(self, node: Call) -> None:
+        if node.op is collected:
+            rows, x, _ = node.operands
+            self.rows.setdefault(rows, []).append(self.value(x))
+            return
         given = self._attributes.get(node)
         if given is None:
             given = {name: self.trace.concrete(x) for name, x in node.attributes}
