@@ -277,7 +277,7 @@ class _Writer:
         """Cotangents of a loop's parameters as those of what they were given."""
         kept = {v: ct for v, ct in cts.items() if v not in loop.parameters}
         for parameter, argument in zip(loop.parameters, arguments, strict=True):
-            if parameter in cts:
+            if parameter in cts and self._is_collected(argument):
                 self._uncollect(parameter, argument, cts[parameter], kept)
         for parameter, argument in zip(loop.parameters, arguments, strict=True):
             ct = cts.get(parameter)
@@ -444,6 +444,8 @@ class _Writer:
         k = Value(INT, replace(index, section="backward"))
         keys = list(mine)
         parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
+        rows = self.rows | self.empty
+        self.rows.update(parameters[v] for v in keys if mine[v] in rows)
 
         def finish(found: Cotangents) -> Block:
             arguments = tuple(found[v] for v in keys)

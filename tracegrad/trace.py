@@ -9,7 +9,7 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -104,7 +104,7 @@ class Trace:
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
         self.world = world
-        self.operands: dict[Value, Any] | None = None  # what operations of a turn were given
+        self.operands: Callable[..., None] | None = None  # is told what operations are given
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
@@ -311,9 +311,7 @@ class Trace:
             lifted = tuple(self.lift(x, origin) for x in whole)
         values = self.builder.call(op, lifted, origin, **attributes)
         if self.operands is not None:
-            for value, x in zip(lifted, operands, strict=True):
-                held = (x._array, x._node) if hasattr(x, "_node") else x  # it may be written to
-                self.operands.setdefault(value, held)
+            self.operands(lifted, operands)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(
                 self.builder.call(stop_gradient, (value,), origin)[0] for value in values

@@ -26,6 +26,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import INT, Head
 from tracegrad.world.seats import Keeper
+from tracegrad.world.walking import untraced
 
 STACKING = frozenset(map(id, (np.stack, np.array, np.asarray, stack)))
 MOST_BEFORE = 8  # items that a list has before the loop
@@ -226,7 +227,7 @@ class Lists:
             return None
         before = STATE.update(trace=None, machine=None)
         try:
-            plain = stack([self.loops.plain(x) for x in items])
+            plain = stack([untraced(x) for x in items])
         finally:
             STATE.update(**before)
         tensor = wrap(plain._array, (self.trace, value))

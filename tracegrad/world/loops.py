@@ -238,7 +238,7 @@ class Loops(Closing):
     def _enter(self, head: Head) -> None:
         """A loop is watched from here on."""
         self.heads[id(head.frame), head.target] = head
-        self.trace.operands = self.walk.tensors
+        self.trace.operands = self.walk.notes
 
     def _new_index(self, head: Head) -> Value:
         origin = self.trace.origin()
@@ -374,7 +374,7 @@ class Loops(Closing):
         """Runs what was recorded until nobody knows how it goes on; where the frame does."""
         walk = self.walk
         for slot, parameter in head.parameters.items():
-            walk.values[parameter] = self.plain(held(head.frame, slot))
+            walk.values[parameter] = untraced(held(head.frame, slot))
         before = STATE.update(trace=None, machine=None)
         try:
             found = walk.run()
@@ -405,7 +405,7 @@ class Loops(Closing):
             walk.levels = [level for level in walk.levels if level.head in seat.heads]
             for level in walk.levels:
                 self._stands(level, frames)
-            self.trace.operands = walk.tensors
+            self.trace.operands = walk.notes
             for level in walk.levels:
                 self.lists.flush(level.head, walk.rows)
             if ended:
@@ -449,10 +449,6 @@ class Loops(Closing):
         return index
 
     held = staticmethod(held)
-
-    def plain(self, x: Any) -> Any:
-        """What a variable holds, of no trace."""
-        return untraced(x._array, x._node) if type(x) is Tensor else x
 
     def renewed(self, x: Tensor, value: Value, found: Any) -> Tensor:
         """A Tensor that others have too, with what it is now."""

@@ -22,14 +22,12 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import Head
 
 
-def untraced(array: Any, node: Any) -> Tensor:
-    """A Tensor of what another one held, of no trace."""
-    tensor = wrap(array)
-    if node is LEAF:
-        given = wrap(array)
-        given._node = LEAF
-        node = record(alias, (given,), {}, array, None)
-    tensor._node = node
+def untraced(x: Any) -> Any:
+    """The same Tensor, of no trace."""
+    if type(x) is not Tensor:
+        return x
+    tensor = wrap(x._array)
+    tensor._node = record(alias, (x,), {}, x._array, None) if x._node is LEAF else x._node
     return tensor
 
 
@@ -60,6 +58,20 @@ class Walk:
         self.rows: dict[Value, list[Any]] = {}  # what turns put into arrays that stand for lists
         self._outer: dict[Value, Any] = {}
         self._attributes: dict[Call, dict[str, Any]] = {}
+
+    def notes(self, values: Sequence[Value], operands: Sequence[Any]) -> None:
+        """An operation is given these: Tensors are kept as they are now, for they may be written to.
+
+        No leaf is.
+        """
+        for value, x in zip(values, operands, strict=True):
+            if value in self.tensors:
+                continue
+            if type(x) is Tensor and x._node is not LEAF:
+                now = wrap(x._array)
+                now._node = x._node
+                x = now
+            self.tensors[value] = x
 
     def forget(self) -> None:
         """No loop runs any more."""
@@ -194,8 +206,7 @@ class Walk:
         constant = self.trace.builder.constant_of(value)
         if constant is not None:
             return _of_type(value.type, constant.value)
-        x = self.tensors[value]
-        return untraced(*x) if type(x) is tuple else x
+        return untraced(self.tensors[value])
 
 
 def _of_type(type_: Any, x: Any) -> Any:
