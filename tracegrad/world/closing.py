@@ -160,17 +160,17 @@ class Closing:
             builder, node = self.trace.builder, Constant(head.numbers[turn], index)
             after = builder.nodes[at:]
             del builder.nodes[at:]
-            for known in (node, *counted(after, builder.constant_of, index, node.value)):
+            for known in (node, *counted(after, builder.constant_of, index, head.numbers[turn])):
                 builder.append(known)
 
     # -- closing ----------------------------------------------------------------------------------
 
-    def _close(self, head: Head) -> bool:
-        """Whether the turn that was recorded ends as it began."""
+    def _close(self, head: Head) -> Cycle | None:
+        """The loop, where the turn that was recorded ends as it began."""
         nodes = self.trace.builder.nodes
         arguments = self._ending(head, head.begin)
         if arguments is None:
-            return False
+            return None
         body = tuple(nodes[head.begin :])  # with the numbers that are handed on
         counter = None
         numbers = head.numbers
@@ -198,7 +198,7 @@ class Closing:
         head.cycle, self.walk.heads[cycle] = cycle, head
         self.closed.append(head)
         self._forget(body)
-        return True
+        return cycle
 
     def _all(self, head: Head) -> list[Value]:
         return list(head.arguments)

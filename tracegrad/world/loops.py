@@ -276,7 +276,7 @@ class Loops(Closing):
         """A look was recorded."""
         looking, self.looking = self.looking, None
         if looking is not None and check.look == "bool" and looking[1] is check.operand:
-            self.seats.setdefault(*reversed(looking))
+            self.seats.setdefault(check.operand, looking[0])
 
     def writes(self, x: Tensor) -> None:
         """A Tensor is written to."""
@@ -327,8 +327,9 @@ class Loops(Closing):
             if not self._open(head):
                 self._give_up(head)
             return target
-        if self._close(head):
-            self.walk.enter(head, head.cycle)
+        cycle = self._close(head)
+        if cycle is not None:
+            self.walk.enter(head, cycle)
             return self._run(head)
         self._give_up(head)
         return target

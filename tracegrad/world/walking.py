@@ -99,7 +99,7 @@ class Walk:
         """
         self._find_limbs()
         nodes = self.trace.builder.nodes
-        limb = self._next()
+        limb: Limb | Level | None = self._next()
         while isinstance(limb, Limb):
             for node in limb.nodes:
                 if type(node) is Call:
