@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from codegen.errors import CodegenError
 from tracegrad import config
+from tracegrad.axes import with_axes
 from tracegrad.blame import checking, is_finite, passed
 from tracegrad.budget import Budget
 from tracegrad.devices import DeviceArray, bare, one_place
@@ -28,6 +30,7 @@ from tracegrad.errors import (
     RAISED_BY_NUMPY,
     ArgumentError,
     FiniteError,
+    NotBatchedError,
     RecompileWarning,
     SlowCompileWarning,
     TracegradError,
@@ -38,6 +41,7 @@ from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
 from tracegrad.loop_gradients import Unrollable
 from tracegrad.lost import Watch
+from tracegrad.mapping import Mapping, mapped, one_by_one
 from tracegrad.modes import CHOSEN, EXACT, Mode
 from tracegrad.nested import (
     boxed_leaf,
@@ -63,6 +67,7 @@ from tracegrad.signature import (
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
+from tracegrad.trace import OneByOne
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
@@ -193,7 +198,7 @@ class Calling:
             result = self._watched(args)
             if result is not MISS:
                 return result
-        plain = not (kwargs or self._static or self._transform.kind == "compile" or checking())
+        plain = not (kwargs or self._static or not self._transform.differentiates or checking())
         if self._given_up and plain:
             name = self.__name__
             with self._budget.running(), self._executed():
@@ -212,12 +217,71 @@ class Calling:
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._without_program(arguments)
+        if self._is_single(arguments):
+            return self._singly(arguments)
         found = self._answer(arguments, mode, None if kwargs else args)
         if found.version is not None:
             return found.result
         if found.run is not None:
             return self._result(found.run, arguments)
+        if self._is_single(arguments):  # as it turned out
+            return self._singly(arguments)
         return self._without_program(arguments)
+
+    # -- batches --------------------------------------------------------------------------------
+
+    def _is_single(self, arguments: Arguments) -> bool:
+        """Whether the function of a `vmap` runs for one example after the other."""
+        return bool(self._single) and arguments.key in self._single
+
+    def _singly(self, arguments: Arguments) -> Any:
+        """The results of a `vmap` by the compiled function, once for each example."""
+        names = arguments.keywords
+
+        def call(values: Sequence[Any]) -> Any:
+            named = list(zip(names, values, strict=True))
+            args = [value for keyword, value in named if keyword is None]
+            kwargs = {keyword: value for keyword, value in named if keyword is not None}
+            return self._one(*args, **kwargs)
+
+        return one_by_one(call, arguments.values, self._mapping(arguments))
+
+    @functools.cached_property
+    def _one(self) -> Calling:
+        """The function of a `vmap` itself, compiled."""
+        transform = Transform("compile", ())
+        return type(self)(self._function, transform, self._backend, tuple(self._static))
+
+    def _mapping(self, arguments: Arguments) -> Mapping:
+        out_axes = self._transform.out_axes
+        call = (self, arguments.key)
+        return Mapping(arguments.specs, arguments.axes, out_axes, self.__name__, call)
+
+    def _over_batch(
+        self, call: Callable[[Sequence[Any]], Any], arguments: Arguments
+    ) -> Callable[[Sequence[Any]], Any]:
+        """Calls the function of a `vmap` with batches."""
+        of = self._mapping(arguments)
+
+        def over_batch(values: Sequence[Any]) -> Any:
+            if STATE.trace is None or self._is_single(arguments):
+                return one_by_one(call, values, of)
+            try:
+                return mapped(call, values, of)
+            except (NotBatchedError, CodegenError) as error:
+                raise OneByOne(self, arguments.key, str(error)) from error
+
+        return over_batch
+
+    def go_one_by_one(self, key: Any, reason: str) -> None:
+        """From here on the function of a `vmap` runs for one example after the other."""
+        if not self._single:
+            _warn(
+                f"vmap of {self.__name__} runs it for one example after the other: {reason}",
+            )
+        self._single.add(key)
+
+    # -- versions for calls ---------------------------------------------------------------------
 
     def _answer(
         self,
@@ -329,7 +393,11 @@ class Calling:
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
             self._defaults, self._signature = defaults, signature_of(self._function)
-        return bind(self._signature, args, kwargs, self._static)
+        arguments = bind(self._signature, args, kwargs, self._static)
+        if self._transform.kind != "vmap":
+            return arguments
+        given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
+        return with_axes(arguments, *given)
 
     def _first(
         self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
@@ -410,13 +478,20 @@ class Calling:
             return None
         known = left[0].version if left else None
         before = self._budget.spent
-        run = self._run(arguments, mode, known, histories)
-        if run.serves:
-            try:
-                version = self._version(arguments, mode, run, known, reason)
-            except Unrollable:
-                run.world.loops.unroll()
-                return self._make(arguments, mode, args, left, histories, counts)
+        run = None
+        try:
+            run = self._run(arguments, mode, known, histories)
+            version = self._version(arguments, mode, run, known, reason) if run.serves else None
+        except OneByOne as told:
+            told.owner.go_one_by_one(told.key, told.reason)
+            if told.owner is self:
+                return None
+            return self._make(arguments, mode, args, left, histories, counts)
+        except Unrollable:
+            assert run is not None
+            run.world.loops.unroll()
+            return self._make(arguments, mode, args, left, histories, counts)
+        if version is not None:
             self._keep(version, arguments, args)
             if counts:
                 took = self._budget.spent - before - run.trace.computing
@@ -514,7 +589,7 @@ class Calling:
             return
 
     def _of_tape(self, run: Run, arguments: Arguments) -> Any:
-        if self._transform.kind == "compile":
+        if not self._transform.differentiates:
             return run.returned
         wanted = {p % len(arguments.values) for p in self._transform.positions}
         traced = [leaf for leaf in arguments.leaves if leaf.traced]
@@ -574,7 +649,7 @@ class Calling:
                 raise_told(error)
                 raise
 
-        return call
+        return self._over_batch(call, arguments) if arguments.axes else call
 
     # -- other kinds of arguments ---------------------------------------------------------------
 
@@ -605,7 +680,7 @@ class Calling:
         Where no argument requires grad, a Tensor that the function reads from outside may.
         """
         target = CHOSEN[self._backend].target
-        if self._transform.kind != "compile" or self._stays_eager or target != "numpy":
+        if self._transform.differentiates or self._stays_eager or target != "numpy":
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
@@ -696,7 +771,7 @@ class Calling:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
         call = self._caller(arguments)
         with self._runs.entered(), self._executed():
-            if self._transform.kind == "compile":
+            if not self._transform.differentiates:
                 values = arguments.values
 
                 def run(call: Callable[[Sequence[Any]], Any]) -> Any:
@@ -733,7 +808,7 @@ class Calling:
         return nullcontext() if self._untraced else interpreted()
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
-        if self._transform.kind == "compile":
+        if not self._transform.differentiates:
             return on_tensors(call, arguments.values)
         return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
 
@@ -751,6 +826,7 @@ class Calling:
         self._misses = self._traces = 0
         self._given_up = self._untraced = False
         self._strikes = 0
+        self._single: set[Any] = set()  # keys of calls that run for one example after the other
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
         self._renewed: set[Any] = set()  # places of objects that others of their class replace

@@ -226,6 +226,7 @@ class _File:
         names = ", ".join(of[p] for p in transform.positions)
         return {
             "compile": f"{self.name}",
+            "vmap": f"{self.name} over a batch",
             "grad": f"Gradient in {names} of {self.name}",
             "value_and_grad": f"Value and gradient in {names} of {self.name}",
         }[transform.kind]
@@ -254,8 +255,10 @@ class _File:
             facts |= {"file": Path(file).as_posix(), "line": code.co_firstlineno}
         facts["function"] = getattr(function, "__qualname__", self.name)
         facts |= {"transform": transform.kind, "backend": self.version.target}
-        if transform.kind != "compile":
+        if transform.differentiates:
             facts |= {"argnums": transform.argnums, "has_aux": transform.has_aux}
+        if transform.kind == "vmap":
+            facts |= {"in_axes": transform.in_axes, "out_axes": transform.out_axes}
         if self.callee.bound:
             facts["bound"] = True
         if self.captures:

@@ -42,6 +42,7 @@ def empty_graph(
     made = [not world.is_outside(holder) for holder in holders]
     name = _identifier(getattr(function, "__name__", "function"))
     suffix = {"compile": "", "grad": "_grad", "value_and_grad": "_value_and_grad"}
+    suffix["vmap"] = "_vmap"
     return Graph(
         name=name + suffix[transform.kind],
         inputs=(*tree.inputs, *tree.captured),
@@ -141,6 +142,7 @@ def title(function: Any, transform: Transform, arguments: Arguments, part: str =
     names = ", ".join(arguments.parameters[p] for p in transform.positions)
     what = {
         "compile": f"{name}{where}",
+        "vmap": f"{name}{where} over a batch",
         "grad": f"gradient in {names} of {name}{where}",
         "value_and_grad": f"value and gradient in {names} of {name}{where}",
         "forward": f"value of {name}{where}",

@@ -26,11 +26,17 @@ from tracegrad.tree import Item, Step, TreeSpec, flatten, unflatten
 
 @dataclass(frozen=True)
 class Transform:
-    """What is made of the function: "compile", "grad" or "value_and_grad"."""
+    """What is made of the function: "compile", "grad", "value_and_grad" or "vmap"."""
 
     kind: str
     argnums: int | tuple[int, ...] = 0
     has_aux: bool = False
+    in_axes: Any = 0  # of "vmap"
+    out_axes: Any = 0
+
+    @property
+    def differentiates(self) -> bool:
+        return self.kind in ("grad", "value_and_grad")
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -120,7 +126,7 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
     """Raises where what a function returned has no gradient."""
     if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
         raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
-    if transform.kind == "compile":
+    if not transform.differentiates:
         return
     main = returned[0] if transform.has_aux else returned
     if type(main) is Tensor and type(main._array) in (np.float64, np.float32):
@@ -155,7 +161,7 @@ def outputs_of(
     outputs: list[Value] = []
     shown: list[int | Static] = []
     for i, leaf in enumerate(leaves):
-        number = i == 0 and transform.kind != "compile"  # a float too is to be differentiated
+        number = i == 0 and transform.differentiates  # a float too is to be differentiated
         if number or isinstance(leaf, Tensor | np.ndarray | np.generic):
             shown.append(len(outputs))
             outputs.append(trace.lift(leaf, Origin()))
@@ -173,10 +179,10 @@ def result_of(
 ) -> tuple[Result, list[str]]:
     """The structure of the callable's return value, and names for its outputs."""
     count = sum(isinstance(i, int) for i in returned.leaves)
-    one = transform.kind != "compile" or count == 1
+    one = transform.differentiates or count == 1
     value_names = ["value"] if one else ["result"] * count
     value_names += [f"aux_{i}" for i in range(n_outputs - len(value_names))]
-    if transform.kind == "compile":
+    if not transform.differentiates:
         return returned, value_names
     gradient_names = [f"{arguments.name_of(leaf)}_bar" for leaf in wanted]
     skip = 0 if transform.kind == "value_and_grad" else 1

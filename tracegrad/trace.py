@@ -59,6 +59,19 @@ def _within(context: str) -> AbstractContextManager[Any]:
     return np.errstate(**ignored)  # type: ignore[arg-type]
 
 
+class OneByOne(BaseException):
+    """A trace cannot go on: the `vmap` of `owner` is to run for one example after the other.
+
+    No handler of the user's is to catch it.
+    """
+
+    def __init__(self, owner: Any, key: Hashable, reason: str) -> None:
+        super().__init__(reason)
+        self.owner = owner
+        self.key = key
+        self.reason = reason
+
+
 class Trace:
     """One run of a function: the graph under construction and what it depends on."""
 
@@ -99,6 +112,9 @@ class Trace:
         self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
+        self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
+        self.lanes: dict[Value, tuple[Any, Hashable]] = {}  # of one example, where all were
+        # computed at once: the `vmap`, and the key of its call
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -232,6 +248,9 @@ class Trace:
         traced = getattr(x, "_traced", None)
         if traced is not None and traced[0] is self:
             value: Value = traced[1]
+            if value in self.lanes:
+                called = value.origin.name or "a value"
+                raise OneByOne(*self.lanes[value], f"{called} of one example is read behind it")
             return value
         array = getattr(x, "_array", x)
         if is_number(array):
@@ -279,6 +298,8 @@ class Trace:
 
     def origin(self) -> Origin:
         """The user's line, variable and program point of the op that is running."""
+        if self.planned:
+            return self.planned.pop(0)
         if self.standing is not None:
             return self.standing
         point = capture_run(self.code)

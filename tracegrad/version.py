@@ -336,7 +336,7 @@ def traced_run(
     renewed: Collection[Any] = (),
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
-    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders, numbers = _continued(known)
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
@@ -361,7 +361,7 @@ def make_version(
     that leaves takes its place. Where it departed from that tree it becomes a version of its own.
     """
     target, times = mode.target, {"trace": run.seconds}
-    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     stores = (*run.stores, *run.written)
     leaves = zip(flatten(run.returned)[0], result.leaves, strict=True)
