@@ -7,9 +7,7 @@ eagerly and gives the same bits, so no call ever waits for another one (`overlap
 from __future__ import annotations
 
 import functools
-import sys
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -19,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from codegen.errors import CodegenError
 from tracegrad import config
 from tracegrad.axes import with_axes
+from tracegrad.batch_calls import BatchCalls, in_call
 from tracegrad.blame import checking, is_finite, passed
 from tracegrad.budget import Budget
 from tracegrad.devices import DeviceArray, bare, one_place
@@ -30,18 +28,16 @@ from tracegrad.errors import (
     RAISED_BY_NUMPY,
     ArgumentError,
     FiniteError,
-    NotBatchedError,
-    RecompileWarning,
     SlowCompileWarning,
     TracegradError,
     raise_told,
+    warn_caller,
 )
 from tracegrad.explain import why, why_slow
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
 from tracegrad.loop_gradients import Unrollable
 from tracegrad.lost import Watch
-from tracegrad.mapping import Mapping, mapped, one_by_one
 from tracegrad.modes import CHOSEN, EXACT, Mode
 from tracegrad.nested import (
     boxed_leaf,
@@ -69,7 +65,7 @@ from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import OneByOne
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
-from tracegrad.version import Version, make_version, traced_run
+from tracegrad.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
 
 UNUSED = 2  # versions in a row that their own first calls made useless
@@ -84,36 +80,13 @@ class CacheInfo(NamedTuple):
     versions: int
 
 
-class Left(NamedTuple):
-    """A version whose program met an outcome that it does not know, and what it said."""
-
-    version: Version
-    said: str
-
-
-class Answer(NamedTuple):
-    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
-
-    version: Version | None = None
-    result: Any = None
-    run: Run | None = None
-
-
 def array_leaf(leaf: Any) -> Any:
     """A Tensor's or a JAX array's NumPy array."""
     leaf = bare(leaf)
     return np.asarray(leaf) if is_jax(leaf) else leaf
 
 
-def _warn(message: str, category: type[Warning] = RecompileWarning) -> None:
-    """Warns at the user's line that called."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
-
-
-class Calling:
+class Calling(BatchCalls):
     """A function whose calls run generated source: the versions of it, and which of them runs."""
 
     _misses: int
@@ -180,7 +153,7 @@ class Calling:
                 return self._traced(args, kwargs)
             if not self._untraced:
                 self._untraced = True
-                _warn(f"{reason}: {self.__name__} runs without being compiled")
+                warn_caller(f"{reason}: {self.__name__} runs without being compiled")
             if self._transform.kind != "compile":
                 return self._natively(args, kwargs)
         return self._function(*args, **kwargs)
@@ -227,59 +200,6 @@ class Calling:
         if self._is_single(arguments):  # as it turned out
             return self._singly(arguments)
         return self._without_program(arguments)
-
-    # -- batches --------------------------------------------------------------------------------
-
-    def _is_single(self, arguments: Arguments) -> bool:
-        """Whether the function of a `vmap` runs for one example after the other."""
-        return bool(self._single) and arguments.key in self._single
-
-    def _singly(self, arguments: Arguments) -> Any:
-        """The results of a `vmap` by the compiled function, once for each example."""
-        names = arguments.keywords
-
-        def call(values: Sequence[Any]) -> Any:
-            named = list(zip(names, values, strict=True))
-            args = [value for keyword, value in named if keyword is None]
-            kwargs = {keyword: value for keyword, value in named if keyword is not None}
-            return self._one(*args, **kwargs)
-
-        return one_by_one(call, arguments.values, self._mapping(arguments))
-
-    @functools.cached_property
-    def _one(self) -> Calling:
-        """The function of a `vmap` itself, compiled."""
-        transform = Transform("compile", ())
-        return type(self)(self._function, transform, self._backend, tuple(self._static))
-
-    def _mapping(self, arguments: Arguments) -> Mapping:
-        out_axes = self._transform.out_axes
-        call = (self, arguments.key)
-        return Mapping(arguments.specs, arguments.axes, out_axes, self.__name__, call)
-
-    def _over_batch(
-        self, call: Callable[[Sequence[Any]], Any], arguments: Arguments
-    ) -> Callable[[Sequence[Any]], Any]:
-        """Calls the function of a `vmap` with batches."""
-        of = self._mapping(arguments)
-
-        def over_batch(values: Sequence[Any]) -> Any:
-            if STATE.trace is None or self._is_single(arguments):
-                return one_by_one(call, values, of)
-            try:
-                return mapped(call, values, of)
-            except (NotBatchedError, CodegenError) as error:
-                raise OneByOne(self, arguments.key, str(error)) from error
-
-        return over_batch
-
-    def go_one_by_one(self, key: Any, reason: str) -> None:
-        """From here on the function of a `vmap` runs for one example after the other."""
-        if not self._single:
-            _warn(
-                f"vmap of {self.__name__} runs it for one example after the other: {reason}",
-            )
-        self._single.add(key)
 
     # -- versions for calls ---------------------------------------------------------------------
 
@@ -376,7 +296,7 @@ class Calling:
             return True
         if growth.stopped and not growth.warned:
             growth.warned = True
-            _warn(
+            warn_caller(
                 f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
                 "run eagerly from here on, with a compiled backward"
             )
@@ -461,7 +381,7 @@ class Calling:
         reason = why(arguments, mode, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
             self._give_up()
-            _warn(
+            warn_caller(
                 f"{self.__name__}: {len(every)} versions were compiled and this call needs "
                 f"another ({reason}); the function runs eagerly from here on. State that "
                 "differs on every call is the usual cause: pass it as an argument"
@@ -470,7 +390,7 @@ class Calling:
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
             self._give_up()
-            _warn(
+            warn_caller(
                 f"{self.__name__} changes what it reads, so that each call needs a version of its "
                 f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
                 "is to be kept instead"
@@ -483,10 +403,11 @@ class Calling:
             run = self._run(arguments, mode, known, histories)
             version = self._version(arguments, mode, run, known, reason) if run.serves else None
         except OneByOne as told:
-            told.owner.go_one_by_one(told.key, told.reason)
-            if told.owner is self:
+            if told.place in self._single:
                 return None
-            return self._make(arguments, mode, args, left, histories, counts)
+            self._go_one_by_one(told)
+            own = arguments.axes and told.place == self._place(arguments)
+            return None if own else self._make(arguments, mode, args, left, histories, counts)
         except Unrollable:
             assert run is not None
             run.world.loops.unroll()
@@ -496,7 +417,7 @@ class Calling:
             if counts:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
-                    _warn(
+                    warn_caller(
                         why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning
                     )
             return version
@@ -541,6 +462,7 @@ class Calling:
                 histories,
                 self._counters,
                 self._renewed,
+                self._single,
             )
 
     @property
@@ -624,7 +546,7 @@ class Calling:
         self._strikes += 1
         if self._strikes >= 2:  # the first may have filled a cache
             self._give_up()
-            _warn(
+            warn_caller(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
                 "and return what is to be kept instead"
@@ -640,9 +562,7 @@ class Calling:
         """Calls the function with one value a parameter."""
 
         def call(values: Sequence[Any]) -> Any:
-            named = list(zip(arguments.keywords, values, strict=True))
-            args = [value for keyword, value in named if keyword is None]
-            kwargs = {keyword: value for keyword, value in named if keyword is not None}
+            args, kwargs = in_call(arguments, values)
             try:
                 return call_user(self._function, args, kwargs, self)
             except ValueError as error:
@@ -826,7 +746,7 @@ class Calling:
         self._misses = self._traces = 0
         self._given_up = self._untraced = False
         self._strikes = 0
-        self._single: set[Any] = set()  # keys of calls that run for one example after the other
+        self._single = set()
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
@@ -869,6 +789,9 @@ class Calling:
             found = self._answer(arguments, mode, given, outputs, looks=True)
         if found.version is not None:
             return found.version
+        if self._is_single(arguments):
+            first = next(self._mapping(arguments).examples(arguments.values))
+            return self._one._version_for(*in_call(arguments, first))
         # another thread traces: this version is for looking at alone
         run = found.run if found.run is not None else self._run(arguments, mode, None)
         if not run.serves:

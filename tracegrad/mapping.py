@@ -8,7 +8,7 @@ of it, it draws, it changes something outside), the function runs for one exampl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -28,6 +28,7 @@ from tracegrad.ops.record import TABLE
 from tracegrad.staging import Stage, Staged
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
+from tracegrad.trace import Place
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, unflatten
 
 Function = Callable[[Sequence[Any]], Any]
@@ -63,7 +64,7 @@ class Mapping:
     axes: tuple[Axis, ...]
     out_axes: Any
     name: str
-    call: tuple[Any, Hashable]  # the callable, and the key of the call
+    place: Place  # the function's code, and the key of the call
 
     def leaves(self, values: Sequence[Any]) -> list[Any]:
         """The leaves of the arguments; what is static is one, whatever it holds."""
@@ -77,6 +78,23 @@ class Mapping:
         rest, counts = iter(leaves), [len(leaf_paths(spec)) for spec in self.specs]
         pairs = zip(self.specs, counts, strict=True)
         return [unflatten(spec, islice(rest, count)) for spec, count in pairs]
+
+    def examples(self, values: Sequence[Any]) -> Iterator[list[Any]]:
+        """The arguments of one example after the other."""
+        leaves, axes, name = self.leaves(values), self.axes, self.name
+        batches = [(x, a) for x, a in zip(leaves, axes, strict=True) if a is not None]
+        lengths = {int(np.shape(getattr(x, "_array", x))[axis]) for x, axis in batches}
+        if len(lengths) > 1:
+            shown = ", ".join(map(str, sorted(lengths)))
+            raise ArgumentError(f"vmap of {name}: the mapped axes differ in length: {shown}")
+        x, axis = batches[0]
+        length = x.shape[axis]  # while tracing, a look
+        if not length:
+            raise ArgumentError(f"vmap of {name}: an axis is empty: there is no example to run")
+        for i in range(length):
+            yield self.structured(
+                [x if a is None else _example(x, a, i) for x, a in zip(leaves, axes, strict=True)]
+            )
 
 
 def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
@@ -119,7 +137,7 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     results, structure = flatten(returned)
     wide = _write(trace, nodes, given, lanes, [_value(trace, x) for x in results])
     finished = _finished(trace, results, structure, lanes, length, of)
-    trace.lanes |= dict.fromkeys(wide, of.call)
+    trace.lanes |= dict.fromkeys(wide, (of.place, name))
     return unflatten(structure, finished)
 
 
@@ -302,21 +320,11 @@ def place_of(axis: int, ndim: int, name: str) -> int:
 
 def one_by_one(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     """The results of a function that runs once for each example, stacked."""
-    leaves, axes, name = of.leaves(values), of.axes, of.name
-    batches = [(x, a) for x, a in zip(leaves, axes, strict=True) if a is not None]
-    lengths = {int(np.shape(getattr(x, "_array", x))[axis]) for x, axis in batches}
-    if len(lengths) > 1:
-        shown = ", ".join(map(str, sorted(lengths)))
-        raise ArgumentError(f"vmap of {name}: the mapped axes differ in length: {shown}")
-    x, axis = batches[0]
-    length = x.shape[axis]  # while tracing, a look
-    if not length:
-        raise ArgumentError(f"vmap of {name}: there is no example to run it on: an axis is empty")
+    name = of.name
     results: list[list[Any]] = []
     structure: TreeSpec | None = None
-    for i in range(length):
-        one = [x if a is None else _example(x, a, i) for x, a in zip(leaves, axes, strict=True)]
-        found, spec = flatten(call(of.structured(one)))
+    for example in of.examples(values):
+        found, spec = flatten(call(example))
         if structure is not None and spec != structure:
             raise ArgumentError(
                 f"vmap of {name}: it returns {spec} for one example and {structure} for another"

@@ -85,13 +85,15 @@ def run_traced(
     numbers: Mapping[Any, float] = MappingProxyType({}),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
+    one_by_one: Collection[Any] = (),
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
     The trace continues `tree`, whose captured arrays are `holders` now, and `numbers` its floats
     by their place; `counters` are places of ints, `renewed` of objects that others replace. `runs`
     are those of the function on all threads. `histories` are the traced arguments as they were
-    given: the run's tape goes on from those that require grad.
+    given: the run's tape goes on from those that require grad. `one_by_one` are the `vmap`s in it
+    that run for one example after the other.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -101,7 +103,7 @@ def run_traced(
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
     if target == "numpy" and tree is None and not histories and not config.fast_math:
         world.watch_loops(Loops(world, trace))
-    world.renewed = renewed
+    world.renewed, trace.single = renewed, one_by_one
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
     values = iter(tensors)
@@ -185,6 +187,8 @@ def run_traced(
 
 def _refuse_lanes(trace: Trace, returned: Any) -> None:
     """Raises where a function returns what belongs to one example of a batch."""
+    if trace.one_by_one is not None:
+        raise trace.one_by_one
     for leaf in flatten(returned)[0] if trace.lanes else ():
         if isinstance(leaf, Tensor):
             trace.lift(leaf, NOWHERE)

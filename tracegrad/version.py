@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -247,6 +247,21 @@ class Version:
         return run(*arguments.values, **keywords)
 
 
+class Left(NamedTuple):
+    """A version whose program met an outcome that it does not know, and what it said."""
+
+    version: Version
+    said: str
+
+
+class Answer(NamedTuple):
+    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
+
+    version: Version | None = None
+    result: Any = None
+    run: Run | None = None
+
+
 def memory(holder: Any) -> Any:
     """The array that a Tensor holds; an array itself."""
     return getattr(holder, "_array", holder)
@@ -334,6 +349,7 @@ def traced_run(
     histories: Sequence[Any] = (),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
+    one_by_one: Collection[Any] = (),
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
@@ -342,7 +358,7 @@ def traced_run(
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     return run_traced(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters, renewed),
+        *(numbers, counters, renewed, one_by_one),
     )
 
 
