@@ -41,7 +41,8 @@ def with_axes(
     Arguments that are passed by name have it first, defaults have none. Settings among arrays
     (strings, objects) are the same for all examples.
     """
-    positional = _positional(in_axes, len(args), name)
+    said = _said_of(args, signature, in_axes)
+    positional = _positional(in_axes, said, name) + [None] * (len(args) - said)
     bound = signature.bind(
         *map(_Given, positional), **{key: _Given(0, named=True) for key in kwargs}
     )
@@ -69,6 +70,16 @@ def with_axes(
             f"vmap of {name}: no argument is mapped: in_axes must name an axis of one at least"
         )
     return replace(arguments, axes=tuple(axes))
+
+
+def _said_of(args: Sequence[Any], signature: inspect.Signature, in_axes: Any) -> int:
+    """How many of the positional arguments have axes: not defaults that a transform passes on."""
+    least = len(in_axes) if isinstance(in_axes, tuple | list) else len(args)
+    defaults = [parameter.default for parameter in signature.parameters.values()]
+    count = len(args)
+    while count > least and count <= len(defaults) and args[count - 1] is defaults[count - 1]:
+        count -= 1
+    return count
 
 
 def _positional(in_axes: Any, count: int, name: str) -> list[Any]:
