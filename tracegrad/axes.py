@@ -38,11 +38,10 @@ def with_axes(
 ) -> Arguments:
     """The arguments with the axis along which each leaf holds examples, None where there is none.
 
-    Arguments that are passed by name have it first, defaults have none. Settings among arrays
-    (strings, objects) are the same for all examples.
+    Arguments that are passed by name have it first, defaults have none (and are not passed on).
+    Settings among arrays (strings, objects) are the same for all examples.
     """
-    said = _said_of(args, signature, in_axes)
-    positional = _positional(in_axes, said, name) + [None] * (len(args) - said)
+    positional = _positional(in_axes, len(args), name)
     bound = signature.bind(
         *map(_Given, positional), **{key: _Given(0, named=True) for key in kwargs}
     )
@@ -69,17 +68,8 @@ def with_axes(
         raise ArgumentError(
             f"vmap of {name}: no argument is mapped: in_axes must name an axis of one at least"
         )
-    return replace(arguments, axes=tuple(axes))
-
-
-def _said_of(args: Sequence[Any], signature: inspect.Signature, in_axes: Any) -> int:
-    """How many of the positional arguments have axes: not defaults that a transform passes on."""
-    least = len(in_axes) if isinstance(in_axes, tuple | list) else len(args)
-    defaults = [parameter.default for parameter in signature.parameters.values()]
-    count = len(args)
-    while count > least and count <= len(defaults) and args[count - 1] is defaults[count - 1]:
-        count -= 1
-    return count
+    defaults = frozenset(i for i, one in enumerate(given) if not isinstance(one, _Given))
+    return replace(arguments, axes=tuple(axes), defaults=defaults)
 
 
 def _positional(in_axes: Any, count: int, name: str) -> list[Any]:

@@ -18,7 +18,8 @@ from tracegrad.trace import OneByOne, Place
 
 def in_call(arguments: Arguments, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """One value a parameter, as the positional and the named arguments of a call."""
-    named = list(zip(arguments.keywords, values, strict=True))
+    pairs = enumerate(zip(arguments.keywords, values, strict=True))
+    named = [pair for i, pair in pairs if i not in arguments.defaults]
     args = tuple([value for keyword, value in named if keyword is None])
     return args, {keyword: value for keyword, value in named if keyword is not None}
 

@@ -63,6 +63,7 @@ class Arguments:
     leaves: tuple[Leaf, ...]
     require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
     axes: tuple[int | None, ...] = ()  # of a `vmap`: where each leaf has its examples
+    defaults: frozenset[int] = frozenset()  # of a `vmap`: the parameters that were not given
 
     @property
     def key(self) -> Hashable:
