@@ -400,27 +400,26 @@ class Calling(BatchCalls):
         before = self._budget.spent
         run = None
         try:
-            run = self._run(arguments, mode, known, histories)
-            version = self._version(arguments, mode, run, known, reason) if run.serves else None
+            version = self._around_loops(arguments, mode, known, reason)
+            if version is None:
+                run = self._run(arguments, mode, known, histories)
+                version = self._version(arguments, mode, run, known, reason) if run.serves else None
         except OneByOne as told:
-            if told.place in self._single:
-                return None
-            self._go_one_by_one(told)
-            own = arguments.axes and told.place == self._place(arguments)
-            return None if own else self._make(arguments, mode, args, left, histories, counts)
+            again = self._told(told, arguments)
+            return self._make(arguments, mode, args, left, histories, counts) if again else None
         except Unrollable:
             assert run is not None
             run.world.loops.unroll()
             return self._make(arguments, mode, args, left, histories, counts)
         if version is not None:
             self._keep(version, arguments, args)
-            if counts:
+            if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
-                    warn_caller(
-                        why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning
-                    )
+                    nodes = run.trace.builder.nodes
+                    warn_caller(why_slow(self.__name__, took, nodes), SlowCompileWarning)
             return version
+        assert run is not None
         self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
         counted = run.world.counted()
         if counted and not counted <= self._counters:
@@ -746,7 +745,7 @@ class Calling(BatchCalls):
         self._misses = self._traces = 0
         self._given_up = self._untraced = False
         self._strikes = 0
-        self._single = set()
+        self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
         self._renewed: set[Any] = set()  # places of objects that others of their class replace

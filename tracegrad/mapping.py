@@ -18,6 +18,7 @@ import numpy as np
 from codegen.ir import NOWHERE, Builder, Call, Check, Node, Trait, Value
 from codegen.spelling import Subscript
 from tracegrad.axes import Axis, spread
+from tracegrad.batching import front
 from tracegrad.dispatch import apply, apply_in, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, NotBatchedError
 from tracegrad.lanes import Lane
@@ -31,6 +32,7 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Place
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, unflatten
 
+PATIENCE = 8  # turns that are unrolled before a loop is tried
 Function = Callable[[Sequence[Any]], Any]
 """What runs the user's function on one value a parameter."""
 
@@ -65,6 +67,7 @@ class Mapping:
     out_axes: Any
     name: str
     place: Place  # the function's code, and the key of the call
+    loops: bool = False  # whether `ManyTurns` is to be raised
 
     def leaves(self, values: Sequence[Any]) -> list[Any]:
         """The leaves of the arguments; what is static is one, whatever it holds."""
@@ -96,6 +99,23 @@ class Mapping:
                 [x if a is None else _example(x, a, i) for x, a in zip(leaves, axes, strict=True)]
             )
 
+    def placed(self, lane: Lane, place: Axis) -> Value:
+        """What a graph returns of a value of one example, with the batch where it belongs."""
+        value: Value
+        if place is None:
+            if lane.wide:
+                raise ArgumentError(self.differs)
+            value = lane.value.value
+            return value
+        whole = moved(front(lane), 0, place_of(place, lane.ndim + 1, self.name))
+        value = whole.value
+        return value
+
+    @property
+    def differs(self) -> str:
+        """What is wrong with a result of which the axis is None."""
+        return f"vmap of {self.name}: out_axes is None for a result that differs between examples"
+
 
 def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     """The results of a function that is being traced for all examples at once.
@@ -120,7 +140,7 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     trace.operands = given = _Given()
     structured = of.structured(firsts)
     try:
-        with unrolled():
+        with unrolled(PATIENCE if of.loops else None):
             returned = call(structured)
     finally:
         trace.operands = outer
@@ -282,9 +302,7 @@ def _finished(
         lane = None if value is None else lanes.get(value)
         if place is None:
             if lane is not None:
-                raise ArgumentError(
-                    f"vmap of {name}: out_axes is None for a result that differs between examples"
-                )
+                raise ArgumentError(of.differs)
             finished.append(x)
             continue
         _check_result(x, name)

@@ -36,6 +36,10 @@ UNCLOSED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
 """Where loops begin that could not be closed: they are not tried again."""
 
 
+class ManyTurns(BaseException):
+    """What is recorded turn by turn has many turns, which could be a loop: see `Loops.patience`."""
+
+
 @dataclass(eq=False)
 class Leaf:
     """What a variable holds: the object, and what is recorded of it."""

@@ -39,6 +39,7 @@ from tracegrad.world.heads import (
     UNCLOSED,
     Head,
     Leaf,
+    ManyTurns,
     Seat,
 )
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
@@ -59,7 +60,8 @@ class Loops:
         self.iterators: list[Any] = []  # made since
         self.seat: Seat | None = None
         self.closed: list[Head] = []
-        self.suspended = 0  # derivatives that are being taken of what runs
+        self.suspended = 0  # derivatives taken of what runs
+        self.patience: int | None = None  # so many turns are unrolled, if not any number
         self.refused = False  # the run is no program, because a loop was closed
 
     # -- what the world tells ---------------------------------------------------------------------
@@ -248,6 +250,10 @@ class Loops:
     def turn(self, frame: Any, target: int) -> int:
         """A jump backwards: where the frame goes on."""
         if STATE.trace is not self.trace or self.suspended:
+            if self.patience is not None:
+                self.patience -= 1
+                if self.patience < 0:
+                    raise ManyTurns
             return target
         self._leave(frame, target + 1)
         if not self._may_loop(frame, target):
