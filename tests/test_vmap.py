@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 import re
 import warnings
 from collections import namedtuple
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -570,6 +572,13 @@ def test_arrays_may_be_filled():
         np.testing.assert_array_equal(tg.vmap(filled)(X), each(filled, X))
         gradient = tg.vmap(tg.grad(lambda a: (filled(a) ** 2).sum()))(X)
     np.testing.assert_allclose(gradient, each(tg.grad(lambda a: (filled(a) ** 2).sum()), X))
+
+
+def test_the_page_runs():
+    """The code in docs/transforms.md, top to bottom."""
+    page = Path(__file__).parents[1] / "docs" / "transforms.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert tried and not failed
 
 
 def test_an_empty_batch():

@@ -250,10 +250,9 @@ class Loops:
     def turn(self, frame: Any, target: int) -> int:
         """A jump backwards: where the frame goes on."""
         if STATE.trace is not self.trace or self.suspended:
-            if self.patience is not None:
-                self.patience -= 1
-                if self.patience < 0:
-                    raise ManyTurns
+            if self.patience == 0:
+                raise ManyTurns
+            self.patience = self.patience and self.patience - 1
             return target
         self._leave(frame, target + 1)
         if not self._may_loop(frame, target):
