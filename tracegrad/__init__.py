@@ -27,7 +27,20 @@ from tracegrad import (
     showing,
     special,
 )
-from tracegrad.api import compile, grad, value_and_grad, vjp, vmap
+from tracegrad.api import (
+    compile,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 from tracegrad.autograd import inplace
 from tracegrad.autograd.engine import backward_source
 from tracegrad.autograd.modes import (

@@ -22,10 +22,15 @@ from tracegrad.world.heads import ManyTurns
 LOOP = "it has a loop"
 
 
-def in_call(arguments: Arguments, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """One value a parameter, as the positional and the named arguments of a call."""
+def in_call(
+    arguments: Arguments, values: Sequence[Any], count: int = 0
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """One value a parameter, as the positional and the named arguments of a call.
+
+    With a `count` only so many: tangents follow.
+    """
     pairs = enumerate(zip(arguments.keywords, values, strict=True))
-    named = [pair for i, pair in pairs if i not in arguments.defaults]
+    named = [pair for i, pair in pairs if i not in arguments.defaults][: count or None]
     args = tuple([value for keyword, value in named if keyword is None])
     return args, {keyword: value for keyword, value in named if keyword is not None}
 

@@ -87,11 +87,17 @@ def batched(graph: Graph, wide: Sequence[bool], length: Dim) -> Graph:
 
 def repeated(block: Block, outputs: Sequence[Lane]) -> tuple[Value, ...]:
     """Outputs that all have the batch in front."""
-    return tuple([front(lane).value for lane in outputs])
+    return tuple([front(lane) for lane in outputs])
 
 
-def front(lane: Lane) -> Staged:
+def front(lane: Lane) -> Value:
     """A value as a batch: repeated, where it is the same for all examples."""
+    value: Value = batch_of(lane).value
+    return value
+
+
+def batch_of(lane: Lane) -> Staged:
+    """The same as a staged value."""
     staged: Staged = lane.value
     if not lane.wide:
         shape = (lane.length, *staged.shape)
@@ -271,7 +277,7 @@ class Writer:
         """A value as a batch; of a list, one of batches."""
         value = lane.value.value
         if value.type != LIST or lane.wide:
-            return front(lane).value
+            return front(lane)
         made = self.stage.builder.producer.get(value)
         while isinstance(made, Call) and made.op is appended:  # to a list that a loop hands on
             value = made.operands[0]

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from inspect import Parameter
+from inspect import Parameter, Signature
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -43,9 +43,9 @@ from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
     derivative_on_tensors,
+    derived_of_run,
     handed_out,
     on_tensors,
-    pulled_back,
 )
 from tracegrad.overlap import runs_of
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
@@ -59,6 +59,7 @@ from tracegrad.signature import (
     is_jax,
     name_of,
     signature_of,
+    with_tangents,
 )
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
@@ -117,8 +118,8 @@ class Calling(BatchCalls):
         self._backend = backend
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
         self._static = frozenset(names)
-        self._signature = signature_of(function)
         self._defaults = defaults_of(function)
+        self._signature = self._signature_now()
         check_static(self._static, self._signature, self.__name__)
         self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
         self._lock = threading.Lock()  # around changes of the versions, not around user code
@@ -171,8 +172,8 @@ class Calling(BatchCalls):
             result = self._watched(args)
             if result is not MISS:
                 return result
-        plain = not (kwargs or self._static or not self._transform.differentiates or checking())
-        if self._given_up and plain:
+        of_number = self._transform.kind in ("grad", "value_and_grad")
+        if self._given_up and of_number and not (kwargs or self._static or checking()):
             name = self.__name__
             with self._budget.running(), self._executed():
                 result = derivative_of_arrays(self._function, args, self._transform, name)
@@ -312,12 +313,19 @@ class Calling(BatchCalls):
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
-            self._defaults, self._signature = defaults, signature_of(self._function)
+            self._defaults, self._signature = defaults, self._signature_now()
         arguments = bind(self._signature, args, kwargs, self._static)
         if self._transform.kind != "vmap":
             return arguments
         given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
         return with_axes(arguments, *given)
+
+    def _signature_now(self) -> Signature:
+        """The parameters of a call."""
+        signature, transform = signature_of(self._function), self._transform
+        if transform.takes_tangents:
+            return with_tangents(signature, transform.count)
+        return signature
 
     def _first(
         self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
@@ -483,8 +491,6 @@ class Calling(BatchCalls):
 
     def _result(self, run: Run, arguments: Arguments) -> Any:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
-        for store in run.stores:
-            store.carry()
         settle(run)
         try:
             result = handed_out(
@@ -512,12 +518,7 @@ class Calling(BatchCalls):
     def _of_tape(self, run: Run, arguments: Arguments) -> Any:
         if not self._transform.differentiates:
             return run.returned
-        wanted = {p % len(arguments.values) for p in self._transform.positions}
-        traced = [leaf for leaf in arguments.leaves if leaf.traced]
-        inputs = [
-            t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
-        ]
-        return pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
+        return derived_of_run(run, arguments, self._transform, self.__name__)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
@@ -561,7 +562,7 @@ class Calling(BatchCalls):
         """Calls the function with one value a parameter."""
 
         def call(values: Sequence[Any]) -> Any:
-            args, kwargs = in_call(arguments, values)
+            args, kwargs = in_call(arguments, values, self._transform.count)
             try:
                 return call_user(self._function, args, kwargs, self)
             except ValueError as error:
@@ -647,8 +648,6 @@ class Calling(BatchCalls):
             if found.version is not None:
                 return found.result
             if found.run is not None:
-                for store in found.run.stores:
-                    store.carry()
                 settle(found.run)
                 result = map_tree(untraced, found.run.returned)
                 found.run.world.settle(tapes=True)

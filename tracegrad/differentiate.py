@@ -310,10 +310,26 @@ def _scatter_onto(
         whole = (new.with_value(-new.ct) if negative else new).alone()
         return whole if fits_at_once(whole, operand) else _fit(whole, operand)
     if not same_dtype(new.ct, operand):
-        new = new.with_value(_in_dtype(new.ct, operand))
+        new = new.with_value(in_dtype(new.ct, operand))
     if places is None:
         return new.onto(settled(old), negative)
     return (new.beside if free else new.into)(old, negative)
+
+
+def contribution(given: Any, operand: Any) -> Any:
+    """What a rule gave for an operand, as an array in the operand's shape and dtype."""
+    if isinstance(given, Scattered):
+        whole = given.alone()
+        return whole if fits_at_once(whole, operand) else _fit(whole, operand)
+    return settled(_fit_pending(_pending(given, (), False), operand))
+
+
+def summed(parts: Sequence[Any]) -> Any:
+    """The sum of what rules gave, with their masks and signs."""
+    total = _pending(parts[0], (), False)
+    for part in parts[1:]:
+        total = _added(total, _pending(part, (), False))
+    return settled(total)
 
 
 def _added(old: Any, new: Any) -> Any:
@@ -380,7 +396,7 @@ def _fit(ct: Any, operand: Any) -> Any:
     """The cotangent in the operand's own shape and dtype."""
     if not same_shape(ct, operand):
         ct = unbroadcast(ct, operand)
-    return _in_dtype(ct, operand)
+    return in_dtype(ct, operand)
 
 
 def _fit_pending(ct: Pending, operand: Any) -> Any:
@@ -389,11 +405,11 @@ def _fit_pending(ct: Pending, operand: Any) -> Any:
     fits = same_shape(ct.value, operand)
     if ct.masks and not (fits and not any(_narrower(shape, c) for c, _ in ct.masks)):
         return _fit(settled(ct), operand)
-    value = _in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
+    value = in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
     return Pending(value, ct.masks, ct.negative) if ct.masks or ct.negative else value
 
 
-def _in_dtype(ct: Any, operand: Any) -> Any:
+def in_dtype(ct: Any, operand: Any) -> Any:
     """The cotangent in the operand's dtype, unless that has no gradients."""
     dtype, own = dtype_of(ct), dtype_of(operand)
     if dtype == own or not is_inexact(own):

@@ -18,7 +18,7 @@ import numpy as np
 from codegen.ir import NOWHERE, Builder, Call, Check, Node, Trait, Value
 from codegen.spelling import Subscript
 from tracegrad.axes import Axis, spread
-from tracegrad.batching import front
+from tracegrad.batching import batch_of
 from tracegrad.dispatch import apply, apply_in, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, NotBatchedError
 from tracegrad.lanes import Lane
@@ -38,12 +38,22 @@ Function = Callable[[Sequence[Any]], Any]
 
 
 class _Given(dict[Value, Any]):
-    """What operations were given, by its value in the graph: as it was then."""
+    """What operations were given, by its value in the graph: as it was then.
 
-    def setdefault(self, value: Value, x: Any = None) -> Any:
-        if value not in self:
-            self[value] = _as_it_is(x)
-        return self[value]
+    `outer` is told as well.
+    """
+
+    def __init__(self, outer: Callable[..., None] | None) -> None:
+        super().__init__()
+        self.outer = outer
+
+    def notes(self, values: Sequence[Value], operands: Sequence[Any]) -> None:
+        """An operation is given these."""
+        for value, x in zip(values, operands, strict=True):
+            if value not in self:
+                self[value] = _as_it_is(x)
+        if self.outer is not None:
+            self.outer(values, operands)
 
 
 def _as_it_is(x: Any) -> Any:
@@ -107,7 +117,7 @@ class Mapping:
                 raise ArgumentError(self.differs)
             value = lane.value.value
             return value
-        whole = moved(front(lane), 0, place_of(place, lane.ndim + 1, self.name))
+        whole = moved(batch_of(lane), 0, place_of(place, lane.ndim + 1, self.name))
         value = whole.value
         return value
 
@@ -137,16 +147,14 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     ]
     before, outer = _marks(trace), trace.operands
     start = len(trace.builder.nodes)
-    trace.operands = given = _Given()
+    given = _Given(outer)
+    trace.operands = given.notes
     structured = of.structured(firsts)
     try:
         with unrolled(PATIENCE if of.loops else None):
             returned = call(structured)
     finally:
         trace.operands = outer
-        if outer is not None:
-            for value, x in given.items():
-                outer.setdefault(value, x)
     nodes = trace.builder.nodes[start:]
     _refuse_writes(of, structured, firsts, lanes)
     if _marks(trace) != before:

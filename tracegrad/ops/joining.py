@@ -95,6 +95,7 @@ joined = define(
     operands="*arrays",
     infer=_concatenated,
     vjp=_concatenate_vjp,
+    linear=True,
     attributes={"axis": 0, "length": None},
     batch=batch_rules.joining,
     doc="Arrays one after the other; `length` is the sum of theirs where that is known otherwise.",
@@ -123,6 +124,7 @@ stacked = define(
     operands="*arrays",
     infer=_stacked,
     vjp=lambda ct, y, *arrays, axis: tuple(_row(ct, i, axis) for i in range(len(arrays))),
+    linear=True,
     attributes={"axis": 0},
     batch=batch_rules.joining,
 )
@@ -486,6 +488,7 @@ tile_by = define(
     ),
     infer=_tiled,
     vjp=_tile_vjp,
+    linear=True,
     attributes={"reps": ...},
     batch=batch_rules.per_axis("reps", 1),
     doc="x side by side with itself, so many times along each axis (of the result).",

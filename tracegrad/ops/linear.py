@@ -451,6 +451,7 @@ trace_of = define(
     "x.trace(offset=offset, axis1=axis1, axis2=axis2)",
     infer=_trace_type,
     vjp=_trace_vjp,
+    linear=True,
     attributes={"offset": 0, "axis1": 0, "axis2": 1},
     domain="matrix",
     batch=batch_rules.on_diagonal,
