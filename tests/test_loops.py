@@ -310,8 +310,10 @@ def body_of(source):
 
 def test_loops_in_loops_read_as_they_were_written():
     x, w = inputs()[0]
-    assert body_of(tg.compile(newton).source(x, w)) == dedent(
-        """
+    assert (
+        body_of(tg.compile(newton).source(x, w))
+        == dedent(
+            """
         s = x[0]
         for i in range(10):
             u = x[i]
@@ -321,13 +323,16 @@ def test_loops_in_loops_read_as_they_were_written():
             s = s * 0.9
         return s
         """
-    ).strip()
+        ).strip()
+    )
 
 
 def test_the_backward_of_loops_in_loops_is_loops_in_loops():
     x, w = inputs()[0]
-    assert body_of(tg.grad(table).source(x, w)) == dedent(
-        """
+    assert (
+        body_of(tg.grad(table).source(x, w))
+        == dedent(
+            """
         s = x[0]
         for i in range(10):
             for j in range(11):
@@ -343,13 +348,16 @@ def test_the_backward_of_loops_in_loops_is_loops_in_loops():
         x_bar[0] += s_bar
         return x_bar
         """
-    ).strip()
+        ).strip()
+    )
 
 
 def test_a_list_that_turns_append_to_is_an_array_that_they_fill():
     x, w = inputs()[0]
-    assert body_of(tg.compile(hidden).source(x, w)) == dedent(
-        """
+    assert (
+        body_of(tg.compile(hidden).source(x, w))
+        == dedent(
+            """
         h = w * 0.5
         out = np.zeros((12, w.size))
         for t in range(12):
@@ -358,7 +366,8 @@ def test_a_list_that_turns_append_to_is_an_array_that_they_fill():
         value = (out * out).sum() + h.sum()
         return value
         """
-    ).strip()
+        ).strip()
+    )
 
 
 def test_a_run_that_answers_its_call_has_a_tape_through_the_turns():

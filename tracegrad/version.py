@@ -8,16 +8,21 @@ which the program does not know is traced along the tree, and leaves a version w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from codegen.emit.target import Source
-from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, walk
+from codegen.errors import CodegenError
+from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, Value, walk
+from codegen.passes.dce import dce
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from codegen.verify import verify
 from tracegrad.autograd.foreign import plain
+from tracegrad.axes import spread
+from tracegrad.batching import Writer
 from tracegrad.blame import checked, checking
 from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
 from tracegrad.collecting import collected_later
@@ -25,6 +30,7 @@ from tracegrad.draws import giving_back, sources_of
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.joint import Returned, joint_graph, require_alike
+from tracegrad.lanes import Lane
 from tracegrad.lines import ended
 from tracegrad.lost import Watch
 from tracegrad.modes import Mode
@@ -73,6 +79,7 @@ class Version:
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     outdated: bool = False  # its first call changed what it assumes
+    over_batch: bool = False  # made of the graph for one example, whose tree it has
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
@@ -237,6 +244,21 @@ class Version:
         return run(*arguments.values, **keywords)
 
 
+class Left(NamedTuple):
+    """A version whose program met an outcome that it does not know, and what it said."""
+
+    version: Version
+    said: str
+
+
+class Answer(NamedTuple):
+    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
+
+    version: Version | None = None
+    result: Any = None
+    run: Run | None = None
+
+
 def memory(holder: Any) -> Any:
     """The array that a Tensor holds; an array itself."""
     return getattr(holder, "_array", holder)
@@ -313,21 +335,6 @@ class Captured:
         return f"{read}._array" if isinstance(self.holder, Tensor) else read
 
 
-class Left(NamedTuple):
-    """A version whose program met an outcome that it does not know, and what it said."""
-
-    version: Version
-    said: str
-
-
-class Answer(NamedTuple):
-    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
-
-    version: Version | None = None
-    result: Any = None
-    run: Run | None = None
-
-
 def traced_run(
     function: Callable[..., Any],
     call: Callable[[Sequence[Any]], Any],
@@ -339,15 +346,16 @@ def traced_run(
     histories: Sequence[Any] = (),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
+    one_by_one: Collection[Any] = (),
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
-    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders, numbers = _continued(known)
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     return run_traced(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters, renewed),
+        *(numbers, counters, renewed, one_by_one),
     )
 
 
@@ -366,7 +374,7 @@ def make_version(
     that leaves takes its place. Where it departed from that tree it becomes a version of its own.
     """
     target, times = mode.target, {"trace": run.seconds}
-    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     if transform.takes_tangents:
         require_alike(arguments, wanted, run.trace.inputs, run.trace.sizes)
@@ -492,6 +500,69 @@ def _conditional(tree: Tree) -> bool:
     body = blocks(tree.root, lambda end, _: Block((), end.outputs))
     branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
     return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
+
+
+def over_batch(
+    one: Version, function: Any, arguments: Arguments, mode: Mode, of: Any
+) -> Version | None:
+    """The version for a batch, of the one of a function with loops for an example of it.
+
+    `of` is the `tracegrad.mapping.Mapping`. None where the loops would be unrolled anyway, or the
+    version does more than to return arrays of one structure.
+    """
+    first = one.results[0].result
+    alike = all(r.result == first and not (r.stores or r.effects) for r in one.results)
+    arrays = all(isinstance(leaf, int) for leaf in first.leaves)
+    if not one.tree.loops or one.effect or one.ordered or one.opaque or not (alike and arrays):
+        return None
+    graph, sizes = one.differentiated, one.differentiated.sizes.copy()
+    traced = [i for i, leaf in enumerate(arguments.leaves) if leaf.traced]
+    axes = [of.axes[i] for i in traced]
+    found = [np.shape(arguments.leaves[i].value) for i in traced]
+    lengths = [None if a is None else sizes.new(x[a]) for a, x in zip(axes, found, strict=True)]
+    length = next(n for n in lengths if n is not None)
+    for other in lengths:
+        if other is not None and not sizes.same(length, other):
+            return None
+    writer = Writer(sizes, length)
+    pairs = zip(graph.inputs[: len(traced)], axes, lengths, strict=True)
+    inputs = tuple([writer.input(v, a is not None, a or 0, n) for v, a, n in pairs])
+    before = tuple(writer.stage.builder.nodes)
+    places = spread(of.out_axes, first.spec, f"vmap of {of.name}: out_axes", "the result")
+    asked = dict(zip(first.leaves, places, strict=True))
+
+    def finish(block: Block, outputs: Sequence[Lane]) -> tuple[Value, ...]:
+        return tuple([of.placed(lane, asked[i]) for i, lane in enumerate(outputs)])
+
+    try:
+        block = writer.block(dce(graph).block, finish)
+        holders = [captured.holder for captured in one.captured]
+        tree = replace(one.tree, inputs=inputs, sizes=sizes)
+        transform = Transform("vmap", ())
+        face = empty_graph(tree, function, transform, arguments, mode, holders, one.world)
+        returned = {name: getattr(graph.frame, name) for name in ("returns", "names", "origin")}
+        whole = face.replace(frame=replace(face.frame, **returned))
+        whole = writer.named(whole.with_block(replace(block, nodes=(*before, *block.nodes))))
+        times: dict[str, float] = {}
+        program = compile_graph(verify(whole), mode.target, times)
+    except CodegenError:
+        return None
+    return replace(
+        one,
+        arguments=arguments.without_arrays(),
+        traced=whole,
+        differentiated=whole,
+        program=program,
+        symbols=_symbols(program.graph),
+        guards=_guards(program.graph.sizes, sizes),
+        times=times,
+        growth=Growth(),
+        replaces=None,
+        reasons=(),
+        hits=0,
+        recorded={},
+        over_batch=True,
+    )
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:

@@ -42,6 +42,10 @@ Slot = tuple[int, ...]
 """A variable (behind them the stack, from -1 down), then a place in a tuple that it holds."""
 
 
+class ManyTurns(BaseException):
+    """What is recorded turn by turn has many turns, which could be a loop: see `Loops.patience`."""
+
+
 @dataclass(eq=False)
 class Leaf:
     """What a variable holds: the object, and what is recorded of it."""

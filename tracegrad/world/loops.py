@@ -40,6 +40,7 @@ from tracegrad.world.heads import (
     UNCHANGING,
     UNCLOSED,
     Head,
+    ManyTurns,
 )
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
@@ -65,6 +66,7 @@ class Loops(Closing):
         self.closed = []
         self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
         self.suspended = 0  # derivatives that are being taken of what runs
+        self.patience: int | None = None  # so many turns are unrolled, if not any number
         self.refused = False  # the run is no program, because a loop was closed
 
     # -- what the world tells ---------------------------------------------------------------------
@@ -305,6 +307,9 @@ class Loops(Closing):
     def turn(self, frame: Any, target: int) -> int:
         """A jump backwards: where the frame goes on."""
         if STATE.trace is not self.trace or self.suspended:
+            if self.patience == 0:
+                raise ManyTurns
+            self.patience = self.patience and self.patience - 1
             return target
         self._leave(frame, target + 1)
         if not self._may_loop(frame, target):
