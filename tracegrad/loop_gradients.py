@@ -414,11 +414,7 @@ class _Writer:
 
         def finish(cts: Cotangents) -> Block:
             found.append({v: ct for v, ct in cts.items() if v in carried})
-            producer = self.reverse.builder.producer
-            for ct in cts.values():
-                made = producer.get(ct)
-                if isinstance(made, Call) and made.op in ADDED_UP:
-                    self.rows.add(ct)
+            self.rows.update(filter(self._is_of_rows, cts.values()))
             return Block(())
 
         before, self.dry = self.dry, True
@@ -427,6 +423,12 @@ class _Writer:
             self._back(facts, turn, mine, finish)
         self.dry, self.reverse.names = before, names
         return found
+
+    def _is_of_rows(self, ct: Value) -> bool:
+        """Whether a cotangent is zeros with cotangents of rows in their places."""
+        made = self.reverse.builder.producer.get(ct)
+        added = isinstance(made, Call) and made.op in ADDED_UP
+        return added or ct in self.rows or ct in self.empty
 
     def _back(self, facts: Facts, turn: int, mine: Cotangents, finish: Finish) -> Block:
         """The block that goes back through one turn, over the values of the turn itself."""
@@ -444,8 +446,7 @@ class _Writer:
         k = Value(INT, replace(index, section="backward"))
         keys = list(mine)
         parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
-        rows = self.rows | self.empty
-        self.rows.update(parameters[v] for v in keys if mine[v] in rows)
+        self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
 
         def finish(found: Cotangents) -> Block:
             arguments = tuple(found[v] for v in keys)
@@ -456,7 +457,7 @@ class _Writer:
         turn = self._one_turn(facts, k, parameters, finish)
         if self._counts_up(loop):
             empty = {parameters[v] for v in keys if mine[v] in self.empty}
-            turn = replace(turn, nodes=self._set_once(turn.nodes, empty))
+            turn = replace(turn, nodes=self._set_once(turn.nodes, empty, label))
         one, none = self._number(1), self._number(-1)
         start = self._number(count - 1) if isinstance(count, int) else None
         if start is None:
@@ -477,12 +478,20 @@ class _Writer:
         start = self.graph.constant(counter.start)
         return start is not None and type(start.value) is int and start.value >= 0
 
-    def _set_once(self, nodes: Sequence[Node], empty: set[Value]) -> tuple[Node, ...]:
+    def _set_once(
+        self, nodes: Sequence[Node], empty: set[Value], label: object
+    ) -> tuple[Node, ...]:
         """The nodes of a turn, which sets rows where it would add to zeros (-0.0 stays so).
 
         `empty` are parameters that begin as zeros. A row that the counter names is met once; where
-        one addition alone is to such a parameter, nobody else has written there.
+        one addition alone is to such a parameter, whose result goes to the next turn as it is,
+        nobody else has written there.
         """
+
+        def goes_on(value: Value) -> bool:
+            users = (node for node in walk(nodes) if value in node.operands)
+            return all(isinstance(node, Again) and node.label is label for node in users)
+
         reads = [v for node in walk(nodes) for v in node.operands]
         changed: list[Node] = []
         for node in nodes:
@@ -493,6 +502,7 @@ class _Writer:
                 and reads.count(node.operands[0]) == 1
                 and len(node.operands) == 3
                 and node.operands[2] in self.indices
+                and goes_on(node.results[0])
             ):
                 x, value, index = node.operands
                 if node.op is subtract_at:
