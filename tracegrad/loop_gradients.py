@@ -62,6 +62,7 @@ from tracegrad.ops.indexing import (
     subtract_at,
 )
 from tracegrad.ops.tapes import collected, item
+from tracegrad.staging import Stage
 
 FREE = frozenset({getitem_basic, element, gather})
 """Ops that are computed again in the backward, where what they read is at hand."""
@@ -72,6 +73,7 @@ ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
 Cotangents: TypeAlias = "dict[Value, Value]"
+Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
 Finish: TypeAlias = "Callable[[Cotangents], Block]"
 
 
@@ -79,17 +81,33 @@ class Unrollable(TraceError):
     """A loop whose backward cannot be written as a loop."""
 
 
-def with_gradients(graph: Graph, wanted: Sequence[Value]) -> Graph:
-    """The graph whose every return gives the cotangents of `wanted` besides, for its first output.
+def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
+    """The graph whose every return gives the cotangents of `wanted` besides.
 
+    `seeds` writes the cotangents of what a return gives, by its number in the order of the text;
+    without it that of the first output is 1.
     Raises `Unrollable` where a loop has no such form.
     """
-    return _Writer(graph, wanted).whole()
+    return numbered_gradients(graph, wanted, seeds)[0]
+
+
+def numbered_gradients(
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None
+) -> tuple[Graph, list[int]]:
+    """As `with_gradients`; and for each return of the new graph the number of that in the old one.
+
+    Where whole turns may have been made or none, the backward of a return goes two ways.
+    """
+    writer = _Writer(graph, wanted, seeds)
+    whole = writer.whole()
+    several = [len(list(ends(block))) for block in writer.ends.values()]
+    return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
 class _Writer:
-    def __init__(self, graph: Graph, wanted: Sequence[Value]) -> None:
+    def __init__(self, graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> None:
         self.graph = graph
+        self.seeds = seeds
         self.wanted = tuple(wanted)
         self.reverse = Reverse(graph)
         self.facts: dict[object, Facts] = {}
@@ -105,9 +123,12 @@ class _Writer:
         paths: list[tuple[Block, tuple[Stretch, ...]]] = []
         self._collect(self.graph.block, (), [], {}, paths)
         self._refuse_single_rows()
-        for end, path in paths:
+        for number, (end, path) in enumerate(paths):
             with self._writing() as builder:
-                cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
+                if self.seeds is None:
+                    cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
+                else:
+                    cts = self.seeds(self.reverse.stage, number)
                 block = self._sweep(path, len(path) - 1, cts, self._returning(end))
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
                 self.ends[end] = _giving(block, end)
