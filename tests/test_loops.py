@@ -246,7 +246,16 @@ def views(x, w):
     return (y * y).sum()
 
 
-UNROLLED = [kept, broken_off, looked_at, summed, held_twice, written_later, views]
+def numbers(x, w):
+    out = []
+    p = x[0], x[2]
+    for t in range(12):
+        out.append(0.5 * len(p))
+        p = p[1] * 0.5, x[1]
+    return sum(out) * p[0]
+
+
+UNROLLED = [numbers, kept, broken_off, looked_at, summed, held_twice, written_later, views]
 
 
 def inputs():
