@@ -76,6 +76,16 @@ def newton(x, w):
     return s
 
 
+def summed_up(x, w):
+    a = w * 1.0
+    for t in range(1, 12):
+        for _ in range(9):
+            a = x[1:4] * w
+            a = a + x[t - 1]
+        a = a + (a * w).sum()
+    return (a * a).sum()
+
+
 def skipped(x, w):
     y = np.zeros(12)
     for i in range(12):
@@ -181,7 +191,7 @@ def before(x, w):
 
 
 STAYING = [
-    *(before, table, left, newton, skipped, helped, twice, few),
+    *(before, summed_up, table, left, newton, skipped, helped, twice, few),
     *(carried, hidden, begun, either, comprehended),
 ]
 
@@ -249,7 +259,7 @@ def views(x, w):
 def numbers(x, w):
     out = []
     p = x[0], x[2]
-    for t in range(12):
+    for _ in range(12):
         out.append(0.5 * len(p))
         p = p[1] * 0.5, x[1]
     return sum(out) * p[0]
@@ -281,7 +291,7 @@ def loops_in(source):
 @pytest.mark.parametrize("function", [*STAYING, *UNROLLED], ids=lambda f: f.__name__)
 def test_values_and_gradients_have_the_bits_of_eager_calls(function):
     compiled, gradient = tg.compile(function), tg.value_and_grad(function, argnums=(0, 1))
-    for x, w in inputs()[: 4 if function in (before, begun) else None]:  # signs of zeros
+    for x, w in inputs()[: 4 if function in (before, begun, summed_up) else None]:  # signs of zeros
         assert_same_bits(compiled(x, w), function(x, w))
         assert_same_bits(gradient(x, w), eagerly(gradient, x, w))
 
