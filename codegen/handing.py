@@ -47,7 +47,7 @@ def own_parameters(graph: Graph) -> frozenset[Value]:
     own = {p for edge in edges for p in edge.target.parameters if p.type.shape}
     if not own:
         return frozenset()
-    kept = {graph.owner[value] for value in kept_by(walk(graph.nodes))}
+    kept = _kept(graph)
     own -= kept
     for edge in edges:
         given = zip(edge.target.parameters, edge.node.arguments, strict=True)
@@ -62,6 +62,18 @@ def own_parameters(graph: Graph) -> frozenset[Value]:
         if not lost:
             return frozenset(own)
         own -= lost
+
+
+def _kept(graph: Graph) -> set[Value]:
+    """What others keep, and what parameters that they keep may show."""
+    kept: set[Value] = set()
+    waiting = list(kept_by(walk(graph.nodes)))
+    while waiting:
+        value = graph.owner[waiting.pop()]
+        if value not in kept:
+            kept.add(value)
+            waiting += graph.given.get(value, ())
+    return kept
 
 
 def _edges(graph: Graph, block: Block, turns: Turns, inside: tuple[Loop, ...]) -> Iterator[_Edge]:

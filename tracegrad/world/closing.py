@@ -84,12 +84,13 @@ class Closing:
             frame.fast[slot[0]] = _with(frame.fast[slot[0]], slot[1:], known[1])
         head.begun = self._variables(frame, head.target)
         head.next_index = None if head.index is None else self._new_index(head)
-        if not self.lists.open(head):
-            return False
         if head.index is not None:
             head.first, head.index = head.index, head.next_index
+        head.open = True
+        if not self.lists.open(head):
+            return False
         head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
-        head.marks, head.open = self._marks(head), True
+        head.marks = self._marks(head)
         keeper = Keeper(self, self.heads.values(), self._frames(frame))
         head.seat = keeper.seat(frame.stack, head.target)
         return head.seat is not None

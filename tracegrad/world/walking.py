@@ -60,9 +60,9 @@ class Walk:
         self._attributes: dict[Call, dict[str, Any]] = {}
 
     def notes(self, values: Sequence[Value], operands: Sequence[Any]) -> None:
-        """An operation is given these: Tensors are kept as they are now, for they may be written to.
+        """An operation is given these: Tensors are kept as they are now.
 
-        No leaf is.
+        They may be written to later, but for leaves.
         """
         for value, x in zip(values, operands, strict=True):
             if value in self.tensors:
@@ -124,7 +124,9 @@ class Walk:
         nodes = self.trace.builder.nodes
         above: Level | None = None
         for level in self.levels:
-            known = above and _limb_at(above.limb, nodes[above.entered + 1 : level.entered])
+            known: Limb | None = None
+            if above is not None:
+                known = _limb_at(above.limb, nodes[above.entered + 1 : level.entered])
             if known is None or known.cycle is not level.cycle:
                 known = Limb((), cycle=level.cycle, turn=turn_of(level.cycle))
             above, level.limb = level, known
