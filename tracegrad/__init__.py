@@ -37,7 +37,11 @@ from tracegrad.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from tracegrad.builtins import dict, isinstance, list, tuple, type
+from tracegrad.custom_rules import custom_jvp, custom_vjp
 from tracegrad.devices import device
+from tracegrad.differential_operators import *  # noqa: F403
+from tracegrad.extend import primitive
 from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
 from tracegrad.inspection import *  # noqa: F403
 from tracegrad.loading import load

@@ -50,6 +50,7 @@ def grad(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The gradient of a function that returns one number, as compiled source.
 
@@ -69,6 +70,8 @@ def grad(
         The target of the generated source; default ``tg.config.backend``.
     static_argnames : sequence of str
         Arguments whose value is part of what is compiled.
+    argnum : int or sequence of int, optional
+        HIPS autograd's name of `argnums`.
 
     Returns
     -------
@@ -96,6 +99,7 @@ def grad(
     >>> slope(np.array([1.0, 2.0]))
     array([2., 4.])
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("grad", f, argnums, has_aux, backend, static_argnames)
 
 
@@ -106,6 +110,7 @@ def value_and_grad(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The value and the gradient together; parameters as for `grad`.
 
@@ -122,6 +127,7 @@ def value_and_grad(
     >>> print(value, gradient)
     5.0 [2. 4.]
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("value_and_grad", f, argnums, has_aux, backend, static_argnames)
 
 

@@ -1,0 +1,20 @@
+"""NumPy's own functions and names, as code written for HIPS autograd imports them.
+
+``import tracegrad.numpy as np`` in the place of ``import autograd.numpy as np``. The functions are
+NumPy's: in a function that tracegrad differentiates or compiles they compute on traced values, and
+everywhere else they are what they always were.
+
+>>> import tracegrad.numpy as np
+>>> from tracegrad import grad
+>>> grad(lambda x: np.sum(np.array([x, x**2])))(3.0)
+np.float64(7.0)
+"""
+
+import numpy as _numpy
+
+from tracegrad.numpy import fft, linalg, random
+
+_OWN = {"fft": fft, "linalg": linalg, "random": random}
+__all__ = [name for name in vars(_numpy) if not name.startswith("_")]  # noqa: PLE0605
+__version__ = _numpy.__version__
+globals().update({**{name: vars(_numpy)[name] for name in __all__}, **_OWN})
