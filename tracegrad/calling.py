@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracegrad import config
+from tracegrad.autograd.closures import reads_history
 from tracegrad.blame import checking, is_finite, passed
 from tracegrad.budget import Budget
 from tracegrad.devices import DeviceArray, bare, one_place
@@ -200,6 +201,8 @@ class Calling:
                 result = derivative_of_arrays(self._function, args, self._transform, name)
             if result is not NotImplemented:
                 return result
+        if reads_history(self._function):
+            return self._inline(self._bind(args, kwargs))
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves):
             return self._call_on_tensors(args, kwargs, leaves)

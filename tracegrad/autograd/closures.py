@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from tracegrad.errors import TraceError
+from tracegrad.state import STATE
 
 _LIMIT = 10_000  # objects looked at
 _EMPTY = CellType()
@@ -113,6 +116,28 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
             return path
         todo += [(inner, _longer(path, step)) for step, inner in _inside(x)]
     return None
+
+
+def reads_history(function: Any) -> bool:
+    """Whether a function is called in another one that runs on the tape, and holds Tensors of it.
+
+    What it holds are its closure, its defaults and, of a method, the object; no globals.
+    """
+    if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
+        return False
+    todo: list[Any] = [function]
+    seen: set[int] = set()
+    while todo and len(seen) < _LIMIT:
+        x = todo.pop()
+        if id(x) in seen or isinstance(x, type | ModuleType | str | bytes | np.ndarray):
+            continue
+        seen.add(id(x))
+        if getattr(x, "requires_grad", False) is True:
+            return True
+        globals_read = _globals_read(x) if isinstance(x, FunctionType) else ()
+        outside = {id(value) for _, value in globals_read}
+        todo += [inner for _, inner in _inside(x) if id(inner) not in outside]
+    return False
 
 
 def _longer(path: str, step: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from tracegrad.autograd.closures import refuse_hidden
 from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.function import Function
-from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.errors import ArgumentError, GradientError, NotDifferentiableError
 from tracegrad.nested import vjp
 from tracegrad.signature import name_of
 from tracegrad.state import STATE
@@ -62,7 +62,7 @@ class Ruled:
             bound = inspect.signature(self._function).bind(*args, **kwargs)
             leaves, spec = flatten((bound.args, bound.kwargs))
         if self._applied is None:
-            raise GradientError(f"{self.__name__} has no derivative: {self.missing}")
+            raise NotDifferentiableError(f"{self.__name__} has no derivative: {self.missing}")
         if STATE.trace is not None:
             refuse_hidden(self._users, STATE.trace, self.__name__)
         call = _Call(self.__name__, spec)

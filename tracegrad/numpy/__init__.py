@@ -13,8 +13,9 @@ np.float64(7.0)
 import numpy as _numpy
 
 from tracegrad.numpy import fft, linalg, random
+from tracegrad.numpy.joined import c_, make_diagonal, r_
 
-_OWN = {"fft": fft, "linalg": linalg, "random": random}
-__all__ = [name for name in vars(_numpy) if not name.startswith("_")]  # noqa: PLE0605
 __version__ = _numpy.__version__
-globals().update({**{name: vars(_numpy)[name] for name in __all__}, **_OWN})
+_theirs = {name: value for name, value in vars(_numpy).items() if not name.startswith("_")}
+globals().update({name: value for name, value in _theirs.items() if name not in globals()})
+del _theirs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tracegrad.counterparts.convolution import convolve
 from tracegrad.world.interception import holds_tensors
 from tracegrad.world.scipy_functions import functions
 
@@ -30,3 +31,24 @@ def names_of(module: Any) -> dict[str, Any]:
     return found | {
         name: dispatched(found[name], ours) for name, ours in table.items() if name in found
     }
+
+
+def convolve_of(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """``convolve(A, B, axes=None, dot_axes=None, mode="full")``; on plain arrays it gives an array.
+
+    SciPy's is called where neither axes are chosen nor a Tensor is given.
+    """
+
+    def called(A: Any, B: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803
+        traced = holds_tensors(A) or holds_tensors(B)
+        if args and isinstance(args[0], str):  # SciPy's third argument is the mode
+            args, kwargs = args[1:], {"mode": args[0], **kwargs}
+        if not (traced or args or kwargs.keys() & {"axes", "dot_axes"}):
+            return theirs(A, B, **kwargs)
+        kwargs.pop("method", None)
+        found = convolve(A, B, *args, **kwargs)
+        return found if traced else found.numpy()
+
+    called.__name__ = called.__qualname__ = "convolve"
+    called.__doc__ = convolve.__doc__
+    return called
