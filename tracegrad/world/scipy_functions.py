@@ -35,8 +35,15 @@ def functions() -> dict[str, Table]:
         "scipy.special": special.TABLE,
         LINALG: matrices.TABLE,
         "scipy.signal": convolution.TABLE,
-        "scipy.integrate": {"trapezoid": trapezoid},
+        "scipy.integrate": {"trapezoid": trapezoid, **integration_table()},
     }
+
+
+def integration_table() -> Table:
+    """Solvers, which stand on the transforms: these are loaded when a function of SciPy is asked for."""
+    from tracegrad.counterparts import integration
+
+    return integration.TABLE
 
 
 @cache
