@@ -38,6 +38,7 @@ from tracegrad.autograd.modes import (
     set_grad_enabled,
 )
 from tracegrad.builtins import dict, isinstance, list, tuple, type
+from tracegrad.checkpointing import checkpoint
 from tracegrad.custom_rules import custom_jvp, custom_vjp
 from tracegrad.devices import device
 from tracegrad.differential_operators import *  # noqa: F403

@@ -193,7 +193,7 @@ def derivative_on_tensors(
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
-        with _unrolled():
+        with unrolled():
             returned = Watch(transform.kind, transform.has_aux).run(call, values)
         borrowed.settle()
         return pulled_back(returned, inputs, arguments, transform, create_graph, name)
@@ -202,7 +202,7 @@ def derivative_on_tensors(
 
 
 @contextmanager
-def _unrolled() -> Iterator[None]:
+def unrolled() -> Iterator[None]:
     """Loops are recorded turn by turn: the tape of what runs here is walked in the same trace."""
     loops = None if STATE.trace is None or STATE.trace.world is None else STATE.trace.world.loops
     if loops is None:
@@ -285,7 +285,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     within = STATE.machine is not None and not wants_tensors  # of a function with a tape of its own
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
-        with interpreted(), _unrolled():
+        with interpreted(), unrolled():
             values = [borrowed.box(primal, boxed) for primal in primals]
             returned = Watch("vjp").run(call_user, f, values, {})
             outputs, spec = flatten(returned)  # before what stands in containers are arrays again

@@ -119,12 +119,17 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
 
 
 def reads_history(function: Any) -> bool:
-    """Whether a function is called in another one that runs on the tape, and holds Tensors of it.
+    """Whether a function is called in another one that runs on the tape, and holds Tensors of it."""
+    if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
+        return False
+    return holds_history(function)
+
+
+def holds_history(function: Any) -> bool:
+    """Whether a Tensor that requires grad can be reached from what a function holds.
 
     What it holds are its closure, its defaults and, of a method, the object; no globals.
     """
-    if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
-        return False
     todo: list[Any] = [function]
     seen: set[int] = set()
     while todo and len(seen) < _LIMIT:

@@ -187,7 +187,9 @@ def solve_ivp(
             "solve_ivp of Tensors needs t_eval, and takes no dense_output, events or vectorized: "
             "the solver's own times depend on the values"
         )
-    states = path(_SolveIvp({"method": method, **options}), _swapped(fun), y0, t_eval, tuple(args or ()))
+    states = path(
+        _SolveIvp({"method": method, **options}), _swapped(fun), y0, t_eval, tuple(args or ())
+    )
     return SimpleNamespace(t=t_eval, y=states.T, success=True, status=0, message="", sol=None)
 
 
