@@ -42,8 +42,8 @@ from tracegrad.checkpointing import checkpoint
 from tracegrad.custom_rules import custom_jvp, custom_vjp
 from tracegrad.devices import device
 from tracegrad.differential_operators import *  # noqa: F403
-from tracegrad.extend import primitive
 from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
+from tracegrad.extend import primitive
 from tracegrad.inspection import *  # noqa: F403
 from tracegrad.loading import load
 from tracegrad.making import as_tensor, from_dlpack, from_numpy, tensor

@@ -1,5 +1,7 @@
 """Python's own types, which HIPS autograd has replacements for: here they need none."""
 
-from builtins import dict, isinstance, list, tuple, type
+import builtins
 
 __all__ = ["dict", "isinstance", "list", "tuple", "type"]
+
+globals().update({name: getattr(builtins, name) for name in __all__})

@@ -16,7 +16,6 @@ from tracegrad.autograd.function import Function
 from tracegrad.errors import ArgumentError
 from tracegrad.nested import unrolled, vjp
 from tracegrad.ops.checkpoints import region_end, region_start
-from tracegrad.signature import name_of
 from tracegrad.state import STATE, call
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, unflatten

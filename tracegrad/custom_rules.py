@@ -16,7 +16,7 @@ from tracegrad.tree import flatten, leaf_paths, unflatten
 __all__ = ["custom_jvp", "custom_vjp"]
 
 
-class custom_vjp(Ruled):  # noqa: N801
+class custom_vjp(Ruled):
     """Decorates a function whose reverse derivative is given by two functions of the user's.
 
     The function and both halves run on plain arrays, and as calls by name in generated source.
@@ -51,7 +51,7 @@ class custom_vjp(Ruled):  # noqa: N801
         self._follows(Rule(forward, pulled), (forward, backward))
 
 
-class custom_jvp(Ruled):  # noqa: N801
+class custom_jvp(Ruled):
     """Decorates a function whose forward derivative is given by a function of the user's.
 
     Reverse derivatives are the transpose of the rule, which is linear in the tangents.

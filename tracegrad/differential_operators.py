@@ -44,7 +44,7 @@ __all__ = [
 
 @unary_to_nary
 def make_vjp(fun: Any, x: Any) -> Any:
-    """``make_vjp(f, argnum)(*args)`` is ``(vjp, value)``: cotangents of the value to the argument's.
+    """``make_vjp(f, argnum)(*args)`` is ``(vjp, value)``: from a cotangent to the argument's.
 
     The two stand the other way round than what `tg.vjp` returns.
 
@@ -226,9 +226,14 @@ def tensor_jacobian_product(fun: Callable[..., Any], argnum: int = 0) -> Callabl
 
     def product(*args: Any, **kwargs: Any) -> Any:
         *given, v = args
-        return np.tensordot(v, call(fun, given, kwargs), axes=np.ndim(v))
+        pull, value = make_vjp(fun, argnum)(*given, **kwargs)
+        rest = np.shape(value)[np.ndim(v) :]
+        if not rest:
+            return pull(v)
+        rows = [pull(np.multiply.outer(v, e)) for e in vspace(np.zeros(rest)).standard_basis()]
+        return np.reshape(np.stack(rows), (*rest, *np.shape(given[argnum])))
 
-    return jacobian(product, argnum)
+    return product
 
 
 vector_jacobian_product = tensor_jacobian_product
@@ -241,10 +246,10 @@ def _half_square(y: Any) -> Any:
 def make_ggnvp(
     f: Callable[..., Any], g: Callable[..., Any] = _half_square, f_argnum: int = 0
 ) -> Callable[..., Any]:
-    """``make_ggnvp(f, g)(*args)`` maps v to the generalised Gauss-Newton matrix of ``g(f(x))`` times v.
+    """``make_ggnvp(f, g)(*args)`` maps v to the generalised Gauss-Newton matrix times v.
 
-    The matrix is ``J.T @ H @ J``, with J the Jacobian of `f` and H the Hessian of `g` at ``f(x)``
-    (Schraudolph, 2002).
+    The matrix of ``g(f(x))`` is ``J.T @ H @ J``, where J is the Jacobian of `f` and H the Hessian
+    of `g` (Schraudolph, 2002).
 
     >>> import numpy as np
     >>> from tracegrad import make_ggnvp

@@ -575,7 +575,7 @@ class Reverse:
         return results[0] if len(results) == 1 else results, operands
 
     def _again(self, step: Step) -> Mapping[Any, Value]:
-        """What the backward computes again, by what the forward computed, where a step is in that."""
+        """What the backward computes again of the calls around a step, by what the forward did."""
         region = self.regions.get(step.results[0])  # type: ignore[call-overload]
         if region is None or self.last is None:
             return {}

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-class primitive(Ruled):  # noqa: N801
+class primitive(Ruled):
     """Decorates a function that is not looked into: `defvjp` or `defjvp` gives its derivative.
 
     It runs on plain arrays, and as a call by name in generated source. Arguments that are given by
@@ -145,7 +145,7 @@ def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None
 
 
 def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
-    """Gives a `primitive` one rule for all arguments, ``vjpmaker(argnum, ans, args, kwargs)(g)``."""
+    """Gives a `primitive` the rule ``vjpmaker(argnum, ans, args, kwargs)(g)``."""
 
     def maker(asked: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Any:
         pulls = [call(vjpmaker, (argnum, ans, args, kwargs), {}) for argnum in asked]
@@ -155,7 +155,7 @@ def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
 
 
 def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
-    """Gives a `primitive` a rule, ``vjpmaker(argnums, ans, args, kwargs)(g)``, of all cotangents."""
+    """Gives a `primitive` the rule ``vjpmaker(argnums, ans, args, kwargs)(g)``."""
     _primitive(fun).pulls_by(vjpmaker, (vjpmaker,))
 
 
@@ -188,7 +188,7 @@ def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) 
 
 
 def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
-    """Gives a `primitive` one rule for all arguments, ``jvpmaker(argnum, g, ans, args, kwargs)``."""
+    """Gives a `primitive` the rule ``jvpmaker(argnum, g, ans, args, kwargs)``."""
 
     def maker(asked: Sequence[int], gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         pairs = zip(asked, gs, strict=True)
@@ -199,7 +199,7 @@ def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
 
 
 def defjvp_argnums(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
-    """Gives a `primitive` a rule, ``jvpmaker(argnums, gs, ans, args, kwargs)``, of all tangents."""
+    """Gives a `primitive` the rule ``jvpmaker(argnums, gs, ans, args, kwargs)``."""
     _primitive(fun).pushes_by(jvpmaker, (jvpmaker,))
 
 

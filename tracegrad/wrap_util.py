@@ -22,8 +22,9 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
     Returns
     -------
     callable
-        ``nary(f, argnum=0, ...)`` gives a function of the arguments of `f`. It calls `operator` with
-        a function of ``args[argnum]`` alone, a tuple where `argnum` is one, and with that value.
+        ``nary(f, argnum=0, ...)`` gives a function of the arguments of `f`. It calls `operator`
+        with a function of ``args[argnum]`` alone (a tuple where `argnum` is one), and with that
+        value.
 
     Raises
     ------

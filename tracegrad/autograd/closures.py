@@ -119,7 +119,7 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
 
 
 def reads_history(function: Any) -> bool:
-    """Whether a function is called in another one that runs on the tape, and holds Tensors of it."""
+    """Whether a function is called where another one runs on the tape, and holds its Tensors."""
     if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
         return False
     return holds_history(function)

@@ -15,8 +15,8 @@ MODES = ("full", "valid", "same")
 
 
 def convolve(
-    A: Any,  # noqa: N803
-    B: Any,  # noqa: N803
+    A: Any,
+    B: Any,
     axes: Sequence[Sequence[int]] | None = None,
     dot_axes: Sequence[Sequence[int]] | None = None,
     mode: str = "full",
@@ -60,7 +60,7 @@ def convolve(
         order = [*range(count_b, count_b + count_a), *range(count_b)]
         return tg.permute_dims(found, (*order, *range(count_a + count_b, found.ndim)))
     pads = [(0, 0)] * A.ndim
-    for a, length, kernel in zip(own, *lengths, strict=True):
+    for a, kernel in zip(own, lengths[1], strict=True):
         if mode == "full":
             pads[a] = (kernel - 1, kernel - 1)
         elif mode == "same":

@@ -1,7 +1,7 @@
 """Distributions of `scipy.stats` on Tensors: densities and distribution functions.
 
-Of each, three functions of the standard distribution are written down: the logarithm of the density,
-the distribution function and its complement; the others follow.
+Of each, three functions of the standard distribution are written down: the logarithm of the
+density, the distribution function and its complement; the others follow.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ Integrate = Callable[..., Any]
 
 
 class _Path(Ruled):
-    """``path(integrate, func, y0, t, args)``, the states of dy/dt = func(y, t, *args) at times t."""
+    """``path(integrate, func, y0, t, args)``: the states of y' = func(y, t, *args) at times t."""
 
     _by_position = False
 

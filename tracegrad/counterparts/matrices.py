@@ -200,7 +200,7 @@ sylvester_of: OpRecord = scipy_op(
 
 
 def _of_matrix(record: OpRecord, name: str, batch: bool = False) -> Callable[..., Any]:
-    def function(A: Any, disp: Any = None, **options: Any) -> Any:  # noqa: N803
+    def function(A: Any, disp: Any = None, **options: Any) -> Any:
         if disp not in (None, True) or options:
             raise refused(f"scipy.linalg.{name} with disp={disp!r}" if disp is not None else name)
         x = as_inexact(A)

@@ -43,8 +43,8 @@ def _called(record: OpRecord) -> Callable[..., Any]:
 
 def _no(name: str, operand: str) -> Undefined:
     return Undefined(
-        f"{name}: no derivative in {operand} is known: pass tg.stop_gradient({operand}) if it is to "
-        "be a constant"
+        f"{name}: no derivative in {operand} is known: pass tg.stop_gradient(...) of it if it is "
+        "to be a constant"
     )
 
 
@@ -133,9 +133,9 @@ _yv = _bessel("yv", 0.5, -0.5)
 _iv = _bessel("iv", 0.5, 0.5)
 _kv = _bessel("kv", -0.5, -0.5)
 _ive = _bessel("ive", 0.5, 0.5, scaled=True)
-_j1 = _record("j1", lambda ct, y, x: (ct * (0.5 * (_j0(x) - _jv(2.0, x))),))
+_j1 = _record("j1", lambda ct, y, x: (ct * (0.5 * (_jv(0.0, x) - _jv(2.0, x))),))
 _j0 = _record("j0", lambda ct, y, x: (-ct * _j1(x),))
-_y1 = _record("y1", lambda ct, y, x: (ct * (0.5 * (_y0(x) - _yv(2.0, x))),))
+_y1 = _record("y1", lambda ct, y, x: (ct * (0.5 * (_yv(0.0, x) - _yv(2.0, x))),))
 _y0 = _record("y0", lambda ct, y, x: (-ct * _y1(x),))
 
 

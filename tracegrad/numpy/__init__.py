@@ -10,6 +10,8 @@ everywhere else they are what they always were.
 np.float64(7.0)
 """
 
+# ruff: noqa: F401
+
 import numpy as _numpy
 
 from tracegrad.numpy import fft, linalg, random

@@ -57,7 +57,7 @@ r_ = Joined(np.r_)
 c_ = Joined(np.c_)
 
 
-def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:  # noqa: N803
+def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Matrices with the vectors of the last axis on their diagonals: shape ``(..., n, n)``.
 
     >>> import numpy as np

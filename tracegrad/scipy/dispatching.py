@@ -25,7 +25,7 @@ def dispatched(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable
 
 
 def names_of(module: Any) -> dict[str, Any]:
-    """The public names of a module of SciPy, with functions that take Tensors where there are any."""
+    """The public names of a module of SciPy; functions take Tensors where there is a way."""
     table = functions().get(module.__name__, {})
     found = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
     return found | {
@@ -39,7 +39,7 @@ def convolve_of(theirs: Callable[..., Any]) -> Callable[..., Any]:
     SciPy's is called where neither axes are chosen nor a Tensor is given.
     """
 
-    def called(A: Any, B: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803
+    def called(A: Any, B: Any, *args: Any, **kwargs: Any) -> Any:
         traced = holds_tensors(A) or holds_tensors(B)
         if args and isinstance(args[0], str):  # SciPy's third argument is the mode
             args, kwargs = args[1:], {"mode": args[0], **kwargs}

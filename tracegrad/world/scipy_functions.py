@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.counterparts import convolution, distributions as densities
-from tracegrad.counterparts import matrices, special
+from tracegrad.counterparts import convolution, matrices, special
+from tracegrad.counterparts import distributions as densities
 from tracegrad.counterparts.refusing import refused
 from tracegrad.namespace import trapezoid
 
@@ -40,7 +40,7 @@ def functions() -> dict[str, Table]:
 
 
 def integration_table() -> Table:
-    """Solvers, which stand on the transforms: these are loaded when a function of SciPy is asked for."""
+    """Solvers; they stand on the transforms, which are loaded by the time of a call."""
     from tracegrad.counterparts import integration
 
     return integration.TABLE
