@@ -508,9 +508,14 @@ class Reverse:
         return Staged(self.stage, value)
 
     def one(self, output: Value) -> Value:
-        """The cotangent of a result without axes."""
+        """The cotangent of a result that is one number; it has axes where that has."""
         type = replace(output.type, weak=False, shape=())
-        return self.builder.constant(1.0, type, None, self.stage.origin)
+        one = self.builder.constant(1.0, type, None, self.stage.origin)
+        if not output.type.ndim:
+            return one
+        shape = output.type.shape
+        whole: Value = full_of(self.staged(one), shape=shape, dtype=output.type.dtype).value
+        return whole
 
     def run(
         self, nodes: Sequence[Node], seeds: Mapping[Value, Any], wanted: Sequence[Value]

@@ -51,8 +51,7 @@ class Ruled:
             raise ArgumentError(f"expected a function, not {type(function).__name__}")
         functools.update_wrapper(self, function, updated=())
         self._function = function
-        self._rule: Rule | None = None
-        self._applied: type[Function] | None = None
+        self._follows(Rule(self._without, self._refuse), ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
@@ -61,14 +60,19 @@ class Ruled:
         if kwargs and self._by_position:
             bound = inspect.signature(self._function).bind(*args, **kwargs)
             leaves, spec = flatten((bound.args, bound.kwargs))
-        if self._applied is None:
-            raise NotDifferentiableError(f"{self.__name__} has no derivative: {self.missing}")
         if STATE.trace is not None:
             refuse_hidden(self._users, STATE.trace, self.__name__)
         call = _Call(self.__name__, spec)
         boxed = [wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in leaves]
         results = self._applied.apply(call, *boxed)
         return unflatten(call.value, results[: call.count])
+
+    def _without(self, *args: Any, **kwargs: Any) -> tuple[Any, None]:
+        """The forward before a rule is given."""
+        return self._function(*args, **kwargs), None
+
+    def _refuse(self, kept: None, cotangent: Any, asked: tuple[int, ...]) -> Any:
+        raise NotDifferentiableError(f"{self.__name__} has no derivative: {self.missing}")
 
     _by_position = True  # arguments that are given by name have derivatives too
     _users: tuple[Any, ...] = ()  # functions of the user's that run

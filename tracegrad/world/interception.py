@@ -131,11 +131,19 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return _array(callee, operands, keywords)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
+    if type(callee) is type and callee in _INTEGERS and [type(x) for x in operands] == [Tensor]:
+        if operands[0].ndim:  # a number would be looked at
+            return lambda: operands[0].astype(callee)
     if type(callee) is np.vectorize and any(
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
         return lambda: vectorized(callee)(*operands, **keywords)
     return None
+
+
+_INTEGERS = frozenset({
+    *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_),
+})  # fmt: skip
 
 
 def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
