@@ -20,12 +20,12 @@ from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.function import Function
 from tracegrad.errors import ArgumentError, GradientError, NotDifferentiableError
 from tracegrad.nested import vjp
-from tracegrad.signature import name_of
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
 from tracegrad.world.answers import interpreted
+from tracegrad.world.whose import is_interpreted
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,9 @@ class Ruled:
 
     def _follows(self, rule: Rule, parts: Sequence[Any]) -> None:
         """Has calls go by a rule; `parts` are the user's functions in it."""
-        self._users = (self._function, *parts)
-        self._applied = _function_of(name_of(self._function), rule)
+        users = (self._function, *parts)
+        self._users = tuple([u for u in users if is_interpreted(getattr(u, "__globals__", {}))])
+        self._applied = _function_of(self.__name__, rule)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -160,7 +161,9 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
             inputs = list(tensors)
             more = _through_needed(rule, call, ctx, inputs, fresh)
             found = [b if a is None else a if b is None else a + b for a, b in zip(found, more)]
-        return (None, *(x if x is None else _conjugate(x) for x in found))
+        flags = ctx.is_tensor[:count]
+        pairs = zip(flags, found, strict=True)
+        return (None, *(_conjugate(x) if t and x is not None else None for t, x in pairs))
 
     members = {
         "forward": staticmethod(forward),

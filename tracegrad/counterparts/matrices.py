@@ -13,10 +13,12 @@ from tracegrad import linalg
 from tracegrad import namespace as tg
 from tracegrad.counterparts.records import scipy_op
 from tracegrad.counterparts.refusing import refused
+from tracegrad.dispatch import shape_of
 from tracegrad.errors import ShapeError
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.matrices import computed_dtype, square_axes
 from tracegrad.ops.record import OpRecord
+from tracegrad.ops.shape import reshape_to
 from tracegrad.ops.texts import needs
 
 Table = dict[str, Callable[..., Any]]
@@ -126,10 +128,11 @@ def _pulled_through(record: Callable[..., Any], ct: Any, x: Any) -> Any:
     Reference: Mathias 1996, A chain rule for matrix functions and applications.
     """
     back = tg.matrix_transpose(x)
-    n = np.shape(x)[-1]
     top = tg.concat([back, ct], axis=-1)
     bottom = tg.concat([back * 0.0, back], axis=-1)
-    return record(tg.concat([top, bottom], axis=-2))[..., :n, n:]
+    *batch, n, _ = shape_of(x)
+    found = record(tg.concat([top, bottom], axis=-2))
+    return reshape_to(found, shape=(*batch, 2, n, 2, n))[..., 0, :, 1, :]
 
 
 expm_of: OpRecord = scipy_op(

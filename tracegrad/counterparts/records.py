@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from codegen.ir import Trait
-from codegen.spelling import spell
+from codegen.spelling import Spelling, spell
+from tracegrad.errors import TraceError
 from tracegrad.ops.record import OpRecord
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SciPyOp(OpRecord):
+    """An op that NumPy's target has of SciPy, and JAX's where JAX has it."""
+
+    def spelled(self, target: str, attributes: Mapping[str, Any]) -> Spelling:
+        if target not in self.spelling:
+            raise TraceError(
+                f"{self.name} is a function of SciPy that a program for {target} cannot have: "
+                'compile this with backend="numpy"'
+            )
+        return super().spelled(target, attributes)
 
 
 def scipy_op(
@@ -28,7 +43,7 @@ def scipy_op(
     `module` is what the text names SciPy's module, ``linalg`` for ``scipy.linalg``.
     """
     imported = {module: f"from scipy import {module}", **(needs or {})}
-    return OpRecord(
+    return SciPyOp(
         name=name,
         operands=tuple(operands.split()),
         infer=infer,

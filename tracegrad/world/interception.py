@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ConversionError, TracegradError
-from tracegrad.namespace import asarray
+from tracegrad.namespace import asarray, broadcast_to
 from tracegrad.ops.elements import vectorize
 from tracegrad.tensor import Tensor
 from tracegrad.world import scipy_functions, tables
@@ -129,6 +129,8 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return None
     if id(callee) in MAKERS:
         return _array(callee, operands, keywords)
+    if callee is np.full or callee is np.full_like:
+        return _filled(callee, operands, keywords)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
     if type(callee) is type and callee in _INTEGERS and [type(x) for x in operands] == [Tensor]:
@@ -176,10 +178,29 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
         return callee(*operands, **keywords)
     except ConversionError:
         nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
-        if not any(nested):
+        module = getattr(callee, "__module__", None) or "numpy"
+        if not any(nested) or module.startswith("tracegrad"):
             raise
     made = [asarray(x) if n else x for x, n in zip(operands, nested, strict=True)]
     return callee(*made, **keywords)
+
+
+def _filled(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
+    """``np.full`` and ``np.full_like`` with what is traced."""
+    given = dict(zip(("of", "fill_value", "dtype"), operands, strict=False)) | keywords
+    value = given.get("fill_value")
+    if not holds_tensors(value):
+        return None
+
+    def made() -> Any:
+        of = given.get("of", given.get("shape", given.get("a")))
+        shape = of if callee is np.full else np.shape(of)
+        dtype = given.get("dtype")
+        if dtype is None and callee is np.full_like:
+            dtype = getattr(of, "dtype", None)
+        return broadcast_to(asarray(value, dtype=dtype), shape).copy()
+
+    return made
 
 
 def _array(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:

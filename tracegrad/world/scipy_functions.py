@@ -69,7 +69,10 @@ def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | 
 
 def _by_name(callee: Any, function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
     """A function with SciPy's arguments by their names: checks and copies may be given by place."""
-    return function(**inspect.signature(callee).bind(*operands, **keywords).arguments)
+    bound = inspect.signature(callee).bind(*operands, **keywords)
+    if any(p.kind is p.VAR_POSITIONAL for p in bound.signature.parameters.values()):
+        return function(*bound.args, **bound.kwargs)
+    return function(**bound.arguments)
 
 
 def _of_distribution(owner: Any, method: str) -> Callable[..., Any] | None:
