@@ -9,7 +9,7 @@ from checks import assert_close
 import tracegrad as tg
 
 pytest.importorskip("scipy")
-from scipy import integrate, linalg, signal, special, stats  # noqa: E402
+from scipy import integrate, linalg, signal, special, stats
 
 RANDOM = np.random.default_rng(7)
 
