@@ -104,8 +104,9 @@ def test_tails_do_not_underflow(name):
     far = np.array([-30.0, -200.0])
     distribution = getattr(stats, name)
     for method, x in (("logcdf", far), ("logsf", -far)):
-        found = tg.compile(lambda x, f=getattr(distribution, method): f(x))(x)
-        assert_close(found, getattr(distribution, method)(x), rtol=1e-12)
+        function = getattr(distribution, method)
+        found = tg.compile(lambda x, f=function: f(x))(x)
+        assert_close(found, function(x), rtol=1e-12)
 
 
 def test_outside_of_the_support():
@@ -129,7 +130,7 @@ def test_a_shape_without_a_derivative_is_refused_by_name():
 def test_what_has_no_counterpart_is_refused_by_name():
     with pytest.raises(tg.errors.ConversionError, match=r"scipy\.stats\.gumbel_r\.logpdf"):
         tg.grad(lambda x: stats.gumbel_r.logpdf(x))(1.0)
-    with pytest.raises(tg.errors.ConversionError, match="multivariate_normal.cdf"):
+    with pytest.raises(tg.errors.ConversionError, match=r"multivariate_normal\.cdf"):
         tg.grad(lambda x: stats.multivariate_normal.cdf(x, np.zeros(2)))(np.ones(2))
 
 

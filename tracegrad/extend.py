@@ -165,7 +165,8 @@ def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
 def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
     """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``.
 
-    ``"same"`` stands for a function that is linear in this argument, None for a derivative of zero.
+    ``"same"`` stands for a function that is linear in this argument, and that is looked into to be
+    transposed; None for a derivative of zero.
     Reverse derivatives are the transpose, where there is no `defvjp`; where there is, forward ones
     are the transpose of that.
     """
@@ -178,7 +179,7 @@ def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) 
             if rule is None:
                 continue
             if rule == "same":
-                tangent = call(fun, [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
+                tangent = call(fun.fun, [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
             else:
                 tangent = call(rule, (g, ans, *args), kwargs)
             total = tangent if total is None else vspace(ans).add(total, tangent)
@@ -204,10 +205,10 @@ def defjvp_argnums(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
 
 
 def def_linear(fun: primitive) -> None:
-    """Says that a `primitive` is linear in each of its arguments."""
+    """Says that a `primitive` is linear in each of its arguments; it is looked into after all."""
 
     def same(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-        return call(fun, [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
+        return call(fun.fun, [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
 
     defjvp_argnum(fun, same)
 

@@ -133,9 +133,9 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return _filled(callee, operands, keywords)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
-    if type(callee) is type and callee in _INTEGERS and [type(x) for x in operands] == [Tensor]:
-        if operands[0].ndim:  # a number would be looked at
-            return lambda: operands[0].astype(callee)
+    if type(callee) is type and callee in _INTEGERS:
+        array = [type(x) for x in operands] == [Tensor] and operands[0].ndim
+        return (lambda: operands[0].astype(callee)) if array else None  # a number is looked at
     if type(callee) is np.vectorize and any(
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
