@@ -21,3 +21,8 @@ __version__ = _numpy.__version__
 _theirs = {name: value for name, value in vars(_numpy).items() if not name.startswith("_")}
 globals().update({name: value for name, value in _theirs.items() if name not in globals()})
 del _theirs
+
+
+def __getattr__(name: str) -> object:
+    """What NumPy loads when it is asked for."""
+    return getattr(_numpy, name)
