@@ -133,7 +133,7 @@ def test_arrays_are_filled(either_way):
             y[i] = x[i] ** (i + 1)
         return np.sum(y)
 
-    assert_close(grad(filled)(X), [1.0, 2 * X[1], 3 * X[2] ** 2], rtol=1e-12)
+    assert_close(grad(filled)(X), numpy.array([1.0, 2 * X[1], 3 * X[2] ** 2]), rtol=1e-12)
 
 
 def test_random_numbers_move_on():
@@ -211,7 +211,7 @@ def test_other_operators(either_way):
     assert_close(
         elementwise_grad(lambda a, x: a * np.sin(x), 1)(2.0, X), 2.0 * numpy.cos(X), rtol=1e-12
     )
-    assert_close(deriv(lambda t: np.array([t, t**2]))(3.0), [1.0, 6.0], rtol=1e-12)
+    assert_close(deriv(lambda t: np.array([t, t**2]))(3.0), numpy.array([1.0, 6.0]), rtol=1e-12)
     assert_close(holomorphic_grad(lambda z: z**3)(1.0 + 2.0j), 3 * (1 + 2j) ** 2, rtol=1e-12)
     gradient, aux = grad_and_aux(lambda x: (np.sum(x**2), {"x": x}))(X)
     assert_close([gradient, aux["x"]], [2 * X, X], rtol=1e-12)
@@ -334,7 +334,7 @@ def test_flat_vectors(either_way):
     tree = (1.0, A, [numpy.array([1, 2]), {"b": numpy.float32(2.0), "a": X}], ())
     vector, back = flatten(tree)
     assert vector.shape == (1 + 6 + 2 + 1 + 3,)
-    assert_close(vector[-4:], [*X, 2.0], rtol=1e-12)
+    assert_close(vector[-4:], numpy.array([*X, 2.0]), rtol=1e-12)
     again = back(vector)
     check_equivalent(flatten(again)[0], vector)
     assert again[2][1]["b"].dtype == numpy.float32
