@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy
 import pytest
@@ -434,3 +436,50 @@ def test_check_grads_passes_and_fails():
         check_equivalent(X, X + 1e-3)
     with pytest.raises(AssertionError, match="spaces"):
         check_equivalent(X, A)
+
+
+# -- what docs/from_hips_autograd.md says besides --------------------------------------------------
+
+PAGE = Path(__file__).parents[1] / "docs" / "from_hips_autograd.md"
+
+
+def test_the_page_runs():
+    """The code in docs/from_hips_autograd.md runs, top to bottom."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    namespace = {"__name__": "__page__"}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), namespace)
+
+
+def test_the_page_names_tests_that_there_are():
+    page = PAGE.read_text(encoding="utf-8")
+    for name in re.findall(r"`(test_\w+)`", page):
+        assert name in globals(), name
+    for path in re.findall(r"`(tests/\w+\.py)`", page):
+        assert (PAGE.parents[1] / path).exists(), path
+
+
+def test_a_float_is_a_float():
+    assert grad(lambda x: x * len(np.shape(x) + (1, 1)))(1.0) == 2.0
+    with pytest.raises(AttributeError):
+        grad(lambda x: x * len(x.shape))(1.0)
+
+
+def test_refusals():
+    with pytest.raises(TypeError, match="floating point"):
+        grad(lambda x: np.sum(x**2))(numpy.arange(3))
+    with pytest.raises(TypeError, match=r"longdouble|float128"):
+        grad(lambda x: np.sum(x**2))(numpy.ones(2, numpy.longdouble))
+    assert grad(lambda x: np.sum(x**2))(numpy.ones(2, numpy.float16)).dtype == numpy.float16
+
+    def writes(x):
+        x[0] = 1.0
+        return np.sum(x)
+
+    with pytest.raises(tracegrad.errors.GradientError, match="copy"):
+        grad(writes)(numpy.ones(2))
+
+
+def test_names_stay():
+    assert grad(wave, 0).__name__ == make_vjp(wave, 0).__name__ == "wave"
+    assert grad.__name__ == "grad" and elementwise_grad.__name__ == "elementwise_grad"
