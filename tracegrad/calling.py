@@ -487,8 +487,6 @@ class Calling:
 
     def _result(self, run: Run, arguments: Arguments) -> Any:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
-        for store in run.stores:
-            store.carry()
         settle(run)
         try:
             result = handed_out(
@@ -653,8 +651,6 @@ class Calling:
             if found.version is not None:
                 return found.result
             if found.run is not None:
-                for store in found.run.stores:
-                    store.carry()
                 settle(found.run)
                 result = map_tree(untraced, found.run.returned)
                 found.run.world.settle(tapes=True)

@@ -28,6 +28,7 @@ from tracegrad.autograd.views import base_of
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
 from tracegrad.lines import definition
+from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.paths import Limb, PathBuilder, Tree
@@ -303,6 +304,8 @@ class Trace:
         self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
     ) -> tuple[Any, tuple[Value, ...]]:
         """Runs the op on the real values and appends it; the arrays and the graph's values."""
+        if any(type(x) is list or type(x) is tuple for x in operands):
+            operands = tuple(map(as_array, operands))
         origin = self.origin()
         lifted = tuple(self.lift(x, origin) for x in operands)
         if len(lifted) == 2 and bool in map(type, operands) and any(v.type.weak for v in lifted):

@@ -123,6 +123,7 @@ def sizes_of(operands: Sequence[Any]) -> Sizes:
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:
     """A list of the arrays, repeated to the shape that they broadcast to together."""
+    arrays = tuple(map(as_array, arrays))
     shapes = [shape_of(x) for x in arrays]
     try:
         whole = broadcast(sizes_of(arrays), shapes)
@@ -316,7 +317,8 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
 def _at_least(ndim: int, place: Callable[[int], tuple[int, ...]]) -> Callable[..., Any]:
     def function(*arrays: Any) -> Any:
         grown = tuple(
-            expand_dims(x, place(ndim_of(x))) if ndim_of(x) < ndim else alias(x) for x in arrays
+            expand_dims(x, place(ndim_of(x))) if ndim_of(x) < ndim else alias(x)
+            for x in map(as_array, arrays)
         )
         return grown[0] if len(grown) == 1 else grown
 

@@ -140,12 +140,44 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
         return lambda: vectorized(callee)(*operands, **keywords)
+    if _reads_types(callee):
+        given = tuple(map(with_numbers, operands))
+        named = {name: with_numbers(x) for name, x in keywords.items()}
+        if any(map(operator.is_not, (*given, *named.values()), (*operands, *keywords.values()))):
+            return lambda: callee(*given, **named)
     return None
 
 
 _INTEGERS = frozenset({
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_),
 })  # fmt: skip
+
+
+def _reads_types(callee: Any) -> bool:
+    """Whether a function in C takes Python's numbers alone, and no object that acts as one."""
+    module = getattr(callee, "__module__", None) or type(callee).__module__
+    return type(module) is str and module in tables.READS_TYPES
+
+
+def with_numbers(x: Any) -> Any:
+    """A nested container with Python's numbers for Tensors that stand for such: a look at each."""
+    if type(x) is Tensor:
+        return number_of(x)
+    if type(x) is dict:
+        items = {key: with_numbers(value) for key, value in x.items()}
+        return items if any(items[key] is not x[key] for key in x) else x
+    if type(x) in (list, tuple):
+        found = type(x)(map(with_numbers, x))
+        return found if any(map(operator.is_not, found, x)) else x
+    return x
+
+
+def number_of(x: Tensor) -> Any:
+    """The number of Python's that a Tensor stands for; the Tensor where it stands for none."""
+    for kind in (bool, int, float, complex):
+        if issubclass(x.__class__, kind):
+            return kind(x)
+    return x
 
 
 def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:

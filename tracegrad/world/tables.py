@@ -40,6 +40,9 @@ PURE_MODULES = frozenset({
 })  # fmt: skip
 """Modules in C whose functions compute, but for those in `IMPURE` and `MUTATORS`."""
 
+READS_TYPES = frozenset({"_json", "_struct", "_datetime", "datetime", "_decimal", "decimal"})
+"""Modules in C whose functions take numbers of Python's own, and nothing that acts as one."""
+
 FILES = frozenset({
     "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save", "savez", "savetxt", "tofile",
     "savez_compressed", "seterr", "seterrcall", "setbufsize", "set_printoptions", "geterr",

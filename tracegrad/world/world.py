@@ -585,11 +585,10 @@ class World(Told):
             rule = self.loops.rule_for(operation, operands, keywords) or rule
         if self._stand_ins and id(operation) not in tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
+        result = rule(self, operation, operands, keywords)
         if self._tensors:
-            result = rule(self, operation, operands, keywords)
             self._tell_of_tensors(operation, operands, result)
-            return result
-        return self.shows(operation, operands, rule(self, operation, operands, keywords))
+        return self.shows(operation, operands, result)
 
     # -- what is left after the run ---------------------------------------------------------------
 
