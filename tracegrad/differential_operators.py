@@ -197,8 +197,8 @@ def hessian_tensor_product(fun: Callable[..., Any], argnum: int = 0) -> Callable
     """A function of ``(*args, v)``: the Hessian, contracted with v over all its axes.
 
     >>> import numpy as np
-    >>> from tracegrad import hessian_vector_product
-    >>> product = hessian_vector_product(lambda x: np.sum(x**3))
+    >>> from tracegrad import hessian_tensor_product
+    >>> product = hessian_tensor_product(lambda x: np.sum(x**3))
     >>> product(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
@@ -218,8 +218,8 @@ def tensor_jacobian_product(fun: Callable[..., Any], argnum: int = 0) -> Callabl
     """A function of ``(*args, v)``: v, contracted with the first axes of the Jacobian.
 
     >>> import numpy as np
-    >>> from tracegrad import vector_jacobian_product
-    >>> product = vector_jacobian_product(lambda x: x * x[0])
+    >>> from tracegrad import tensor_jacobian_product
+    >>> product = tensor_jacobian_product(lambda x: x * x[0])
     >>> product(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
     array([4., 1.])
     """

@@ -127,6 +127,8 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         if any(type(x) is Tensor for x in operands) or any(map(holds_tensors, operands)):
             return lambda: own(*operands, **keywords)
         return None
+    if callee is operator.getitem:
+        return _taken(*operands)
     if id(callee) in MAKERS:
         return _array(callee, operands, keywords)
     if callee is np.full or callee is np.full_like:
@@ -215,6 +217,13 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
             raise
     made = [asarray(x) if n else x for x, n in zip(operands, nested, strict=True)]
     return callee(*made, **keywords)
+
+
+def _taken(x: Any, key: Any) -> Callable[[], Any] | None:
+    """``x[key]`` of a plain array at places that are traced."""
+    if type(x) is np.ndarray and type(key) is tuple and holds_tensors(key):
+        return lambda: asarray(x)[key]
+    return None
 
 
 def _filled(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
