@@ -27,7 +27,19 @@ from tracegrad import (
     showing,
     special,
 )
-from tracegrad.api import compile, grad, value_and_grad, vjp
+from tracegrad.api import (
+    compile,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
 from tracegrad.autograd import inplace
 from tracegrad.autograd.engine import backward_source
 from tracegrad.autograd.modes import (

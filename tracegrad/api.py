@@ -8,10 +8,22 @@ from typing import Any
 
 from tracegrad.callables import Compiled
 from tracegrad.errors import ArgumentError
-from tracegrad.nested import vjp
+from tracegrad.products import hvp, jvp, known, linearize, vjp
 from tracegrad.returned import Transform
 
-__all__ = ["compile", "grad", "value_and_grad", "vjp"]
+__all__ = [
+    "compile",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+]
 
 
 def _positions(argnums: Any) -> int | tuple[int, ...]:
@@ -33,11 +45,13 @@ def _decorator(
     has_aux: bool,
     backend: str | None,
     static_argnames: Sequence[str],
+    mode: str = "auto",
 ) -> Any:
-    if backend not in (None, "numpy", "jax"):
-        raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
+    if mode not in ("auto", "forward", "reverse"):
+        raise ArgumentError(f'mode={mode!r}: must be "auto", "forward" or "reverse"')
+    known(backend)
     numbers = _positions(argnums)
-    transform = Transform(kind, numbers, has_aux)
+    transform = Transform(kind, numbers, has_aux, mode=mode)
     if f is None:
         return lambda function: Compiled(function, transform, backend, static_argnames)
     return Compiled(f, transform, backend, static_argnames)
@@ -129,6 +143,122 @@ def value_and_grad(
     """
     argnums = argnums if argnum is None else argnum
     return _decorator("value_and_grad", f, argnums, has_aux, backend, static_argnames)
+
+
+def jacobian(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    mode: str = "auto",
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """The full Jacobian of a function, all rows or columns at once, as compiled source.
+
+    Parameters
+    ----------
+    f : callable
+        Plain Python over arrays that returns an array, or a pytree of arrays, of floating point.
+    argnums, has_aux, backend, static_argnames
+        As for `grad`.
+    mode : "auto", "forward" or "reverse"
+        Whether tangents of all inputs are pushed forward, or cotangents of all results pulled back.
+        "auto" pushes forward where there are fewer inputs than results.
+
+    Returns
+    -------
+    callable
+        Same arguments as `f`; returns an array of the shape of the result and then that of the
+        argument. For a pytree of results it has their structure, with the structure of
+        ``args[argnums]`` in the place of each, as `jax.jacobian`.
+
+    Raises
+    ------
+    tg.errors.ArgumentError
+        An argument to be differentiated is an integer or complex, or no array at all.
+    tg.errors.NotDifferentiableError
+        Some of the result is an integer, complex, or no array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacobian(lambda x: x * x[0])(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [2., 1.]])
+    """
+    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, mode)
+
+
+def jacrev(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """`jacobian` in reverse mode: for functions of many inputs and few results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacrev(lambda x: x.sum() * x[:1])(np.array([1.0, 2.0]))
+    array([[4., 1.]])
+    """
+    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, "reverse")
+
+
+def jacfwd(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """`jacobian` in forward mode: for functions of few inputs and many results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacfwd(lambda t: np.array([1.0, 2.0]) * t)(3.0)
+    array([1., 2.])
+    """
+    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, "forward")
+
+
+def hessian(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """The Hessian of a function that returns one number: forward mode over reverse, all at once.
+
+    Parameters as for `grad`.
+
+    Returns
+    -------
+    callable
+        Same arguments as `f`; returns an array of the shape of the argument twice. For pytrees,
+        and for several arguments, blocks: the structure of the argument in the place of each leaf
+        of the argument, as `jax.hessian`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.hessian(lambda x: x[0] * x[1] ** 2)(np.array([1.0, 2.0]))
+    array([[0., 4.],
+           [4., 2.]])
+    """
+    return _decorator("hessian", f, argnums, has_aux, backend, static_argnames)
 
 
 def compile(

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from inspect import Parameter
+from inspect import Parameter, Signature
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -44,9 +44,9 @@ from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
     derivative_on_tensors,
+    derived_of_run,
     handed_out,
     on_tensors,
-    pulled_back,
 )
 from tracegrad.overlap import runs_of
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
@@ -60,12 +60,13 @@ from tracegrad.signature import (
     is_jax,
     name_of,
     signature_of,
+    with_tangents,
 )
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
-from tracegrad.version import Version, make_version, traced_run
+from tracegrad.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
 
 UNUSED = 2  # versions in a row that their own first calls made useless
@@ -78,21 +79,6 @@ class CacheInfo(NamedTuple):
     misses: int
     traces: int
     versions: int
-
-
-class Left(NamedTuple):
-    """A version whose program met an outcome that it does not know, and what it said."""
-
-    version: Version
-    said: str
-
-
-class Answer(NamedTuple):
-    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
-
-    version: Version | None = None
-    result: Any = None
-    run: Run | None = None
 
 
 def array_leaf(leaf: Any) -> Any:
@@ -140,8 +126,8 @@ class Calling:
         self._backend = backend
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
         self._static = frozenset(names)
-        self._signature = signature_of(function)
         self._defaults = defaults_of(function)
+        self._signature = self._signature_now()
         check_static(self._static, self._signature, self.__name__)
         self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
         self._lock = threading.Lock()  # around changes of the versions, not around user code
@@ -195,8 +181,8 @@ class Calling:
                 return result
         if reads_history(self._function):
             return self._inline(self._bind(args, kwargs))
-        plain = not (kwargs or self._static or self._transform.kind == "compile" or checking())
-        if self._given_up and plain:
+        of_number = self._transform.kind in ("grad", "value_and_grad")
+        if self._given_up and of_number and not (kwargs or self._static or checking()):
             with self._budget.running(), self._executed():
                 result = derivative_of_arrays(self._function, args, self._transform, self.__name__)
             if result is not NotImplemented:
@@ -328,8 +314,15 @@ class Calling:
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
-            self._defaults, self._signature = defaults, signature_of(self._function)
+            self._defaults, self._signature = defaults, self._signature_now()
         return bind(self._signature, args, kwargs, self._static)
+
+    def _signature_now(self) -> Signature:
+        """The parameters of a call."""
+        signature, transform = signature_of(self._function), self._transform
+        if transform.takes_tangents:
+            return with_tangents(signature, transform.count)
+        return signature
 
     def _first(
         self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
@@ -514,12 +507,7 @@ class Calling:
     def _of_tape(self, run: Run, arguments: Arguments) -> Any:
         if self._transform.kind == "compile":
             return run.returned
-        wanted = {p % len(arguments.values) for p in self._transform.positions}
-        traced = [leaf for leaf in arguments.leaves if leaf.traced]
-        inputs = [
-            t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
-        ]
-        return pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
+        return derived_of_run(run, arguments, self._transform, self.__name__)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
@@ -563,7 +551,8 @@ class Calling:
         """Calls the function with one value a parameter."""
 
         def call(values: Sequence[Any]) -> Any:
-            named = list(zip(arguments.keywords, values, strict=True))
+            count = self._transform.count or len(values)  # tangents follow
+            named = list(zip(arguments.keywords, values, strict=True))[:count]
             args = [value for keyword, value in named if keyword is None]
             kwargs = {keyword: value for keyword, value in named if keyword is not None}
             try:

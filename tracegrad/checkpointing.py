@@ -14,8 +14,9 @@ from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.engine import conjugate
 from tracegrad.autograd.function import Function
 from tracegrad.errors import ArgumentError
-from tracegrad.nested import unrolled, vjp
+from tracegrad.nested import unrolled
 from tracegrad.ops.checkpoints import region_end, region_start
+from tracegrad.products import vjp
 from tracegrad.state import STATE, call
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, unflatten

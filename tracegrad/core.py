@@ -20,7 +20,7 @@ from tracegrad.extend import (
     primitive,
     vspace,
 )
-from tracegrad.nested import vjp
+from tracegrad.products import vjp
 
 __all__ = [
     "VSpace",

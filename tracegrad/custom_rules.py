@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd.ruled import Rule, Ruled
-from tracegrad.nested import vjp
+from tracegrad.products import vjp
 from tracegrad.state import call
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, leaf_paths, unflatten

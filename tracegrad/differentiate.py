@@ -25,11 +25,12 @@ from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
+from tracegrad.ops.bounds import apart
 from tracegrad.ops.checkpoints import Region, constants_of, regions_of
 from tracegrad.ops.cotangents import ZERO, Masked, Negated, Replaced, Undefined
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, astype, kept, real, subtract, where
-from tracegrad.ops.indexing import Scattered, apart
+from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.repeated import written_out
 from tracegrad.ops.shape import expand_axes, reshape_to
@@ -310,10 +311,26 @@ def _scatter_onto(
         whole = (new.with_value(-new.ct) if negative else new).alone()
         return whole if fits_at_once(whole, operand) else _fit(whole, operand)
     if not same_dtype(new.ct, operand):
-        new = new.with_value(_in_dtype(new.ct, operand))
+        new = new.with_value(in_dtype(new.ct, operand))
     if places is None:
         return new.onto(settled(old), negative)
     return (new.beside if free else new.into)(old, negative)
+
+
+def contribution(given: Any, operand: Any) -> Any:
+    """What a rule gave for an operand, as an array in the operand's shape and dtype."""
+    if isinstance(given, Scattered):
+        whole = given.alone()
+        return whole if fits_at_once(whole, operand) else _fit(whole, operand)
+    return settled(_fit_pending(_pending(given, (), False), operand))
+
+
+def summed(parts: Sequence[Any]) -> Any:
+    """The sum of what rules gave, with their masks and signs."""
+    total = _pending(parts[0], (), False)
+    for part in parts[1:]:
+        total = _added(total, _pending(part, (), False))
+    return settled(total)
 
 
 def _added(old: Any, new: Any) -> Any:
@@ -380,7 +397,7 @@ def _fit(ct: Any, operand: Any) -> Any:
     """The cotangent in the operand's own shape and dtype."""
     if not same_shape(ct, operand):
         ct = unbroadcast(ct, operand)
-    return _in_dtype(ct, operand)
+    return in_dtype(ct, operand)
 
 
 def _fit_pending(ct: Pending, operand: Any) -> Any:
@@ -389,11 +406,11 @@ def _fit_pending(ct: Pending, operand: Any) -> Any:
     fits = same_shape(ct.value, operand)
     if ct.masks and not (fits and not any(_narrower(shape, c) for c, _ in ct.masks)):
         return _fit(settled(ct), operand)
-    value = _in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
+    value = in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
     return Pending(value, ct.masks, ct.negative) if ct.masks or ct.negative else value
 
 
-def _in_dtype(ct: Any, operand: Any) -> Any:
+def in_dtype(ct: Any, operand: Any) -> Any:
     """The cotangent in the operand's dtype, unless that has no gradients."""
     dtype, own = dtype_of(ct), dtype_of(operand)
     if dtype == own or not is_inexact(own):

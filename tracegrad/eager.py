@@ -15,6 +15,7 @@ import numpy as np
 from codegen.types import DTYPES
 from tracegrad.autograd.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
 from tracegrad.dispatch import Repeated, apply, dtype_of
+from tracegrad.lanes import Lane
 from tracegrad.ops.creation import beside
 from tracegrad.staging import Staged
 from tracegrad.state import STATE
@@ -174,7 +175,7 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
     return method
 
 
-OTHERS = (Tensor, Staged, Repeated, np.ndarray, np.generic, bool, int, float, complex)
+OTHERS = (Tensor, Staged, Lane, Repeated, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def operand(other: Any, like: Any) -> Any:

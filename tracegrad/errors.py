@@ -95,6 +95,13 @@ class TraceError(TracegradError, RuntimeError):
     """What a traced function did cannot be compiled; the message says what to write instead."""
 
 
+class NotBatchedError(TracegradError, RuntimeError):
+    """A step of a function has no form for all examples of a batch at once; the message says why.
+
+    `tg.vmap` meets it by running the function for one example after the other.
+    """
+
+
 class ExportError(TracegradError, ValueError):
     """What a program needs cannot be written into a file; the message names it."""
 

@@ -205,6 +205,8 @@ def _compiled(f: Any, facts: dict[str, Any]) -> tuple[Compiled, tuple[Any, ...]]
         facts["transform"],
         argnums if isinstance(argnums, int) else tuple(argnums),
         facts.get("has_aux", False),
+        facts.get("count", 0),
+        facts.get("mode", "auto"),
     )
     return Compiled(f, transform, facts["backend"], facts.get("static_argnames", ())), ()
 

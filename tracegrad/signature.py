@@ -123,6 +123,27 @@ def signature_of(function: Any) -> inspect.Signature:
     return signature.replace(parameters=given)
 
 
+def with_tangents(signature: inspect.Signature, count: int) -> inspect.Signature:
+    """The first parameters, then those of their tangents: ``(x, w)`` is ``(x, w, x_dot, w_dot)``.
+
+    What ``*args`` takes have names of their own.
+    """
+    names: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{name}_{i}" for i in range(count - len(names))]
+        elif parameter.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD):
+            names.append(name)
+    if len(names) < count:
+        raise ArgumentError(f"{count} arguments for a function of {len(names)}: {signature}")
+    names = names[:count]
+    dots = [f"{name}_dot" for name in names]
+    while not set(dots).isdisjoint(names):
+        dots = [f"{name}_" for name in dots]
+    only = inspect.Parameter.POSITIONAL_ONLY
+    return inspect.Signature([inspect.Parameter(name, only) for name in (*names, *dots)])
+
+
 def name_of(function: Any) -> str:
     """What to call a function; partials and objects with ``__call__`` have no name of their own."""
     if isinstance(function, partial):

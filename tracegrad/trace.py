@@ -9,7 +9,7 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -105,7 +105,7 @@ class Trace:
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
         self.world = world
-        self.operands: dict[Value, Any] | None = None  # what operations of a turn were given
+        self.operands: Callable[..., None] | None = None  # is told what operations are given
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
@@ -314,8 +314,7 @@ class Trace:
             lifted = tuple(self.lift(x, origin) for x in whole)
         values = self.builder.call(op, lifted, origin, **attributes)
         if self.operands is not None:
-            for value, x in zip(lifted, operands, strict=True):
-                self.operands.setdefault(value, x)
+            self.operands(lifted, operands)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(
                 self.builder.call(stop_gradient, (value,), origin)[0] for value in values
@@ -448,7 +447,7 @@ class Trace:
         program is for these lengths, and for arguments in C order.
         """
         if self.world is not None and self.world.loops is not None:
-            self.world.loops.written.append(base)
+            self.world.loops.writes(base)
         base, axes, x = self.reshaped.get(id(base), (base, 0, base))
         if axes:
             self.ordered = min(axes, self.ordered or axes)

@@ -8,47 +8,37 @@ which the program does not know is traced along the tree, and leaves a version w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from codegen.emit.target import Source
-from codegen.errors import VerifyError
-from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Node, Origin, Value, walk
+from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, walk
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
-from codegen.verify import verify
 from tracegrad.autograd.foreign import plain
 from tracegrad.blame import checked, checking
 from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
 from tracegrad.collecting import collected_later
-from tracegrad.differentiate import differentiate
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
+from tracegrad.joint import Returned, joint_graph, require_alike
 from tracegrad.lines import ended
-from tracegrad.loop_gradients import Unrollable, with_gradients
 from tracegrad.lost import Watch
 from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
 from tracegrad.pipeline import Program, compile_graph, lengths, timed
-from tracegrad.returned import (
-    Result,
-    Transform,
-    check_wanted,
-    outputs_of,
-    result_of,
-    template_of,
-)
+from tracegrad.returned import Transform, check_wanted, left_out, outputs_of
 from tracegrad.running import Run, run_traced
-from tracegrad.signature import Arguments, Leaf
+from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import flatten
-from tracegrad.world import Effect, Guard, Store, World
+from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared
 from tracegrad.world.facts import ITEM, PACKED
 from tracegrad.world.numbers import Count, is_number_read, own
@@ -323,6 +313,21 @@ class Captured:
         return f"{read}._array" if isinstance(self.holder, Tensor) else read
 
 
+class Left(NamedTuple):
+    """A version whose program met an outcome that it does not know, and what it said."""
+
+    version: Version
+    said: str
+
+
+class Answer(NamedTuple):
+    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
+
+    version: Version | None = None
+    result: Any = None
+    run: Run | None = None
+
+
 def traced_run(
     function: Callable[..., Any],
     call: Callable[[Sequence[Any]], Any],
@@ -363,11 +368,14 @@ def make_version(
     target, times = mode.target, {"trace": run.seconds}
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
+    if transform.takes_tangents:
+        require_alike(arguments, wanted, run.trace.inputs, run.trace.sizes)
     stores = (*run.stores, *run.written)
     leaves = zip(flatten(run.returned)[0], result.leaves, strict=True)
     placed = Placed(len(outputs))
+    first = left_out(transform, result)
     for leaf, place in leaves:
-        if isinstance(place, int) and not (place == 0 and transform.kind == "grad"):
+        if isinstance(place, int) and place >= first:
             placed.returns(leaf, place)
     stored = tuple([placed.of(store.value) for store in stores])
     effects = tuple([effect.numbered(placed.of) for effect in run.effects])
@@ -384,7 +392,7 @@ def make_version(
     face = empty_graph(tree, function, transform, arguments, mode, holders, run.world)
     forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
     with timed(times, "differentiate"):
-        joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
+        joint, results, built = joint_graph(tree, face, transform, arguments, wanted, target)
     program = compile_graph(joint, target, times)
     captured = tuple(
         Captured(
@@ -484,110 +492,6 @@ def _conditional(tree: Tree) -> bool:
     body = blocks(tree.root, lambda end, _: Block((), end.outputs))
     branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
     return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
-
-
-def _joint(
-    tree: Tree,
-    face: Graph,
-    transform: Transform,
-    arguments: Arguments,
-    wanted: Sequence[Leaf],
-    target: str,
-) -> tuple[Graph, tuple[Returned, ...], bool]:
-    """The graph with its gradients; how what it returns is made into what the call returns."""
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    targets = [tree.inputs[traced.index(leaf)] for leaf in wanted]
-    ends = list(tree.ends)
-    shown = [_returned(end, transform, arguments, wanted) for end in ends]
-    templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
-    built = None in templates
-
-    def close(end: End, before: tuple[Node, ...]) -> Block:
-        nodes: tuple[Node, ...] = ()
-        outputs = end.outputs
-        if wanted and not tree.loops:
-            nodes, outputs = _backward(end, face.replace(nodes=before), targets)
-        if transform.kind == "grad" and not tree.loops:
-            outputs = outputs[1:]
-        number = ends.index(end)
-        template = templates[number]
-        if built:
-            template = f"{number}, {_tuple_of(len(outputs))}" if len(ends) > 1 else None
-        return Block(nodes, outputs, template, shown[number].names, end.origin)
-
-    if tree.loops:
-        block = _around_loops(blocks(tree.root, close), face, targets, transform)
-    else:
-        block = blocks(tree.root, close)
-    frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
-    return face.replace(frame=frame).with_block(block), tuple(shown), built
-
-
-def _around_loops(
-    block: Block, face: Graph, targets: Sequence[Value], transform: Transform
-) -> Block:
-    """The blocks of paths through loops, with the gradients behind each return.
-
-    A loop that does not verify was not understood when it was closed: it is unrolled.
-    """
-    try:
-        graph = verify(face.with_block(block))
-        if not targets:
-            return block
-        block = verify(with_gradients(graph, targets)).block
-    except VerifyError as error:
-        raise Unrollable(str(error)) from error
-    return _without_values(block) if transform.kind == "grad" else block
-
-
-def _without_values(block: Block) -> Block:
-    """The block whose returns give no value besides the gradients."""
-    last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop):
-        inner = tuple(map(_without_values, last.blocks))
-        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
-    return replace(block, outputs=block.outputs[1:])
-
-
-@dataclass(frozen=True)
-class Returned:
-    """What a path gives: the structure to be returned, and what is stored."""
-
-    result: Result
-    names: tuple[str, ...]  # of all outputs
-    stores: tuple[Store | ArgumentStore, ...]
-    stored: tuple[int, ...]  # which of the outputs
-    effects: tuple[Effect, ...]
-    first: int  # how many outputs of the traced run are left out
-
-
-def _returned(
-    end: End, transform: Transform, arguments: Arguments, wanted: Sequence[Leaf]
-) -> Returned:
-    assert isinstance(end.result, Result)
-    result, names = result_of(transform, arguments, wanted, end.result, len(end.outputs))
-    first = int(transform.kind == "grad")
-    stored = tuple([place - first for place in end.stored])
-    returned = {i - first for i in end.result.leaves if isinstance(i, int)}
-    for store, place in zip(end.stores, stored, strict=True):
-        if place not in returned:
-            names[place] = store.name
-    return Returned(result, tuple(names), end.stores, stored, end.effects, first)
-
-
-def _tuple_of(count: int) -> str:
-    """A tuple of as many outputs, as text."""
-    return f"({', '.join(f'{{{i}}}' for i in range(count))}{',' if count == 1 else ''})"
-
-
-def _backward(
-    end: End, before: Graph, targets: Sequence[Value]
-) -> tuple[tuple[Node, ...], tuple[Value, ...]]:
-    """The backward of one path, made once: its nodes, and the outputs with the gradients."""
-    if end.backward is None:
-        whole = differentiate(before.replace(outputs=end.outputs), targets)
-        end.backward = whole.nodes[len(before.nodes) :], whole.outputs
-    return end.backward
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:

@@ -19,7 +19,7 @@ from tracegrad.autograd.closures import refuse_hidden
 from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.function import Function
 from tracegrad.errors import ArgumentError, GradientError, NotDifferentiableError
-from tracegrad.nested import vjp
+from tracegrad.products import vjp
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap

@@ -21,6 +21,7 @@ from codegen.spelling import Spelling, spell
 from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, weak, weak_of
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, stacked
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
 
@@ -96,6 +97,7 @@ full_of = define(
     vjp=lambda ct, y, value, shape, dtype: (ct,),
     attributes={"shape": ..., "dtype": None},
     traits=(Trait.C_ORDER,),
+    batch=batch_rules.broadcasting,
     doc="An array of one number, or of an array repeated; without `dtype` of its own dtype.",
 )
 

@@ -17,6 +17,7 @@ from codegen.types import ArrayType, broadcast, promote, shape_text
 from codegen.types import ShapeError as MismatchError
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype, conj, is_complex, multiply, where
@@ -85,6 +86,7 @@ matmul = define(
     vjp=_matmul_vjp,
     traits=(Trait.C_ORDER,),
     domain="matmul",
+    batch=batch_rules.matrix_product,
     doc="""The matrix product over the last two axes, batches broadcast.
 
     Shapes ``(..., m, k)`` and ``(..., k, n)`` give ``(..., m, n)``; a vector as `a` is a row, as
@@ -172,6 +174,7 @@ outer_of = define(
     vjp=lambda ct, y, a, b: (matmul(ct, b), matmul(a, ct)),
     traits=(Trait.C_ORDER,),
     domain="vectors",
+    batch=batch_rules.outer_product,
 )
 
 
@@ -213,6 +216,7 @@ cross_of: OpRecord = define(
     infer=_cross_type,
     vjp=lambda ct, y, a, b: (cross_of(b, ct), cross_of(ct, a)),
     domain="triples",
+    batch=batch_rules.leading,
 )
 
 
@@ -278,6 +282,7 @@ contract_axes = define(
     vjp=_tensordot_vjp,
     attributes={"axes": ...},
     domain="tensordot",
+    batch=batch_rules.tensor_product,
 )
 
 
@@ -382,6 +387,7 @@ diagonal_of = define(
     attributes={"offset": 0, "axis1": 0, "axis2": 1},
     traits=(Trait.VIEW,),
     domain="matrix",
+    batch=batch_rules.on_diagonal,
 )
 diagonal_matrix = define(
     "diag",
@@ -391,6 +397,7 @@ diagonal_matrix = define(
     attributes={"k": 0},
     traits=(Trait.C_ORDER,),
     domain="vector",
+    batch=batch_rules.diagonal_matrix,
     doc="A square matrix with a vector on one diagonal.",
 )
 
@@ -444,8 +451,10 @@ trace_of = define(
     "x.trace(offset=offset, axis1=axis1, axis2=axis2)",
     infer=_trace_type,
     vjp=_trace_vjp,
+    linear=True,
     attributes={"offset": 0, "axis1": 0, "axis2": 1},
     domain="matrix",
+    batch=batch_rules.on_diagonal,
 )
 
 
@@ -468,6 +477,7 @@ lower_triangle: OpRecord = define(
     vjp=lambda ct, y, x, k: (lower_triangle(ct, k=k),),
     attributes={"k": 0},
     domain="matrix",
+    batch=batch_rules.leading,
 )
 upper_triangle: OpRecord = define(
     "triu",
@@ -476,6 +486,7 @@ upper_triangle: OpRecord = define(
     vjp=lambda ct, y, x, k: (upper_triangle(ct, k=k),),
     attributes={"k": 0},
     domain="matrix",
+    batch=batch_rules.leading,
 )
 
 
