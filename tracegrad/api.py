@@ -153,6 +153,7 @@ def jacobian(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The full Jacobian of a function, all rows or columns at once, as compiled source.
 
@@ -160,7 +161,7 @@ def jacobian(
     ----------
     f : callable
         Plain Python over arrays that returns an array, or a pytree of arrays, of floating point.
-    argnums, has_aux, backend, static_argnames
+    argnums, has_aux, backend, static_argnames, argnum
         As for `grad`.
     mode : "auto", "forward" or "reverse"
         Whether tangents of all inputs are pushed forward, or cotangents of all results pulled back.
@@ -188,6 +189,7 @@ def jacobian(
     array([[2., 0.],
            [2., 1.]])
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, mode)
 
 
@@ -238,6 +240,7 @@ def hessian(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The Hessian of a function that returns one number: forward mode over reverse, all at once.
 
@@ -258,6 +261,7 @@ def hessian(
     array([[0., 4.],
            [4., 2.]])
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("hessian", f, argnums, has_aux, backend, static_argnames)
 
 
