@@ -234,8 +234,8 @@ def _filled(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return None
 
     def made() -> Any:
-        of = given.get("of", given.get("shape", given.get("a")))
-        shape = of if callee is np.full else np.shape(of)
+        of: Any = given.get("of", given.get("shape", given.get("a")))
+        shape: Any = of if callee is np.full else np.shape(of)
         dtype = given.get("dtype")
         if dtype is None and callee is np.full_like:
             dtype = getattr(of, "dtype", None)
