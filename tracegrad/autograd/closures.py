@@ -128,21 +128,30 @@ def reads_history(function: Any) -> bool:
 def holds_history(function: Any) -> bool:
     """Whether a Tensor that requires grad can be reached from what a function holds.
 
-    What it holds are its closure, its defaults and, of a method, the object; no globals.
+    What it holds are its closure, its defaults and, of a method, the object; no globals. Of more
+    than can be looked at in a millisecond the answer is yes.
     """
     todo: list[Any] = [function]
     seen: set[int] = set()
-    while todo and len(seen) < _LIMIT:
+    while todo:
         x = todo.pop()
-        if id(x) in seen or isinstance(x, type | ModuleType | str | bytes | np.ndarray):
+        if isinstance(x, _HOLDING_NOTHING) or id(x) in seen:
             continue
-        seen.add(id(x))
-        if getattr(x, "requires_grad", False) is True:
+        if getattr(x, "requires_grad", False) is True or len(seen) == _FEW:
             return True
-        globals_read = _globals_read(x) if isinstance(x, FunctionType) else ()
-        outside = {id(value) for _, value in globals_read}
-        todo += [inner for _, inner in _inside(x) if id(inner) not in outside]
+        seen.add(id(x))
+        if (type(x).__module__ or "").partition(".")[0] == "tracegrad":
+            todo.append(getattr(x, "_function", None))
+        elif isinstance(x, FunctionType):
+            todo += [*(x.__closure__ or ()), *(x.__defaults__ or ())]
+            todo += (x.__kwdefaults__ or {}).values()
+        else:
+            todo += [inner for _, inner in _inside(x)]
     return False
+
+
+_FEW = 2_000  # objects looked at at every call
+_HOLDING_NOTHING = (int, float, complex, str, bytes, type, ModuleType, np.ndarray, np.generic)
 
 
 def _longer(path: str, step: str) -> str:
