@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracegrad import config
+from tracegrad.autograd.closures import reads_history
 from tracegrad.axes import with_axes
 from tracegrad.batch_calls import BatchCalls, in_call
 from tracegrad.blame import checking, is_finite, passed
@@ -161,22 +162,22 @@ class Calling(BatchCalls):
 
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The derivative by running the function on Tensors, which only tracegrad sees."""
-        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves) or STATE.trace is not None:
             return self._inline(self._bind(args, kwargs))
-        return self._eager(self._bind(plain_args, plain_kwargs))
+        return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if STATE.aside and not kwargs and STATE.trace is None and config.compile:
             result = self._watched(args)
             if result is not MISS:
                 return result
+        if reads_history(self._function):
+            return self._inline(self._bind(args, kwargs))
         of_number = self._transform.kind in ("grad", "value_and_grad")
         if self._given_up and of_number and not (kwargs or self._static or checking()):
-            name = self.__name__
             with self._budget.running(), self._executed():
-                result = derivative_of_arrays(self._function, args, self._transform, name)
+                result = derivative_of_arrays(self._function, args, self._transform, self.__name__)
             if result is not NotImplemented:
                 return result
         leaves, _ = flatten((args, kwargs))
@@ -187,13 +188,12 @@ class Calling(BatchCalls):
         arguments = self._bind(args, kwargs)
         if STATE.trace is not None:  # what it closes over may be part of that trace
             return self._inline(arguments)
-        mode = CHOSEN[self._backend]
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._without_program(arguments)
         if self._is_single(arguments):
             return self._singly(arguments)
-        found = self._answer(arguments, mode, None if kwargs else args)
+        found = self._answer(arguments, CHOSEN[self._backend], None if kwargs else args)
         if found.version is not None:
             return found.result
         if found.run is not None:

@@ -205,7 +205,7 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
             "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
         )
     shape = np.shape(getattr(main, "_array", main))
-    if shape != ():
+    if math.prod(shape) != 1:  # one element is one number, whatever its axes
         raise NonScalarError(
             f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "
             "it with .sum() or .mean(), or use tg.jacobian or tg.vjp"
@@ -268,6 +268,8 @@ def outputs_of(
         if number or isinstance(leaf, Tensor | np.ndarray | np.generic):
             shown.append(len(outputs))
             outputs.append(trace.lift(leaf, Origin()))
+            if number and outputs[0].type.ndim:
+                trace.look_at_shape(outputs[0])  # there is one element
         else:
             shown.append(Static(leaf))
     return tuple(outputs), Result(spec, tuple(shown))

@@ -364,9 +364,10 @@ transpose_axes: OpRecord = define(
 )
 
 
-def transpose(x: Any, *axes: Any) -> Any:
+def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Any:
     """`x` with its axes in another order (reversed when none is given)."""
-    given = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list | None) else axes
+    order = order or (axes,)
+    given = order[0] if len(order) == 1 and isinstance(order[0], tuple | list | None) else order
     ndim = ndim_of(x)
     if not given:
         return alias(x) if ndim < 2 else transpose_axes(x, axes=None)
