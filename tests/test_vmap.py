@@ -581,6 +581,19 @@ def test_the_page_runs():
     assert tried and not failed
 
 
+def test_results_have_memory_of_their_own():
+    def f(q):
+        r, s = tg.vmap(lambda a: (a, a))(q)
+        r += 1
+        return r, s
+
+    x = X.copy()
+    r, s = tg.compile(f)(x)
+    np.testing.assert_array_equal(r, X + 1)
+    np.testing.assert_array_equal(s, X)
+    np.testing.assert_array_equal(x, X)
+
+
 def test_an_empty_batch():
     assert tg.vmap(energy)(X[:0]).shape == (0,)
     assert tg.vmap(np.sin)(X[:0]).shape == (0, 3)

@@ -17,6 +17,7 @@ import numpy as np
 
 from codegen.ir import NOWHERE, Builder, Call, Check, Node, Trait, Value
 from codegen.spelling import Subscript
+from tracegrad.autograd.views import base_of
 from tracegrad.axes import Axis, spread
 from tracegrad.batching import batch_of
 from tracegrad.dispatch import apply, apply_in, is_number, ndim_of, shape_of
@@ -145,6 +146,7 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
         x if a is None else _first(trace, x, a, lanes, length)
         for x, a in zip(leaves, axes, strict=True)
     ]
+    inputs = [lane.value for lane in lanes.values()]
     before, outer = _marks(trace), trace.operands
     start = len(trace.builder.nodes)
     given = _Given(outer)
@@ -164,7 +166,7 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
             raise NotBatchedError(f"{node.op.name} is called for each example")
     results, structure = flatten(returned)
     wide = _write(trace, nodes, given, lanes, [_value(trace, x) for x in results])
-    finished = _finished(trace, results, structure, lanes, length, of)
+    finished = _finished(trace, results, structure, lanes, length, of, inputs)
     trace.lanes |= dict.fromkeys(wide, (of.place, name))
     return unflatten(structure, finished)
 
@@ -299,11 +301,13 @@ def _finished(
     lanes: dict[Value, Lane],
     length: Any,
     of: Mapping,
+    inputs: Sequence[Tensor],
 ) -> list[Any]:
     """The results with the batch at its place."""
     name = of.name
     places = spread(of.out_axes, structure, f"vmap of {name}: out_axes", "the result")
     like = next(lane.value for lane in lanes.values() if lane.wide)
+    taken = {id(base_of(x)) for x in inputs}  # whose memory a result may not show
     finished = []
     for x, place in zip(results, places, strict=True):
         value = _value(trace, x)
@@ -316,9 +320,12 @@ def _finished(
         _check_result(x, name)
         if lane is None:
             shape = (length, *shape_of(x))
-            whole = apply_in(like, TABLE["broadcast_to"], {"shape": shape}, x)
+            whole = TABLE["copy"](apply_in(like, TABLE["broadcast_to"], {"shape": shape}, x))
         else:
             whole = lane.value
+            if id(base_of(whole)) in taken:
+                whole = TABLE["copy"](whole)
+        taken.add(id(base_of(whole)))
         finished.append(moved(whole, 0, place_of(place, ndim_of(whole), name)))
     return finished
 
