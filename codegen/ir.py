@@ -87,6 +87,13 @@ class Op:
         spelling = self.spelling[target]
         return spelling if isinstance(spelling, Spelling) else spelling(attributes)
 
+    @cached_property
+    def calls_methods(self) -> bool:
+        """Whether a text of it may call methods of an operand: a Python number has none of them."""
+        texts = self.spelling.values()
+        operands = {name.lstrip("*") for name in self.operands}
+        return any(not isinstance(s, Spelling) or s.attributed & operands for s in texts)
+
     def memory_of(self, types: Sequence[ArrayType], attributes: Mapping[str, Any]) -> Trait | None:
         """What the results of a call are in: memory of the first operand, or new memory.
 

@@ -146,6 +146,12 @@ class Spelling:
         counts = Counter(value.id for value in values if isinstance(value, ast.Name))
         return frozenset(name for name, count in counts.items() if count == self.uses[name])
 
+    @cached_property
+    def attributed(self) -> frozenset[str]:
+        """Names whose attributes are read (``x.sum()``): a Python number has none of them."""
+        nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)]
+        return frozenset(node.value.id for node in nodes if isinstance(node.value, ast.Name))
+
     def operator(self, operands: Sequence[str]) -> str | None:
         """`infix` where it stands between these operands, in this order."""
         tree = self.expression

@@ -1987,3 +1987,15 @@ def vectors_with_gaps(np):
         return (column * 1.0) @ x + y @ (x[::-1] * 1.0) + (A[:, 2] + 0.0) @ (A @ A[0])
 
     return loss
+
+
+@program(lambda draw, n=4: (draw(n),), dict(n=7))
+def repeated_number(np):
+    """A number that was repeated to a shape has no methods once it stands alone."""
+
+    def loss(x):
+        y, ones = np.broadcast_arrays(x, 1.0)
+        threes = np.broadcast_to(3, x.shape)
+        return np.sum(y * y * ones.astype(float) * threes.astype("float32")) + ones.sum() * x[0]
+
+    return loss

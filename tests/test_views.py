@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from numpy_cases import OPERANDS, calls, flat, used
 
 import tracegrad as tg
@@ -375,6 +376,40 @@ def test_arrays_that_the_function_makes_take_recorded_values() -> None:
                 assert tg.grad(f)(np.ones(3)).tolist() == slope
             finally:
                 tg.config.compile = True
+
+    def view(x):
+        y = np.zeros((2, 5))
+        v, falling, turned = y[0, 1:4], y[1, ::-2], y.T
+        v[0] = x[0] * 2.0
+        v += x[1]
+        falling[:] = x
+        turned[0] *= 3.0
+        return np.sum(y) + np.sum(turned[3]) + np.sum(v * falling)
+
+    def view_that_nothing_holds(x):
+        y = np.zeros((3, 2))
+        for i in range(3):
+            y[i][1] = x[i]
+        return np.sum(y)
+
+    def views_turned(x):
+        y = np.zeros((2, 3, 4))
+        v, one = y.transpose(2, 0, 1)[1:3, :, ::-1], y[:, None, 1]
+        v[0, 1] = x
+        one[0, 0, 2] = x[2] * 5.0
+        return np.sum(y * y) + np.sum(v) + np.sum(one)
+
+    x = np.array([0.5, 2.0, -1.0])
+    for f in (view, view_that_nothing_holds, views_turned):
+        for compiles in (True, False):
+            tg.config.compile = compiles
+            try:
+                value, slope = tg.value_and_grad(f)(x)
+            finally:
+                tg.config.compile = True
+            assert value == f(x)
+            steps = [(f(x + d) - f(x - d)) / 2e-6 for d in 1e-6 * np.eye(3)]
+            assert_allclose(slope, steps, rtol=1e-6)
 
     def held(x):
         y = np.zeros(3)

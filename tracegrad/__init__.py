@@ -39,6 +39,7 @@ from tracegrad.api import (
     linearize,
     value_and_grad,
     vjp,
+    vmap,
 )
 from tracegrad.autograd import inplace
 from tracegrad.autograd.engine import backward_source

@@ -23,6 +23,7 @@ __all__ = [
     "linearize",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
 
 
@@ -276,3 +277,67 @@ def compile(
     0.6931471805599453
     """
     return _decorator("compile", f, (), False, backend, static_argnames)
+
+
+def vmap(
+    f: Callable[..., Any] | None = None,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """A function of one example as a function of a batch of them, as compiled source.
+
+    The source works on whole batches: an operation on one example becomes the operation on all of
+    them (``x @ w`` of vectors a product of matrices), and what does not depend on the example is
+    computed once. The function is run on the first example to see what it does.
+
+    Parameters
+    ----------
+    f : callable
+        Plain Python over the arrays of one example.
+    in_axes : int, None, or a tuple of an entry for each positional argument
+        The axis of each argument along which the examples lie; None: the same for all. An entry
+        may be a pytree that begins as its argument does. Arguments passed by name have axis 0,
+        defaults and arrays that the function reads from outside are the same for all.
+    out_axes : int, None, or a pytree of them
+        Where the batch stands in each result; None for a result that is the same for all.
+    backend, static_argnames
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        Same arguments as `f`, with the axes of the batch; nests with every other transform.
+
+    Raises
+    ------
+    tg.errors.ArgumentError
+        Lengths of the batch that differ, axes that arguments do not have, `in_axes` or `out_axes`
+        of another structure, a function that writes to its arguments.
+
+    Notes
+    -----
+    Where the way of the function depends on the example (``if x[0] > 0``, ``float(x)``, ``x[mask]``
+    of a length that differs), or it draws random numbers or changes something outside, it runs for
+    one example after the other, compiled, as a loop in Python would: every example has draws of its
+    own. A `tg.errors.RecompileWarning` says so once, with the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> def loss(w, x, y):
+    ...     return (x @ w - y) ** 2
+    >>> gradients = tg.vmap(tg.grad(loss), in_axes=(None, 0, 0))
+    >>> gradients(np.array([1.0, 2.0]), np.eye(2), np.zeros(2))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if backend not in (None, "numpy", "jax"):
+        raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
+    transform = Transform("vmap", (), in_axes=in_axes, out_axes=out_axes)
+    if f is None:
+        return lambda function: Compiled(function, transform, backend, static_argnames)
+    return Compiled(f, transform, backend, static_argnames)

@@ -7,9 +7,7 @@ eagerly and gives the same bits, so no call ever waits for another one (`overlap
 from __future__ import annotations
 
 import functools
-import sys
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -20,6 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracegrad import config
+from tracegrad.axes import with_axes
+from tracegrad.batch_calls import BatchCalls, in_call
 from tracegrad.blame import checking, is_finite, passed
 from tracegrad.budget import Budget
 from tracegrad.devices import DeviceArray, bare, one_place
@@ -28,10 +28,10 @@ from tracegrad.errors import (
     RAISED_BY_NUMPY,
     ArgumentError,
     FiniteError,
-    RecompileWarning,
     SlowCompileWarning,
     TracegradError,
     raise_told,
+    warn_caller,
 )
 from tracegrad.explain import why, why_slow
 from tracegrad.guards import MISS, entry, watched_entry
@@ -64,6 +64,7 @@ from tracegrad.signature import (
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
+from tracegrad.trace import OneByOne
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
@@ -86,15 +87,7 @@ def array_leaf(leaf: Any) -> Any:
     return np.asarray(leaf) if is_jax(leaf) else leaf
 
 
-def _warn(message: str, category: type[Warning] = RecompileWarning) -> None:
-    """Warns at the user's line that called."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
-
-
-class Calling:
+class Calling(BatchCalls):
     """A function whose calls run generated source: the versions of it, and which of them runs."""
 
     _misses: int
@@ -161,7 +154,7 @@ class Calling:
                 return self._traced(args, kwargs)
             if not self._untraced:
                 self._untraced = True
-                _warn(f"{reason}: {self.__name__} runs without being compiled")
+                warn_caller(f"{reason}: {self.__name__} runs without being compiled")
             if self._transform.kind != "compile":
                 return self._natively(args, kwargs)
         return self._function(*args, **kwargs)
@@ -179,8 +172,8 @@ class Calling:
             result = self._watched(args)
             if result is not MISS:
                 return result
-        of_number = self._transform.kind in ("grad", "value_and_grad")
-        if self._given_up and of_number and not (kwargs or self._static or checking()):
+        plain = not (kwargs or self._static or not self._transform.gives_gradient or checking())
+        if self._given_up and plain:
             name = self.__name__
             with self._budget.running(), self._executed():
                 result = derivative_of_arrays(self._function, args, self._transform, name)
@@ -198,12 +191,18 @@ class Calling:
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._without_program(arguments)
+        if self._is_single(arguments):
+            return self._singly(arguments)
         found = self._answer(arguments, mode, None if kwargs else args)
         if found.version is not None:
             return found.result
         if found.run is not None:
             return self._result(found.run, arguments)
+        if self._is_single(arguments):  # as it turned out
+            return self._singly(arguments)
         return self._without_program(arguments)
+
+    # -- versions for calls ---------------------------------------------------------------------
 
     def _answer(
         self,
@@ -298,7 +297,7 @@ class Calling:
             return True
         if growth.stopped and not growth.warned:
             growth.warned = True
-            _warn(
+            warn_caller(
                 f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
                 "run eagerly from here on, with a compiled backward"
             )
@@ -315,7 +314,11 @@ class Calling:
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
             self._defaults, self._signature = defaults, self._signature_now()
-        return bind(self._signature, args, kwargs, self._static)
+        arguments = bind(self._signature, args, kwargs, self._static)
+        if self._transform.kind != "vmap":
+            return arguments
+        given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
+        return with_axes(arguments, *given)
 
     def _signature_now(self) -> Signature:
         """The parameters of a call."""
@@ -386,7 +389,7 @@ class Calling:
         reason = why(arguments, mode, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
             self._give_up()
-            _warn(
+            warn_caller(
                 f"{self.__name__}: {len(every)} versions were compiled and this call needs "
                 f"another ({reason}); the function runs eagerly from here on. State that "
                 "differs on every call is the usual cause: pass it as an argument"
@@ -395,7 +398,7 @@ class Calling:
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
             self._give_up()
-            _warn(
+            warn_caller(
                 f"{self.__name__} changes what it reads, so that each call needs a version of its "
                 f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
                 "is to be kept instead"
@@ -403,18 +406,26 @@ class Calling:
             return None
         known = left[0].version if left else None
         before = self._budget.spent
-        run = self._run(arguments, mode, known, histories)
-        if run.serves:
-            try:
-                version = self._version(arguments, mode, run, known, reason)
-            except Unrollable:
-                run.world.loops.unroll()
-                return self._make(arguments, mode, args, left, histories, counts)
+        run = None
+        try:
+            run = self._run(arguments, mode, known, histories)
+            version = self._version(arguments, mode, run, known, reason) if run.serves else None
+        except OneByOne as told:
+            if told.place in self._single:
+                return None
+            self._go_one_by_one(told)
+            own = arguments.axes and told.place == self._place(arguments)
+            return None if own else self._make(arguments, mode, args, left, histories, counts)
+        except Unrollable:
+            assert run is not None
+            run.world.loops.unroll()
+            return self._make(arguments, mode, args, left, histories, counts)
+        if version is not None:
             self._keep(version, arguments, args)
             if counts:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
-                    _warn(
+                    warn_caller(
                         why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning
                     )
             return version
@@ -459,6 +470,7 @@ class Calling:
                 histories,
                 self._counters,
                 self._renewed,
+                self._single,
             )
 
     @property
@@ -485,7 +497,8 @@ class Calling:
         settle(run)
         try:
             result = handed_out(
-                self._of_tape(run, arguments), [leaf.value for leaf in arguments.leaves]
+                derived_of_run(run, arguments, self._transform, self.__name__),
+                [leaf.value for leaf in arguments.leaves],
             )
         finally:
             run.world.settle()
@@ -505,11 +518,6 @@ class Calling:
             raise
         except Exception:  # no program can be made: the caller says what is known
             return
-
-    def _of_tape(self, run: Run, arguments: Arguments) -> Any:
-        if self._transform.kind == "compile":
-            return run.returned
-        return derived_of_run(run, arguments, self._transform, self.__name__)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
@@ -537,7 +545,7 @@ class Calling:
         self._strikes += 1
         if self._strikes >= 2:  # the first may have filled a cache
             self._give_up()
-            _warn(
+            warn_caller(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
                 "and return what is to be kept instead"
@@ -553,17 +561,14 @@ class Calling:
         """Calls the function with one value a parameter."""
 
         def call(values: Sequence[Any]) -> Any:
-            count = self._transform.count or len(values)  # tangents follow
-            named = list(zip(arguments.keywords, values, strict=True))[:count]
-            args = [value for keyword, value in named if keyword is None]
-            kwargs = {keyword: value for keyword, value in named if keyword is not None}
+            args, kwargs = in_call(arguments, values, self._transform.count)
             try:
                 return call_user(self._function, args, kwargs, self)
             except ValueError as error:
                 raise_told(error)
                 raise
 
-        return call
+        return self._over_batch(call, arguments) if arguments.axes else call
 
     # -- other kinds of arguments ---------------------------------------------------------------
 
@@ -594,7 +599,7 @@ class Calling:
         Where no argument requires grad, a Tensor that the function reads from outside may.
         """
         target = CHOSEN[self._backend].target
-        if self._transform.kind != "compile" or self._stays_eager or target != "numpy":
+        if self._transform.differentiates or self._stays_eager or target != "numpy":
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
@@ -685,7 +690,7 @@ class Calling:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
         call = self._caller(arguments)
         with self._runs.entered(), self._executed():
-            if self._transform.kind == "compile":
+            if not self._transform.differentiates:
                 values = arguments.values
 
                 def run(call: Callable[[Sequence[Any]], Any]) -> Any:
@@ -722,7 +727,7 @@ class Calling:
         return nullcontext() if self._untraced else interpreted()
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
-        if self._transform.kind == "compile":
+        if not self._transform.differentiates:
             return on_tensors(call, arguments.values)
         return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
 
@@ -740,6 +745,7 @@ class Calling:
         self._misses = self._traces = 0
         self._given_up = self._untraced = False
         self._strikes = 0
+        self._single = set()
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
@@ -782,6 +788,9 @@ class Calling:
             found = self._answer(arguments, mode, given, outputs, looks=True)
         if found.version is not None:
             return found.version
+        if self._is_single(arguments):
+            first = next(self._mapping(arguments).examples(arguments.values))
+            return self._one._version_for(*in_call(arguments, first))
         # another thread traces: this version is for looking at alone
         run = found.run if found.run is not None else self._run(arguments, mode, None)
         if not run.serves:

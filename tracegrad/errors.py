@@ -6,6 +6,9 @@ Each is also the built-in exception that a NumPy or PyTorch user would expect (`
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 from numpy.linalg import LinAlgError
 
 from tracegrad.state import STATE
@@ -113,6 +116,14 @@ class SlowCompileWarning(UserWarning):
 
 class ConversionError(TracegradError, TypeError):
     """A Tensor was turned into a plain array where its gradient would be lost."""
+
+
+def warn_caller(message: str, category: type[Warning] = RecompileWarning) -> None:
+    """Warns at the user's line that called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def raise_told(error: ValueError) -> None:

@@ -251,12 +251,14 @@ class _File:
             facts |= {"file": Path(file).as_posix(), "line": code.co_firstlineno}
         facts["function"] = getattr(function, "__qualname__", self.name)
         facts |= {"transform": transform.kind, "backend": self.version.target}
-        if transform.kind != "compile":
+        if transform.differentiates:
             facts |= {"argnums": transform.argnums, "has_aux": transform.has_aux}
         if transform.takes_tangents:
             facts["count"] = transform.count
         if transform.mode != "auto":
             facts["mode"] = transform.mode
+        if transform.kind == "vmap":
+            facts |= {"in_axes": transform.in_axes, "out_axes": transform.out_axes}
         if self.callee.bound:
             facts["bound"] = True
         if self.captures:

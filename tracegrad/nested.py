@@ -214,7 +214,7 @@ def derivative_on_tensors(
 
 @contextmanager
 def unrolled() -> Iterator[None]:
-    """Loops are recorded turn by turn: the tape of what runs here is walked in the same trace."""
+    """Loops are recorded turn by turn: what runs here is gone through again in the same trace."""
     loops = None if STATE.trace is None or STATE.trace.world is None else STATE.trace.world.loops
     if loops is None:
         yield
@@ -228,6 +228,8 @@ def unrolled() -> Iterator[None]:
 
 def derived_of_run(run: Run, arguments: Arguments, transform: Transform, name: str) -> Any:
     """What a transform returns for a call that was traced, by the tape of that run."""
+    if not transform.differentiates:
+        return run.returned
     wanted = check_wanted(arguments, transform)
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
     of = {id(leaf): tensor for leaf, tensor in zip(traced, run.tensors, strict=True)}

@@ -28,9 +28,9 @@ from tracegrad.tree import Item, Step, TreeSpec, flatten, leaf_paths, path_text,
 class Transform:
     """What is made of the function.
 
-    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "jacobian" or "hessian". "jvp" and
-    "hvp" are called with `count` arguments of the function, then with a tangent of each. `mode` is
-    that of a Jacobian: "forward", "reverse" or "auto".
+    `kind` is "compile", "vmap", "grad", "value_and_grad", "jvp", "hvp", "jacobian" or "hessian".
+    "jvp" and "hvp" are called with `count` arguments of the function, then with a tangent of each.
+    `mode` is that of a Jacobian: "forward", "reverse" or "auto".
     """
 
     kind: str
@@ -38,6 +38,17 @@ class Transform:
     has_aux: bool = False
     count: int = 0
     mode: str = "auto"
+    in_axes: Any = 0  # of "vmap"
+    out_axes: Any = 0
+
+    @property
+    def differentiates(self) -> bool:
+        return self.kind not in ("compile", "vmap")
+
+    @property
+    def gives_gradient(self) -> bool:
+        """Whether it is a gradient, alone or beside the value."""
+        return self.kind in ("grad", "value_and_grad")
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -61,13 +72,14 @@ class Transform:
     @property
     def gives_value(self) -> bool:
         """Whether the function's value is returned besides."""
-        return self.kind in ("compile", "value_and_grad", "jvp")
+        return self.kind in ("compile", "vmap", "value_and_grad", "jvp")
 
     def described(self, of: str, parameters: Sequence[str]) -> str:
         """What is made of the function, in words."""
         names = ", ".join(parameters[p] for p in self.positions)
         return {
             "compile": of,
+            "vmap": f"{of} over a batch",
             "grad": f"gradient in {names} of {of}",
             "value_and_grad": f"value and gradient in {names} of {of}",
             "jvp": f"value and tangent of {of}",
@@ -182,7 +194,7 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
     """Raises where what a function returned has no gradient."""
     if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
         raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
-    if transform.kind == "compile":
+    if not transform.differentiates:
         return
     main = returned[0] if transform.has_aux else returned
     if not transform.of_number:
@@ -253,7 +265,7 @@ def outputs_of(
     leaves, spec = flatten(returned)
     outputs: list[Value] = []
     shown: list[int | Static] = []
-    main = 0 if transform.kind == "compile" else leaves_in(main_of(spec, transform))
+    main = 0 if not transform.differentiates else leaves_in(main_of(spec, transform))
     for i, leaf in enumerate(leaves):
         number = i < main  # a float too is to be differentiated
         if number or isinstance(leaf, Tensor | np.ndarray | np.generic):
@@ -280,7 +292,7 @@ def result_of(
 ) -> tuple[Result, list[str]]:
     """The structure of the callable's return value, and names for its outputs."""
     count = sum(isinstance(i, int) for i in returned.leaves)
-    if transform.kind == "compile":
+    if not transform.differentiates:
         names = ["value"] if count == 1 else ["result"] * count
         return returned, names + [f"aux_{i}" for i in range(n_outputs - len(names))]
     main = main_of(returned.spec, transform)

@@ -62,12 +62,14 @@ class Arguments:
     specs: tuple[TreeSpec, ...]
     leaves: tuple[Leaf, ...]
     require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
+    axes: tuple[int | None, ...] = ()  # of a `vmap`: where each leaf has its examples
+    defaults: frozenset[int] = frozenset()  # of a `vmap`: the parameters that were not given
 
     @property
     def key(self) -> Hashable:
         orders = tuple(spec.orders for spec in self.specs)
         kinds = tuple(leaf.kind for leaf in self.leaves)
-        return (self.parameters, self.specs, orders, kinds, self.require_grad)
+        return (self.parameters, self.specs, orders, kinds, self.require_grad, self.axes)
 
     @cached_property
     def has_text(self) -> bool:

@@ -9,13 +9,13 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from os.path import basename
 from types import CodeType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -59,6 +59,25 @@ def _within(context: str) -> AbstractContextManager[Any]:
     return np.errstate(**ignored)  # type: ignore[arg-type]
 
 
+Place: TypeAlias = "tuple[Any, Hashable]"
+
+
+class OneByOne(BaseException):
+    """A trace cannot go on: a `vmap` in it is to run its function for one example after the other.
+
+    `place` are the function's code and the key of the call. No handler of the user's is to catch
+    it; where one has, it is raised again at the end of the run.
+    """
+
+    def __init__(self, place: Place, name: str, reason: str) -> None:
+        super().__init__(reason)
+        self.place = place
+        self.name = name
+        self.reason = reason
+        if STATE.trace is not None:
+            STATE.trace.one_by_one = self
+
+
 class Trace:
     """One run of a function: the graph under construction and what it depends on."""
 
@@ -99,6 +118,11 @@ class Trace:
         self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
+        self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
+        self.lanes: dict[Value, tuple[Place, str]] = {}  # of one example, where all were computed
+        # at once, by a `vmap` with its name
+        self.single: Collection[Place] = ()  # the `vmap`s that run for one example after the other
+        self.one_by_one: OneByOne | None = None  # that was raised
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -232,6 +256,10 @@ class Trace:
         traced = getattr(x, "_traced", None)
         if traced is not None and traced[0] is self:
             value: Value = traced[1]
+            if value in self.lanes:
+                called = value.origin.name or "a value"
+                place, name = self.lanes[value]
+                raise OneByOne(place, name, f"{called} of one example is read behind it")
             return value
         array = getattr(x, "_array", x)
         if is_number(array):
@@ -279,6 +307,8 @@ class Trace:
 
     def origin(self) -> Origin:
         """The user's line, variable and program point of the op that is running."""
+        if self.planned:
+            return self.planned.pop(0)
         if self.standing is not None:
             return self.standing
         point = capture_run(self.code)

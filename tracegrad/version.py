@@ -237,6 +237,21 @@ class Version:
         return run(*arguments.values, **keywords)
 
 
+class Left(NamedTuple):
+    """A version whose program met an outcome that it does not know, and what it said."""
+
+    version: Version
+    said: str
+
+
+class Answer(NamedTuple):
+    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
+
+    version: Version | None = None
+    result: Any = None
+    run: Run | None = None
+
+
 def memory(holder: Any) -> Any:
     """The array that a Tensor holds; an array itself."""
     return getattr(holder, "_array", holder)
@@ -313,21 +328,6 @@ class Captured:
         return f"{read}._array" if isinstance(self.holder, Tensor) else read
 
 
-class Left(NamedTuple):
-    """A version whose program met an outcome that it does not know, and what it said."""
-
-    version: Version
-    said: str
-
-
-class Answer(NamedTuple):
-    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
-
-    version: Version | None = None
-    result: Any = None
-    run: Run | None = None
-
-
 def traced_run(
     function: Callable[..., Any],
     call: Callable[[Sequence[Any]], Any],
@@ -339,15 +339,16 @@ def traced_run(
     histories: Sequence[Any] = (),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
+    one_by_one: Collection[Any] = (),
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
-    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders, numbers = _continued(known)
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     return run_traced(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters, renewed),
+        *(numbers, counters, renewed, one_by_one),
     )
 
 
@@ -366,7 +367,7 @@ def make_version(
     that leaves takes its place. Where it departed from that tree it becomes a version of its own.
     """
     target, times = mode.target, {"trace": run.seconds}
-    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
     if transform.takes_tangents:
         require_alike(arguments, wanted, run.trace.inputs, run.trace.sizes)

@@ -181,8 +181,14 @@ def _bare(call: Call, splats: Mapping[int, Call]) -> list[Value]:
 
 
 def _dims_with(r: Rewriter, call: Call, splats: Mapping[int, Call]) -> tuple[Dim, ...] | None:
-    """The shape of the call on what is repeated; None where a splat gives a number its dtype."""
-    type_ = r.infer(call.op, *_bare(call, splats), **dict(call.attributes))
+    """The shape of the call on what is repeated; None where a splat gives a number its dtype.
+
+    None as well where a splat is what makes an array of a Python number.
+    """
+    bare = _bare(call, splats)
+    if call.op.calls_methods and any(bare[i].type.weak for i in splats):
+        return None
+    type_ = r.infer(call.op, *bare, **dict(call.attributes))
     if type_ is None or type_.dtype != call.results[0].type.dtype or type_.weak:
         return None
     return dims_of(r.sizes, type_)

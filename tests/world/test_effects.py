@@ -12,7 +12,9 @@ import io
 import sys
 import types
 import warnings
+import weakref
 from collections import Counter, defaultdict, deque
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -603,3 +605,86 @@ def test_an_input_has_no_keyword_for_a_name():
         table[True] = k
         assert_same_bits(made(X), X * k)
     assert made.cache_info().hits == 1
+
+
+class TestObjectsThatEnd:
+    """What an object is told when it goes, and who asks whether it is gone, is Python's time."""
+
+    def test_an_object_made_inside_is_told_on_every_call(self):
+        told = []
+
+        class Scope:
+            def __del__(self):
+                told.append("gone")
+
+        def f(x):
+            scope = Scope()
+            del scope
+            told.append("after")
+            return x * 2.0
+
+        compiled = tg.compile(f)
+        for _ in range(3):
+            told.clear()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compiled(np.ones(2))
+            assert told == ["gone", "after"]
+
+    def test_a_finalizer_that_a_class_gets_later_is_seen(self):
+        told = []
+
+        class Scope:
+            pass
+
+        def f(x):
+            Scope()
+            return x * 2.0
+
+        compiled = tg.compile(f)
+        compiled(np.ones(2))
+        Scope.__del__ = lambda self: told.append("gone")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled(np.ones(2))
+            compiled(np.ones(2))
+        assert told == ["gone", "gone"]
+
+    def test_the_object_that_is_replaced_is_told_on_every_call(self):
+        told = []
+
+        class Holder:
+            def __del__(self):
+                told.append("gone")
+
+        state = SimpleNamespace(held=None)
+
+        def f(x):
+            state.held = None
+            return x * 2.0
+
+        compiled = tg.compile(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(3):
+                state.held = Holder()
+                compiled(np.ones(1))
+        assert told == ["gone"] * 3
+
+    def test_an_eager_function_keeps_no_object_alive(self):
+        class State:
+            k = 2.0
+
+        holder = SimpleNamespace(state=State())
+        seen = weakref.ref(holder.state)
+
+        def f(x):
+            state = seen()
+            return x * (7.0 if state is None else state.k) + holder.state.k
+
+        compiled = tg.compile(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert compiled(np.ones(1)) == [4.0]
+            holder.state = State()
+            assert compiled(np.ones(1)) == [9.0]

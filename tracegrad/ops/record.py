@@ -88,7 +88,7 @@ class OpRecord(Op):
         spelling = self.spelling["numpy"]
         if Trait.ELEMENTWISE not in self.traits or not isinstance(spelling, Spelling):
             return False
-        return not re.search(r"\b[a-z]\.", spelling.text)
+        return not spelling.attributed & set(self.operands)
 
     @cached_property
     def looks(self) -> bool:

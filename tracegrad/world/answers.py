@@ -44,7 +44,7 @@ class Answers(StandIns):
     def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         rule = _RULES.get(id(operation))
         if rule is not None:
-            return rule(self, operation, operands, keywords)
+            return self.shows(operation, operands, rule(self, operation, operands, keywords))
         if keywords or any(type(x) in _MAY_HOLD for x in operands):
             own = instead(operation, operands, keywords)
             if own is not None:

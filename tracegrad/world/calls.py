@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import weakref
 from collections import OrderedDict
 from contextvars import ContextVar
 from functools import partial
@@ -60,6 +61,7 @@ Keywords = dict[str, Any]
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
+_WEAK = (weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType)
 _CACHE = type(functools.lru_cache(lambda: None))
 
 
@@ -73,6 +75,8 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
     if own is not None:
         return own()
     of = module_of(callee)
+    if isinstance(callee, _WEAK):
+        world.effect(f"{world.text_of(callee)}, a weak reference,")
     if isinstance(callee, type):
         return _make(world, callee, operands, keywords)
     if isinstance(callee, MethodDescriptorType | WrapperDescriptorType | ClassMethodDescriptorType):
@@ -155,6 +159,8 @@ def _make(
         for bases in operands:
             _makes_class(world, bases if type(bases) is tuple else ())
     _makes(world, cls.__module__ or "", operands)
+    if issubclass(cls, _WEAK):
+        world.effect("a weak reference")  # a version holds what it knows: nothing ends under it
     if issubclass(cls, type) and len(operands) > 2:
         derive(world, operands[-2])
     base = next(b for b in cls.__mro__ if "__new__" in vars(b))
@@ -164,6 +170,7 @@ def _make(
         if root not in tables.PURE_MODULES:
             world.effect(f"{cls.__name__}()")
     made = (maker or cls)(*_plain(world, operands), **_plain_keywords(world, keywords))
+    world.may_end(made)
     return with_plain_keys(world, made)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import CellType, MethodDescriptorType
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class StandIns(machine.World):
     watches_c = True
 
     def __init__(self) -> None:
-        self.viewed: dict[int, Any] = {}  # memory at which several arrays look
+        self._views: dict[int, list[ref[Any]]] = {}  # arrays that look at another's memory, by it
         self.made: WeakValueDictionary[int, Any] = WeakValueDictionary()  # arrays, by C code
         self._originals: dict[int, tuple[Any, Any]] = {}  # both kept alive, by id of the first
         self.kept = Kept()
@@ -37,8 +37,13 @@ class StandIns(machine.World):
                 if _makes_arrays(operation) and all(result is not x for x in operands):
                     self.made[id(result)] = result
             else:
-                self.viewed[id(result.base)] = result.base
+                self._views.setdefault(id(result.base), []).append(ref(result))
         return result
+
+    def views_of(self, array: Any) -> list[Any]:
+        """The arrays that look at the memory of another one, made by the function."""
+        known = [view() for view in self._views.get(id(array), ())]
+        return [view for view in known if view is not None and view.base is array]
 
     def is_outside(self, x: Any) -> bool:
         """Whether an object was there before the run."""

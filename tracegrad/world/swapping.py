@@ -58,7 +58,7 @@ def received(
         keywords = {**keywords, "out": made if type(out) is tuple else made[0]}
     if operation is np.ufunc.at and type(operands[1]) is np.ndarray:
         if any(map(holds_recorded, operands[2:])):
-            tensor = swapped(world, operands[1])
+            tensor = swapped(world, operands[1], operands)
             operands = (operands[0], tensor, *operands[2:])
         return operation, operands, keywords
     if operation is operator.setitem and type(operands[0]) is Tensor:
@@ -71,7 +71,7 @@ def received(
     rest = operands[1:]
     if not any(map(holds_recorded, rest)):
         return operation, operands, keywords
-    tensor = swapped(world, operands[0])
+    tensor = swapped(world, operands[0], operands)
     if operation is operator.setitem:
         rest = (rest[0], rest[1] if type(rest[1]) is Tensor else asarray(rest[1]))
     if isinstance(operation, MethodDescriptorType):
@@ -90,35 +90,97 @@ def _writes(operation: Any) -> bool:
 
 
 def _plain_swapped(world: Any, x: Any) -> Any:
-    return swapped(world, x, False) if type(x) is np.ndarray else x
+    return swapped(world, x, None) if type(x) is np.ndarray else x
 
 
-def swapped(world: Any, array: np.ndarray, held: bool = True) -> Tensor:
-    """The Tensor in the place of an array, from here on; `held` is one that something holds."""
-    if (
-        world.made.get(id(array)) is not array
-        or world.is_outside(array)
-        or id(array) in world.viewed
-    ):
+def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
+    """The Tensor in the place of an array, from here on.
+
+    Where no object of the function's holds it, none at all may but the `operands` at hand; None
+    where that does not matter.
+    The array that owns the memory becomes a Tensor, and each view of it a view of that Tensor.
+    """
+    root = array if array.base is None else array.base
+    if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
         raise written_into_plain()
-    places = [put for holder in _holders(world, array) for put in _places(holder, array)]
-    if held and not places:  # what holds it was there before the function
+    family = [root, *world.views_of(root)]
+    if any(map(world.is_outside, family)):
         raise written_into_plain()
-    tensor = _as_tensor(array)
-    for put in places:
-        put(tensor)
-    return tensor
+    places = _places(world, family)
+    for x in family:
+        if not (places[id(x)] or (x is array and _passes(x, operands, family))):
+            raise written_into_plain()  # what holds it was there before the function
+    ways = [(view, _way_to(root, view)) for view in family[1:]]
+    tensors = {id(root): _as_tensor(root)}
+    tensors.update((id(view), way(tensors[id(root)])) for view, way in ways)
+    for x in family:
+        for put in places[id(x)]:
+            put(tensors[id(x)])
+    return tensors[id(array)]
 
 
-def _holders(world: Any, array: np.ndarray) -> list[Any]:
-    """The objects of the function's own that hold an array, found from the frames that run."""
+def _passes(array: np.ndarray, operands: Operands | None, family: list[np.ndarray]) -> bool:
+    """Whether nothing but the operation at hand has an array, as in ``y[0][1] = v``."""
+    if operands is None:
+        return True
+    return all(x is operands or x is family for x in gc.get_referrers(array))
+
+
+def _way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
+    """What gives a view of an array: an index, then an order of axes; raises where they cannot."""
+    left = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    starts = []
+    for stride in root.strides:
+        start, left = divmod(left, stride) if stride else (0, left)
+        starts.append(start)
+    order = sorted(range(view.ndim), key=lambda i: view.shape[i] > 1 and -abs(view.strides[i]))
+    index: list[Any] = []
+    axis = 0
+    for length, stride in [(view.shape[i], view.strides[i]) for i in order]:
+        if length == 1:
+            index.append(None)
+            continue
+        while axis < root.ndim:
+            step, rest = divmod(stride, root.strides[axis])
+            last = starts[axis] + step * (length - 1)
+            if step and not rest and 0 <= last < root.shape[axis]:
+                break
+            index.append(starts[axis])
+            axis += 1
+        else:
+            raise written_into_plain()
+        stop = last + (1 if step > 0 else -1)
+        index.append(slice(starts[axis], None if stop < 0 else stop, step))
+        axis += 1
+    place = (*index, *starts[axis:])
+    axes = sorted(range(view.ndim), key=order.__getitem__)
+
+    def go(x: Any) -> Any:
+        return x[place] if axes == list(range(view.ndim)) else x[place].transpose(axes)
+
+    if not _is_same(go(root), view):
+        raise written_into_plain()
+    return go
+
+
+def _is_same(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays have the same numbers at the same places."""
+    if (x.shape, x.dtype) != (y.shape, y.dtype) or not x.size:
+        return False
+    pairs = zip(x.shape, x.strides, y.strides, strict=True)
+    start = x.__array_interface__["data"][0] == y.__array_interface__["data"][0]
+    return start and all(n == 1 or a == b for n, a, b in pairs)
+
+
+def _places(world: Any, arrays: list[np.ndarray]) -> dict[int, list[Callable[[Tensor], None]]]:
+    """What puts a Tensor where the function has each array, by its id; from the frames that run."""
     waiting: list[Any] = []
     frame = STATE.machine.frame
     while frame is not None:
         waiting += [frame.fast, frame.stack, frame.closure, frame.names]
         frame = frame.back
     seen: dict[int, Any] = {}
-    found = []
+    found: dict[int, list[Callable[[Tensor], None]]] = {id(array): [] for array in arrays}
     while waiting:
         x = waiting.pop()
         if id(x) in seen or type(x) in _CLOSED or world.is_outside(x) or isinstance(x, type):
@@ -130,8 +192,9 @@ def _holders(world: Any, array: np.ndarray) -> list[Any]:
             inner: list[Any] = [x.__closure__, x.__defaults__, x.__kwdefaults__]
         else:
             inner = gc.get_referents(x)
-        if any(y is array for y in inner):
-            found.append(x)
+        for array in arrays:
+            if any(y is array for y in inner):
+                found[id(array)] += _places_in(x, array)
         waiting += inner
     return found
 
@@ -143,7 +206,7 @@ _CLOSED = frozenset({
 })  # fmt: skip
 
 
-def _places(holder: Any, array: np.ndarray) -> list[Callable[[Tensor], None]]:
+def _places_in(holder: Any, array: np.ndarray) -> list[Callable[[Tensor], None]]:
     """What puts a Tensor in an array's place in an object that holds it; raises where none can."""
     if isinstance(holder, list | deque):
         found = [i for i, x in enumerate(holder) if x is array]

@@ -358,6 +358,12 @@ class World(Told):
             self.effects.append(text)
         self.print_now()
 
+    def may_end(self, x: Any) -> None:
+        """An object may go within the call, which `__del__` is told in Python's time alone."""
+        cls = type(x)
+        if is_mutable(cls) and self.class_attribute(cls, "__del__") is not machine.ABSENT:
+            self.effect(f"{cls.__name__}.__del__()")
+
     def change(self, x: Any, moves: bool = True) -> Changed | None:
         """The function is about to change a container; None for one that no program changes again.
 
@@ -382,6 +388,7 @@ class World(Told):
         place = self._place(holder, name)
         if place not in self._stored:
             before = held(Guard(read, holder, name, MISSING, text))
+            self.may_end(before)
             self._stored[place] = self._guard(read, holder, name, before, text)
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
@@ -578,13 +585,19 @@ class World(Told):
             rule = self.loops.rule_for(operation, operands, keywords) or rule
         if self._stand_ins and id(operation) not in tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
+        result = rule(self, operation, operands, keywords)
         if self._tensors:
-            result = rule(self, operation, operands, keywords)
             self._tell_of_tensors(operation, operands, result)
-            return result
-        return self.shows(operation, operands, rule(self, operation, operands, keywords))
+        return self.shows(operation, operands, result)
 
     # -- what is left after the run ---------------------------------------------------------------
+
+    def settle(self, tapes: bool = False) -> None:
+        super().settle(tapes)
+        for known in vars(self).values():  # the world itself waits for the collector of circles
+            if type(known) in (dict, list):
+                known.clear()
+        self.numbers, self._holding = Numbers(), None
 
     def release(self, holders: Iterable[Any]) -> None:
         """The run left a program of `holders`: what else it met is not kept alive."""
