@@ -286,8 +286,8 @@ def test_the_text_reads_as_that_of_a_gradient():
     start = lines.index(f"# test_jvp.py:{layer.__code__.co_firstlineno + 1}  h = np.tanh(x @ w)")
     assert lines[start + 1 : start + 6] == [
         "h = x @ w",
-        "h_dot = x @ w_dot",
-        "h_dot += x_dot @ w",
+        "h_dot = x_dot @ w",
+        "h_dot += x @ w_dot",
         "np.tanh(h, out=h)",
         "h_dot *= 1.0 - h * h",
     ]
