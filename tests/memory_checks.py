@@ -205,6 +205,8 @@ def called(
             raise Refused(str(error)) from error
         return None  # refused for another reason, perhaps: there is no result to compare
     except Exception as error:
+        if plain.raised is None and "destination is read-only" in str(error):
+            raise Refused("what broadcast_arrays gives is read-only") from error
         if plain.raised is None:
             raise Wrong(f"{what}: raised\n{traceback.format_exc(limit=-4)}") from error
         check_exception(error, plain.raised, what)
@@ -384,8 +386,8 @@ def exported(program: Program) -> None:
             return path.read_text()
 
         text = called(export, plain, program.arrays(0), "export")
-    space: dict[str, Any] = {}
-    exec(compile(text, "<exported>", "exec"), space)
+        space: dict[str, Any] = {"__file__": str(path)}
+        exec(compile(text, "<exported>", "exec"), space)
     for turn in range(2):
         arrays = program.arrays(0)
         got = called(space["f"], plain, arrays, f"exported, call {turn}")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
+import re
 import warnings
 from collections import namedtuple
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -313,6 +316,96 @@ def test_an_op_without_a_rule_runs_in_a_loop(target, wide):
         np.testing.assert_allclose(gradient(X, W), looped(X, W), rtol=1e-12)
 
 
+# -- loops --------------------------------------------------------------------------------------
+
+
+def recurrence(a, w):
+    h = np.zeros(3)
+    for _ in range(50):
+        h = np.tanh(h * w + a)
+    return h.sum(), h
+
+
+def rows(m, w):
+    s = 0.0
+    for row in m:
+        s = s + np.sin(row @ w)
+    return s
+
+
+def while_less(a, n):
+    k = 0
+    while k < n[0]:
+        a = a * 1.5 + 1
+        k += 1
+    return a
+
+
+def leaves_early(a, n):
+    for i in range(40):
+        a = a * 0.9 + i
+        if i > n[0]:
+            return a
+    return -a
+
+
+TURNS = [
+    (recurrence, (X, W), (0, None)),
+    (recurrence, (X, Y), (0, 0)),
+    (rows, (rng.normal(size=(20, 4, 3)), W), (1, None)),
+    (rows, (rng.normal(size=(20, 3)), X), (None, 0)),
+    (while_less, (X, np.array([12.0])), (0, None)),
+    (leaves_early, (X, np.array([12.0])), (0, None)),
+]
+
+
+@pytest.mark.parametrize(("f", "args", "in_axes"), TURNS, ids=lambda x: getattr(x, "__name__", ""))
+def test_loops_stay_loops(f, args, in_axes):
+    def examples(g):
+        pairs = zip(args, in_axes, strict=True)
+        lists = [[x] * 4 if a is None else [np.take(x, i, a) for i in range(4)] for x, a in pairs]
+        return each(g, *lists)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mapped = tg.vmap(f, in_axes=in_axes)
+        for _ in range(2):
+            assert_close(mapped(*args), examples(f), 1e-12, 1e-12)
+        assert re.search(r"^    (for|while) ", mapped.source(*args), re.M)
+        assert mapped.cache_info().versions == 1
+
+        def total(a, w):
+            return np.sum(np.sum(flatten(f(a, w))[0][0]))
+
+        gradient = tg.vmap(tg.grad(total), in_axes=in_axes)
+        assert_close(gradient(*args), examples(tg.grad(total)), 1e-11, 1e-12)
+        assert re.search(r"^    for ", gradient.source(*args), re.M)
+
+
+def test_loops_elsewhere():
+    """In other transforms loops are unrolled, and Tensors with history run one by one."""
+    mapped = tg.vmap(lambda a: recurrence(a, W)[0])
+    expected = each(tg.grad(lambda a: recurrence(a, W)[0]), X)
+    np.testing.assert_allclose(tg.grad(lambda q: mapped(q).sum())(X), expected)
+    np.testing.assert_allclose(mapped(X), each(lambda a: recurrence(a, W)[0], X))
+    t = tg.tensor(X, requires_grad=True)
+    mapped(t).sum().backward()
+    np.testing.assert_allclose(t.grad.numpy(), expected)
+    twice = tg.vmap(tg.vmap(lambda s: recurrence(s + np.zeros(3), W)[0]))
+    one = lambda s: recurrence(s + np.zeros(3), W)[0]
+    np.testing.assert_allclose(twice(X), [[one(s) for s in row] for row in X])
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+def test_a_loop_that_an_example_ends():
+    def f(a):
+        while a.sum() < 100:
+            a = a * 1.1 + 1
+        return a
+
+    np.testing.assert_allclose(tg.vmap(f)(X), each(f, X))
+
+
 # -- programs as one would write them -----------------------------------------------------------
 
 
@@ -479,6 +572,13 @@ def test_arrays_may_be_filled():
         np.testing.assert_array_equal(tg.vmap(filled)(X), each(filled, X))
         gradient = tg.vmap(tg.grad(lambda a: (filled(a) ** 2).sum()))(X)
     np.testing.assert_allclose(gradient, each(tg.grad(lambda a: (filled(a) ** 2).sum()), X))
+
+
+def test_the_page_runs():
+    """The code in docs/transforms.md, top to bottom."""
+    page = Path(__file__).parents[1] / "docs" / "transforms.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert tried and not failed
 
 
 def test_an_empty_batch():

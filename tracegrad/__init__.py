@@ -50,8 +50,13 @@ from tracegrad.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from tracegrad.builtins import dict, isinstance, list, tuple, type
+from tracegrad.checkpointing import checkpoint
+from tracegrad.custom_rules import custom_jvp, custom_vjp
 from tracegrad.devices import device
+from tracegrad.differential_operators import *  # noqa: F403
 from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
+from tracegrad.extend import primitive
 from tracegrad.inspection import *  # noqa: F403
 from tracegrad.loading import load
 from tracegrad.making import as_tensor, from_dlpack, from_numpy, tensor

@@ -65,6 +65,7 @@ def grad(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The gradient of a function that returns one number, as compiled source.
 
@@ -84,6 +85,8 @@ def grad(
         The target of the generated source; default ``tg.config.backend``.
     static_argnames : sequence of str
         Arguments whose value is part of what is compiled.
+    argnum : int or sequence of int, optional
+        HIPS autograd's name of `argnums`.
 
     Returns
     -------
@@ -111,6 +114,7 @@ def grad(
     >>> slope(np.array([1.0, 2.0]))
     array([2., 4.])
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("grad", f, argnums, has_aux, backend, static_argnames)
 
 
@@ -121,6 +125,7 @@ def value_and_grad(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The value and the gradient together; parameters as for `grad`.
 
@@ -137,6 +142,7 @@ def value_and_grad(
     >>> print(value, gradient)
     5.0 [2. 4.]
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("value_and_grad", f, argnums, has_aux, backend, static_argnames)
 
 
@@ -148,6 +154,7 @@ def jacobian(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The full Jacobian of a function, all rows or columns at once, as compiled source.
 
@@ -155,7 +162,7 @@ def jacobian(
     ----------
     f : callable
         Plain Python over arrays that returns an array, or a pytree of arrays, of floating point.
-    argnums, has_aux, backend, static_argnames
+    argnums, has_aux, backend, static_argnames, argnum
         As for `grad`.
     mode : "auto", "forward" or "reverse"
         Whether tangents of all inputs are pushed forward, or cotangents of all results pulled back.
@@ -183,6 +190,7 @@ def jacobian(
     array([[2., 0.],
            [2., 1.]])
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, mode)
 
 
@@ -233,6 +241,7 @@ def hessian(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The Hessian of a function that returns one number: forward mode over reverse, all at once.
 
@@ -253,6 +262,7 @@ def hessian(
     array([[0., 4.],
            [4., 2.]])
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("hessian", f, argnums, has_aux, backend, static_argnames)
 
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 from codegen.ir import (
-    NOWHERE,
     Again,
     Block,
     Branch,
@@ -37,6 +36,7 @@ from tracegrad.differentiate import relabel
 from tracegrad.dispatch import apply, apply_in
 from tracegrad.errors import NotBatchedError
 from tracegrad.lanes import Lane
+from tracegrad.ops.batch_rules import moved
 from tracegrad.ops.record import TABLE
 from tracegrad.ops.tapes import appended, item, new_list
 from tracegrad.staging import Stage, Staged
@@ -92,11 +92,17 @@ def repeated(block: Block, outputs: Sequence[Lane]) -> tuple[Value, ...]:
 
 def front(lane: Lane) -> Value:
     """A value as a batch: repeated, where it is the same for all examples."""
+    value: Value = batch_of(lane).value
+    return value
+
+
+def batch_of(lane: Lane) -> Staged:
+    """The same as a staged value."""
     staged: Staged = lane.value
     if not lane.wide:
         shape = (lane.length, *staged.shape)
         staged = apply_in(staged, TABLE["broadcast_to"], {"shape": shape}, staged)
-    return staged.value
+    return staged
 
 
 class Writer:
@@ -107,12 +113,20 @@ class Writer:
         self.stage = Stage(Builder(sizes))
         self.lanes: dict[Value, Lane] = {}
         self.names: dict[Value, Origin] = {}  # of values that were made under another origin
+        self.parameters: dict[Value, tuple[object, int]] = {}  # of loops
         self.loops: dict[object, tuple[bool, ...]] = {}  # which parameters are batches, by label
 
-    def input(self, value: Value, wide: bool) -> Value:
-        """The input that stands for one of one example."""
-        made = self._widened(value) if wide else value
-        self.lanes[value] = self.lane(made, wide)
+    def input(self, value: Value, wide: bool, axis: int = 0, length: Dim | None = None) -> Value:
+        """The input that stands for one of one example: a batch along `axis`.
+
+        Its `length` may be called otherwise than that of others.
+        """
+        made = self._widened(value, axis, length) if wide else value
+        lane = self.lane(made, wide)
+        if axis:
+            self.stage.origin = value.origin
+            lane = Lane(moved(lane.value, axis, 0), wide, self.length)
+        self.lanes[value] = lane
         return made
 
     def lane(self, value: Value, wide: bool) -> Lane:
@@ -150,10 +164,12 @@ class Writer:
             raise NotBatchedError(f"{what} depends on the example")
         return lane.value.value  # type: ignore[no-any-return]
 
-    def _widened(self, value: Value) -> Value:
+    def _widened(self, value: Value, axis: int, length: Dim | None) -> Value:
         type = value.type
         if type != LIST:
-            type = replace(type, shape=(self.length, *type.shape), weak=False)
+            shape = list(type.shape)
+            shape.insert(axis, self.length if length is None else length)
+            type = replace(type, shape=tuple(shape), weak=False)
         return Value(type, value.origin)
 
     def _node(self, node: Node, finish: Finish) -> None:
@@ -204,6 +220,8 @@ class Writer:
         while True:
             self.loops[loop.label] = tuple(wide)
             parameters = tuple(map(self.input, loop.parameters, wide))
+            for position, parameter in enumerate(parameters):
+                self.parameters[parameter] = loop.label, position
             try:
                 blocks = tuple([self.block(block, finish) for block in loop.blocks])
                 break
@@ -232,11 +250,11 @@ class Writer:
 
     def _arguments(self, values: Sequence[Value], wide: Sequence[bool]) -> tuple[Value, ...]:
         """What parameters are given, of which some are batches."""
-        self.stage.origin = NOWHERE
-        lanes = [self._of(value) for value in values]
-        return tuple(
-            [self._front(x) if w else x.value.value for x, w in zip(lanes, wide, strict=True)]
-        )
+        given = []
+        for value, w in zip(values, wide, strict=True):
+            lane, self.stage.origin = self._of(value), value.origin
+            given.append(self._front(lane) if w else lane.value.value)
+        return tuple(given)
 
     # -- lists ----------------------------------------------------------------------------------
 
@@ -261,6 +279,11 @@ class Writer:
         if value.type != LIST or lane.wide:
             return front(lane)
         made = self.stage.builder.producer.get(value)
+        while isinstance(made, Call) and made.op is appended:  # to a list that a loop hands on
+            value = made.operands[0]
+            made = self.stage.builder.producer.get(value)
+        if value in self.parameters:
+            raise _Wider(*self.parameters[value])
         if not isinstance(made, Call) or made.op is not new_list:
             raise NotBatchedError("a list holds values of all examples and of single ones")
         held = [self._front(self._of(v)) for v in made.operands]

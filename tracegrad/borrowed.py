@@ -18,6 +18,7 @@ import numpy as np
 from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import memory_of, stamp
 from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.machine.world import delete_plainly, set_plainly
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import besides_fields, children, is_leaf, map_tree
@@ -196,10 +197,10 @@ def _replace(container: Any, content: Any, plain: Callable[[Any], Any]) -> None:
     else:
         for name, value in content.items():
             if getattr(container, name, _ABSENT) is not plain(value):
-                setattr(container, name, plain(value))
+                set_plainly(container, name, plain(value))  # it may be frozen
         for name in [*getattr(container, "__dict__", ())]:
             if name not in content:
-                delattr(container, name)
+                delete_plainly(container, name)
 
 
 _ABSENT = object()

@@ -75,7 +75,7 @@ class Compiled(Calling):
             case "forward":
                 graph = forward_part(version, self._function, self._transform)
                 return compile_graph(graph, version.target).source.text
-            case "backward" if self._transform.gives_gradient:
+            case "backward" if self._transform.kind in ("grad", "value_and_grad"):
                 graph = backward_part(version, self._function, self._transform)
                 return compile_graph(graph, version.target).source.text
             case "backward":

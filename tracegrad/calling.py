@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracegrad import config
+from tracegrad.autograd.closures import reads_history
 from tracegrad.axes import with_axes
 from tracegrad.batch_calls import BatchCalls, in_call
 from tracegrad.blame import checking, is_finite, passed
@@ -161,22 +162,22 @@ class Calling(BatchCalls):
 
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The derivative by running the function on Tensors, which only tracegrad sees."""
-        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves) or STATE.trace is not None:
             return self._inline(self._bind(args, kwargs))
-        return self._eager(self._bind(plain_args, plain_kwargs))
+        return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if STATE.aside and not kwargs and STATE.trace is None and config.compile:
             result = self._watched(args)
             if result is not MISS:
                 return result
-        plain = not (kwargs or self._static or not self._transform.gives_gradient or checking())
-        if self._given_up and plain:
-            name = self.__name__
+        if reads_history(self._function):
+            return self._inline(self._bind(args, kwargs))
+        of_number = self._transform.kind in ("grad", "value_and_grad")
+        if self._given_up and of_number and not (kwargs or self._static or checking()):
             with self._budget.running(), self._executed():
-                result = derivative_of_arrays(self._function, args, self._transform, name)
+                result = derivative_of_arrays(self._function, args, self._transform, self.__name__)
             if result is not NotImplemented:
                 return result
         leaves, _ = flatten((args, kwargs))
@@ -187,13 +188,12 @@ class Calling(BatchCalls):
         arguments = self._bind(args, kwargs)
         if STATE.trace is not None:  # what it closes over may be part of that trace
             return self._inline(arguments)
-        mode = CHOSEN[self._backend]
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._without_program(arguments)
         if self._is_single(arguments):
             return self._singly(arguments)
-        found = self._answer(arguments, mode, None if kwargs else args)
+        found = self._answer(arguments, CHOSEN[self._backend], None if kwargs else args)
         if found.version is not None:
             return found.result
         if found.run is not None:
@@ -408,27 +408,26 @@ class Calling(BatchCalls):
         before = self._budget.spent
         run = None
         try:
-            run = self._run(arguments, mode, known, histories)
-            version = self._version(arguments, mode, run, known, reason) if run.serves else None
+            version = self._around_loops(arguments, mode, known, reason)
+            if version is None:
+                run = self._run(arguments, mode, known, histories)
+                version = self._version(arguments, mode, run, known, reason) if run.serves else None
         except OneByOne as told:
-            if told.place in self._single:
-                return None
-            self._go_one_by_one(told)
-            own = arguments.axes and told.place == self._place(arguments)
-            return None if own else self._make(arguments, mode, args, left, histories, counts)
+            again = self._told(told, arguments)
+            return self._make(arguments, mode, args, left, histories, counts) if again else None
         except Unrollable:
             assert run is not None
             run.world.loops.unroll()
             return self._make(arguments, mode, args, left, histories, counts)
         if version is not None:
             self._keep(version, arguments, args)
-            if counts:
+            if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
-                    warn_caller(
-                        why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning
-                    )
+                    nodes = run.trace.builder.nodes
+                    warn_caller(why_slow(self.__name__, took, nodes), SlowCompileWarning)
             return version
+        assert run is not None
         self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
         counted = run.world.counted()
         if counted and not counted <= self._counters:
@@ -492,8 +491,6 @@ class Calling(BatchCalls):
 
     def _result(self, run: Run, arguments: Arguments) -> Any:
         """What the call returns that was traced but not compiled: the tape of that run gives it."""
-        for store in run.stores:
-            store.carry()
         settle(run)
         try:
             result = handed_out(
@@ -647,8 +644,6 @@ class Calling(BatchCalls):
             if found.version is not None:
                 return found.result
             if found.run is not None:
-                for store in found.run.stores:
-                    store.carry()
                 settle(found.run)
                 result = map_tree(untraced, found.run.returned)
                 found.run.world.settle(tapes=True)
@@ -745,7 +740,7 @@ class Calling(BatchCalls):
         self._misses = self._traces = 0
         self._given_up = self._untraced = False
         self._strikes = 0
-        self._single = set()
+        self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
         self._renewed: set[Any] = set()  # places of objects that others of their class replace

@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed
+from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed, walk
 from codegen.spelling import Subscript
 from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.bounds import apart
+from tracegrad.ops.checkpoints import Region, constants_of, regions_of
 from tracegrad.ops.cotangents import ZERO, Masked, Negated, Replaced, Undefined
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, astype, kept, real, subtract, where
@@ -510,6 +511,9 @@ class Reverse:
         self.graph = graph
         self.names: dict[Value, Origin] = {}  # what values turned out to be
         self.hooks = _hooks_of(graph)
+        self.regions: dict[Value, Region] = {}
+        self.constants = constants_of(walk(graph.nodes))
+        self.last: Value | None = None  # the cotangent that was finished last
         self.stage = Stage(Builder(graph.sizes), Origin(section="backward"))
 
     @property
@@ -521,9 +525,14 @@ class Reverse:
         return Staged(self.stage, value)
 
     def one(self, output: Value) -> Value:
-        """The cotangent of a result without axes."""
+        """The cotangent of a result that is one number; it has axes where that has."""
         type = replace(output.type, weak=False, shape=())
-        return self.builder.constant(1.0, type, None, self.stage.origin)
+        one = self.builder.constant(1.0, type, None, self.stage.origin)
+        if not output.type.ndim:
+            return one
+        shape = output.type.shape
+        whole: Value = full_of(self.staged(one), shape=shape, dtype=output.type.dtype).value
+        return whole
 
     def run(
         self, nodes: Sequence[Node], seeds: Mapping[Value, Any], wanted: Sequence[Value]
@@ -531,6 +540,7 @@ class Reverse:
         """Cotangents of the `wanted` values before straight code, of those after it."""
         given: dict[Key, Any] = {}
         given.update(seeds.items())
+        self.regions.update(regions_of(nodes))
         return pullback(
             steps_of(nodes),
             self._values_of,
@@ -565,6 +575,7 @@ class Reverse:
         origin, minus, builder = key.origin, "", self.builder
         if type(value) is Negated:
             value, minus = value.ct, "minus_"
+        self.last = value.value if type(value) is Staged else self.last
         for mark in self.hooks.get(key, ()):
             value = _call_hook(self.stage, mark, value)
         made = builder.producer.get(value.value)
@@ -580,9 +591,19 @@ class Reverse:
         return value
 
     def _values_of(self, step: Step) -> tuple[Any, list[Any]]:
-        results = tuple([self.staged(key) for key in step.results])  # type: ignore[arg-type]
-        operands = [self.staged(key) for key in step.operands]  # type: ignore[arg-type]
+        again = self._again(step)
+        results = tuple([self.staged(again.get(key, key)) for key in step.results])  # type: ignore[arg-type,call-overload]
+        operands = [self.staged(again.get(key, key)) for key in step.operands]  # type: ignore[arg-type,call-overload]
         return results[0] if len(results) == 1 else results, operands
+
+    def _again(self, step: Step) -> Mapping[Any, Value]:
+        """What the backward computes again of the calls around a step, by what the forward did."""
+        region = self.regions.get(step.results[0])  # type: ignore[call-overload]
+        if region is None or self.last is None:
+            return {}
+        if region.again is None:
+            region.compute(self.builder, self.last, self.constants)
+        return region.again
 
 
 def _summands(builder: Builder, total: Call, known: Container[Value]) -> list[Value]:

@@ -46,12 +46,15 @@ class ArgumentError(TracegradError, TypeError):
     """An argument that a transform cannot take; the message names the argument."""
 
 
-class NonScalarError(TracegradError, ValueError, RuntimeError):
-    """A gradient was asked of an output that is not a single number; PyTorch's RuntimeError too."""
+class NonScalarError(TracegradError, ValueError, TypeError, RuntimeError):
+    """A gradient was asked of an output that is not a single number.
+
+    PyTorch's RuntimeError too, and the TypeError of JAX and HIPS autograd.
+    """
 
 
-class NotDifferentiableError(TracegradError, TypeError):
-    """An operation on the path has no derivative."""
+class NotDifferentiableError(TracegradError, TypeError, NotImplementedError):
+    """An operation on the path has no derivative; HIPS autograd's NotImplementedError too."""
 
 
 class GradientError(TracegradError, RuntimeError):

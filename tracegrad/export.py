@@ -253,12 +253,12 @@ class _File:
         facts |= {"transform": transform.kind, "backend": self.version.target}
         if transform.differentiates:
             facts |= {"argnums": transform.argnums, "has_aux": transform.has_aux}
+        if transform.kind == "vmap":
+            facts |= {"in_axes": transform.in_axes, "out_axes": transform.out_axes}
         if transform.takes_tangents:
             facts["count"] = transform.count
         if transform.mode != "auto":
             facts["mode"] = transform.mode
-        if transform.kind == "vmap":
-            facts |= {"in_axes": transform.in_axes, "out_axes": transform.out_axes}
         if self.callee.bound:
             facts["bound"] = True
         if self.captures:

@@ -125,7 +125,10 @@ def _about(
 
 def _shown_value(value: Any) -> str:
     """What an argument is that is no array; an object by its class, for its address may change."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # the user's own
+        text = object.__repr__(value)
     if re.search(r" at 0x[0-9a-f]+>", text):
         named = isinstance(value, type | FunctionType | MethodType | BuiltinFunctionType)
         text = value.__name__ if named else ""

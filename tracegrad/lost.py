@@ -22,7 +22,7 @@ import numpy as np
 
 from tracegrad.bytecode import Syntax, position, statement, syntax
 from tracegrad.errors import LostGradientError
-from tracegrad.points import Point, capture
+from tracegrad.points import Point, capture, capture_run
 from tracegrad.state import STATE
 from tracegrad.tree import flatten
 
@@ -76,7 +76,7 @@ class Watch:
 
     def read(self, numbers: Iterable[Any]) -> None:
         """Python made these of a Tensor with history; none, where it made something else."""
-        reading = self._reading = Reading(capture())
+        reading = self._reading = Reading(_here())
         for number in numbers:
             if isinstance(number, int):
                 self._wholes.setdefault(number, reading)
@@ -167,6 +167,12 @@ def read(numbers: Sequence[Any]) -> None:
         STATE.watch.read(numbers)
 
 
+def refuse(tensor: Any) -> None:
+    """Raises where Python is about to make whole numbers, which are not followed, of a history."""
+    if STATE.watch is not None and tensor._node is not None:
+        raise _error(Reading(_here()))
+
+
 def flat(nested: Any) -> tuple[Any, ...]:
     """The numbers in nested lists."""
     if not isinstance(nested, list):
@@ -183,6 +189,15 @@ def _decides(operands: Sequence[Any], numbers: dict[int, Any]) -> bool:
 
 
 _FLAT = frozenset({"sign", "floor", "ceil", "trunc", "rint", "floor_divide", "stop_gradient"})
+
+
+_OUTERMOST = compile("", "<nowhere>", "exec")
+
+
+def _here() -> Point:
+    """Where the user's code is, with the frames that led there."""
+    point = capture_run(_OUTERMOST)
+    return point if point.chain else capture()
 
 
 # -- in words -------------------------------------------------------------------------------------

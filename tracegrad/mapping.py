@@ -18,6 +18,7 @@ import numpy as np
 from codegen.ir import NOWHERE, Builder, Call, Check, Node, Trait, Value
 from codegen.spelling import Subscript
 from tracegrad.axes import Axis, spread
+from tracegrad.batching import batch_of
 from tracegrad.dispatch import apply, apply_in, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, NotBatchedError
 from tracegrad.lanes import Lane
@@ -31,17 +32,28 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Place
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, unflatten
 
+PATIENCE = 8  # turns that are unrolled before a loop is tried
 Function = Callable[[Sequence[Any]], Any]
 """What runs the user's function on one value a parameter."""
 
 
 class _Given(dict[Value, Any]):
-    """What operations were given, by its value in the graph: as it was then."""
+    """What operations were given, by its value in the graph: as it was then.
 
-    def setdefault(self, value: Value, x: Any = None) -> Any:
-        if value not in self:
-            self[value] = _as_it_is(x)
-        return self[value]
+    `outer` is told as well.
+    """
+
+    def __init__(self, outer: Callable[..., None] | None) -> None:
+        super().__init__()
+        self.outer = outer
+
+    def notes(self, values: Sequence[Value], operands: Sequence[Any]) -> None:
+        """An operation is given these."""
+        for value, x in zip(values, operands, strict=True):
+            if value not in self:
+                self[value] = _as_it_is(x)
+        if self.outer is not None:
+            self.outer(values, operands)
 
 
 def _as_it_is(x: Any) -> Any:
@@ -65,6 +77,7 @@ class Mapping:
     out_axes: Any
     name: str
     place: Place  # the function's code, and the key of the call
+    loops: bool = False  # whether `ManyTurns` is to be raised
 
     def leaves(self, values: Sequence[Any]) -> list[Any]:
         """The leaves of the arguments; what is static is one, whatever it holds."""
@@ -96,6 +109,23 @@ class Mapping:
                 [x if a is None else _example(x, a, i) for x, a in zip(leaves, axes, strict=True)]
             )
 
+    def placed(self, lane: Lane, place: Axis) -> Value:
+        """What a graph returns of a value of one example, with the batch where it belongs."""
+        value: Value
+        if place is None:
+            if lane.wide:
+                raise ArgumentError(self.differs)
+            value = lane.value.value
+            return value
+        whole = moved(batch_of(lane), 0, place_of(place, lane.ndim + 1, self.name))
+        value = whole.value
+        return value
+
+    @property
+    def differs(self) -> str:
+        """What is wrong with a result of which the axis is None."""
+        return f"vmap of {self.name}: out_axes is None for a result that differs between examples"
+
 
 def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     """The results of a function that is being traced for all examples at once.
@@ -117,16 +147,14 @@ def mapped(call: Function, values: Sequence[Any], of: Mapping) -> Any:
     ]
     before, outer = _marks(trace), trace.operands
     start = len(trace.builder.nodes)
-    trace.operands = given = _Given()
+    given = _Given(outer)
+    trace.operands = given.notes
     structured = of.structured(firsts)
     try:
-        with unrolled():
+        with unrolled(PATIENCE if of.loops else None):
             returned = call(structured)
     finally:
         trace.operands = outer
-        if outer is not None:
-            for value, x in given.items():
-                outer.setdefault(value, x)
     nodes = trace.builder.nodes[start:]
     _refuse_writes(of, structured, firsts, lanes)
     if _marks(trace) != before:
@@ -282,9 +310,7 @@ def _finished(
         lane = None if value is None else lanes.get(value)
         if place is None:
             if lane is not None:
-                raise ArgumentError(
-                    f"vmap of {name}: out_axes is None for a result that differs between examples"
-                )
+                raise ArgumentError(of.differs)
             finished.append(x)
             continue
         _check_result(x, name)

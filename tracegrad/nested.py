@@ -213,17 +213,23 @@ def derivative_on_tensors(
 
 
 @contextmanager
-def unrolled() -> Iterator[None]:
-    """Loops are recorded turn by turn: what runs here is gone through again in the same trace."""
+def unrolled(patience: int | None = None) -> Iterator[None]:
+    """Loops are recorded turn by turn: what runs here is gone through again in the same trace.
+
+    After so many turns as there is `patience`, if there is an end to it, `ManyTurns` is raised.
+    """
     loops = None if STATE.trace is None or STATE.trace.world is None else STATE.trace.world.loops
     if loops is None:
         yield
         return
     loops.suspended += 1
+    before = loops.patience
+    loops.patience = patience if before is None else before
     try:
         yield
     finally:
         loops.suspended -= 1
+        loops.patience = before
 
 
 def derived_of_run(run: Run, arguments: Arguments, transform: Transform, name: str) -> Any:

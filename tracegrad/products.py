@@ -357,6 +357,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
     )
     numbers = STATE.standing or not wants_tensors
+    within = STATE.machine is not None and not wants_tensors  # of a function with a tape of its own
     before = STATE.update(grad_enabled=True, standing=numbers)
     try:
         with interpreted(), unrolled():
@@ -372,6 +373,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     finally:
         STATE.update(**before)
     borrowed.settle()
+    wants_tensors = wants_tensors or (within and _reads_others(outputs, tensors))
     shown = outputs if wants_tensors else _handed_over(outputs, tensors)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
@@ -383,18 +385,28 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             for out, ct in zip(outputs, given, strict=True)
             if isinstance(out, Tensor) and out.requires_grad
         ]
+        recorded = wants_tensors or any(isinstance(ct, Tensor) for ct in given)
         found = engine.gradients(
-            [out for out, _ in pairs], [ct for _, ct in pairs], tensors, wants_tensors
+            [out for out, _ in pairs], [ct for _, ct in pairs], tensors, recorded
         )
         cts = [found.get(engine.key_of(t)) for t in tensors]
         full = [zeros_of(box) if ct is None else ct for ct, box in zip(cts, tensors, strict=True)]
-        rest = iter(full if wants_tensors else map(plain_leaf, full))
+        rest = iter(full if recorded else map(plain_leaf, full))
         return tuple([taken(spec, rest) for spec in specs])
 
     value = unflatten(spec, shown)
     if not has_aux:
         return value, pull
     return value, pull, aux if wants_tensors else map_tree(plain_leaf, aux)
+
+
+def _reads_others(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> bool:
+    """Whether outputs have a gradient in other Tensors than the inputs: those of a closure."""
+    made = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
+    own = set(map(id, inputs))
+    leaves = [parent for node in engine.gather(made) for parent in node.parents]
+    leaves += [out for out in made if out._node is LEAF]
+    return any(isinstance(leaf, Tensor) and id(leaf) not in own for leaf in leaves)
 
 
 def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:

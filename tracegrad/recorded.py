@@ -34,6 +34,7 @@ from tracegrad.autograd.tape import (
     slim,
 )
 from tracegrad.autograd.writes import damaged
+from tracegrad.borrowed import overlapping
 from tracegrad.differentiate import differentiate, reached, sources
 from tracegrad.dispatch import apply
 from tracegrad.errors import GradientError
@@ -347,6 +348,8 @@ def can_be_recorded(version: Version) -> bool:
     """Not what draws, calls the user's Python, or has lengths that only data tell."""
     if version.tree.closed or version.tree.masks or version.target != "numpy":
         return False
+    if version.over_batch:  # its tree is that of one example
+        return False
     if version.written or version.ordered:  # the caller's Tensors have histories of their own
         return False
     calls = [node for node in walk(version.traced.nodes) if isinstance(node, Call)]
@@ -416,7 +419,13 @@ def call_recorded(
 
 
 def settle(run: Run) -> None:
-    """Makes the tape of a run one of numbers, for backwards outside of its trace."""
+    """Makes the tape of a run one of numbers, for backwards outside of its trace.
+
+    Then the arrays of outside that the run wrote to hold what it wrote; what the tape reads of them
+    is what was there before.
+    """
+    written = [store.holder for store in run.stores if store.kind == "contents"]
+    memory = [getattr(holder, "_array", holder) for holder in written]
     leaves = [x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]
     for node in engine.gather([*leaves, *run.tensors]):
         if node.traced is not None and node.attributes:
@@ -425,7 +434,18 @@ def settle(run: Run) -> None:
         node.traced = None
         slim(node)
         pairs = zip(node.parents, node.values, strict=True)
-        node.values = tuple([kept(v) if parent is None else v for parent, v in pairs])
+        node.values = tuple(
+            [
+                v
+                if parent is not None
+                else v.copy(order="K")
+                if overlapping(v, memory)
+                else kept(v)
+                for parent, v in pairs
+            ]
+        )
+    for store in run.stores:
+        store.carry()
 
 
 def untraced(leaf: Any) -> Any:

@@ -28,9 +28,10 @@ from tracegrad.tree import Item, Step, TreeSpec, flatten, leaf_paths, path_text,
 class Transform:
     """What is made of the function.
 
-    `kind` is "compile", "vmap", "grad", "value_and_grad", "jvp", "hvp", "jacobian" or "hessian".
+    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "jacobian", "hessian" or "vmap".
     "jvp" and "hvp" are called with `count` arguments of the function, then with a tangent of each.
-    `mode` is that of a Jacobian: "forward", "reverse" or "auto".
+    `mode` is that of a Jacobian: "forward", "reverse" or "auto". `in_axes` and `out_axes` are those
+    of "vmap".
     """
 
     kind: str
@@ -38,17 +39,13 @@ class Transform:
     has_aux: bool = False
     count: int = 0
     mode: str = "auto"
-    in_axes: Any = 0  # of "vmap"
+    in_axes: Any = 0
     out_axes: Any = 0
 
     @property
     def differentiates(self) -> bool:
+        """Whether derivatives are taken."""
         return self.kind not in ("compile", "vmap")
-
-    @property
-    def gives_gradient(self) -> bool:
-        """Whether it is a gradient, alone or beside the value."""
-        return self.kind in ("grad", "value_and_grad")
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -208,7 +205,7 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
             "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
         )
     shape = np.shape(getattr(main, "_array", main))
-    if shape != ():
+    if math.prod(shape) != 1:  # one element is one number, whatever its axes
         raise NonScalarError(
             f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "
             "it with .sum() or .mean(), or use tg.jacobian or tg.vjp"
@@ -271,6 +268,8 @@ def outputs_of(
         if number or isinstance(leaf, Tensor | np.ndarray | np.generic):
             shown.append(len(outputs))
             outputs.append(trace.lift(leaf, Origin()))
+            if number and outputs[0].type.ndim:
+                trace.look_at_shape(outputs[0])  # there is one element
         else:
             shown.append(Static(leaf))
     return tuple(outputs), Result(spec, tuple(shown))

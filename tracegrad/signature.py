@@ -116,9 +116,10 @@ def signature_of(function: Any) -> inspect.Signature:
 
     NumPy's functions are not given what they take for "not given".
     """
-    if isinstance(function, np.ufunc):
+    ufunc = inspect.unwrap(function)
+    if isinstance(ufunc, np.ufunc):
         only = inspect.Parameter.POSITIONAL_ONLY
-        return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(function.nin)])
+        return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(ufunc.nin)])
     signature = inspect.signature(function)
     given = [p for p in signature.parameters.values() if p.default is not np._NoValue]
     return signature.replace(parameters=given)

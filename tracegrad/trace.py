@@ -9,7 +9,7 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -28,6 +28,7 @@ from tracegrad.autograd.views import base_of
 from tracegrad.dispatch import is_number
 from tracegrad.errors import TraceError
 from tracegrad.lines import definition
+from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.paths import Limb, PathBuilder, Tree
@@ -128,7 +129,7 @@ class Trace:
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
         self.world = world
-        self.operands: dict[Value, Any] | None = None  # what operations of a turn were given
+        self.operands: Callable[..., None] | None = None  # is told what operations are given
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
@@ -333,6 +334,8 @@ class Trace:
         self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
     ) -> tuple[Any, tuple[Value, ...]]:
         """Runs the op on the real values and appends it; the arrays and the graph's values."""
+        if any(type(x) is list or type(x) is tuple for x in operands):
+            operands = tuple(map(as_array, operands))
         origin = self.origin()
         lifted = tuple(self.lift(x, origin) for x in operands)
         if len(lifted) == 2 and bool in map(type, operands) and any(v.type.weak for v in lifted):
@@ -341,8 +344,7 @@ class Trace:
             lifted = tuple(self.lift(x, origin) for x in whole)
         values = self.builder.call(op, lifted, origin, **attributes)
         if self.operands is not None:
-            for value, x in zip(lifted, operands, strict=True):
-                self.operands.setdefault(value, x)
+            self.operands(lifted, operands)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(
                 self.builder.call(stop_gradient, (value,), origin)[0] for value in values
@@ -475,7 +477,7 @@ class Trace:
         program is for these lengths, and for arguments in C order.
         """
         if self.world is not None and self.world.loops is not None:
-            self.world.loops.written.append(base)
+            self.world.loops.writes(base)
         base, axes, x = self.reshaped.get(id(base), (base, 0, base))
         if axes:
             self.ordered = min(axes, self.ordered or axes)

@@ -8,16 +8,21 @@ which the program does not know is traced along the tree, and leaves a version w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from codegen.emit.target import Source
-from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, walk
+from codegen.errors import CodegenError
+from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, Value, walk
+from codegen.passes.dce import dce
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from codegen.verify import verify
 from tracegrad.autograd.foreign import plain
+from tracegrad.axes import spread
+from tracegrad.batching import Writer
 from tracegrad.blame import checked, checking
 from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
 from tracegrad.collecting import collected_later
@@ -25,6 +30,7 @@ from tracegrad.draws import giving_back, sources_of
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
 from tracegrad.joint import Returned, joint_graph, require_alike
+from tracegrad.lanes import Lane
 from tracegrad.lines import ended
 from tracegrad.lost import Watch
 from tracegrad.modes import Mode
@@ -73,6 +79,7 @@ class Version:
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     outdated: bool = False  # its first call changed what it assumes
+    over_batch: bool = False  # made of the graph for one example, whose tree it has
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
@@ -493,6 +500,69 @@ def _conditional(tree: Tree) -> bool:
     body = blocks(tree.root, lambda end, _: Block((), end.outputs))
     branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
     return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
+
+
+def over_batch(
+    one: Version, function: Any, arguments: Arguments, mode: Mode, of: Any
+) -> Version | None:
+    """The version for a batch, of the one of a function with loops for an example of it.
+
+    `of` is the `tracegrad.mapping.Mapping`. None where the loops would be unrolled anyway, or the
+    version does more than to return arrays of one structure.
+    """
+    first = one.results[0].result
+    alike = all(r.result == first and not (r.stores or r.effects) for r in one.results)
+    arrays = all(isinstance(leaf, int) for leaf in first.leaves)
+    if not one.tree.loops or one.effect or one.ordered or one.opaque or not (alike and arrays):
+        return None
+    graph, sizes = one.differentiated, one.differentiated.sizes.copy()
+    traced = [i for i, leaf in enumerate(arguments.leaves) if leaf.traced]
+    axes = [of.axes[i] for i in traced]
+    found = [np.shape(arguments.leaves[i].value) for i in traced]
+    lengths = [None if a is None else sizes.new(x[a]) for a, x in zip(axes, found, strict=True)]
+    length = next(n for n in lengths if n is not None)
+    for other in lengths:
+        if other is not None and not sizes.same(length, other):
+            return None
+    writer = Writer(sizes, length)
+    pairs = zip(graph.inputs[: len(traced)], axes, lengths, strict=True)
+    inputs = tuple([writer.input(v, a is not None, a or 0, n) for v, a, n in pairs])
+    before = tuple(writer.stage.builder.nodes)
+    places = spread(of.out_axes, first.spec, f"vmap of {of.name}: out_axes", "the result")
+    asked = dict(zip(first.leaves, places, strict=True))
+
+    def finish(block: Block, outputs: Sequence[Lane]) -> tuple[Value, ...]:
+        return tuple([of.placed(lane, asked[i]) for i, lane in enumerate(outputs)])
+
+    try:
+        block = writer.block(dce(graph).block, finish)
+        holders = [captured.holder for captured in one.captured]
+        tree = replace(one.tree, inputs=inputs, sizes=sizes)
+        transform = Transform("vmap", ())
+        face = empty_graph(tree, function, transform, arguments, mode, holders, one.world)
+        returned = {name: getattr(graph.frame, name) for name in ("returns", "names", "origin")}
+        whole = face.replace(frame=replace(face.frame, **returned))
+        whole = writer.named(whole.with_block(replace(block, nodes=(*before, *block.nodes))))
+        times: dict[str, float] = {}
+        program = compile_graph(verify(whole), mode.target, times)
+    except CodegenError:
+        return None
+    return replace(
+        one,
+        arguments=arguments.without_arrays(),
+        traced=whole,
+        differentiated=whole,
+        program=program,
+        symbols=_symbols(program.graph),
+        guards=_guards(program.graph.sizes, sizes),
+        times=times,
+        growth=Growth(),
+        replaces=None,
+        reasons=(),
+        hits=0,
+        recorded={},
+        over_batch=True,
+    )
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:

@@ -688,3 +688,50 @@ class TestObjectsThatEnd:
             assert compiled(np.ones(1)) == [4.0]
             holder.state = State()
             assert compiled(np.ones(1)) == [9.0]
+
+
+class TestArraysThatARunWithoutAProgramWrites:
+    """What a derivative reads of an array is what stood there when the function read it."""
+
+    @pytest.mark.parametrize("n", [3, 50_000])
+    @pytest.mark.parametrize("way", ["whole", "view", "read again", "overwritten"])
+    def test_gradients(self, way, n):
+        state, log = SimpleNamespace(w=None), []
+        x = np.linspace(0.5, 1.5, n)
+
+        def f(x):
+            log.append(lambda: 1)  # no program does that again
+            w = state.w
+            if way == "view":
+                y = x[1:] * w[1:]
+                w -= 0.1 * x
+            elif way == "read again":
+                y = x * w
+                w += 0.1 * x
+                y = y * w
+                w += x
+            elif way == "overwritten":
+                w[:] = w * 2.0 + x
+                y = x * w
+            else:
+                y = x * w
+                w -= 0.1
+            return (y * y).sum()
+
+        def fresh(step):
+            state.w = np.ones(n) + 0.5
+            return f(x + step)
+
+        step = np.zeros(n)
+        step[2] = 1e-6
+        expected = (fresh(step) - fresh(-step)) / 2e-6
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            state.w = np.ones(n) + 0.5
+            found = tg.grad(f)(x)[2]
+            after = state.w.copy()
+            state.w, tensor = np.ones(n) + 0.5, tg.tensor(x, requires_grad=True)
+            tg.compile(f)(tensor).backward()
+        fresh(0.0)
+        assert_same_bits(after, state.w)
+        np.testing.assert_allclose([found, tensor.grad.numpy()[2]], [expected] * 2, rtol=2e-5)

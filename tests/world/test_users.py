@@ -13,9 +13,11 @@ import enum
 import functools
 import io
 import itertools
+import json
 import logging
 import math
 import operator
+import statistics
 import warnings
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
@@ -27,7 +29,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
-from tracegrad.errors import RecompileWarning
+from tracegrad.errors import LostGradientError, RecompileWarning
 
 USERS: dict[str, Callable[[], tuple[Any, Any, Any]]] = {}
 EAGER: dict[str, str] = {
@@ -901,3 +903,64 @@ def said_of(name: str, transform: Any) -> str:
 
 if __name__ == "__main__":
     main()
+
+
+def test_numbers_of_arguments_in_c_code_that_takes_python_numbers_alone():
+    def averaged(x, values):
+        return (x * statistics.mean(values) + statistics.median(values)).sum()
+
+    def through_text(x, settings):
+        read = json.loads(json.dumps(settings))
+        return (x * read["b"]["c"] + sum(read["a"])).sum()
+
+    x = np.array([1.0, -0.5, 2.0])
+    for f, given, others in (
+        (averaged, [1.0, 2.0, 4.0], [2.0, 2.0, 5.0]),
+        (through_text, {"a": [1.0, 2.0], "b": {"c": 3.0}}, {"a": [1.5], "b": {"c": 2.0}}),
+    ):
+        compiled, both = tg.compile(f), tg.value_and_grad(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RecompileWarning)
+            for argument in (given, others, given):
+                assert compiled(x, argument) == both(x, argument)[0] == f(x, argument)
+            with pytest.raises(LostGradientError):
+                tg.grad(f, argnums=1)(x, given)
+
+
+def test_a_frozen_dataclass_that_the_function_changes():
+    @dataclass(frozen=True)
+    class Settings:
+        n: int = 0
+
+    def f(x, settings):
+        object.__setattr__(settings, "n", settings.n + 1)
+        return x * settings.n
+
+    settings, compiled = Settings(), tg.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecompileWarning)
+        assert [compiled(2.0, settings) for _ in range(3)] == [2.0, 4.0, 6.0]
+    assert settings.n == 3
+
+
+def test_an_object_whose_text_cannot_be_had():
+    class Settings:
+        k = 2.0
+
+        def __repr__(self):
+            raise RuntimeError("no text")
+
+    assert tg.compile(lambda x, settings: x * settings.k)(1.5, Settings()) == 3.0
+
+
+def test_what_lists_beside_arrays_give_is_stored_as_arrays():
+    state = SimpleNamespace(last=None)
+
+    def f(x):
+        state.last = x * [1, 2, 3] - [True, False, True] * x
+        return x + np.clip(x, [0, 0, 0], [1, 1, 1])
+
+    compiled = tg.compile(f)
+    for _ in range(2):
+        compiled(np.ones(3))
+        assert type(state.last) is np.ndarray and state.last.tolist() == [0.0, 2.0, 2.0]

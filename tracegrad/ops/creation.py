@@ -22,7 +22,7 @@ from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, wea
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops import batch_rules
-from tracegrad.ops.arguments import holds_tensors, stacked
+from tracegrad.ops.arguments import as_array, holds_tensors, stacked
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
 
 DEFAULT_FLOAT = "float64"
@@ -430,6 +430,7 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """An array of one number, of the shape and dtype of `x`."""
+    fill_value = as_array(fill_value)
     attributes = _like(x, shape, dtype)
     attributes["dtype"] = _unless_own(fill_value, attributes["dtype"])
     return _leaf(_make_like(x, full_of, fill_value, **attributes), requires_grad, device)

@@ -545,8 +545,8 @@ def clip(
     The bounds are `min` and `max`, or by NumPy's older names `a_min` and `a_max`.
     """
     refuse_out("clip", out)
-    low = a_min if min is None else min
-    high = a_max if max is None else max
+    low = as_array(a_min if min is None else min)
+    high = as_array(a_max if max is None else max)
     x = as_array(x)
     if low is None:
         return positive(x) if high is None else clip_above(x, high)

@@ -220,6 +220,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: Any) -> None:
 @synonyms
 def compress(condition: Any, x: Any, axis: Any = None) -> Any:
     """The slices along `axis` (the elements, without one) where `condition` is true."""
+    x = as_array(x)
     if axis is None:
         x, axis = ravel(x), 0
     axis = one_axis(axis, ndim_of(x))
@@ -232,7 +233,7 @@ def compress(condition: Any, x: Any, axis: Any = None) -> Any:
 
 def extract(condition: Any, x: Any) -> Any:
     """The elements of `x` where `condition` is true."""
-    return getitem(ravel(x), not_equal(ravel(as_array(condition)), 0))
+    return getitem(ravel(as_array(x)), not_equal(ravel(as_array(condition)), 0))
 
 
 # -- indices of diagonals and triangles ---------------------------------------------------------

@@ -125,6 +125,7 @@ def sizes_of(operands: Sequence[Any]) -> Sizes:
 
 def broadcast_arrays(*arrays: Any) -> list[Any]:
     """A list of the arrays, repeated to the shape that they broadcast to together."""
+    arrays = tuple(map(as_array, arrays))
     shapes = [shape_of(x) for x in arrays]
     try:
         whole = broadcast(sizes_of(arrays), shapes)
@@ -321,7 +322,8 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
 def _at_least(ndim: int, place: Callable[[int], tuple[int, ...]]) -> Callable[..., Any]:
     def function(*arrays: Any) -> Any:
         grown = tuple(
-            expand_dims(x, place(ndim_of(x))) if ndim_of(x) < ndim else alias(x) for x in arrays
+            expand_dims(x, place(ndim_of(x))) if ndim_of(x) < ndim else alias(x)
+            for x in map(as_array, arrays)
         )
         return grown[0] if len(grown) == 1 else grown
 
@@ -362,9 +364,10 @@ transpose_axes: OpRecord = define(
 )
 
 
-def transpose(x: Any, *axes: Any) -> Any:
+def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Any:
     """`x` with its axes in another order (reversed when none is given)."""
-    given = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list | None) else axes
+    order = order or (axes,)
+    given = order[0] if len(order) == 1 and isinstance(order[0], tuple | list | None) else order
     ndim = ndim_of(x)
     if not given:
         return alias(x) if ndim < 2 else transpose_axes(x, axes=None)

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from tracegrad import machine
+from tracegrad.lost import refuse
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
-from tracegrad.world.interception import instead, stacked
+from tracegrad.world.interception import instead, number_of, stacked
 from tracegrad.world.kept import ATTRIBUTE, ITEM
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.whose import is_interpreted
@@ -111,6 +112,12 @@ def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords
         constant = name in ("item", "detach")  # which say that one is meant
         if isinstance(original, _NUMBERS) and not (constant or hasattr(original, name)):
             return operation(original, *operands[1:])
+        if type(name) is str and not hasattr(Tensor, name):
+            number = number_of(x)  # ``x.as_integer_ratio()``
+            if number is not x and hasattr(number, name):
+                if name == "as_integer_ratio":
+                    refuse(x)
+                return operation(number, *operands[1:])
         if type(original) is np.ndarray and is_of_arrays(name):
             return operation(original, *operands[1:])
     return operation(*operands)

@@ -48,6 +48,7 @@ from tracegrad.world.facts import (
     PLAIN,
     PRESENT,
 )
+from tracegrad.world.interception import instead
 from tracegrad.world.kept import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.whose import is_mutable, is_trusted
 from tracegrad.world.world import RULES, World, rule_for
@@ -105,7 +106,9 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     if kind is Tensor:
         return x[contents(world, key)]
     if not world.is_outside(x):
-        return x[key if kind in tables.CONTAINERS else contents(world, key)]
+        key = key if kind in tables.CONTAINERS else contents(world, key)
+    own = instead(operator.getitem, (x, key), {})
+    return x[key] if own is None else own()
     text = world.text_of(x)
     if isinstance(x, tuple):
         if type(key) is int and -len(x) <= key < len(x):

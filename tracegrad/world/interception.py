@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ConversionError, TracegradError
-from tracegrad.namespace import asarray
+from tracegrad.namespace import asarray, broadcast_to
 from tracegrad.ops.elements import vectorize
 from tracegrad.tensor import Tensor
 from tracegrad.world import scipy_functions, tables
@@ -127,15 +127,59 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         if any(type(x) is Tensor for x in operands) or any(map(holds_tensors, operands)):
             return lambda: own(*operands, **keywords)
         return None
+    if callee is operator.getitem:
+        return _taken(*operands)
     if id(callee) in MAKERS:
         return _array(callee, operands, keywords)
+    if callee is np.full or callee is np.full_like:
+        return _filled(callee, operands, keywords)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
+    if type(callee) is type and callee in _INTEGERS:
+        array = [type(x) for x in operands] == [Tensor] and operands[0].ndim
+        return (lambda: operands[0].astype(callee)) if array else None  # a number is looked at
     if type(callee) is np.vectorize and any(
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
         return lambda: vectorized(callee)(*operands, **keywords)
+    if _reads_types(callee):
+        given = tuple(map(with_numbers, operands))
+        named = {name: with_numbers(x) for name, x in keywords.items()}
+        if any(map(operator.is_not, (*given, *named.values()), (*operands, *keywords.values()))):
+            return lambda: callee(*given, **named)
     return None
+
+
+_INTEGERS = frozenset({
+    *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_),
+})  # fmt: skip
+
+
+def _reads_types(callee: Any) -> bool:
+    """Whether a function in C takes Python's numbers alone, and no object that acts as one."""
+    module = getattr(callee, "__module__", None) or type(callee).__module__
+    return type(module) is str and module in tables.READS_TYPES
+
+
+def with_numbers(x: Any) -> Any:
+    """A nested container with Python's numbers for Tensors that stand for such: a look at each."""
+    if type(x) is Tensor:
+        return number_of(x)
+    if type(x) is dict:
+        items = {key: with_numbers(value) for key, value in x.items()}
+        return items if any(items[key] is not x[key] for key in x) else x
+    if type(x) in (list, tuple):
+        found = type(x)(map(with_numbers, x))
+        return found if any(map(operator.is_not, found, x)) else x
+    return x
+
+
+def number_of(x: Tensor) -> Any:
+    """The number of Python's that a Tensor stands for; the Tensor where it stands for none."""
+    for kind in (bool, int, float, complex):
+        if issubclass(x.__class__, kind):
+            return kind(x)
+    return x
 
 
 def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
@@ -168,10 +212,36 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
         return callee(*operands, **keywords)
     except ConversionError:
         nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
-        if not any(nested):
+        module = getattr(callee, "__module__", None) or "numpy"
+        if not any(nested) or module.startswith("tracegrad"):
             raise
     made = [asarray(x) if n else x for x, n in zip(operands, nested, strict=True)]
     return callee(*made, **keywords)
+
+
+def _taken(x: Any, key: Any) -> Callable[[], Any] | None:
+    """``x[key]`` of a plain array at places that are traced."""
+    if type(x) is np.ndarray and type(key) is tuple and holds_tensors(key):
+        return lambda: asarray(x)[key]
+    return None
+
+
+def _filled(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
+    """``np.full`` and ``np.full_like`` with what is traced."""
+    given = dict(zip(("of", "fill_value", "dtype"), operands, strict=False)) | keywords
+    value = given.get("fill_value")
+    if not holds_tensors(value):
+        return None
+
+    def made() -> Any:
+        of: Any = given.get("of", given.get("shape", given.get("a")))
+        shape: Any = of if callee is np.full else np.shape(of)
+        dtype = given.get("dtype")
+        if dtype is None and callee is np.full_like:
+            dtype = getattr(of, "dtype", None)
+        return broadcast_to(asarray(value, dtype=dtype), shape).copy()
+
+    return made
 
 
 def _array(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:

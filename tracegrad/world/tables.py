@@ -24,7 +24,7 @@ import numpy as np
 
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black", "torch"})
 """Packages whose Python is not interpreted: it computes on what it is given."""
-HOLDING = ("tracegrad.optim",)
+HOLDING = ("tracegrad.optim", "tracegrad.counterparts.integration")
 """Modules of tracegrad whose objects hold what users put there: these are interpreted."""
 
 IMPURE = frozenset({
@@ -39,6 +39,9 @@ PURE_MODULES = frozenset({
     "_abc", "_typing", "_weakref", "unicodedata", "_datetime", "_opcode",
 })  # fmt: skip
 """Modules in C whose functions compute, but for those in `IMPURE` and `MUTATORS`."""
+
+READS_TYPES = frozenset({"_json", "_struct", "_datetime", "datetime", "_decimal", "decimal"})
+"""Modules in C whose functions take numbers of Python's own, and nothing that acts as one."""
 
 FILES = frozenset({
     "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "save", "savez", "savetxt", "tofile",
