@@ -5,6 +5,8 @@ What tangents should be is told by finite differences and by JAX.
 
 from __future__ import annotations
 
+import doctest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -284,8 +286,8 @@ def test_the_text_reads_as_that_of_a_gradient():
     start = lines.index(f"# test_jvp.py:{layer.__code__.co_firstlineno + 1}  h = np.tanh(x @ w)")
     assert lines[start + 1 : start + 6] == [
         "h = x @ w",
-        "h_dot = x @ w_dot",
-        "h_dot += x_dot @ w",
+        "h_dot = x_dot @ w",
+        "h_dot += x @ w_dot",
         "np.tanh(h, out=h)",
         "h_dot *= 1.0 - h * h",
     ]
@@ -314,6 +316,13 @@ def test_lambdas_of_one_line_share_a_program():
         _, found = tg.jvp(lambda x: x * c, (X,), (V,))  # noqa: B023
         assert_close(found, c * V, 1e-14)
     assert len(set(_KEPT) - before) == 3
+
+
+def test_the_page_says_what_is():
+    """The examples in docs/transforms.md, and what they print."""
+    page = Path(__file__).parents[1] / "docs" / "transforms.md"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert found.attempted > 15 and not found.failed
 
 
 # -- nesting ------------------------------------------------------------------------------------

@@ -494,7 +494,8 @@ class Calling(BatchCalls):
         settle(run)
         try:
             result = handed_out(
-                self._of_tape(run, arguments), [leaf.value for leaf in arguments.leaves]
+                derived_of_run(run, arguments, self._transform, self.__name__),
+                [leaf.value for leaf in arguments.leaves],
             )
         finally:
             run.world.settle()
@@ -514,11 +515,6 @@ class Calling(BatchCalls):
             raise
         except Exception:  # no program can be made: the caller says what is known
             return
-
-    def _of_tape(self, run: Run, arguments: Arguments) -> Any:
-        if not self._transform.differentiates:
-            return run.returned
-        return derived_of_run(run, arguments, self._transform, self.__name__)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""

@@ -234,6 +234,8 @@ def unrolled(patience: int | None = None) -> Iterator[None]:
 
 def derived_of_run(run: Run, arguments: Arguments, transform: Transform, name: str) -> Any:
     """What a transform returns for a call that was traced, by the tape of that run."""
+    if not transform.differentiates:
+        return run.returned
     wanted = check_wanted(arguments, transform)
     traced = [leaf for leaf in arguments.leaves if leaf.traced]
     of = {id(leaf): tensor for leaf, tensor in zip(traced, run.tensors, strict=True)}

@@ -241,10 +241,14 @@ class _Writer:
             y: Any = results[0] if len(results) == 1 else tuple(results)
             made = op.jvp(tangents, y, *operands, **dict(call.attributes))
             return made if isinstance(made, tuple) else (made,)
-        if op.linear:
+        if op.linear == "together":
             pairs = zip(tangents, operands, strict=True)
             dots = [zeros_of(x) if dot is None else dot for dot, x in pairs]
             return (op(*dots, **dict(call.attributes)),)
+        if op.linear == "each":
+            places = [i for i, dot in enumerate(tangents) if dot is not None]
+            moved = [[*operands[:i], tangents[i], *operands[i + 1 :]] for i in places]
+            return (summed([op(*each, **dict(call.attributes)) for each in moved]),)
         if Trait.ELEMENTWISE in op.traits and real and len(results) == 1:
             return [self._elementwise(call, results[0], operands, tangents)]
         return self._transposed(call, results, operands, tangents)

@@ -89,6 +89,7 @@ def _einsum_record(count: int) -> OpRecord:
         operands=names,
         infer=_einsum_type,
         vjp=_einsum_vjp,
+        linear="each",
         attributes={"subscripts": ...},
         domain="einsum",
         batch=batch_rules.labelled_product,

@@ -38,7 +38,7 @@ class OpRecord(Op):
 
     vjp: Vjp | None = None
     jvp: Jvp | None = None  # where that is better than what forward mode makes of the VJP
-    linear: bool = False  # in all operands together: its JVP is the op itself
+    linear: str = ""  # in all operands "together", or in "each": its JVP is the op itself
     sound: Sound | None = None  # what is true of values for which NumPy raises nothing
     differentiable: bool = True
     doc: str = ""
@@ -125,7 +125,7 @@ def define(
     infer: Callable[..., Any],
     vjp: Vjp | None = None,
     jvp: Jvp | None = None,
-    linear: bool = False,
+    linear: str = "",
     jax: str | SpellingOf | None = None,
     operands: str = "x",
     attributes: Mapping[str, Any] | None = None,
@@ -159,8 +159,9 @@ def define(
         makes of `vjp`: ``jvp(dots, y, *operands, **attributes)`` gives the tangent of the result
         (a tuple of several) from those of the operands, None for one that does not move.
     linear
-        True for an op that is linear in all its operands together and whose own text reads better
-        than what `tracegrad.pushforward` makes of `vjp`: the tangents go through the op itself.
+        "together" for an op that is linear in all its operands together, "each" for one that is in
+        each of them, where the op itself is better than what `tracegrad.pushforward` makes of
+        `vjp`: the tangents then go through it.
     differentiable
         False for ops whose derivative is zero wherever it exists (comparisons, rounding): their
         operands get no cotangent. Default: True when there is a `vjp`.
