@@ -268,7 +268,7 @@ def outputs_of(
         if number or isinstance(leaf, Tensor | np.ndarray | np.generic):
             shown.append(len(outputs))
             outputs.append(trace.lift(leaf, Origin()))
-            if number and outputs[0].type.ndim:
+            if transform.of_number and number and outputs[0].type.ndim:
                 trace.look_at_shape(outputs[0])  # there is one element
         else:
             shown.append(Static(leaf))
