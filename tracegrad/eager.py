@@ -188,8 +188,4 @@ def operand(other: Any, like: Any) -> Any:
         array = beside(other, like)
     except (ValueError, TypeError):  # lists of different lengths
         return NotImplemented
-    if type(array) is Tensor and array._is_traced:  # it is in the function's eyes what `like` is
-        trace, value = array._traced
-        if like._is_traced and trace.stands(like._traced[1]):
-            trace.shown.discard(value)
     return array if dtype_of(array) in DTYPES else NotImplemented

@@ -331,9 +331,12 @@ class Trace:
         return f"np.errstate({given})" if given else ""
 
     def record(
-        self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
+        self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], like: Any = None
     ) -> tuple[Any, tuple[Value, ...]]:
-        """Runs the op on the real values and appends it; the arrays and the graph's values."""
+        """Runs the op on the real values and appends it; the arrays and the graph's values.
+
+        `like` is a Tensor in the manner of which an op without operands is done.
+        """
         if any(type(x) is list or type(x) is tuple for x in operands):
             operands = tuple(map(as_array, operands))
         origin = self.origin()
@@ -360,7 +363,7 @@ class Trace:
             self.raised = f"an exception in {op.name}"
             raise
         self._watch_errors()
-        if not self._from_stand_ins(operands):
+        if not self._from_stand_ins([like, *operands]):
             self.shown.update(values)
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
