@@ -1027,3 +1027,11 @@ def test_an_array_beside_what_is_no_number():
     for f in (lambda x: x == "a", lambda x: x != "a", lambda x: x == None):  # noqa: E711
         assert tg.compile(f)(x).tolist() == f(x).tolist()
     assert tg.compile(lambda a: a == "a")(1.0) is False
+
+
+def test_keys_that_are_equal_are_not_the_same():
+    compiled = tg.compile(lambda d: list(d))
+    for _ in range(2):
+        for key in (1, True, 1.0, 0.0, -0.0, (1, 2), (True, 2), "a"):
+            (found,) = compiled({key: 2.0})
+            assert repr(found) == repr(key)
