@@ -1035,3 +1035,21 @@ def test_keys_that_are_equal_are_not_the_same():
         for key in (1, True, 1.0, 0.0, -0.0, (1, 2), (True, 2), "a"):
             (found,) = compiled({key: 2.0})
             assert repr(found) == repr(key)
+
+
+def test_rows_that_are_exchanged_where_the_data_says():
+    def decomposed(A):
+        A = A.copy()
+        n = len(A)
+        for k in range(n - 1):
+            i = k + np.argmax(np.abs(A[k:, k]))
+            A[[k, i]] = A[[i, k]]
+            for r in range(k + 1, n):
+                A[r, k] /= A[k, k]
+                A[r, k + 1 :] -= A[r, k] * A[k, k + 1 :]
+        return A
+
+    compiled = tg.compile(decomposed)
+    for seed in range(4):
+        A = np.random.default_rng(seed).normal(size=(4, 4))
+        assert compiled(A).tolist() == decomposed(A).tolist()
