@@ -1053,3 +1053,13 @@ def test_rows_that_are_exchanged_where_the_data_says():
     for seed in range(4):
         A = np.random.default_rng(seed).normal(size=(4, 4))
         assert compiled(A).tolist() == decomposed(A).tolist()
+
+
+def test_numpys_own_joining_by_brackets():
+    def f(x):
+        return np.sum(np.r_[x, 1.0, x[::-1] * 2.0] ** 2) + np.c_[x, x * x].sum() + np.r_[0:3].sum()
+
+    x = np.arange(1.0, 4.0)
+    for _ in range(2):
+        assert tg.compile(f)(x) == f(x)
+    assert tg.grad(f)(x).tolist() == [13.0, 25.0, 37.0]

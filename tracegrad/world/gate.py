@@ -49,7 +49,7 @@ from tracegrad.world.facts import (
     PLAIN,
     PRESENT,
 )
-from tracegrad.world.interception import holds_tensors
+from tracegrad.world.interception import JOINING, holds_tensors, instead
 from tracegrad.world.kept import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.whose import is_mutable, is_trusted
 from tracegrad.world.world import RULES, World, rule_for
@@ -106,6 +106,9 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     key = world.key(x, key)
     if kind is Tensor:
         return x[contents(world, key)]
+    if any(x is joining for joining in JOINING):
+        own = instead(operation, (x, contents(world, key)), keywords)
+        return x[key] if own is None else own()
     if not world.is_outside(x):
         if kind is np.ndarray and type(key) is tuple and holds_tensors(key):
             return tg.asarray(x)[contents(world, key)]

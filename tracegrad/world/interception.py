@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.counterparts.joining import joined
 from tracegrad.errors import ConversionError, TracegradError
 from tracegrad.namespace import asarray, broadcast_to
 from tracegrad.ops.elements import vectorize
@@ -93,6 +94,7 @@ def _folded(operation: Any, xs: Any, start: Any) -> Any:
     return start
 
 
+JOINING = (np.r_, np.c_)
 MAKERS = frozenset(map(id, (np.array, np.asarray, np.asanyarray)))
 
 
@@ -220,7 +222,9 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
 
 
 def _taken(x: Any, key: Any) -> Callable[[], Any] | None:
-    """``x[key]`` of a plain array at places that are traced."""
+    """``x[key]`` of a plain array at places that are traced; ``np.r_[x, 1.0]``."""
+    if any(x is joining for joining in JOINING):
+        return (lambda: joined(x, key)) if holds_tensors(key) else None
     if type(x) is np.ndarray and type(key) is tuple and holds_tensors(key):
         return lambda: asarray(x)[key]
     return None
