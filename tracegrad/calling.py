@@ -7,9 +7,7 @@ eagerly and gives the same bits, so no call ever waits for another one (`overlap
 from __future__ import annotations
 
 import functools
-import sys
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -28,10 +26,10 @@ from tracegrad.errors import (
     RAISED_BY_NUMPY,
     ArgumentError,
     FiniteError,
-    RecompileWarning,
     SlowCompileWarning,
     TracegradError,
     raise_told,
+    warn,
 )
 from tracegrad.explain import why, why_slow
 from tracegrad.guards import MISS, entry, watched_entry
@@ -98,14 +96,6 @@ def array_leaf(leaf: Any) -> Any:
     """A Tensor's or a JAX array's NumPy array."""
     leaf = bare(leaf)
     return np.asarray(leaf) if is_jax(leaf) else leaf
-
-
-def _warn(message: str, category: type[Warning] = RecompileWarning) -> None:
-    """Warns at the user's line that called."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
 
 
 class Calling:
@@ -175,7 +165,7 @@ class Calling:
                 return self._traced(args, kwargs)
             if not self._untraced:
                 self._untraced = True
-                _warn(f"{reason}: {self.__name__} runs without being compiled")
+                warn(f"{reason}: {self.__name__} runs without being compiled")
             if self._transform.kind != "compile":
                 return self._natively(args, kwargs)
         return self._function(*args, **kwargs)
@@ -312,7 +302,7 @@ class Calling:
             return True
         if growth.stopped and not growth.warned:
             growth.warned = True
-            _warn(
+            warn(
                 f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
                 "run eagerly from here on, with a compiled backward"
             )
@@ -393,7 +383,7 @@ class Calling:
         reason = why(arguments, mode, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
             self._give_up()
-            _warn(
+            warn(
                 f"{self.__name__}: {len(every)} versions were compiled and this call needs "
                 f"another ({reason}); the function runs eagerly from here on. State that "
                 "differs on every call is the usual cause: pass it as an argument"
@@ -402,7 +392,7 @@ class Calling:
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
             self._give_up()
-            _warn(
+            warn(
                 f"{self.__name__} changes what it reads, so that each call needs a version of its "
                 f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
                 "is to be kept instead"
@@ -421,9 +411,7 @@ class Calling:
             if counts:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
-                    _warn(
-                        why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning
-                    )
+                    warn(why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning)
             return version
         self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
         counted = run.world.counted()
@@ -451,6 +439,7 @@ class Calling:
         mode: Mode,
         known: Version | None,
         histories: Sequence[Any] = (),
+        samples: bool = False,
     ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
@@ -466,6 +455,7 @@ class Calling:
                 histories,
                 self._counters,
                 self._renewed,
+                samples,
             )
 
     @property
@@ -547,7 +537,7 @@ class Calling:
         self._strikes += 1
         if self._strikes >= 2:  # the first may have filled a cache
             self._give_up()
-            _warn(
+            warn(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
                 "and return what is to be kept instead"
@@ -664,29 +654,9 @@ class Calling:
             return self._inline(given)
 
     def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
-        from tracegrad import jax_backend
+        from tracegrad.jax_calls import call_on_jax  # JAX is there, as it made an argument
 
-        target = CHOSEN[self._backend].target
-        if target == "jax" and STATE.trace is None and not self._stays_eager:
-            arguments = jax_backend.described(self._bind(args, kwargs))
-
-            @functools.cache
-            def plain() -> Arguments:
-                return self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
-
-            found = self._answer(arguments, EXACT["jax"], None if kwargs else args, plain=plain)
-            if found.version is not None:
-                return found.result
-            if found.run is None:
-                result = self._without_program(plain())
-            else:
-                result = self._result(found.run, plain())
-        else:
-            plain_args, plain_kwargs = map_tree(jax_backend.to_numpy, (args, kwargs))
-            result = self(*plain_args, **plain_kwargs)
-        device = jax_backend.device_of(flatten((args, kwargs))[0])
-        return map_tree(lambda leaf: jax_backend.from_numpy(leaf, device), result)
+        return call_on_jax(self, args, kwargs)
 
     def _inline(self, arguments: Arguments) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""

@@ -6,6 +6,9 @@ Each is also the built-in exception that a NumPy or PyTorch user would expect (`
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 from numpy.linalg import LinAlgError
 
 from tracegrad.state import STATE
@@ -119,3 +122,11 @@ RAISED_BY_NUMPY = (ValueError, IndexError, ArithmeticError, RuntimeWarning)
 the caller wants floating-point errors, or warnings of them, raised, or a number is divided by
 zero: the function itself has a line to tell, may catch it, or may have switched it off.
 """
+
+
+def warn(message: str, category: type[Warning] = RecompileWarning) -> None:
+    """Warns at the user's line that called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -85,13 +85,15 @@ def run_traced(
     numbers: Mapping[Any, float] = MappingProxyType({}),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
+    samples: bool = False,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
     The trace continues `tree`, whose captured arrays are `holders` now, and `numbers` its floats
     by their place; `counters` are places of ints, `renewed` of objects that others replace. `runs`
     are those of the function on all threads. `histories` are the traced arguments as they were
-    given: the run's tape goes on from those that require grad.
+    given: the run's tape goes on from those that require grad. With `samples` the arguments' values
+    stand for others, so that nothing may depend on them.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -101,7 +103,7 @@ def run_traced(
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
     if target == "numpy" and tree is None and not histories and not config.fast_math:
         world.watch_loops(Loops(world, trace))
-    world.renewed = renewed
+    world.renewed, trace.samples = renewed, samples
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
     values = iter(tensors)
@@ -124,6 +126,10 @@ def run_traced(
         known = dict(zip(map(id, tensors), names, strict=True))
         effects, effect = world.replayed(itself, known)
     except BaseException:  # what was done is done
+        if samples:
+            world.take_back()
+            trace.give_back()
+            raise
         world.print_now()
         for store in world.written_arrays():
             store.carry()

@@ -15,18 +15,28 @@ from dataclasses import replace
 from functools import partial
 from os.path import basename
 from types import CodeType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Value, attribute_key
+from codegen.ir import (
+    NOWHERE,
+    Builder,
+    Call,
+    Check,
+    Number,
+    Origin,
+    Trait,
+    Value,
+    attribute_key,
+)
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
 from tracegrad import budget
 from tracegrad.autograd.views import base_of
 from tracegrad.dispatch import is_number
-from tracegrad.errors import TraceError
+from tracegrad.errors import ArgumentError, TraceError
 from tracegrad.lines import definition
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import stop_gradient
@@ -37,6 +47,21 @@ from tracegrad.state import STATE
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
+
+INSTEAD = {
+    "bool": "write np.where(condition, a, b), decide by a static argument (static_argnames), or "
+    'call it outside JAX first, with backend="jax" and values that go each way: then the branch is '
+    "one jax.lax.cond",
+    "int": "pass the whole number itself, or as a static argument (static_argnames); an index that "
+    "is an array needs no int()",
+    "float": "compute with the array itself, or pass the number as a static argument "
+    "(static_argnames)",
+}
+"""What to write where Python reads a value that is not known, by the kind of reading."""
+
+COUNTED = "keep the length and write np.where(mask, x, 0)"
+OPAQUE = "write it as operations on arrays, or call it outside JAX"
+DRAWN = "draw before the call and pass the numbers (jax.random makes them inside JAX)"
 
 
 def same_state(a: Any, b: Any) -> bool:
@@ -100,6 +125,8 @@ class Trace:
         self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
+        self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
+        self.refused: ArgumentError | None = None  # what the function did with such a value
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -304,6 +331,10 @@ class Trace:
         self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
     ) -> tuple[Any, tuple[Value, ...]]:
         """Runs the op on the real values and appends it; the arrays and the graph's values."""
+        if self.samples and op.opaque:
+            self.refuse(f"calls {op.name}, Python that no program for JAX has", OPAQUE)
+        if self.samples and Trait.EFFECT in op.traits:
+            self.refuse("draws random numbers", DRAWN)
         if any(type(x) is list or type(x) is tuple for x in operands):
             operands = tuple(map(as_array, operands))
         origin = self.origin()
@@ -379,10 +410,28 @@ class Trace:
                 return tuple(map(self.concrete, attribute))
         return attribute
 
+    # -- samples --------------------------------------------------------------------------------
+
+    def refuse(self, what: str, instead: str) -> NoReturn:
+        """Raises where a run on samples does what only the real values can decide.
+
+        The function may catch it: whoever began the run asks for `refused`.
+        """
+        origin = self.origin()
+        line = f" at {origin.file}:{origin.line} ({origin.text.strip()})" if origin.line else ""
+        error = ArgumentError(
+            "the function is called with JAX tracers, whose values are not known yet, and "
+            f"{what}{line}: {instead}"
+        )
+        self.refused = self.refused or error
+        raise error
+
     # -- what Python looks at -------------------------------------------------------------------
 
     def look(self, value: Value, kind: str, outcome: Number) -> None:
         """Python read the value: the program holds while reading gives `outcome`."""
+        if self.samples:
+            self.refuse(f"reads a value of it ({kind})", INSTEAD.get(kind, INSTEAD["float"]))
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         check = Check(value, kind, outcome, self.origin())
@@ -464,6 +513,8 @@ class Trace:
 
     def read(self, what: str) -> None:
         """Python read a value in a way that no look stands for: no program stands for this run."""
+        if self.samples:
+            self.refuse(f"reads {what}", INSTEAD["float"])
         origin = self.origin()
         line = f" ({origin.file}:{origin.line})" if origin.line else ""
         self.unseen = self.unseen or f"{what}{line}"
@@ -528,6 +579,8 @@ class Trace:
         return (node.op.name, operands, shown)
 
     def _look_at_count(self, mask: Value, count: int) -> None:
+        if self.samples:
+            self.refuse("has an array whose length a mask decides", COUNTED)
         if self.finished:
             raise TraceError("the number of elements that a mask selects decides a shape")
         self.closed = True

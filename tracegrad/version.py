@@ -334,6 +334,7 @@ def traced_run(
     histories: Sequence[Any] = (),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
+    samples: bool = False,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
@@ -342,7 +343,7 @@ def traced_run(
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     return run_traced(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters, renewed),
+        *(numbers, counters, renewed, samples),
     )
 
 

@@ -72,6 +72,8 @@ HANDFUL = 4
 NUMERIC = "biufc"
 _HASHING = (dict, set, frozenset, MappingProxyType)
 
+SAMPLED = "pass what it reads, return what is to be kept, and do the rest outside JAX"
+
 _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
 
@@ -352,6 +354,8 @@ class World(Told):
 
     def effect(self, text: str) -> None:
         """The function does something that a program would not do again."""
+        if self.trace is not None and self.trace.samples:
+            self.trace.refuse(f"reads or changes {text}", SAMPLED)
         line = self.line()
         text = f"{text} ({line})" if line else text
         if text not in self.effects:
