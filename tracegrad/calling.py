@@ -61,6 +61,7 @@ from tracegrad.signature import (
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
+from tracegrad.trace import MetTracer
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
@@ -202,7 +203,10 @@ class Calling:
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._without_program(arguments)
-        found = self._answer(arguments, mode, None if kwargs else args)
+        try:
+            found = self._answer(arguments, mode, None if kwargs else args)
+        except MetTracer:
+            return self._inside_jax(args, kwargs)
         if found.version is not None:
             return found.result
         if found.run is not None:
@@ -657,6 +661,11 @@ class Calling:
         from tracegrad.jax_calls import call_on_jax  # JAX is there, as it made an argument
 
         return call_on_jax(self, args, kwargs)
+
+    def _inside_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from tracegrad.jax_calls import inside_jax
+
+        return inside_jax(self, args, kwargs)
 
     def _inline(self, arguments: Arguments) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""

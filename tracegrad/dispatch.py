@@ -8,6 +8,7 @@ operand whose class has one decides, but `Repeated` goes before all.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -65,6 +66,13 @@ def apply_in(like: Any, op: Any, attributes: Mapping[str, Any], *operands: Any) 
     if handler is not None:
         return handler(like, op, operands, attributes)
     return op.kernel(attributes)(*operands, **attributes)
+
+
+def is_jax_array(x: Any) -> bool:
+    """True for arrays of JAX and for its tracers; it need not be installed."""
+    if not type(x).__module__.startswith("jax"):
+        return False
+    return isinstance(x, sys.modules["jax"].Array)
 
 
 def is_number(x: Any) -> bool:

@@ -148,7 +148,7 @@ def _described(arguments: Arguments, leaf: Leaf) -> Leaf:
     if not isinstance(value, jax.Array):
         return leaf
     if is_tracer(value):
-        refuse_dtype(value.dtype, arguments.text_of(leaf))
+        refuse_dtype(value.dtype, f"argument {arguments.text_of(leaf)}")
     return replace(leaf, kind=("array", value.dtype.name, value.ndim))
 
 
@@ -157,7 +157,7 @@ def is_tracer(x: Any) -> bool:
     return isinstance(x, jax.core.Tracer)
 
 
-def sample(leaf: Any) -> Any:
+def sample(leaf: Any, text: str = "an argument") -> Any:
     """Numbers of the shape and dtype of a tracer; a JAX array as one of NumPy, all else as it is.
 
     Floats are between 0.25 and 0.75, where most functions have a value, square matrices positive
@@ -165,7 +165,7 @@ def sample(leaf: Any) -> Any:
     """
     if not is_tracer(leaf):
         return to_numpy(leaf)
-    refuse_dtype(leaf.dtype, "that is a JAX tracer")
+    refuse_dtype(leaf.dtype, text)
     shape = leaf.shape
     if not all(isinstance(n, int) for n in shape):
         raise ArgumentError(
@@ -189,7 +189,7 @@ def refuse_dtype(dtype: Any, text: str) -> None:
     """Raises for what is no array of numbers in NumPy's eyes: bfloat16, keys of generators."""
     if not isinstance(dtype, np.dtype) or dtype.kind not in NUMERIC:
         raise ArgumentError(
-            f"argument {text} has dtype {dtype}: arrays must be of numbers or bool that NumPy has"
+            f"{text} has dtype {dtype}: arrays must be of numbers or bool that NumPy has"
         )
 
 

@@ -21,6 +21,7 @@ from tracegrad.modes import CHOSEN, EXACT
 from tracegrad.running import Run, code_of
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
+from tracegrad.trace import MetTracer
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version
 
@@ -45,7 +46,10 @@ def call_on_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             return bound
 
         given = None if kwargs else args
-        found = calling._answer(arguments, EXACT["jax"], given, plain=plain)
+        try:
+            found = calling._answer(arguments, EXACT["jax"], given, plain=plain)
+        except MetTracer:
+            return inside_jax(calling, args, kwargs)
         if found.version is not None:
             return found.result
         if found.run is None:
@@ -78,7 +82,7 @@ def inside_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     version = _known(calling, arguments)
     if version is None:
         version = _made(calling, calling._bind(*map_tree(jax_backend.sample, (args, kwargs))))
-        _tell_of_types(calling, version)
+    _tell_of_types(calling, version)
     return _applied(version, arguments, name)
 
 
@@ -109,7 +113,7 @@ def _made(calling: Any, samples: Arguments) -> Version:
         with np.errstate(all="ignore"):  # what samples overflow says nothing
             run = _run(calling, samples)
         version: Version = calling._version(samples, EXACT["jax"], run, None, REASON)
-        if alone:
+        if alone and not run.trace.met_tracer:  # JAX lets nobody keep that
             calling._keep(version, samples, None)
         return version
     finally:

@@ -33,7 +33,7 @@ from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.trace import Trace
+from tracegrad.trace import MetTracer, Trace
 from tracegrad.tree import map_tree, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
@@ -125,8 +125,8 @@ def run_traced(
         names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
         known = dict(zip(map(id, tensors), names, strict=True))
         effects, effect = world.replayed(itself, known)
-    except BaseException:  # what was done is done
-        if samples:
+    except BaseException as error:  # what was done is done
+        if samples or isinstance(error, MetTracer):
             world.take_back()
             trace.give_back()
             raise

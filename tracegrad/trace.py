@@ -35,7 +35,7 @@ from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
 from tracegrad import budget
 from tracegrad.autograd.views import base_of
-from tracegrad.dispatch import is_number
+from tracegrad.dispatch import is_jax_array, is_number
 from tracegrad.errors import ArgumentError, TraceError
 from tracegrad.lines import definition
 from tracegrad.ops.arguments import as_array
@@ -85,6 +85,13 @@ def _within(context: str) -> AbstractContextManager[Any]:
     return np.errstate(**ignored)  # type: ignore[arg-type]
 
 
+class MetTracer(BaseException):
+    """A run on real values met a tracer of JAX outside: a run on samples has to follow it.
+
+    Not an `Exception`: the function is not to catch it.
+    """
+
+
 class Trace:
     """One run of a function: the graph under construction and what it depends on."""
 
@@ -126,6 +133,7 @@ class Trace:
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
         self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
+        self.met_tracer = False  # among the arrays from outside: what is made of it is JAX's
         self.refused: ArgumentError | None = None  # what the function did with such a value
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
@@ -410,7 +418,17 @@ class Trace:
                 return tuple(map(self.concrete, attribute))
         return attribute
 
-    # -- samples --------------------------------------------------------------------------------
+    # -- arrays of JAX --------------------------------------------------------------------------
+
+    def numbers_of(self, array: Any, text: str) -> np.ndarray:
+        """What an array of JAX from outside holds; of a tracer a sample."""
+        from tracegrad import jax_backend
+
+        if jax_backend.is_tracer(array):
+            if not self.samples:
+                raise MetTracer
+            self.met_tracer = True
+        return jax_backend.sample(array, text)
 
     def refuse(self, what: str, instead: str) -> NoReturn:
         """Raises where a run on samples does what only the real values can decide.
@@ -498,6 +516,11 @@ class Trace:
         """
         if self.world is not None and self.world.loops is not None:
             self.world.loops.written.append(base)
+        if self.world is not None and is_jax_array(self.world.original(base)):
+            raise ArgumentError(
+                f"{self.world.text_of(self.world.original(base))} is an array of JAX, which cannot "
+                "be written to: write to a copy (.copy())"
+            )
         base, axes, x = self.reshaped.get(id(base), (base, 0, base))
         if axes:
             self.ordered = min(axes, self.ordered or axes)

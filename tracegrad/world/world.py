@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad import config, machine
+from tracegrad.dispatch import is_jax_array
 from tracegrad.machine.world import get_plainly
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
@@ -115,8 +116,11 @@ class World(Told):
         if kind in PLAIN:
             return value
         self.pin(value)  # nothing tells where it stands
-        if kind is np.ndarray and self.trace is not None and value.dtype.kind in NUMERIC:
-            return self._stand_in(value, text)
+        if self.trace is not None:
+            if kind is np.ndarray and value.dtype.kind in NUMERIC:
+                return self._stand_in(value, value, text)
+            if is_jax_array(value):
+                return self._stand_in(value, self.trace.numbers_of(value, text), text)
         if id(value) not in self._sources:
             self._sources[id(value)] = (value, text)
             if kind is Tensor and self.trace is not None and value._traced is None:
@@ -125,14 +129,17 @@ class World(Told):
                 self._in_tuples.update(map(id, value))
         return value
 
-    def _stand_in(self, array: np.ndarray, text: str) -> Tensor:
-        """The Tensor that the function has for an array from outside: an input of the program."""
+    def _stand_in(self, array: Any, numbers: np.ndarray, text: str) -> Tensor:
+        """The Tensor that the function has for an array from outside: an input of the program.
+
+        `numbers` are those of the array, which may be one of JAX.
+        """
         known = self._stand_ins.get(id(array))
         if known is None:
             self._sources[id(array)] = (array, text)
             self._arrays.append(array)
             value = self.trace.capture(array, self.trace.origin())
-            known = self._stand_ins[id(array)] = wrap(array, (self.trace, value))
+            known = self._stand_ins[id(array)] = wrap(numbers, (self.trace, value))
             self.stands_for(known, array)
         return known
 
@@ -302,7 +309,7 @@ class World(Told):
         except OverflowError:
             return x
         array = self.guard(PACKED, x, kind, array, self.text_of(x)).value
-        tensor = self._stand_in(array, guard.text)
+        tensor = self._stand_in(array, array, guard.text)
         return tensor.copy() if new else tensor
 
     def is_by_path(self, x: Any) -> bool:
@@ -667,10 +674,10 @@ class World(Told):
     def _renewed(self, before: World, guard: Guard, holder: Any, of: Guard | None) -> Guard:
         """A guard of an earlier run; where an array stands, another may stand there now."""
         guard = replace(guard, holder=holder, of=of)
-        if isinstance(guard.value, np.ndarray | Tensor):
+        if is_array(guard.value):
             now = self.numbers.known.get(guard.place) if guard.read == PACKED else None
             now = guard.now() if now is None else now
-            if isinstance(now, np.ndarray | Tensor):
+            if is_array(now):
                 self._sources.setdefault(id(now), (now, guard.text))
                 self._arrays.append(now)
             return replace(guard, value=now)
