@@ -20,7 +20,8 @@ import numpy as np
 from tracegrad import config
 from tracegrad.blame import checking, is_finite, passed
 from tracegrad.budget import Budget
-from tracegrad.devices import DeviceArray, bare, one_place
+from tracegrad.devices import DeviceArray, as_held, bare, one_place
+from tracegrad.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import (
     RAISED_BY_NUMPY,
@@ -162,13 +163,15 @@ class Calling:
         """
         if config.compile or self._transform.kind != "compile":
             reason = not_executed(self._function)
-            if not reason:
+            if not reason or any(map(is_jax_tracer, flatten((args, kwargs))[0])):
                 return self._traced(args, kwargs)
             if not self._untraced:
                 self._untraced = True
                 warn(f"{reason}: {self.__name__} runs without being compiled")
             if self._transform.kind != "compile":
                 return self._natively(args, kwargs)
+        if any(map(is_jax_tracer, flatten((args, kwargs))[0])):
+            return self._inside_jax(args, kwargs)
         return self._function(*args, **kwargs)
 
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -573,6 +576,14 @@ class Calling:
     def _call_on_tensors(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
     ) -> Any:
+        if any(map(is_jax_array, leaves)):
+            if any(map(is_jax_tracer, leaves)):
+                raise ArgumentError(
+                    f"{self.__name__} is called with a Tensor and a JAX tracer: pass the Tensor's "
+                    "array, x.numpy()"
+                )
+            given = map_tree(lambda x: wrap(as_held(x)) if is_jax_array(x) else x, (args, kwargs))
+            return self._call_on_tensors(*given, flatten(given)[0])
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         recorded = STATE.trace is not None or (
             STATE.grad_enabled and any(t.requires_grad for t in tensors)

@@ -11,7 +11,8 @@ to JAX's default device.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 
 import codegen
 from codegen.emit.target import Source
+from tracegrad.dispatch import is_jax_tracer
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.signature import NUMERIC, Arguments, Leaf
 
@@ -58,8 +60,8 @@ def load_jax(source: Source) -> Callable[..., Any]:
 
     ``run.checked`` is for source that returns ``(result, looks)``: it returns the result alone,
     and raises a plain `LookupError` when a look has another outcome than the traced one.
-    ``run.traced`` is for JAX tracers, in the types that JAX has then (`has_wide_types`), for which it
-    is lowered later; a look with another outcome makes floating-point results nan.
+    ``run.traced`` is for JAX tracers, in the types that JAX has then (`has_wide_types`), since it
+    is lowered among them; a look with another outcome makes floating-point results nan.
     ``run.accepts`` are the classes of arrays that it takes.
     """
     function = codegen.load(source.text, source.name, source.names)
@@ -82,8 +84,7 @@ def load_jax(source: Source) -> Callable[..., Any]:
 
     def traced(inputs: Sequence[Any], captures: Mapping[str, Any], looks: bool) -> Any:
         given = [_strong(x) if isinstance(x, jax.Array) else x for x in inputs]
-        with warnings.catch_warnings():  # whoever calls this has said it
-            warnings.filterwarnings("ignore", "Explicitly requested dtype")
+        with own_types():
             result = function(*given, **captures)
         return _where_sound(*result) if looks else result
 
@@ -91,6 +92,14 @@ def load_jax(source: Source) -> Callable[..., Any]:
     run.checked = checked  # type: ignore[attr-defined]
     run.accepts = (np.ndarray, array)  # type: ignore[attr-defined]
     return run
+
+
+@contextmanager
+def own_types() -> Iterator[None]:
+    """JAX's types as they are; where 64-bit ones are asked for and not there, nobody is told."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Explicitly requested dtype")
+        yield
 
 
 def has_wide_types() -> bool:
@@ -147,23 +156,18 @@ def _described(arguments: Arguments, leaf: Leaf) -> Leaf:
     value = leaf.value
     if not isinstance(value, jax.Array):
         return leaf
-    if is_tracer(value):
+    if is_jax_tracer(value):
         refuse_dtype(value.dtype, f"argument {arguments.text_of(leaf)}")
     return replace(leaf, kind=("array", value.dtype.name, value.ndim))
-
-
-def is_tracer(x: Any) -> bool:
-    """Whether JAX is tracing: the array has a shape and a dtype, and no value."""
-    return isinstance(x, jax.core.Tracer)
 
 
 def sample(leaf: Any, text: str = "an argument") -> Any:
     """Numbers of the shape and dtype of a tracer; a JAX array as one of NumPy, all else as it is.
 
-    Floats are between 0.25 and 0.75, where most functions have a value, square matrices positive
-    definite; whole numbers are 0, which every axis has as an index.
+    Floats are between 0.25 and 0.75, where most functions have a value, those of one axis in order,
+    square matrices positive definite; whole numbers are 0, which every axis has as an index.
     """
-    if not is_tracer(leaf):
+    if not is_jax_tracer(leaf):
         return to_numpy(leaf)
     refuse_dtype(leaf.dtype, text)
     shape = leaf.shape
@@ -175,10 +179,10 @@ def sample(leaf: Any, text: str = "an argument") -> Any:
     if leaf.dtype.kind in "biu":
         return np.zeros(shape, leaf.dtype)
     steps = np.arange(1.0, 1.0 + np.prod(shape, dtype=int)).reshape(shape)
-    values = 0.25 + 0.5 * (steps * GOLDEN % 1.0)
+    values = 0.25 + 0.5 * (steps * GOLDEN % 1.0 if len(shape) > 1 else steps / (1.0 + steps.size))
     if len(shape) > 1 and shape[-1] == shape[-2]:
         values = (values + values.swapaxes(-1, -2)) / 2 + shape[-1] * np.eye(shape[-1])
-    return values.astype(leaf.dtype)
+    return np.asarray(values, leaf.dtype)
 
 
 GOLDEN = (5**0.5 - 1) / 2

@@ -9,17 +9,21 @@ does what a program inside JAX cannot do again, is refused by name.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from codegen.ir import Branch, Call, Check, Trait, walk
 from tracegrad import jax_backend, machine
-from tracegrad.draws import sources_of
-from tracegrad.errors import ArgumentError, ShapeError, warn
+from tracegrad.borrowed import ArgumentStore
+from tracegrad.dispatch import is_jax_array, is_jax_tracer
+from tracegrad.errors import ArgumentError, warn
 from tracegrad.modes import CHOSEN, EXACT
 from tracegrad.running import Run, code_of
-from tracegrad.signature import Arguments
+from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.trace import MetTracer
 from tracegrad.tree import flatten, map_tree
@@ -31,7 +35,7 @@ REASON = "JAX traces a function that calls it"
 def call_on_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
     leaves = flatten((args, kwargs))[0]
-    if any(map(jax_backend.is_tracer, leaves)):
+    if any(map(is_jax_tracer, leaves)):
         return inside_jax(calling, args, kwargs)
     if (
         STATE.trace is None
@@ -79,39 +83,71 @@ def inside_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if reason:
         raise ArgumentError(f"{reason}: {name} has no program that JAX tracers could be given to")
     arguments = jax_backend.described(calling._bind(args, kwargs))
-    version = _known(calling, arguments)
+    fixed = _with_fixed_numbers(calling, arguments)
+    version = _known(calling, arguments) or _known(calling, fixed)
     if version is None:
-        version = _made(calling, calling._bind(*map_tree(jax_backend.sample, (args, kwargs))))
+        samples = calling._bind(*map_tree(jax_backend.sample, (args, kwargs)))
+        try:
+            version = _made(calling, samples, arguments)
+        except ArgumentError:
+            if fixed is arguments:
+                raise
+            version = _made(calling, _with_fixed_numbers(calling, samples), fixed)
+    if version.arguments.key != arguments.key:
+        arguments = fixed
     _tell_of_types(calling, version)
     return _applied(version, arguments, name)
 
 
+def _with_fixed_numbers(calling: Any, arguments: Arguments) -> Arguments:
+    """The arguments with Python's numbers as static ones: they are known while JAX traces.
+
+    Not those by which is differentiated; the arguments themselves where there are none.
+    """
+    count = len(arguments.parameters)
+    wanted = {position % count for position in calling._transform.positions if count}
+
+    def fixed(leaf: Leaf) -> Leaf:
+        if leaf.kind[0] != "number" or leaf.parameter in wanted:
+            return leaf
+        return replace(leaf, kind=("static", type(leaf.value), repr(leaf.value)))
+
+    leaves = tuple(map(fixed, arguments.leaves))
+    same = all(map(is_, leaves, arguments.leaves))
+    return arguments if same else replace(arguments, leaves=leaves)
+
+
 def _known(calling: Any, arguments: Arguments) -> Version | None:
     """A version that stands for the call whatever the values are."""
-    traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+    given = [leaf.value for leaf in arguments.leaves if leaf.traced]
     versions = calling._versions.get((arguments.key, EXACT["jax"]), [])
     for version in reversed(versions):
-        if _needs_no_value(version) and version.holds([*traced, *version.captured_arrays()]):
+        stores = [store for returned in version.results for store in returned.stores]
+        effects = [effect for returned in version.results for effect in returned.effects]
+        if not _needs_no_value(version) or _changes(stores, effects, given):
+            continue
+        if version.holds([*given, *version.captured_arrays()]):
             found: Version = version
             return found
     return None
 
 
 def _needs_no_value(version: Version) -> bool:
-    """Whether a program stands for values of which nothing is known, and only computes."""
+    """Whether a program stands for values of which nothing is known."""
     nodes = list(walk(version.differentiated.nodes))  # without the looks that JAX's programs add
     looks = any(isinstance(x, Check) or (isinstance(x, Branch) and not x.complete) for x in nodes)
     calls = [node for node in nodes if isinstance(node, Call)]
     besides = any(call.op.opaque or Trait.EFFECT in call.op.traits for call in calls)  # type: ignore[attr-defined]
-    return not (looks or besides or version.keeps or sources_of(version.program.graph))
+    return not (looks or besides)
 
 
-def _made(calling: Any, samples: Arguments) -> Version:
-    """A version that a run on samples made."""
+def _made(calling: Any, samples: Arguments, arguments: Arguments) -> Version:
+    """A version that a run on samples made, in place of the arguments."""
+    given = [leaf.value for leaf in arguments.leaves if leaf.traced]
     alone = calling._tracing.acquire(blocking=False)  # another thread's trace is not waited for
     try:
         with np.errstate(all="ignore"):  # what samples overflow says nothing
-            run = _run(calling, samples)
+            run = _run(calling, samples, given)
         version: Version = calling._version(samples, EXACT["jax"], run, None, REASON)
         if alone and not run.trace.met_tracer:  # JAX lets nobody keep that
             calling._keep(version, samples, None)
@@ -121,34 +157,25 @@ def _made(calling: Any, samples: Arguments) -> Version:
             calling._tracing.release()
 
 
-def _run(calling: Any, samples: Arguments) -> Run:
-    name = calling.__name__
-    try:
-        run: Run = calling._run(samples, EXACT["jax"], None, samples=True)
-    except ShapeError:
-        raise
-    except (ArithmeticError, IndexError, np.linalg.LinAlgError) as error:
-        raise ArgumentError(
-            f"{name} is called with JAX tracers, whose values are not known yet, and with samples "
-            f"in their place it raised {type(error).__name__}: {error}. Call it once outside JAX, "
-            'with backend="jax": its program is used inside then'
-        ) from error
-    done = run.effect or next(iter([*_changes(run)]), "")
+def _run(calling: Any, samples: Arguments, given: Sequence[Any]) -> Run:
+    run: Run = calling._run(samples, EXACT["jax"], None, samples=True)
+    done = _changes((*run.stores, *run.written), run.effects, given)
     refused = run.trace.refused
-    if done or refused is not None or not run.serves:
-        run.undo()
-        if refused is not None:
-            raise refused
-        raise ArgumentError(
-            f"{name} is called with JAX tracers and reads or changes {done or 'what others use'}, "
-            "which would happen while JAX traces and not when the result is computed: pass what it "
-            "reads, and return what is to be kept"
-        )
-    return run
+    if not (done or refused is not None) and run.serves:
+        return run
+    run.undo()
+    if refused is not None:
+        raise refused
+    what = run.effect or (*done, "what another thread uses")[0]
+    raise ArgumentError(
+        f"{calling.__name__} is called with JAX tracers and reads or changes {what}, which would "
+        "happen while JAX traces and not when the result is computed: pass what it reads, and "
+        "return what is to be kept"
+    )
 
 
 def _tell_of_types(calling: Any, version: Version) -> None:
-    """Warns where NumPy computes in 64 bits and JAX has none: its own types are 32 bits wide then."""
+    """Warns where NumPy computes in 64 bits, for which JAX takes 32 while it has no wider types."""
     if jax_backend.has_wide_types():
         return
     graph = version.program.graph
@@ -167,10 +194,17 @@ def _tell_of_types(calling: Any, version: Version) -> None:
     )
 
 
-def _changes(run: Run) -> list[str]:
-    """What a run did besides computing, as its user would say it."""
-    stores = [store.text for store in (*run.stores, *run.written)]
-    return [*stores, *[effect.tells for effect in run.effects]]
+def _changes(stores: Iterable[Any], effects: Iterable[Any], given: Sequence[Any]) -> list[str]:
+    """What is done besides computing, as its user would say it.
+
+    An array of JAX that is written to is another one from then on, for the function alone.
+    """
+    found = [
+        store.text
+        for store in stores
+        if not (isinstance(store, ArgumentStore) and is_jax_array(given[store.leaf]))
+    ]
+    return [*found, *[effect.tells for effect in effects]]
 
 
 def _applied(version: Version, arguments: Arguments, name: str) -> Any:

@@ -18,6 +18,8 @@ from tracegrad.autograd.foreign import COPIED, Foreign, memory_of, own_or_watche
 from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import arrays_of
 from tracegrad.borrowed import Borrowed
+from tracegrad.devices import as_held, bare
+from tracegrad.dispatch import is_jax_array
 from tracegrad.errors import ArgumentError, raise_told
 from tracegrad.lost import Watch
 from tracegrad.ops.creation import zeros_of
@@ -263,6 +265,8 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     def boxed(leaf: Any) -> Any:
         if isinstance(leaf, Tensor):
             tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
+        elif is_jax_array(leaf):
+            tensor = wrap(as_held(leaf))
         else:
             array = np.asarray(leaf)
             number = not isinstance(leaf, np.ndarray) and not array.ndim
@@ -294,7 +298,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     finally:
         STATE.update(**before)
     borrowed.settle()
-    shown = outputs if wants_tensors else _handed_over(outputs, tensors)
+    shown = outputs if wants_tensors else list(map(bare, _handed_over(outputs, tensors)))
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         given, given_spec = flatten(cotangent)
@@ -310,7 +314,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
         )
         cts = [found.get(engine.key_of(t)) for t in tensors]
         full = [zeros_of(box) if ct is None else ct for ct, box in zip(cts, tensors, strict=True)]
-        rest = iter(full if wants_tensors else map(plain_leaf, full))
+        rest = iter(full if wants_tensors else map(bare, full))
         return tuple([_taken(spec, rest) for spec in specs])
 
     return unflatten(spec, shown), pull

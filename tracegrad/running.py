@@ -176,7 +176,7 @@ def run_traced(
         )
         if run.serves:  # the program will write and draw
             run.undo()
-        else:
+        elif not samples:
             world.print_now()
     return run
 

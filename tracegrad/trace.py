@@ -35,7 +35,7 @@ from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
 from tracegrad import budget
 from tracegrad.autograd.views import base_of
-from tracegrad.dispatch import is_jax_array, is_number
+from tracegrad.dispatch import is_jax_array, is_jax_tracer, is_number
 from tracegrad.errors import ArgumentError, TraceError
 from tracegrad.lines import definition
 from tracegrad.ops.arguments import as_array
@@ -47,6 +47,8 @@ from tracegrad.state import STATE
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
+
+NUMERIC = "biufc"
 
 INSTEAD = {
     "bool": "write np.where(condition, a, b), decide by a static argument (static_argnames), or "
@@ -61,6 +63,7 @@ INSTEAD = {
 
 COUNTED = "keep the length and write np.where(mask, x, 0)"
 OPAQUE = "write it as operations on arrays, or call it outside JAX"
+RAISING = 'call it once outside JAX, with backend="jax": inside JAX that program is used then'
 DRAWN = "draw before the call and pass the numbers (jax.random makes them inside JAX)"
 
 
@@ -242,6 +245,24 @@ class Trace:
                 self.contents.append((holder, holder.tobytes(), name))
         return found[1]
 
+    def numbers_of(self, x: Any, text: str) -> np.ndarray | None:
+        """What an array from outside holds, one of JAX as well; None of anything else.
+
+        Of a tracer it is a sample.
+        """
+        if type(x) is np.ndarray:
+            return x if x.dtype.kind in NUMERIC else None
+        if not is_jax_array(x) or getattr(x.dtype, "kind", "?") not in NUMERIC:
+            return None
+        from tracegrad import jax_backend
+
+        if is_jax_tracer(x):
+            if not self.samples:
+                raise MetTracer
+            self.met_tracer = True
+        found: np.ndarray = jax_backend.sample(x, text)
+        return found
+
     def _made_again(self, array: np.ndarray) -> tuple[Any, Value] | None:
         """The known input for an array that this run made as an earlier one did: with its bytes."""
         if self.placed(array):
@@ -366,7 +387,11 @@ class Trace:
                 kernel, began = op.kernel(concrete), budget.clock()
                 result = kernel(*arrays, **concrete)
                 self.computing += budget.clock() - began
-        except (np.linalg.LinAlgError, ArithmeticError, RuntimeWarning):
+        except (ValueError, IndexError, ArithmeticError, RuntimeWarning) as error:
+            if self.samples:
+                self.raises(error)
+            if isinstance(error, IndexError) or type(error) is ValueError:
+                raise
             self.raised = f"an exception in {op.name}"
             raise
         self._watch_errors()
@@ -418,17 +443,7 @@ class Trace:
                 return tuple(map(self.concrete, attribute))
         return attribute
 
-    # -- arrays of JAX --------------------------------------------------------------------------
-
-    def numbers_of(self, array: Any, text: str) -> np.ndarray:
-        """What an array of JAX from outside holds; of a tracer a sample."""
-        from tracegrad import jax_backend
-
-        if jax_backend.is_tracer(array):
-            if not self.samples:
-                raise MetTracer
-            self.met_tracer = True
-        return jax_backend.sample(array, text)
+    # -- samples --------------------------------------------------------------------------------
 
     def refuse(self, what: str, instead: str) -> NoReturn:
         """Raises where a run on samples does what only the real values can decide.
@@ -443,6 +458,11 @@ class Trace:
         )
         self.refused = self.refused or error
         raise error
+
+    def raises(self, error: Exception) -> None:
+        """Raises for an exception of C code in a run on samples: other values may raise none."""
+        what = f"raises {type(error).__name__} ({error}) for samples of them"
+        self.refuse(what, RAISING)
 
     # -- what Python looks at -------------------------------------------------------------------
 

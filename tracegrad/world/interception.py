@@ -19,6 +19,7 @@ import numpy as np
 from tracegrad.errors import ConversionError, TracegradError
 from tracegrad.namespace import asarray
 from tracegrad.ops.elements import vectorize
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.world import scipy_functions, tables
 
@@ -48,10 +49,20 @@ def _as_numbers(name: str) -> Callable[..., Any]:
     own = getattr(math, name)
 
     def called(*operands: Any) -> Any:
-        own(*map(_number, operands))  # raises what it raises
+        _raising(own, *operands)
         return function(*map(_float, operands))
 
     return called
+
+
+def _raising(own: Callable[..., Any], *operands: Any) -> None:
+    """Raises what a function of `math` raises for these numbers."""
+    try:
+        own(*map(_number, operands))
+    except (ValueError, ArithmeticError) as error:
+        if STATE.trace is not None and STATE.trace.samples:
+            STATE.trace.raises(error)
+        raise
 
 
 def _number(x: Any) -> Any:
@@ -68,7 +79,7 @@ def _float(x: Any) -> Any:
 
 
 def _log(x: Any, base: Any = None) -> Any:
-    math.log(_number(x), *(() if base is None else (_number(base),)))
+    _raising(math.log, x, *(() if base is None else (base,)))
     found = np.log(_float(x))
     return found if base is None else found / np.log(_float(base))
 

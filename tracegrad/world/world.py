@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 
 from tracegrad import config, machine
-from tracegrad.dispatch import is_jax_array
 from tracegrad.machine.world import get_plainly
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
@@ -70,7 +69,6 @@ EMPTY = CellType()
 NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
 SMALL = 64  # elements of a container that are guarded one by one
 HANDFUL = 4
-NUMERIC = "biufc"
 _HASHING = (dict, set, frozenset, MappingProxyType)
 
 SAMPLED = "pass what it reads, return what is to be kept, and do the rest outside JAX"
@@ -116,11 +114,9 @@ class World(Told):
         if kind in PLAIN:
             return value
         self.pin(value)  # nothing tells where it stands
-        if self.trace is not None:
-            if kind is np.ndarray and value.dtype.kind in NUMERIC:
-                return self._stand_in(value, value, text)
-            if is_jax_array(value):
-                return self._stand_in(value, self.trace.numbers_of(value, text), text)
+        numbers = None if self.trace is None else self.trace.numbers_of(value, text)
+        if numbers is not None:
+            return self._stand_in(value, numbers, text)
         if id(value) not in self._sources:
             self._sources[id(value)] = (value, text)
             if kind is Tensor and self.trace is not None and value._traced is None:
@@ -130,10 +126,7 @@ class World(Told):
         return value
 
     def _stand_in(self, array: Any, numbers: np.ndarray, text: str) -> Tensor:
-        """The Tensor that the function has for an array from outside: an input of the program.
-
-        `numbers` are those of the array, which may be one of JAX.
-        """
+        """The Tensor of these numbers that the function has for an array from outside, an input."""
         known = self._stand_ins.get(id(array))
         if known is None:
             self._sources[id(array)] = (array, text)
