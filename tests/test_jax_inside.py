@@ -6,6 +6,7 @@ import collections
 import inspect
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -564,6 +565,25 @@ def test_looks_at_arrays_of_jax_from_outside(backend, monkeypatch):
         assert ours(np.ones(3)).tolist() == ([1.0, 2.0, 3.0] if sign > 0 else [1.0, 1.0, 1.0])
 
 
+ASKING = {
+    "isinstance": lambda x: np.sum(x) * (2 if isinstance(WEIGHTS, jax.Array) else 3),
+    "isinstance of NumPy's": lambda x: np.sum(x) * (3 if isinstance(WEIGHTS, np.ndarray) else 2),
+    "type": lambda x: np.sum(x) * (2 if type(WEIGHTS) is type(W) else 3),
+    "a function of JAX": lambda x: np.sum(x * np.asarray(jnp.ones_like(WEIGHTS) + 1)),
+    "at": lambda x: np.sum(x * np.asarray(WEIGHTS.at[:].set(2.0))),
+    "devices": lambda x: 2 * np.sum(x) * len(WEIGHTS.devices()),
+    "methods": lambda x: np.sum(x * (WEIGHTS.astype("float64") * 0 + WEIGHTS.min() * 2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+@pytest.mark.parametrize("name", ASKING)
+def test_arrays_of_jax_are_themselves_for_who_asks(name):
+    ours = tg.grad(ASKING[name])
+    for _ in range(3):
+        assert ours(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
 def test_arrays_of_jax_cannot_be_written_to():
     def writes(x):
         WEIGHTS[0] = x[0]
@@ -683,3 +703,12 @@ def test_the_message_is_one_sentence_on_one_line():
         jax.jit(tg.compile(branching))(W)
     assert re.search(r"test_jax_inside\.py:\d+ \(if x\[0\] > 0", str(error.value))
     assert "\n" not in str(error.value)
+
+
+def test_the_page_says_what_is():
+    """The code in docs/jax.md runs, top to bottom."""
+    page = Path(__file__).parent.parent / "docs" / "jax.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    names: dict = {}
+    exec(compile("\n".join(blocks), str(page), "exec"), names)
+    assert float(names["value"]) < 0.1

@@ -206,9 +206,10 @@ class Calling:
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._without_program(arguments)
-        try:
+        found = None
+        with suppress(MetTracer):
             found = self._answer(arguments, mode, None if kwargs else args)
-        except MetTracer:
+        if found is None:
             return self._inside_jax(args, kwargs)
         if found.version is not None:
             return found.result
@@ -582,8 +583,10 @@ class Calling:
                     f"{self.__name__} is called with a Tensor and a JAX tracer: pass the Tensor's "
                     "array, x.numpy()"
                 )
-            given = map_tree(lambda x: wrap(as_held(x)) if is_jax_array(x) else x, (args, kwargs))
-            return self._call_on_tensors(*given, flatten(given)[0])
+            args, kwargs = map_tree(
+                lambda x: wrap(as_held(x)) if is_jax_array(x) else x, (args, kwargs)
+            )
+            leaves = flatten((args, kwargs))[0]
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         recorded = STATE.trace is not None or (
             STATE.grad_enabled and any(t.requires_grad for t in tensors)

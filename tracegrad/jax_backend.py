@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -135,9 +136,11 @@ def owned(result: Any) -> Any:
     return structure.unflatten([array if array.ndim else array[()] for array in arrays])
 
 
+@cache
 def array_class() -> type:
     """The class of concrete JAX arrays (``jax.Array`` itself is also that of tracers)."""
-    return type(jax.device_put(np.float32(0.0)))
+    with jax.ensure_compile_time_eval():  # a program may be loaded while JAX traces
+        return type(jax.numpy.zeros(()))
 
 
 # -- arguments and results ----------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from operator import is_
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Branch, Call, Check, Trait, walk
-from tracegrad import jax_backend, machine
+from tracegrad import config, jax_backend, machine
 from tracegrad.borrowed import ArgumentStore
 from tracegrad.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.errors import ArgumentError, warn
@@ -50,9 +51,10 @@ def call_on_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             return bound
 
         given = None if kwargs else args
-        try:
+        found = None
+        with suppress(MetTracer):
             found = calling._answer(arguments, EXACT["jax"], given, plain=plain)
-        except MetTracer:
+        if found is None:
             return inside_jax(calling, args, kwargs)
         if found.version is not None:
             return found.result
@@ -110,7 +112,8 @@ def _with_fixed_numbers(calling: Any, arguments: Arguments) -> Arguments:
     def fixed(leaf: Leaf) -> Leaf:
         if leaf.kind[0] != "number" or leaf.parameter in wanted:
             return leaf
-        return replace(leaf, kind=("static", type(leaf.value), repr(leaf.value)))
+        kind: Any = type(leaf.value)
+        return replace(leaf, kind=("static", kind, repr(leaf.value)))
 
     leaves = tuple(map(fixed, arguments.leaves))
     same = all(map(is_, leaves, arguments.leaves))
@@ -149,7 +152,8 @@ def _made(calling: Any, samples: Arguments, arguments: Arguments) -> Version:
         with np.errstate(all="ignore"):  # what samples overflow says nothing
             run = _run(calling, samples, given)
         version: Version = calling._version(samples, EXACT["jax"], run, None, REASON)
-        if alone and not run.trace.met_tracer:  # JAX lets nobody keep that
+        few = len(calling._every) < config.versions
+        if alone and few and not run.trace.met_tracer:  # a tracer is JAX's, and is not kept
             calling._keep(version, samples, None)
         return version
     finally:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.dispatch import is_jax_array
 from tracegrad.errors import ConversionError, TracegradError
 from tracegrad.namespace import asarray
 from tracegrad.ops.elements import vectorize
@@ -179,6 +180,25 @@ def number_of(x: Tensor) -> Any:
         if issubclass(x.__class__, kind):
             return kind(x)
     return x
+
+
+def of_jax(
+    original: Callable[[Any], Any], operation: Any, operands: Operands, keywords: Keywords
+) -> tuple[Operands, Keywords]:
+    """The operands of an operation, with arrays of JAX for the Tensors that stand for them.
+
+    Functions of JAX's get those, and whoever asks of what class an object is.
+    """
+    kinds = (getattr(operation, "__module__", None), type(operation).__module__)
+    of_jax = any(type(kind) is str and kind.startswith(("jax", "nanobind")) for kind in kinds)
+    if not of_jax and operation is not isinstance and operation is not type:
+        return operands, keywords
+
+    def given(x: Any) -> Any:
+        known = original(x)
+        return known if type(x) is Tensor and is_jax_array(known) else x
+
+    return tuple(map(given, operands)), {name: given(x) for name, x in keywords.items()}
 
 
 def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:

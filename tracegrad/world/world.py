@@ -58,7 +58,7 @@ from tracegrad.world.facts import (
     packed,
     place_of,
 )
-from tracegrad.world.interception import MAKERS, makes_arrays
+from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.stores import Store, is_name, store_of
@@ -134,6 +134,7 @@ class World(Told):
             value = self.trace.capture(array, self.trace.origin())
             known = self._stand_ins[id(array)] = wrap(numbers, (self.trace, value))
             self.stands_for(known, array)
+            self.holds_jax |= array is not numbers
         return known
 
     def is_outside(self, x: Any) -> bool:
@@ -584,6 +585,8 @@ class World(Told):
         if makes_arrays(operation, operands):
             new = id(operation) in MAKERS  # its result is the function's own
             operands = tuple([self.packed(x, new) for x in operands])
+        if self.holds_jax:
+            operands, keywords = of_jax(self.original, operation, operands, keywords)
         rule = RULES.get(id(operation), RULES[CALL])
         if self.loops is not None:
             rule = self.loops.rule_for(operation, operands, keywords) or rule
