@@ -43,11 +43,11 @@ def turns_of(graph: Graph) -> Mapping[Value, Turns]:
 
 def own_parameters(graph: Graph) -> frozenset[Value]:
     """The parameters of loops that are arrays of their own in every turn and after the last."""
-    edges = list(_edges(graph.block, frozenset(), ()))
+    edges = list(_edges(graph, graph.block, frozenset(), ()))
     own = {p for edge in edges for p in edge.target.parameters if p.type.shape}
     if not own:
         return frozenset()
-    kept = {graph.owner[value] for value in kept_by(walk(graph.nodes))}
+    kept = _kept(graph)
     own -= kept
     for edge in edges:
         given = zip(edge.target.parameters, edge.node.arguments, strict=True)
@@ -64,7 +64,20 @@ def own_parameters(graph: Graph) -> frozenset[Value]:
         own -= lost
 
 
-def _edges(block: Block, turns: Turns, inside: tuple[Loop, ...]) -> Iterator[_Edge]:
+def _kept(graph: Graph) -> set[Value]:
+    """What others keep, and what parameters that they keep may show."""
+    kept: set[Value] = set()
+    waiting = list(kept_by(walk(graph.nodes)))
+    while waiting:
+        value = graph.owner[waiting.pop()]
+        if value not in kept:
+            kept.add(value)
+            waiting += graph.given.get(value, ())
+    return kept
+
+
+def _edges(graph: Graph, block: Block, turns: Turns, inside: tuple[Loop, ...]) -> Iterator[_Edge]:
+    turns &= graph.leads[block]
     for node in block.nodes:
         if isinstance(node, Loop):
             yield _Edge(node, node, turns, inside)
@@ -74,9 +87,9 @@ def _edges(block: Block, turns: Turns, inside: tuple[Loop, ...]) -> Iterator[_Ed
         for inner in inner_blocks(node):
             if isinstance(node, Loop):
                 own = turns | {node.label} if inner is node.turn else turns
-                yield from _edges(inner, own, (*inside, node))
+                yield from _edges(graph, inner, own, (*inside, node))
             else:
-                yield from _edges(inner, turns, inside)
+                yield from _edges(graph, inner, turns, inside)
 
 
 def _is_made(graph: Graph, value: Value) -> bool:

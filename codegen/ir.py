@@ -492,6 +492,24 @@ class Graph:
         return made.memory is None and Trait.EXTENT not in made.op.traits
 
     @cached_property
+    def leads(self) -> Mapping[Block, frozenset[object]]:
+        """The loops around each block whose next turn a path in it begins."""
+        table: dict[Block, frozenset[object]] = {}
+
+        def lead(block: Block) -> frozenset[object]:
+            last = block.nodes[-1] if block.nodes else None
+            found = frozenset({last.label}) if isinstance(last, Again) else frozenset[object]()
+            if last is not None:
+                found = found.union(*map(lead, inner_blocks(last)))
+            if isinstance(last, Loop):
+                found -= {last.label}
+            table[block] = found
+            return found
+
+        lead(self.block)
+        return table
+
+    @cached_property
     def turns(self) -> Mapping[Value, frozenset[object]]:
         """The loops in whose turn each value is made: see `handing`."""
         from codegen.handing import turns_of

@@ -24,7 +24,7 @@ def verify_memory(graph: Graph) -> None:
     memory = _Memory({}, {}, set(), {})
     for value in graph.inputs:
         memory.new(value, foreign=value not in graph.spent)
-    _Follower(_wanted(graph)).block(graph.block, memory)
+    _Follower(_wanted(graph), graph.leads).block(graph.block, memory)
 
 
 def _wanted(graph: Graph) -> dict[Call, set[Value]]:
@@ -123,10 +123,18 @@ class _Memory:
 
 
 class _Follower:
-    """Follows memory through blocks."""
+    """Follows memory through blocks.
 
-    def __init__(self, wanted: Mapping[Call, set[Value]]) -> None:
+    While it is asked what is at the beginning of a loop's turns, blocks that do not lead `to` the
+    next one are left out.
+    """
+
+    def __init__(
+        self, wanted: Mapping[Call, set[Value]], leads: Mapping[Block, frozenset[object]]
+    ) -> None:
         self.wanted = wanted
+        self.leads = leads
+        self.to: object = None
         self.heads: dict[object, tuple[Loop, _Memory]] = {}
 
     def block(self, block: Block, memory: _Memory) -> None:
@@ -137,7 +145,7 @@ class _Follower:
                 case Call():
                     self._call(node, memory)
                 case Branch(blocks=blocks):
-                    for inner in blocks:
+                    for inner in filter(self._matters, blocks):
                         self.block(inner, memory.copy())
                 case Loop():
                     self._loop(node, memory)
@@ -175,11 +183,21 @@ class _Follower:
         head = memory.copy()
         memory.hand(loop.parameters, loop.arguments, head)
         self.heads[loop.label] = loop, head
-        known = -1
+        known, to = -1, self.to
+        self.to = loop.label
         while known < (known := head.extent()):
-            turn = head.copy()
-            if loop.counter:
-                turn.new(loop.counter.index, foreign=True)
-            self.block(loop.turn, turn)
-        if loop.after:
+            self._turn(loop, head)
+        self.to = to
+        if self._matters(loop.turn):
+            self._turn(loop, head)
+        if loop.after and self._matters(loop.after):
             self.block(loop.after, head)
+
+    def _turn(self, loop: Loop, head: _Memory) -> None:
+        turn = head.copy()
+        if loop.counter:
+            turn.new(loop.counter.index, foreign=True)
+        self.block(loop.turn, turn)
+
+    def _matters(self, block: Block) -> bool:
+        return self.to is None or self.to in self.leads[block]

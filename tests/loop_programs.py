@@ -123,7 +123,7 @@ FINAL = {
     "b": "b.sum()",
     "y": "(y * y).sum()",
     "h": "(h * h).sum()",
-    "out": "sum(out)",
+    "out": "(np.stack(out).sum() if len(out) > 3 else sum(out))",
     "d": "d['v']",
     "o": "o.v",
     "p": "p[0] * p[1]",
@@ -154,6 +154,8 @@ class Writer:
     def body(self) -> Body:
         chosen = [name for name in INITIAL if name in self.has]
         start = tuple(Line(INITIAL[name]) for name in chosen)
+        if "out" in self.has and self.random.random() < 0.5:
+            start += (Line("out.append(s * x[1])"),)
         middle: Body = ()
         for _ in range(self.random.randint(1, 2)):
             middle += (self.loop(2),)

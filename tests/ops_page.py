@@ -25,7 +25,9 @@ from samples.sampling import GENERATORS, NOT_IN_JAX, TOGETHER, is_elementwise
 import tracegrad as tg
 from tracegrad import namespace
 from tracegrad.functions import RECORDS
+from tracegrad.lanes import batching_rule, on_each
 from tracegrad.ops import cotangents
+from tracegrad.ops.batch_rules import elementwise
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.state import STATE
 
@@ -57,8 +59,13 @@ say; dtypes; memory layouts; gradients and second derivatives against difference
 gradients against JAX. *Samples* are where its operands come from: the *domain* of an elementwise
 op, or a file of `tests/samples`.
 
-| op | operands | gradient | samples | beside JAX |
-| --- | --- | --- | --- | --- |
+*Over a batch* is what `tg.vmap` makes of it, by the batching rule of the record: **as it is**, an
+operation on all examples at once; **by a rule** that moves axes or takes another op; or **one by
+one**, a loop over the examples in the source (in JAX source a `jax.vmap`). `tests/test_batching.py`
+runs each over each operand in turn, and over all.
+
+| op | operands | gradient | over a batch | samples | beside JAX |
+| --- | --- | --- | --- | --- | --- |
 """
 
 
@@ -133,6 +140,16 @@ def kind_of_gradient(op: OpRecord) -> str:
     return "yes" if op.differentiable and op.vjp is not cotangents.flat else "zero"
 
 
+def over_a_batch(op: OpRecord) -> str:
+    """What the page says of an op's batching rule."""
+    rule = batching_rule(op)
+    if not op.operands:
+        return "the same for all"
+    if rule is on_each:
+        return "one by one"
+    return "as it is" if rule is elementwise else "by a rule"
+
+
 def function_rows() -> Iterator[str]:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -190,7 +207,7 @@ def op_rows() -> Iterator[str]:
         except_for = [f"{dtype}: {why}" for dtype, why in reasons]
         operands = ", ".join(op.operands) or "none"
         yield (
-            f"| `{op.name}` | {operands} | {gradient} | {samples} "
+            f"| `{op.name}` | {operands} | {gradient} | {over_a_batch(op)} | {samples} "
             f"| {'all but ' + '; '.join(except_for) if except_for else 'all'} |"
         )
 

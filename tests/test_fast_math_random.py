@@ -13,7 +13,7 @@ import pytest
 
 import tracegrad as tg
 
-SEEDS = [*range(30), 370, 373, 552, 956, 1087]
+SEEDS = [*range(12), 370, 373, 552, 956, 1087]
 """The latter have shown faults once."""
 
 STEPS = 12

@@ -12,7 +12,7 @@ from checks import assert_same_bits, forget_eager_backwards, run_eagerly, split
 
 import tracegrad as tg
 from codegen.spelling import Subscript
-from tracegrad.ops.indexing import apart
+from tracegrad.ops.bounds import apart
 
 ENDS = (None, 0, 1, 2, 4, -1, -2, -4)
 ITEMS = (0, 1, 3, -1, -3, *(slice(a, b, s) for a in ENDS for b in ENDS for s in (None, 2, -1)))

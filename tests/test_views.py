@@ -462,6 +462,11 @@ def test_what_numpy_refuses_is_refused() -> None:
         np.fill_diagonal(y, 1.0)
         return np.sum(y)
 
+    def diagonal_of_unequal_axes(x):
+        y = np.zeros((3, 1, 3)) + x
+        np.fill_diagonal(y.T, 1.0)
+        return np.sum(y)
+
     def unequal_axes(x):
         return np.sum(np.einsum("ii->i", x[None]))
 
@@ -469,6 +474,7 @@ def test_what_numpy_refuses_is_refused() -> None:
     for f, kind in [
         (item_of_a_number, TypeError),
         (diagonal_of_a_vector, ValueError),
+        (diagonal_of_unequal_axes, ValueError),
         (unequal_axes, ValueError),
     ]:
         for call in (f, tg.compile(f), tg.grad(f)):

@@ -9,6 +9,8 @@ array([2., 4.])
 
 # ruff: noqa: F401
 
+from types import ModuleType as _Module
+
 from tracegrad import (
     autograd,
     config,
@@ -27,7 +29,20 @@ from tracegrad import (
     showing,
     special,
 )
-from tracegrad.api import compile, grad, value_and_grad, vjp
+from tracegrad.api import (
+    compile,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 from tracegrad.autograd import inplace
 from tracegrad.autograd.engine import backward_source
 from tracegrad.autograd.modes import (
@@ -37,8 +52,13 @@ from tracegrad.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from tracegrad.builtins import dict, isinstance, list, tuple, type
+from tracegrad.checkpointing import checkpoint
+from tracegrad.custom_rules import custom_jvp, custom_vjp
 from tracegrad.devices import device
+from tracegrad.differential_operators import *  # noqa: F403
 from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
+from tracegrad.extend import primitive
 from tracegrad.inspection import *  # noqa: F403
 from tracegrad.loading import load
 from tracegrad.making import as_tensor, from_dlpack, from_numpy, tensor
@@ -59,3 +79,16 @@ inplace.install(Tensor)
 showing.show_examples(globals())
 
 del DTYPES, conversions, inplace, interop, memory, methods, pytorch_methods, showing
+
+_MODULES = ("autograd", "config", "errors", "fft", "linalg", "nn", "optim", "random", "special")
+_OF_PYTHON = ("dict", "isinstance", "list", "tuple", "type")  # of HIPS autograd, by name alone
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if not name.startswith("_") and name not in _OF_PYTHON
+    if name in _MODULES or not isinstance(value, _Module)
+)
+
+
+def __dir__() -> "list[str]":
+    return [*__all__, "__version__", "__array_api_version__", "__doc__"]

@@ -8,10 +8,23 @@ from typing import Any
 
 from tracegrad.callables import Compiled
 from tracegrad.errors import ArgumentError
-from tracegrad.nested import vjp
+from tracegrad.products import hvp, jvp, known, linearize, vjp
 from tracegrad.returned import Transform
 
-__all__ = ["compile", "grad", "value_and_grad", "vjp"]
+__all__ = [
+    "compile",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
 
 
 def _positions(argnums: Any) -> int | tuple[int, ...]:
@@ -33,11 +46,13 @@ def _decorator(
     has_aux: bool,
     backend: str | None,
     static_argnames: Sequence[str],
+    mode: str = "auto",
 ) -> Any:
-    if backend not in (None, "numpy", "jax"):
-        raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
+    if mode not in ("auto", "forward", "reverse"):
+        raise ArgumentError(f'mode={mode!r}: must be "auto", "forward" or "reverse"')
+    known(backend)
     numbers = _positions(argnums)
-    transform = Transform(kind, numbers, has_aux)
+    transform = Transform(kind, numbers, has_aux, mode=mode)
     if f is None:
         return lambda function: Compiled(function, transform, backend, static_argnames)
     return Compiled(f, transform, backend, static_argnames)
@@ -50,6 +65,7 @@ def grad(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The gradient of a function that returns one number, as compiled source.
 
@@ -69,6 +85,8 @@ def grad(
         The target of the generated source; default ``tg.config.backend``.
     static_argnames : sequence of str
         Arguments whose value is part of what is compiled.
+    argnum : int or sequence of int, optional
+        HIPS autograd's name of `argnums`.
 
     Returns
     -------
@@ -96,6 +114,7 @@ def grad(
     >>> slope(np.array([1.0, 2.0]))
     array([2., 4.])
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("grad", f, argnums, has_aux, backend, static_argnames)
 
 
@@ -106,6 +125,7 @@ def value_and_grad(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The value and the gradient together; parameters as for `grad`.
 
@@ -122,7 +142,128 @@ def value_and_grad(
     >>> print(value, gradient)
     5.0 [2. 4.]
     """
+    argnums = argnums if argnum is None else argnum
     return _decorator("value_and_grad", f, argnums, has_aux, backend, static_argnames)
+
+
+def jacobian(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    mode: str = "auto",
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
+) -> Any:
+    """The full Jacobian of a function, all rows or columns at once, as compiled source.
+
+    Parameters
+    ----------
+    f : callable
+        Plain Python over arrays that returns an array, or a pytree of arrays, of floating point.
+    argnums, has_aux, backend, static_argnames, argnum
+        As for `grad`.
+    mode : "auto", "forward" or "reverse"
+        Whether tangents of all inputs are pushed forward, or cotangents of all results pulled back.
+        "auto" pushes forward where there are fewer inputs than results.
+
+    Returns
+    -------
+    callable
+        Same arguments as `f`; returns an array of the shape of the result and then that of the
+        argument. For a pytree of results it has their structure, with the structure of
+        ``args[argnums]`` in the place of each, as `jax.jacobian`.
+
+    Raises
+    ------
+    tg.errors.ArgumentError
+        An argument to be differentiated is an integer or complex, or no array at all.
+    tg.errors.NotDifferentiableError
+        Some of the result is an integer, complex, or no array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacobian(lambda x: x * x[0])(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [2., 1.]])
+    """
+    argnums = argnums if argnum is None else argnum
+    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, mode)
+
+
+def jacrev(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """`jacobian` in reverse mode: for functions of many inputs and few results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacrev(lambda x: x.sum() * x[:1])(np.array([1.0, 2.0]))
+    array([[4., 1.]])
+    """
+    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, "reverse")
+
+
+def jacfwd(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """`jacobian` in forward mode: for functions of few inputs and many results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.jacfwd(lambda t: np.array([1.0, 2.0]) * t)(3.0)
+    array([1., 2.])
+    """
+    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, "forward")
+
+
+def hessian(
+    f: Callable[..., Any] | None = None,
+    argnums: int | Sequence[int] = 0,
+    *,
+    has_aux: bool = False,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+    argnum: int | Sequence[int] | None = None,
+) -> Any:
+    """The Hessian of a function that returns one number: forward mode over reverse, all at once.
+
+    Parameters as for `grad`.
+
+    Returns
+    -------
+    callable
+        Same arguments as `f`; returns an array of the shape of the argument twice. For pytrees,
+        and for several arguments, blocks: the structure of the argument in the place of each leaf
+        of the argument, as `jax.hessian`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> tg.hessian(lambda x: x[0] * x[1] ** 2)(np.array([1.0, 2.0]))
+    array([[0., 4.],
+           [4., 2.]])
+    """
+    argnums = argnums if argnum is None else argnum
+    return _decorator("hessian", f, argnums, has_aux, backend, static_argnames)
 
 
 def compile(
@@ -146,3 +287,67 @@ def compile(
     0.6931471805599453
     """
     return _decorator("compile", f, (), False, backend, static_argnames)
+
+
+def vmap(
+    f: Callable[..., Any] | None = None,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    backend: str | None = None,
+    static_argnames: Sequence[str] = (),
+) -> Any:
+    """A function of one example as a function of a batch of them, as compiled source.
+
+    The source works on whole batches: an operation on one example becomes the operation on all of
+    them (``x @ w`` of vectors a product of matrices), and what does not depend on the example is
+    computed once. The function is run on the first example to see what it does.
+
+    Parameters
+    ----------
+    f : callable
+        Plain Python over the arrays of one example.
+    in_axes : int, None, or a tuple of an entry for each positional argument
+        The axis of each argument along which the examples lie; None: the same for all. An entry
+        may be a pytree that begins as its argument does. Arguments passed by name have axis 0,
+        defaults and arrays that the function reads from outside are the same for all.
+    out_axes : int, None, or a pytree of them
+        Where the batch stands in each result; None for a result that is the same for all.
+    backend, static_argnames
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        Same arguments as `f`, with the axes of the batch; nests with every other transform.
+
+    Raises
+    ------
+    tg.errors.ArgumentError
+        Lengths of the batch that differ, axes that arguments do not have, `in_axes` or `out_axes`
+        of another structure, a function that writes to its arguments.
+
+    Notes
+    -----
+    Where the way of the function depends on the example (``if x[0] > 0``, ``float(x)``, ``x[mask]``
+    of a length that differs), or it draws random numbers or changes something outside, it runs for
+    one example after the other, compiled, as a loop in Python would: every example has draws of its
+    own. A `tg.errors.RecompileWarning` says so once, with the reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> def loss(w, x, y):
+    ...     return (x @ w - y) ** 2
+    >>> gradients = tg.vmap(tg.grad(loss), in_axes=(None, 0, 0))
+    >>> gradients(np.array([1.0, 2.0]), np.eye(2), np.zeros(2))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if backend not in (None, "numpy", "jax"):
+        raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
+    transform = Transform("vmap", (), in_axes=in_axes, out_axes=out_axes)
+    if f is None:
+        return lambda function: Compiled(function, transform, backend, static_argnames)
+    return Compiled(f, transform, backend, static_argnames)

@@ -75,11 +75,11 @@ class Compiled(Calling):
             case "forward":
                 graph = forward_part(version, self._function, self._transform)
                 return compile_graph(graph, version.target).source.text
-            case "backward" if self._transform.kind != "compile":
+            case "backward" if self._transform.kind in ("grad", "value_and_grad"):
                 graph = backward_part(version, self._function, self._transform)
                 return compile_graph(graph, version.target).source.text
             case "backward":
-                raise ArgumentError(f"{self.__name__} is compiled without a gradient")
+                raise ArgumentError(f"{self.__name__} has no backward of its own")
         raise ArgumentError(f'part={part!r}: must be "all", "forward" or "backward"')
 
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:

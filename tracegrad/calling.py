@@ -11,13 +11,16 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from inspect import Parameter
+from inspect import Parameter, Signature
 from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracegrad import config
+from tracegrad.autograd.closures import reads_history
+from tracegrad.axes import with_axes
+from tracegrad.batch_calls import BatchCalls, in_call
 from tracegrad.blame import checking, is_finite, passed
 from tracegrad.budget import Budget
 from tracegrad.devices import DeviceArray, as_held, bare, one_place
@@ -30,7 +33,7 @@ from tracegrad.errors import (
     SlowCompileWarning,
     TracegradError,
     raise_told,
-    warn,
+    warn_caller,
 )
 from tracegrad.explain import why, why_slow
 from tracegrad.guards import MISS, entry, watched_entry
@@ -42,9 +45,9 @@ from tracegrad.nested import (
     boxed_leaf,
     derivative_of_arrays,
     derivative_on_tensors,
+    derived_of_run,
     handed_out,
     on_tensors,
-    pulled_back,
 )
 from tracegrad.overlap import runs_of
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
@@ -58,13 +61,14 @@ from tracegrad.signature import (
     is_jax,
     name_of,
     signature_of,
+    with_tangents,
 )
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.trace import MetTracer
+from tracegrad.trace import MetTracer, OneByOne
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
-from tracegrad.version import Version, make_version, traced_run
+from tracegrad.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
 
 UNUSED = 2  # versions in a row that their own first calls made useless
@@ -79,28 +83,13 @@ class CacheInfo(NamedTuple):
     versions: int
 
 
-class Left(NamedTuple):
-    """A version whose program met an outcome that it does not know, and what it said."""
-
-    version: Version
-    said: str
-
-
-class Answer(NamedTuple):
-    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
-
-    version: Version | None = None
-    result: Any = None
-    run: Run | None = None
-
-
 def array_leaf(leaf: Any) -> Any:
     """A Tensor's or a JAX array's NumPy array."""
     leaf = bare(leaf)
     return np.asarray(leaf) if is_jax(leaf) else leaf
 
 
-class Calling:
+class Calling(BatchCalls):
     """A function whose calls run generated source: the versions of it, and which of them runs."""
 
     _misses: int
@@ -131,8 +120,8 @@ class Calling:
         self._backend = backend
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
         self._static = frozenset(names)
-        self._signature = signature_of(function)
         self._defaults = defaults_of(function)
+        self._signature = self._signature_now()
         check_static(self._static, self._signature, self.__name__)
         self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
         self._lock = threading.Lock()  # around changes of the versions, not around user code
@@ -167,7 +156,7 @@ class Calling:
                 return self._traced(args, kwargs)
             if not self._untraced:
                 self._untraced = True
-                warn(f"{reason}: {self.__name__} runs without being compiled")
+                warn_caller(f"{reason}: {self.__name__} runs without being compiled")
             if self._transform.kind != "compile":
                 return self._natively(args, kwargs)
         if any(map(is_jax_tracer, flatten((args, kwargs))[0])):
@@ -176,22 +165,22 @@ class Calling:
 
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The derivative by running the function on Tensors, which only tracegrad sees."""
-        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
         leaves, _ = flatten((args, kwargs))
         if any(isinstance(leaf, Tensor) for leaf in leaves) or STATE.trace is not None:
             return self._inline(self._bind(args, kwargs))
-        return self._eager(self._bind(plain_args, plain_kwargs))
+        return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if STATE.aside and not kwargs and STATE.trace is None and config.compile:
             result = self._watched(args)
             if result is not MISS:
                 return result
-        plain = not (kwargs or self._static or self._transform.kind == "compile" or checking())
-        if self._given_up and plain:
-            name = self.__name__
+        if reads_history(self._function):
+            return self._inline(self._bind(args, kwargs))
+        of_number = self._transform.kind in ("grad", "value_and_grad")
+        if self._given_up and of_number and not (kwargs or self._static or checking()):
             with self._budget.running(), self._executed():
-                result = derivative_of_arrays(self._function, args, self._transform, name)
+                result = derivative_of_arrays(self._function, args, self._transform, self.__name__)
             if result is not NotImplemented:
                 return result
         leaves, _ = flatten((args, kwargs))
@@ -202,20 +191,25 @@ class Calling:
         arguments = self._bind(args, kwargs)
         if STATE.trace is not None:  # what it closes over may be part of that trace
             return self._inline(arguments)
-        mode = CHOSEN[self._backend]
         more = any(map(has_more_than_fields, arguments.values, arguments.specs))
         if self._stays_eager or more:  # what is besides the fields is no part of a key
             return self._without_program(arguments)
+        if self._is_single(arguments):
+            return self._singly(arguments)
         found = None
         with suppress(MetTracer):
-            found = self._answer(arguments, mode, None if kwargs else args)
+            found = self._answer(arguments, CHOSEN[self._backend], None if kwargs else args)
         if found is None:
             return self._inside_jax(args, kwargs)
         if found.version is not None:
             return found.result
         if found.run is not None:
             return self._result(found.run, arguments)
+        if self._is_single(arguments):  # as it turned out
+            return self._singly(arguments)
         return self._without_program(arguments)
+
+    # -- versions for calls ---------------------------------------------------------------------
 
     def _answer(
         self,
@@ -310,7 +304,7 @@ class Calling:
             return True
         if growth.stopped and not growth.warned:
             growth.warned = True
-            warn(
+            warn_caller(
                 f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
                 "run eagerly from here on, with a compiled backward"
             )
@@ -326,8 +320,19 @@ class Calling:
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         defaults = defaults_of(self._function)
         if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
-            self._defaults, self._signature = defaults, signature_of(self._function)
-        return bind(self._signature, args, kwargs, self._static)
+            self._defaults, self._signature = defaults, self._signature_now()
+        arguments = bind(self._signature, args, kwargs, self._static)
+        if self._transform.kind != "vmap":
+            return arguments
+        given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
+        return with_axes(arguments, *given)
+
+    def _signature_now(self) -> Signature:
+        """The parameters of a call."""
+        signature, transform = signature_of(self._function), self._transform
+        if transform.takes_tangents:
+            return with_tangents(signature, transform.count)
+        return signature
 
     def _first(
         self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
@@ -391,7 +396,7 @@ class Calling:
         reason = why(arguments, mode, every, left[0].said if left else "")
         if len(every) >= config.versions and not left:
             self._give_up()
-            warn(
+            warn_caller(
                 f"{self.__name__}: {len(every)} versions were compiled and this call needs "
                 f"another ({reason}); the function runs eagerly from here on. State that "
                 "differs on every call is the usual cause: pass it as an argument"
@@ -400,7 +405,7 @@ class Calling:
         more = self._learns_of_renewed(arguments, mode)
         if not left and not more and self._changes_what_it_reads(arguments, mode):
             self._give_up()
-            warn(
+            warn_caller(
                 f"{self.__name__} changes what it reads, so that each call needs a version of its "
                 f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
                 "is to be kept instead"
@@ -408,19 +413,28 @@ class Calling:
             return None
         known = left[0].version if left else None
         before = self._budget.spent
-        run = self._run(arguments, mode, known, histories)
-        if run.serves:
-            try:
-                version = self._version(arguments, mode, run, known, reason)
-            except Unrollable:
-                run.world.loops.unroll()
-                return self._make(arguments, mode, args, left, histories, counts)
+        run = None
+        try:
+            version = self._around_loops(arguments, mode, known, reason)
+            if version is None:
+                run = self._run(arguments, mode, known, histories)
+                version = self._version(arguments, mode, run, known, reason) if run.serves else None
+        except OneByOne as told:
+            again = self._told(told, arguments)
+            return self._make(arguments, mode, args, left, histories, counts) if again else None
+        except Unrollable:
+            assert run is not None
+            run.world.loops.unroll()
+            return self._make(arguments, mode, args, left, histories, counts)
+        if version is not None:
             self._keep(version, arguments, args)
-            if counts:
+            if counts and run is not None:
                 took = self._budget.spent - before - run.trace.computing
                 if self._budget.tells(took):
-                    warn(why_slow(self.__name__, took, run.trace.builder.nodes), SlowCompileWarning)
+                    nodes = run.trace.builder.nodes
+                    warn_caller(why_slow(self.__name__, took, nodes), SlowCompileWarning)
             return version
+        assert run is not None
         self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
         counted = run.world.counted()
         if counted and not counted <= self._counters:
@@ -463,6 +477,7 @@ class Calling:
                 histories,
                 self._counters,
                 self._renewed,
+                self._single,
                 samples,
             )
 
@@ -488,7 +503,8 @@ class Calling:
         settle(run)
         try:
             result = handed_out(
-                self._of_tape(run, arguments), [leaf.value for leaf in arguments.leaves]
+                derived_of_run(run, arguments, self._transform, self.__name__),
+                [leaf.value for leaf in arguments.leaves],
             )
         finally:
             run.world.settle()
@@ -508,16 +524,6 @@ class Calling:
             raise
         except Exception:  # no program can be made: the caller says what is known
             return
-
-    def _of_tape(self, run: Run, arguments: Arguments) -> Any:
-        if self._transform.kind == "compile":
-            return run.returned
-        wanted = {p % len(arguments.values) for p in self._transform.positions}
-        traced = [leaf for leaf in arguments.leaves if leaf.traced]
-        inputs = [
-            t for t, leaf in zip(run.tensors, traced, strict=True) if leaf.parameter in wanted
-        ]
-        return pulled_back(run.returned, inputs, arguments, self._transform, False, self.__name__)
 
     def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
         """Enters a version, in the place of the one that it has grown from."""
@@ -545,7 +551,7 @@ class Calling:
         self._strikes += 1
         if self._strikes >= 2:  # the first may have filled a cache
             self._give_up()
-            warn(
+            warn_caller(
                 f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
                 "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
                 "and return what is to be kept instead"
@@ -561,16 +567,14 @@ class Calling:
         """Calls the function with one value a parameter."""
 
         def call(values: Sequence[Any]) -> Any:
-            named = list(zip(arguments.keywords, values, strict=True))
-            args = [value for keyword, value in named if keyword is None]
-            kwargs = {keyword: value for keyword, value in named if keyword is not None}
+            args, kwargs = in_call(arguments, values, self._transform.count)
             try:
                 return call_user(self._function, args, kwargs, self)
             except ValueError as error:
                 raise_told(error)
                 raise
 
-        return call
+        return self._over_batch(call, arguments) if arguments.axes else call
 
     # -- other kinds of arguments ---------------------------------------------------------------
 
@@ -611,7 +615,7 @@ class Calling:
         Where no argument requires grad, a Tensor that the function reads from outside may.
         """
         target = CHOSEN[self._backend].target
-        if self._transform.kind != "compile" or self._stays_eager or target != "numpy":
+        if self._transform.differentiates or self._stays_eager or target != "numpy":
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
@@ -685,7 +689,7 @@ class Calling:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
         call = self._caller(arguments)
         with self._runs.entered(), self._executed():
-            if self._transform.kind == "compile":
+            if not self._transform.differentiates:
                 values = arguments.values
 
                 def run(call: Callable[[Sequence[Any]], Any]) -> Any:
@@ -722,7 +726,7 @@ class Calling:
         return nullcontext() if self._untraced else interpreted()
 
     def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
-        if self._transform.kind == "compile":
+        if not self._transform.differentiates:
             return on_tensors(call, arguments.values)
         return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
 
@@ -740,6 +744,7 @@ class Calling:
         self._misses = self._traces = 0
         self._given_up = self._untraced = False
         self._strikes = 0
+        self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
@@ -782,6 +787,9 @@ class Calling:
             found = self._answer(arguments, mode, given, outputs, looks=True)
         if found.version is not None:
             return found.version
+        if self._is_single(arguments):
+            first = next(self._mapping(arguments).examples(arguments.values))
+            return self._one._version_for(*in_call(arguments, first))
         # another thread traces: this version is for looking at alone
         run = found.run if found.run is not None else self._run(arguments, mode, None)
         if not run.serves:

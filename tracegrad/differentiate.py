@@ -19,16 +19,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed
+from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed, walk
 from codegen.spelling import Subscript
 from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
+from tracegrad.ops.bounds import apart
+from tracegrad.ops.checkpoints import Region, constants_of, regions_of
 from tracegrad.ops.cotangents import ZERO, Masked, Negated, Replaced, Undefined
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, astype, kept, real, subtract, where
-from tracegrad.ops.indexing import Scattered, apart
+from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.repeated import written_out
 from tracegrad.ops.shape import expand_axes, reshape_to
@@ -309,10 +311,26 @@ def _scatter_onto(
         whole = (new.with_value(-new.ct) if negative else new).alone()
         return whole if fits_at_once(whole, operand) else _fit(whole, operand)
     if not same_dtype(new.ct, operand):
-        new = new.with_value(_in_dtype(new.ct, operand))
+        new = new.with_value(in_dtype(new.ct, operand))
     if places is None:
         return new.onto(settled(old), negative)
     return (new.beside if free else new.into)(old, negative)
+
+
+def contribution(given: Any, operand: Any) -> Any:
+    """What a rule gave for an operand, as an array in the operand's shape and dtype."""
+    if isinstance(given, Scattered):
+        whole = given.alone()
+        return whole if fits_at_once(whole, operand) else _fit(whole, operand)
+    return settled(_fit_pending(_pending(given, (), False), operand))
+
+
+def summed(parts: Sequence[Any]) -> Any:
+    """The sum of what rules gave, with their masks and signs."""
+    total = _pending(parts[0], (), False)
+    for part in parts[1:]:
+        total = _added(total, _pending(part, (), False))
+    return settled(total)
 
 
 def _added(old: Any, new: Any) -> Any:
@@ -379,7 +397,7 @@ def _fit(ct: Any, operand: Any) -> Any:
     """The cotangent in the operand's own shape and dtype."""
     if not same_shape(ct, operand):
         ct = unbroadcast(ct, operand)
-    return _in_dtype(ct, operand)
+    return in_dtype(ct, operand)
 
 
 def _fit_pending(ct: Pending, operand: Any) -> Any:
@@ -388,11 +406,11 @@ def _fit_pending(ct: Pending, operand: Any) -> Any:
     fits = same_shape(ct.value, operand)
     if ct.masks and not (fits and not any(_narrower(shape, c) for c, _ in ct.masks)):
         return _fit(settled(ct), operand)
-    value = _in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
+    value = in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
     return Pending(value, ct.masks, ct.negative) if ct.masks or ct.negative else value
 
 
-def _in_dtype(ct: Any, operand: Any) -> Any:
+def in_dtype(ct: Any, operand: Any) -> Any:
     """The cotangent in the operand's dtype, unless that has no gradients."""
     dtype, own = dtype_of(ct), dtype_of(operand)
     if dtype == own or not is_inexact(own):
@@ -493,6 +511,9 @@ class Reverse:
         self.graph = graph
         self.names: dict[Value, Origin] = {}  # what values turned out to be
         self.hooks = _hooks_of(graph)
+        self.regions: dict[Value, Region] = {}
+        self.constants = constants_of(walk(graph.nodes))
+        self.last: Value | None = None  # the cotangent that was finished last
         self.stage = Stage(Builder(graph.sizes), Origin(section="backward"))
 
     @property
@@ -504,9 +525,14 @@ class Reverse:
         return Staged(self.stage, value)
 
     def one(self, output: Value) -> Value:
-        """The cotangent of a result without axes."""
+        """The cotangent of a result that is one number; it has axes where that has."""
         type = replace(output.type, weak=False, shape=())
-        return self.builder.constant(1.0, type, None, self.stage.origin)
+        one = self.builder.constant(1.0, type, None, self.stage.origin)
+        if not output.type.ndim:
+            return one
+        shape = output.type.shape
+        whole: Value = full_of(self.staged(one), shape=shape, dtype=output.type.dtype).value
+        return whole
 
     def run(
         self, nodes: Sequence[Node], seeds: Mapping[Value, Any], wanted: Sequence[Value]
@@ -514,6 +540,7 @@ class Reverse:
         """Cotangents of the `wanted` values before straight code, of those after it."""
         given: dict[Key, Any] = {}
         given.update(seeds.items())
+        self.regions.update(regions_of(nodes))
         return pullback(
             steps_of(nodes),
             self._values_of,
@@ -548,6 +575,7 @@ class Reverse:
         origin, minus, builder = key.origin, "", self.builder
         if type(value) is Negated:
             value, minus = value.ct, "minus_"
+        self.last = value.value if type(value) is Staged else self.last
         for mark in self.hooks.get(key, ()):
             value = _call_hook(self.stage, mark, value)
         made = builder.producer.get(value.value)
@@ -563,9 +591,19 @@ class Reverse:
         return value
 
     def _values_of(self, step: Step) -> tuple[Any, list[Any]]:
-        results = tuple([self.staged(key) for key in step.results])  # type: ignore[arg-type]
-        operands = [self.staged(key) for key in step.operands]  # type: ignore[arg-type]
+        again = self._again(step)
+        results = tuple([self.staged(again.get(key, key)) for key in step.results])  # type: ignore[arg-type,call-overload]
+        operands = [self.staged(again.get(key, key)) for key in step.operands]  # type: ignore[arg-type,call-overload]
         return results[0] if len(results) == 1 else results, operands
+
+    def _again(self, step: Step) -> Mapping[Any, Value]:
+        """What the backward computes again of the calls around a step, by what the forward did."""
+        region = self.regions.get(step.results[0])  # type: ignore[call-overload]
+        if region is None or self.last is None:
+            return {}
+        if region.again is None:
+            region.compute(self.builder, self.last, self.constants)
+        return region.again
 
 
 def _summands(builder: Builder, total: Call, known: Container[Value]) -> list[Value]:

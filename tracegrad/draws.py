@@ -37,14 +37,18 @@ class Draw:
     keywords: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, size: tuple[int, ...], *parameters: Any) -> Any:
-        draw, source, trace = getattr(self.generator, self.method), self.source, STATE.trace
-        with held([source]):
-            if trace is not None:
-                trace.before_draw(source)
-            array = np.asarray(draw(*map(np.asarray, parameters), size=size, **dict(self.keywords)))
-            if trace is not None:
-                trace.after_draw(source)
-        return array if array.ndim else array[()]
+        def drawn() -> Any:
+            draw, source, trace = getattr(self.generator, self.method), self.source, STATE.trace
+            given = map(np.asarray, parameters)
+            with held([source]):
+                if trace is not None:
+                    trace.before_draw(source)
+                array = np.asarray(draw(*given, size=size, **dict(self.keywords)))
+                if trace is not None:
+                    trace.after_draw(source)
+            return array if array.ndim else array[()]
+
+        return drawn() if STATE.draws is None else STATE.draws(drawn)
 
     @property
     def source(self) -> Any:

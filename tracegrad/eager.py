@@ -15,6 +15,7 @@ import numpy as np
 from codegen.types import DTYPES
 from tracegrad.autograd.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
 from tracegrad.dispatch import Repeated, apply, dtype_of, is_jax_array
+from tracegrad.lanes import Lane
 from tracegrad.ops.creation import beside
 from tracegrad.staging import Staged
 from tracegrad.state import STATE
@@ -174,7 +175,7 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
     return method
 
 
-OTHERS = (Tensor, Staged, Repeated, np.ndarray, np.generic, bool, int, float, complex)
+OTHERS = (Tensor, Staged, Lane, Repeated, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def operand(other: Any, like: Any) -> Any:
@@ -187,8 +188,4 @@ def operand(other: Any, like: Any) -> Any:
         array = beside(other, like)
     except (ValueError, TypeError):  # lists of different lengths
         return NotImplemented
-    if type(array) is Tensor and array._is_traced:  # it is in the function's eyes what `like` is
-        trace, value = array._traced
-        if like._is_traced and trace.stands(like._traced[1]):
-            trace.shown.discard(value)
     return array if dtype_of(array) in DTYPES else NotImplemented

@@ -46,12 +46,15 @@ class ArgumentError(TracegradError, TypeError):
     """An argument that a transform cannot take; the message names the argument."""
 
 
-class NonScalarError(TracegradError, ValueError, RuntimeError):
-    """A gradient was asked of an output that is not a single number; PyTorch's RuntimeError too."""
+class NonScalarError(TracegradError, ValueError, TypeError, RuntimeError):
+    """A gradient was asked of an output that is not a single number.
+
+    PyTorch's RuntimeError too, and the TypeError of JAX and HIPS autograd.
+    """
 
 
-class NotDifferentiableError(TracegradError, TypeError):
-    """An operation on the path has no derivative."""
+class NotDifferentiableError(TracegradError, TypeError, NotImplementedError):
+    """An operation on the path has no derivative; HIPS autograd's NotImplementedError too."""
 
 
 class GradientError(TracegradError, RuntimeError):
@@ -95,6 +98,13 @@ class TraceError(TracegradError, RuntimeError):
     """What a traced function did cannot be compiled; the message says what to write instead."""
 
 
+class NotBatchedError(TracegradError, RuntimeError):
+    """A step of a function has no form for all examples of a batch at once; the message says why.
+
+    `tg.vmap` meets it by running the function for one example after the other.
+    """
+
+
 class ExportError(TracegradError, ValueError):
     """What a program needs cannot be written into a file; the message names it."""
 
@@ -111,6 +121,14 @@ class ConversionError(TracegradError, TypeError):
     """A Tensor was turned into a plain array where its gradient would be lost."""
 
 
+def warn_caller(message: str, category: type[Warning] = RecompileWarning) -> None:
+    """Warns at the user's line that called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
 def raise_told(error: ValueError) -> None:
     """Raises our error where NumPy has put one of its own around it, which says less."""
     if isinstance(error.__cause__, ConversionError):
@@ -122,11 +140,3 @@ RAISED_BY_NUMPY = (ValueError, IndexError, ArithmeticError, RuntimeWarning)
 the caller wants floating-point errors, or warnings of them, raised, or a number is divided by
 zero: the function itself has a line to tell, may catch it, or may have switched it off.
 """
-
-
-def warn(message: str, category: type[Warning] = RecompileWarning) -> None:
-    """Warns at the user's line that called."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)

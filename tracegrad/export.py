@@ -29,12 +29,13 @@ from tracegrad.borrowed import ArgumentStore
 from tracegrad.demands import Demands
 from tracegrad.draws import Draw
 from tracegrad.errors import ExportError
+from tracegrad.joint import Returned
 from tracegrad.literals import Literals, array_text, axes_by_memory
 from tracegrad.returned import Transform
 from tracegrad.running import code_of
 from tracegrad.signature import Arguments, name_of
 from tracegrad.tree import flatten
-from tracegrad.version import Returned, Version
+from tracegrad.version import Version
 from tracegrad.world import Store
 
 INDENT = "    "
@@ -222,13 +223,9 @@ class _File:
 
     @property
     def what(self) -> str:
-        transform, of = self.callee.transform, self.version.arguments.parameters
-        names = ", ".join(of[p] for p in transform.positions)
-        return {
-            "compile": f"{self.name}",
-            "grad": f"Gradient in {names} of {self.name}",
-            "value_and_grad": f"Value and gradient in {names} of {self.name}",
-        }[transform.kind]
+        parameters = self.version.arguments.parameters
+        words = self.callee.transform.described(self.name, parameters)
+        return words if words == self.name else words[0].upper() + words[1:]
 
     def _about(self) -> str:
         needs = "NumPy" if self.version.target == "numpy" else "JAX"
@@ -254,8 +251,14 @@ class _File:
             facts |= {"file": Path(file).as_posix(), "line": code.co_firstlineno}
         facts["function"] = getattr(function, "__qualname__", self.name)
         facts |= {"transform": transform.kind, "backend": self.version.target}
-        if transform.kind != "compile":
+        if transform.differentiates:
             facts |= {"argnums": transform.argnums, "has_aux": transform.has_aux}
+        if transform.kind == "vmap":
+            facts |= {"in_axes": transform.in_axes, "out_axes": transform.out_axes}
+        if transform.takes_tangents:
+            facts["count"] = transform.count
+        if transform.mode != "auto":
+            facts["mode"] = transform.mode
         if self.callee.bound:
             facts["bound"] = True
         if self.captures:

@@ -21,12 +21,12 @@ from codegen.ir import Branch, Call, Check, Trait, walk
 from tracegrad import config, jax_backend, machine
 from tracegrad.borrowed import ArgumentStore
 from tracegrad.dispatch import is_jax_array, is_jax_tracer
-from tracegrad.errors import ArgumentError, warn
+from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.modes import CHOSEN, EXACT
 from tracegrad.running import Run, code_of
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
-from tracegrad.trace import MetTracer
+from tracegrad.trace import MetTracer, OneByOne
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version
 
@@ -162,7 +162,15 @@ def _made(calling: Any, samples: Arguments, arguments: Arguments) -> Version:
 
 
 def _run(calling: Any, samples: Arguments, given: Sequence[Any]) -> Run:
-    run: Run = calling._run(samples, EXACT["jax"], None, samples=True)
+    try:
+        run: Run = calling._run(samples, EXACT["jax"], None, samples=True)
+    except OneByOne as told:
+        if calling._told(told, samples):
+            return _run(calling, samples, given)
+        raise ArgumentError(
+            f"vmap of {told.name} runs it for one example after the other, which is no program "
+            f"that JAX tracers could be given to: {told.reason}. Use jax.vmap"
+        ) from None
     done = _changes((*run.stores, *run.written), run.effects, given)
     refused = run.trace.refused
     if not (done or refused is not None) and run.serves:
@@ -189,7 +197,7 @@ def _tell_of_types(calling: Any, version: Version) -> None:
         return
     origin = wide[0].origin
     line = f" ({origin.file}:{origin.line})" if origin.line else ""
-    warn(
+    warn_caller(
         f"{calling.__name__} computes in {wide[0].type.dtype}, {origin.name or 'a value'}{line} "
         "first, and JAX has no 64-bit types in this process: inside JAX it computes in 32 bits. "
         'jax.config.update("jax_enable_x64", True) gives it 64, .astype(np.float32) says that '

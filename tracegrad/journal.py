@@ -147,7 +147,7 @@ class Journal:
 
     def _wanted(self, transform: Transform) -> list[int]:
         """The leaves by which is differentiated."""
-        if transform.kind == "compile":
+        if not transform.differentiates:
             return []
         positions = {p % len(self.arguments.values) for p in transform.positions}
         leaves = enumerate(self.arguments.leaves)

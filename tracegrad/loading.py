@@ -205,6 +205,10 @@ def _compiled(f: Any, facts: dict[str, Any]) -> tuple[Compiled, tuple[Any, ...]]
         facts["transform"],
         argnums if isinstance(argnums, int) else tuple(argnums),
         facts.get("has_aux", False),
+        facts.get("count", 0),
+        facts.get("mode", "auto"),
+        facts.get("in_axes", 0),
+        facts.get("out_axes", 0),
     )
     return Compiled(f, transform, facts["backend"], facts.get("static_argnames", ())), ()
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from codegen.ir import (
@@ -32,13 +32,16 @@ from codegen.ir import (
     Node,
     Origin,
     Value,
+    ends,
     inner_blocks,
     renamed,
     walk,
 )
+from codegen.spelling import Slot, Subscript
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
+from tracegrad.loop_tapes import INT, Facts, Stretch, Tapes, made_by
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import (
     add,
@@ -58,9 +61,9 @@ from tracegrad.ops.indexing import (
     set_at,
     subtract_at,
 )
-from tracegrad.ops.tapes import appended, item, new_list
+from tracegrad.ops.tapes import collected, item
+from tracegrad.staging import Stage
 
-INT = weak("int")
 FREE = frozenset({getitem_basic, element, gather})
 """Ops that are computed again in the backward, where what they read is at hand."""
 COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder})
@@ -70,6 +73,7 @@ ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
 Cotangents: TypeAlias = "dict[Value, Value]"
+Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
 Finish: TypeAlias = "Callable[[Cotangents], Block]"
 
 
@@ -77,40 +81,33 @@ class Unrollable(TraceError):
     """A loop whose backward cannot be written as a loop."""
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """Straight code on a path, then the loop that it enters, if any, and whether by the turn."""
+def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
+    """The graph whose every return gives the cotangents of `wanted` besides.
 
-    nodes: tuple[Node, ...]
-    loop: Loop | None = None
-    in_turn: bool = False
-
-
-@dataclass
-class Facts:
-    """What is known of one loop."""
-
-    loop: Loop
-    own: frozenset[Value]  # what changes from turn to turn: all that its turn makes
-    turns: list[tuple[Again, tuple[Stretch, ...]]] = field(default_factory=list)
-    saved: dict[Value, Value] = field(default_factory=dict)  # the list of each value that is kept
-    carried: dict[Value, Value] = field(default_factory=dict)
-    """The list of each parameter that is kept: its first value, and that after each turn."""
-    which: Value | None = None  # the list that tells which way each turn went
-    count: Value | None = None  # a parameter that counts the turns
-
-
-def with_gradients(graph: Graph, wanted: Sequence[Value]) -> Graph:
-    """The graph whose every return gives the cotangents of `wanted` besides, for its first output.
-
+    `seeds` writes the cotangents of what a return gives, by its number in the order of the text;
+    without it that of the first output is 1.
     Raises `Unrollable` where a loop has no such form.
     """
-    return _Writer(graph, wanted).whole()
+    return numbered_gradients(graph, wanted, seeds)[0]
+
+
+def numbered_gradients(
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None
+) -> tuple[Graph, list[int]]:
+    """As `with_gradients`; and for each return of the new graph the number of that in the old one.
+
+    Where whole turns may have been made or none, the backward of a return goes two ways.
+    """
+    writer = _Writer(graph, wanted, seeds)
+    whole = writer.whole()
+    several = [len(list(ends(block))) for block in writer.ends.values()]
+    return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
 class _Writer:
-    def __init__(self, graph: Graph, wanted: Sequence[Value]) -> None:
+    def __init__(self, graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> None:
         self.graph = graph
+        self.seeds = seeds
         self.wanted = tuple(wanted)
         self.reverse = Reverse(graph)
         self.facts: dict[object, Facts] = {}
@@ -119,26 +116,58 @@ class _Writer:
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
         self.indices: set[Value] = set()  # numbers of counters, in a turn's backward
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
-        for node in walk(graph.nodes):
-            if isinstance(node, Loop):
-                self.facts[node.label] = Facts(node, frozenset(_made_by(node)))
+        self._learn(graph.block, ())
         self.active = self._active()
 
     def whole(self) -> Graph:
         paths: list[tuple[Block, tuple[Stretch, ...]]] = []
         self._collect(self.graph.block, (), [], {}, paths)
-        for end, path in paths:
+        self._refuse_single_rows()
+        for number, (end, path) in enumerate(paths):
             with self._writing() as builder:
-                cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
+                if self.seeds is None:
+                    cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
+                else:
+                    cts = self.seeds(self.reverse.stage, number)
                 block = self._sweep(path, len(path) - 1, cts, self._returning(end))
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
                 self.ends[end] = _giving(block, end)
-        block = self._rebuilt(self.graph.block, {})
+        block = Tapes(self.graph, self.facts, self.ends).rebuilt(self.graph.block, {})
         block = renamed(block, self._renamed())
         return self.graph.with_block(block)
 
+    def _refuse_single_rows(self) -> None:
+        """Items of lists that are read one by one: no cotangent of a row is not zeros."""
+        read = {v for node in walk(self.graph.nodes) for v in node.operands}
+        read.update(v for end in ends(self.graph.block) for v in end.outputs)
+        for facts in self.facts.values():
+            for parameter in facts.loop.parameters:
+                if not any(self._is_collected(v) for v in self.graph.given[parameter][1:]):
+                    continue
+                for node in self.graph.users.get(parameter, ()):
+                    single = isinstance(node, Call) and node.op in FREE
+                    if single and not read.isdisjoint(node.results):
+                        raise Unrollable("items of a list that turns fill are read one by one")
+
+    def _is_collected(self, value: Value) -> bool:
+        made = self.graph.producer.get(value)
+        return isinstance(made, Call) and made.op is collected
+
     def _renamed(self) -> dict[Value, Value]:
         return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
+
+    def _learn(self, block: Block, around: tuple[Facts, ...]) -> None:
+        """Finds the loops of a block, which stands in turns of those around."""
+        for node in block.nodes:
+            if isinstance(node, Loop):
+                facts = Facts(node, set(made_by(node)), around=around)
+                self.facts[node.label] = facts
+                self._learn(node.turn, (*around, facts))
+                if node.after:
+                    self._learn(node.after, around)
+            elif isinstance(node, Branch):
+                for inner in node.blocks:
+                    self._learn(inner, around)
 
     # -- what there is ----------------------------------------------------------------------------
 
@@ -239,13 +268,32 @@ class _Writer:
         """Cotangents of a loop's parameters as those of what they were given."""
         kept = {v: ct for v, ct in cts.items() if v not in loop.parameters}
         for parameter, argument in zip(loop.parameters, arguments, strict=True):
+            if parameter in cts and self._is_collected(argument):
+                self._uncollect(parameter, argument, cts[parameter], kept)
+        for parameter, argument in zip(loop.parameters, arguments, strict=True):
             ct = cts.get(parameter)
-            if ct is None or argument not in self.active:
+            if ct is None or argument not in self.active or self._is_collected(argument):
                 continue
             if argument in kept:
                 ct = self._call(add, kept[argument], ct, origin=kept[argument].origin)
             kept[argument] = ct
         return kept
+
+    def _uncollect(self, rows: Value, array: Value, ct: Value, kept: Cotangents) -> None:
+        """Cotangents of what stands in the rows of an array, as of items of a list: first of all.
+
+        They come from behind the loop, where the list is read.
+        """
+        made = self.graph.producer.get(array)
+        while isinstance(made, Call) and made.op is collected:
+            array, value, k = made.operands
+            if value in self.active:
+                origin = self._named(value, ct)
+                at = {"index": Subscript((Slot(0),)), "counts": (), "repeats": False}
+                kept[value] = self.reverse.builder.call(gather, (ct, k), origin, **at)[0]
+            made = self.graph.producer.get(array)
+        if array is rows:
+            kept[rows] = ct
 
     def _turns(
         self, loop: Loop, count: Value | int, cts: Cotangents, then: Finish, peeled: int
@@ -255,7 +303,8 @@ class _Writer:
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         if count == 0 or not facts.turns or not mine:
             return then(cts)
-        after = [self._flowing(facts, turn, mine) for turn in range(len(facts.turns))]
+        turns = range(len(facts.turns))
+        after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
         if self._is_steady(facts, mine, after):
             return self._all_turns(facts, count, mine, after, cts, then)
         if peeled == MOST_PEELED:
@@ -346,18 +395,17 @@ class _Writer:
             found.update(v for v in again.arguments if v in self.active)
         return {v for v in found if v not in facts.own or v in facts.loop.parameters}
 
-    def _flowing(self, facts: Facts, turn: int, mine: Cotangents) -> Cotangents:
-        """What has a cotangent before a turn, of what has one after it."""
+    def _flowing(self, facts: Facts, turn: int, mine: Cotangents) -> list[Cotangents]:
+        """What has a cotangent before a turn, of what has one after it.
+
+        There are several answers where that depends on how often an inner loop runs.
+        """
         found: list[Cotangents] = []
         carried = self._carried(facts)
 
         def finish(cts: Cotangents) -> Block:
             found.append({v: ct for v, ct in cts.items() if v in carried})
-            producer = self.reverse.builder.producer
-            for ct in cts.values():
-                made = producer.get(ct)
-                if isinstance(made, Call) and made.op in ADDED_UP:
-                    self.rows.add(ct)
+            self.rows.update(filter(self._is_of_rows, cts.values()))
             return Block(())
 
         before, self.dry = self.dry, True
@@ -365,9 +413,13 @@ class _Writer:
         with self._writing():
             self._back(facts, turn, mine, finish)
         self.dry, self.reverse.names = before, names
-        if any(one.keys() != found[0].keys() for one in found):
-            raise Unrollable("what gradients flow to depends on the number of turns")
-        return found[0]
+        return found
+
+    def _is_of_rows(self, ct: Value) -> bool:
+        """Whether a cotangent is zeros with cotangents of rows in their places."""
+        made = self.reverse.builder.producer.get(ct)
+        added = isinstance(made, Call) and made.op in ADDED_UP
+        return added or ct in self.rows or ct in self.empty
 
     def _back(self, facts: Facts, turn: int, mine: Cotangents, finish: Finish) -> Block:
         """The block that goes back through one turn, over the values of the turn itself."""
@@ -385,6 +437,7 @@ class _Writer:
         k = Value(INT, replace(index, section="backward"))
         keys = list(mine)
         parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
+        self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
 
         def finish(found: Cotangents) -> Block:
             arguments = tuple(found[v] for v in keys)
@@ -395,7 +448,7 @@ class _Writer:
         turn = self._one_turn(facts, k, parameters, finish)
         if self._counts_up(loop):
             empty = {parameters[v] for v in keys if mine[v] in self.empty}
-            turn = replace(turn, nodes=self._set_once(turn.nodes, empty))
+            turn = replace(turn, nodes=self._set_once(turn.nodes, empty, label))
         one, none = self._number(1), self._number(-1)
         start = self._number(count - 1) if isinstance(count, int) else None
         if start is None:
@@ -416,12 +469,20 @@ class _Writer:
         start = self.graph.constant(counter.start)
         return start is not None and type(start.value) is int and start.value >= 0
 
-    def _set_once(self, nodes: Sequence[Node], empty: set[Value]) -> tuple[Node, ...]:
+    def _set_once(
+        self, nodes: Sequence[Node], empty: set[Value], label: object
+    ) -> tuple[Node, ...]:
         """The nodes of a turn, which sets rows where it would add to zeros (-0.0 stays so).
 
         `empty` are parameters that begin as zeros. A row that the counter names is met once; where
-        one addition alone is to such a parameter, nobody else has written there.
+        one addition alone is to such a parameter, whose result goes to the next turn as it is,
+        nobody else has written there.
         """
+
+        def goes_on(value: Value) -> bool:
+            users = (node for node in walk(nodes) if value in node.operands)
+            return all(isinstance(node, Again) and node.label is label for node in users)
+
         reads = [v for node in walk(nodes) for v in node.operands]
         changed: list[Node] = []
         for node in nodes:
@@ -432,6 +493,7 @@ class _Writer:
                 and reads.count(node.operands[0]) == 1
                 and len(node.operands) == 3
                 and node.operands[2] in self.indices
+                and goes_on(node.results[0])
             ):
                 x, value, index = node.operands
                 if node.op is subtract_at:
@@ -496,7 +558,7 @@ class _Writer:
         if len(ways) == 1:
             return ways[0]
         if facts.which is None and not self.dry:
-            facts.which = Value(LIST, Origin("ways", True))
+            facts.which = facts.keeps(Value(LIST, Origin("ways", True)))
         with self._writing() as builder:
             listed = facts.which or Value(LIST)
             two = len(ways) == 2
@@ -537,7 +599,7 @@ class _Writer:
                 new[value] = self._carried_item(facts, k, parameter, value)
             else:
                 if value not in facts.saved and not self.dry:
-                    facts.saved[value] = Value(LIST, self._list_name(value))
+                    facts.saved[value] = facts.keeps(Value(LIST, self._list_name(value)))
                 listed = facts.saved.get(value) or Value(LIST)
                 new[value] = self._item(listed, k, value.type, value.origin)
         return new[value]
@@ -558,7 +620,7 @@ class _Writer:
     def _carried_item(self, facts: Facts, k: Value, parameter: Value, value: Value) -> Value:
         """What a parameter was at the beginning of turn `k`, or at its end."""
         if parameter not in facts.carried and not self.dry:
-            facts.carried[parameter] = Value(LIST, self._list_name(parameter))
+            facts.carried[parameter] = facts.keeps(Value(LIST, self._list_name(parameter)))
         listed = facts.carried.get(parameter) or Value(LIST)
         place = k if value is parameter else self._call(add, k, self._number(1))
         return self._item(listed, place, value.type, value.origin)
@@ -620,7 +682,8 @@ class _Writer:
                     done = self._call(floor_divide, done, self._number(counter.step))
                 return done
         if facts.count is None:
-            facts.count = Value(INT, replace(loop.origin, name="turns", final=True))
+            origin = replace(loop.origin, name="turns", final=True)
+            facts.count = facts.keeps(Value(INT, origin))
         return facts.count
 
     # -- nodes ------------------------------------------------------------------------------------
@@ -637,82 +700,6 @@ class _Writer:
         origin = replace(origin, section="backward")
         return self.reverse.builder.call(item, (listed, k), origin, **given)[0]
 
-    # -- the forward, which leaves what the backward reads ----------------------------------------
-
-    def _rebuilt(self, block: Block, lists: dict[Value, Value]) -> Block:
-        """The block whose loops keep what is read later, with the backwards behind its returns.
-
-        `lists` are those of the loops around, as they are at this point.
-        """
-        last = block.nodes[-1] if block.nodes else None
-        nodes = block.nodes[:-1]
-        match last:
-            case Branch():
-                inner = tuple([self._rebuilt(b, lists) for b in last.blocks])
-                return replace(block, nodes=(*nodes, replace(last, blocks=inner)))
-            case Loop():
-                return replace(block, nodes=(*nodes, *self._keeping(last, lists)))
-            case Again():
-                return replace(block, nodes=(*nodes, *self._leaving(last, lists)))
-        end = self.ends[block]
-        return replace(end, nodes=(*block.nodes, *end.nodes))
-
-    def _listed(self, facts: Facts) -> list[Value]:
-        listed = [*facts.carried.values(), *facts.saved.values()]
-        return [*listed, facts.which] if facts.which is not None else listed
-
-    def _keeping(self, loop: Loop, lists: dict[Value, Value]) -> list[Node]:
-        """A loop with lists as further parameters, and what makes them."""
-        facts, builder = self.facts[loop.label], Builder(self.graph.sizes)
-        listed = self._listed(facts)
-        first = dict(zip(loop.parameters, loop.arguments, strict=True))
-        held = {v: (first[p],) for p, v in facts.carried.items()}
-        arguments = [builder.call(new_list, held.get(v, ()), v.origin)[0] for v in listed]
-        if facts.count is not None:
-            listed.append(facts.count)
-            arguments.append(builder.constant(0, INT, None, facts.count.origin))
-        blocks = tuple([self._rebuilt(b, lists) for b in loop.blocks])
-        again = replace(
-            loop,
-            parameters=(*loop.parameters, *listed),
-            arguments=(*loop.arguments, *arguments),
-            blocks=blocks,
-        )
-        return [*builder.nodes, again]
-
-    def _leaving(self, again: Again, lists: dict[Value, Value]) -> list[Node]:
-        """The end of a turn, which appends to the lists what is read of it."""
-        facts, builder = self.facts[again.label], Builder(self.graph.sizes)
-        (way,) = [i for i, (other, _) in enumerate(facts.turns) if other is again]
-        there = self._there(facts, way)
-        further: list[Value] = []
-        after = dict(zip(facts.loop.parameters, again.arguments, strict=True))
-        for parameter, listed in facts.carried.items():
-            further += builder.call(appended, (listed, after[parameter]), listed.origin)
-        for value, listed in facts.saved.items():
-            given = value if value in there else builder.constant(0, INT)
-            further += builder.call(appended, (listed, given), listed.origin)
-        if facts.which is not None:
-            two = len(facts.turns) == 2
-            number = builder.constant(way == 0 if two else way, weak("bool") if two else INT)
-            further += builder.call(appended, (facts.which, number), facts.which.origin)
-        if facts.count is not None:
-            one = builder.constant(1, INT)
-            further += builder.call(add, (facts.count, one), facts.count.origin)
-        return [*builder.nodes, replace(again, arguments=(*again.arguments, *further))]
-
-    def _there(self, facts: Facts, way: int) -> set[Value]:
-        """What a way through the turn makes, or was given."""
-        found = set(facts.loop.results)
-        for stretch in facts.turns[way][1]:
-            found.update(r for node in stretch.nodes for r in node.results)
-            if stretch.loop is not None:
-                inner = self.facts[stretch.loop.label]
-                found.update(stretch.loop.results, self._listed(inner))
-                if inner.count is not None:
-                    found.add(inner.count)
-        return found
-
 
 def _giving(block: Block, end: Block) -> Block:
     """A backward whose returns give what the function returns, too."""
@@ -723,13 +710,6 @@ def _giving(block: Block, end: Block) -> Block:
     if isinstance(last, Again):
         return block
     return replace(end, nodes=block.nodes, outputs=(*end.outputs, *block.outputs))
-
-
-def _made_by(loop: Loop) -> Iterator[Value]:
-    """What changes from turn to turn."""
-    yield from loop.results
-    for node in walk(loop.turn.nodes):
-        yield from node.results
 
 
 def _read_in(block: Block) -> Iterator[Value]:

@@ -14,6 +14,7 @@ from tracegrad.dispatch import Repeated, dtype_of, is_number, is_weak
 from tracegrad.errors import ArgumentError
 from tracegrad.flat import Flat
 from tracegrad.functions import RECORDS
+from tracegrad.lanes import Lane
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops import indexing, linear, powers, selecting, shape, sorting
 from tracegrad.ops.creation import shape_tuple
@@ -118,9 +119,9 @@ def install(cls: Any) -> None:
     cls.mT = property(shape.matrix_transpose)
 
 
-for _cls in (Tensor, Staged, Repeated):
+for _cls in (Tensor, Staged, Lane, Repeated):
     install(_cls)
-Staged.__getitem__ = Repeated.__getitem__ = indexing.getitem  # type: ignore[misc]
+Staged.__getitem__ = Lane.__getitem__ = Repeated.__getitem__ = indexing.getitem  # type: ignore[misc]
 
 # -- methods ------------------------------------------------------------------------------------
 

@@ -14,23 +14,27 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd import engine
-from tracegrad.autograd.foreign import COPIED, Foreign, memory_of, own_or_watched, plain, seal
+from tracegrad.autograd.foreign import memory_of, plain
 from tracegrad.autograd.tape import LEAF
-from tracegrad.autograd.writes import arrays_of
 from tracegrad.borrowed import Borrowed
-from tracegrad.devices import as_held, bare
-from tracegrad.dispatch import is_jax_array
-from tracegrad.errors import ArgumentError, raise_told
+from tracegrad.errors import raise_told
 from tracegrad.lost import Watch
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import alias
-from tracegrad.returned import Transform, check_returned, check_wanted, gradients_in
+from tracegrad.returned import (
+    Transform,
+    arranged,
+    check_returned,
+    check_wanted,
+    tangent_leaves,
+)
+from tracegrad.running import Run
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
+from tracegrad.taped import jacobian, pushed_forward, tangent_like
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
-from tracegrad.world.answers import interpreted
 
 _INEXACT = frozenset(map(np.dtype, "efdFD"))
 _NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
@@ -123,13 +127,13 @@ def derivative_of_arrays(
     rest = iter(
         [zeros_of(x._array) if ct is None else ct for ct, x in zip(cts, inputs, strict=True)]
     )
-    trees = {p: _taken(specs[p], rest) for p in sorted(specs)}
+    trees = {p: taken(specs[p], rest) for p in sorted(specs)}
     gradients = tuple([trees[p] for p in positions])
     gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
     return handed_out(gradient if transform.kind == "grad" else (value, gradient), args)
 
 
-def _taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:
+def taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:
     """The next of the leaves in a structure, None for a leaf."""
     if spec is None:
         return next(leaves)
@@ -168,10 +172,10 @@ def derivative_on_tensors(
     name: str = "the function",
 ) -> Any:
     """Value and gradient by running the function on Tensors and walking their tape."""
-    check_wanted(arguments, transform)
+    wanted = check_wanted(arguments, transform)
     count = len(arguments.values)
     positions = [p % count for p in transform.positions]
-    inputs: list[Tensor] = []
+    made: list[Tensor] = []
 
     def leaf_tensor(leaf: Any) -> Any:
         if not isinstance(leaf, Tensor | np.ndarray | np.generic | float | complex):
@@ -184,42 +188,70 @@ def derivative_on_tensors(
             tensor = wrap(np.asarray(leaf)[()])
         if tensor._node is None:
             tensor._node = LEAF
-        inputs.append(tensor)
+        made.append(tensor)
         return tensor
 
     borrowed = Borrowed()
-    values = [
-        borrowed.box(value, leaf_tensor if i in positions else boxed_leaf)
-        for i, value in enumerate(arguments.values)
-    ]
+    values, of = [], {}
+    for i, value in enumerate(arguments.values):
+        values.append(borrowed.box(value, leaf_tensor if i in positions else boxed_leaf))
+        of[i], made = made, []
+    inputs = [tensor for p in positions for tensor in of[p]]
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
-        with _unrolled():
+        with unrolled():
             returned = Watch(transform.kind, transform.has_aux).run(call, values)
         borrowed.settle()
-        return pulled_back(returned, inputs, arguments, transform, create_graph, name)
+        tangents: list[Any] = []
+        if transform.takes_tangents:
+            leaves = tangent_leaves(arguments, wanted)
+            tangents = [tangent_like(leaf.value, x) for leaf, x in zip(leaves, inputs, strict=True)]
+        return derived(returned, inputs, tangents, arguments, transform, create_graph, name)
     finally:
         STATE.update(**before)
 
 
 @contextmanager
-def _unrolled() -> Iterator[None]:
-    """Loops are recorded turn by turn: the tape of what runs here is walked in the same trace."""
+def unrolled(patience: int | None = None) -> Iterator[None]:
+    """Loops are recorded turn by turn: what runs here is gone through again in the same trace.
+
+    After so many turns as there is `patience`, if there is an end to it, `ManyTurns` is raised.
+    """
     loops = None if STATE.trace is None or STATE.trace.world is None else STATE.trace.world.loops
     if loops is None:
         yield
         return
     loops.suspended += 1
+    before = loops.patience
+    loops.patience = patience if before is None else before
     try:
         yield
     finally:
         loops.suspended -= 1
+        loops.patience = before
 
 
-def pulled_back(
+def derived_of_run(run: Run, arguments: Arguments, transform: Transform, name: str) -> Any:
+    """What a transform returns for a call that was traced, by the tape of that run."""
+    if not transform.differentiates:
+        return run.returned
+    wanted = check_wanted(arguments, transform)
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    of = {id(leaf): tensor for leaf, tensor in zip(traced, run.tensors, strict=True)}
+    inputs = [of[id(leaf)] for leaf in wanted]
+    tangents: list[Any] = []
+    if transform.takes_tangents:
+        leaves = tangent_leaves(arguments, wanted)
+        given = zip(leaves, inputs, strict=True)
+        tangents = [tangent_like(of[id(leaf)], x) for leaf, x in given]
+    return derived(run.returned, inputs, tangents, arguments, transform, False, name)
+
+
+def derived(
     returned: Any,
     inputs: Sequence[Tensor],
+    tangents: Sequence[Any],
     arguments: Arguments,
     transform: Transform,
     create_graph: bool,
@@ -228,116 +260,33 @@ def pulled_back(
     """What a transform returns, from what its function returned for these `inputs`."""
     check_returned(returned, transform, name)
     main, aux = returned if transform.has_aux else (returned, None)
+    outputs, spec = flatten(main)
+    record = create_graph or STATE.trace is not None
+    if transform.is_matrix:
+        tensors = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]
+        mode = "forward" if transform.of_number else transform.mode
+        parts = jacobian(tensors, inputs, mode, transform.of_number, record)
+    elif transform.of_number:
+        parts = _gradients(main, inputs, record or transform.takes_tangents)
+    else:
+        parts = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]
+    if transform.takes_tangents:
+        parts = pushed_forward(parts, inputs, tangents, record)
+    found = arranged(transform, arguments, spec, parts)
+    if transform.kind == "value_and_grad":
+        return returned, found
+    pieces = [main] if transform.gives_value else []
+    pieces += [found, aux] if transform.has_aux else [found]
+    return pieces[0] if len(pieces) == 1 else tuple(pieces)
+
+
+def _gradients(main: Any, inputs: Sequence[Tensor], record: bool) -> list[Any]:
+    """The gradients of a number; zeros where it does not depend."""
     if not isinstance(main, Tensor) or not main.requires_grad:
         cts: list[Any] = [None] * len(inputs)
-    elif not create_graph and STATE.trace is None and all(t._node is LEAF for t in inputs):
+    elif not record and all(t._node is LEAF for t in inputs):
         cts = engine.gradients_of_leaves(main, inputs)
     else:
-        found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, create_graph)
+        found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, record)
         cts = [found.get(engine.key_of(t)) for t in inputs]
-    filled = [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]
-    gradients = gradients_in(arguments, transform, filled)
-    gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
-    if transform.kind == "grad":
-        return (gradient, aux) if transform.has_aux else gradient
-    return ((main, aux) if transform.has_aux else main), gradient
-
-
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """The value of a function and the map from cotangents of it to cotangents of its arguments.
-
-    Returns
-    -------
-    (out, vjp_fn)
-        ``vjp_fn(cotangent)`` takes the structure of ``out`` and returns a tuple with one cotangent
-        an argument; it may be called any number of times.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> out, pull = tg.vjp(lambda x: x * x, np.array([1.0, 2.0]))
-    >>> pull(np.array([1.0, 10.0]))
-    (array([ 2., 40.]),)
-    """
-    tensors: list[Tensor] = []
-
-    def boxed(leaf: Any) -> Any:
-        if isinstance(leaf, Tensor):
-            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
-        elif is_jax_array(leaf):
-            tensor = wrap(as_held(leaf))
-        else:
-            array = np.asarray(leaf)
-            number = not isinstance(leaf, np.ndarray) and not array.ndim
-            tensor = wrap(array[()] if number else own_or_watched(array))
-        if tensor.dtype.kind not in "fc":
-            raise ArgumentError(
-                f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
-            )
-        if tensor._node is None:
-            tensor._node = LEAF
-        tensors.append(tensor)
-        return tensor
-
-    borrowed = Borrowed()
-    specs = [flatten(primal)[1] for primal in primals]  # as they are before the function runs
-    wants_tensors = STATE.trace is not None or any(
-        isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
-    )
-    numbers = STATE.standing or not wants_tensors
-    before = STATE.update(grad_enabled=True, standing=numbers)
-    try:
-        with interpreted(), _unrolled():
-            values = [borrowed.box(primal, boxed) for primal in primals]
-            returned = Watch("vjp").run(call_user, f, values, {})
-            outputs, spec = flatten(returned)  # before what stands in containers are arrays again
-    except ValueError as error:
-        raise_told(error)
-        raise
-    finally:
-        STATE.update(**before)
-    borrowed.settle()
-    shown = outputs if wants_tensors else list(map(bare, _handed_over(outputs, tensors)))
-
-    def pull(cotangent: Any) -> tuple[Any, ...]:
-        given, given_spec = flatten(cotangent)
-        if given_spec != spec:
-            raise ArgumentError(f"vjp: the cotangent is {given_spec}, the value is {spec}")
-        pairs = [
-            (out, engine.cotangent_for(out, ct))
-            for out, ct in zip(outputs, given, strict=True)
-            if isinstance(out, Tensor) and out.requires_grad
-        ]
-        found = engine.gradients(
-            [out for out, _ in pairs], [ct for _, ct in pairs], tensors, wants_tensors
-        )
-        cts = [found.get(engine.key_of(t)) for t in tensors]
-        full = [zeros_of(box) if ct is None else ct for ct, box in zip(cts, tensors, strict=True)]
-        rest = iter(full if wants_tensors else map(bare, full))
-        return tuple([_taken(spec, rest) for spec in specs])
-
-    return unflatten(spec, shown), pull
-
-
-def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
-    """Results as arrays of the caller's own; what the tape keeps of the inputs is watched."""
-    arrays = [plain_leaf(out) for out in outputs]
-    sizes = [x.nbytes if type(x) is np.ndarray else 0 for x in arrays]
-    large = [x for x in inputs if type(x._array) is Foreign]
-    held: set[int] = set()  # ids of the memory of which others know
-    if large or max(sizes, default=0) > COPIED:
-        recorded = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
-        nodes = engine.gather(recorded)
-        held = {id(memory_of(array)) for node in nodes for array in arrays_of(node)}
-        for x in large:
-            if id(memory_of(x._array)) in held:
-                seal(x._array)
-        held |= {id(memory_of(x._array)) for x in inputs}
-    for i, size in enumerate(sizes):
-        if isinstance(outputs[i], Tensor) and size:
-            if size <= COPIED or id(memory_of(arrays[i])) in held:
-                arrays[i] = arrays[i].copy(order="K")
-            else:
-                held.add(id(memory_of(arrays[i])))
-    return arrays
+    return [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]

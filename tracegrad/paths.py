@@ -77,7 +77,8 @@ class Cycle:
     counter: Counter | None
     origin: Origin
     ways: list[Way] = field(default_factory=list)
-    test: tuple[Any, ...] = ()  # of a ``while``: the nodes, as a turn ended with them
+    test: tuple[tuple[Any, ...], tuple[Value, ...]] | None = None
+    """Of a ``while``: the nodes, as a turn ended with them, and the arguments there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,20 +302,46 @@ def _limbs(nodes: Sequence[Any], last: Limb) -> Limb:
 
 def _looped(before: tuple[Node, ...], entry: Entry, following: Limb) -> Limb:
     """The limb that enters a loop: all ways through a turn, and the way on."""
-    cycle = entry.cycle
-    turns = [_limbs(way.nodes, Limb((), again=(cycle, way.arguments))) for way in cycle.ways]
-    turn = reduce(_merged, [*turns, following] if entry.in_turn else turns)
-    after = None if entry.in_turn else following
-    return Limb(before, cycle=cycle, turn=turn, after=after)
+    turn, after = turn_of(entry.cycle), None
+    if entry.in_turn:
+        turn = merged(turn, following)
+    else:
+        after = following
+    return Limb(before, cycle=entry.cycle, turn=turn, after=after)
 
 
-def _merged(a: Limb, b: Limb) -> Limb:
-    """Two paths that are one up to some look."""
-    assert a.nodes == b.nodes and a.look is not None and b.look is not None
+def turn_of(cycle: Cycle) -> Limb:
+    """All ways through a turn of a loop, as a tree."""
+    return reduce(merged, [limb_of(cycle, way) for way in cycle.ways])
+
+
+def limb_of(cycle: Cycle, way: Way) -> Limb:
+    """One way through a turn."""
+    return _limbs(way.nodes, Limb((), again=(cycle, way.arguments)))
+
+
+class Apart(ValueError):
+    """Two paths come apart where no look is."""
+
+
+def merged(a: Limb, b: Limb) -> Limb:
+    """Two paths that are one up to some look; raises `Apart` where they are not."""
+    if a is b:
+        return a
+    if a.nodes != b.nodes or a.cycle is not b.cycle:
+        raise Apart
+    if a.cycle is not None:
+        assert a.turn is not None and b.turn is not None
+        after = merged(a.after, b.after) if a.after and b.after else a.after or b.after
+        return replace(a, turn=merged(a.turn, b.turn), after=after)
+    if a.look is None or b.look is None or not _same_look(a.look, b.look):
+        if a.look is None and b.look is None and a.again == b.again and a.end is b.end:
+            return a
+        raise Apart
     arms = dict(a.arms)
     for key, (outcome, limb) in b.arms.items():
         known = arms.get(key)
-        arms[key] = (outcome, limb if known is None else _merged(known[1], limb))
+        arms[key] = (outcome, limb if known is None else merged(known[1], limb))
     return replace(a, arms=arms)
 
 

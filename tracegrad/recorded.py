@@ -348,6 +348,8 @@ def can_be_recorded(version: Version) -> bool:
     """Not what draws, calls the user's Python, or has lengths that only data tell."""
     if version.tree.closed or version.tree.masks or version.target != "numpy":
         return False
+    if version.over_batch:  # its tree is that of one example
+        return False
     if version.written or version.ordered:  # the caller's Tensors have histories of their own
         return False
     calls = [node for node in walk(version.traced.nodes) if isinstance(node, Call)]

@@ -17,24 +17,73 @@ import numpy as np
 from codegen.ir import Origin, Value
 from codegen.types import is_inexact, kind
 from tracegrad.dispatch import dtype_of
-from tracegrad.errors import ArgumentError, NonScalarError
+from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableError
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.tensor import Tensor
 from tracegrad.trace import Trace
-from tracegrad.tree import Item, Step, TreeSpec, flatten, unflatten
+from tracegrad.tree import Item, Step, TreeSpec, flatten, leaf_paths, path_text, unflatten
 
 
 @dataclass(frozen=True)
 class Transform:
-    """What is made of the function: "compile", "grad" or "value_and_grad"."""
+    """What is made of the function.
+
+    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "jacobian", "hessian" or "vmap".
+    "jvp" and "hvp" are called with `count` arguments of the function, then with a tangent of each.
+    `mode` is that of a Jacobian: "forward", "reverse" or "auto". `in_axes` and `out_axes` are those
+    of "vmap".
+    """
 
     kind: str
     argnums: int | tuple[int, ...] = 0
     has_aux: bool = False
+    count: int = 0
+    mode: str = "auto"
+    in_axes: Any = 0
+    out_axes: Any = 0
+
+    @property
+    def differentiates(self) -> bool:
+        """Whether derivatives are taken."""
+        return self.kind not in ("compile", "vmap")
 
     @property
     def positions(self) -> tuple[int, ...]:
         return (self.argnums,) if isinstance(self.argnums, int) else self.argnums
+
+    @property
+    def takes_tangents(self) -> bool:
+        """Whether arguments are followed by their tangents."""
+        return self.kind in ("jvp", "hvp")
+
+    @property
+    def of_number(self) -> bool:
+        """Whether the function must return one number."""
+        return self.kind in ("grad", "value_and_grad", "hvp", "hessian")
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether all derivatives of several numbers are given."""
+        return self.kind in ("jacobian", "hessian")
+
+    @property
+    def gives_value(self) -> bool:
+        """Whether the function's value is returned besides."""
+        return self.kind in ("compile", "vmap", "value_and_grad", "jvp")
+
+    def described(self, of: str, parameters: Sequence[str]) -> str:
+        """What is made of the function, in words."""
+        names = ", ".join(parameters[p] for p in self.positions)
+        return {
+            "compile": of,
+            "vmap": f"{of} over a batch",
+            "grad": f"gradient in {names} of {of}",
+            "value_and_grad": f"value and gradient in {names} of {of}",
+            "jvp": f"value and tangent of {of}",
+            "hvp": f"tangent of the gradient in {names} of {of}",
+            "jacobian": f"Jacobian in {names} of {of}",
+            "hessian": f"Hessian in {names} of {of}",
+        }[self.kind]
 
 
 @dataclass(frozen=True)
@@ -83,6 +132,11 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
                     f"argument {text} is to be differentiated but has dtype {dtype}: gradients "
                     f"need floating point, pass {text}.astype(float)"
                 )
+            if transform.is_matrix and kind(dtype) == "complex":
+                raise ArgumentError(
+                    f"argument {text} is complex: the {transform.kind} of a function of complex "
+                    "numbers has no agreed form; tg.jvp and tg.vjp give its products with vectors"
+                )
         leaves += found
     return leaves
 
@@ -116,13 +170,33 @@ def gradients_in(
     return tuple(trees)
 
 
+def tangent_leaves(arguments: Arguments, wanted: Sequence[Leaf]) -> list[Leaf]:
+    """The tangent of each leaf that is differentiated."""
+    shift = len(arguments.parameters) // 2
+    every = {(leaf.parameter, leaf.path): leaf for leaf in arguments.leaves}
+    found = []
+    for leaf in wanted:
+        tangent = every.get((leaf.parameter + shift, leaf.path))
+        if tangent is None or not tangent.traced:
+            name = arguments.parameters[leaf.parameter + shift]
+            raise ArgumentError(
+                f"{arguments.text_of(leaf)} has no tangent in {name}: tangents have the structure "
+                "of their arguments, and are floats or arrays of them"
+            )
+        found.append(tangent)
+    return found
+
+
 def check_returned(returned: Any, transform: Transform, name: str) -> None:
     """Raises where what a function returned has no gradient."""
     if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
         raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
-    if transform.kind == "compile":
+    if not transform.differentiates:
         return
     main = returned[0] if transform.has_aux else returned
+    if not transform.of_number:
+        _check_arrays(main, transform, name)
+        return
     if type(main) is Tensor and type(main._array) in (np.float64, np.float32):
         return  # at once for what it nearly always is
     if not isinstance(main, Tensor | np.generic | np.ndarray | float):
@@ -131,7 +205,7 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
             "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
         )
     shape = np.shape(getattr(main, "_array", main))
-    if shape != ():
+    if math.prod(shape) != 1:  # one element is one number, whatever its axes
         raise NonScalarError(
             f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "
             "it with .sum() or .mean(), or use tg.jacobian or tg.vjp"
@@ -146,6 +220,40 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
         )
 
 
+def _check_arrays(main: Any, transform: Transform, name: str) -> None:
+    """Raises where some of what a function returned has no derivative."""
+    leaves, spec = flatten(main)
+    if not leaves:
+        raise NotDifferentiableError(f"{name} returns {main!r}: there is nothing to differentiate")
+    for leaf, path in zip(leaves, leaf_paths(spec), strict=True):
+        text = path_text("result", path)
+        if not isinstance(leaf, Tensor | np.generic | np.ndarray | float | complex):
+            raise NotDifferentiableError(
+                f"{name} returns {type(leaf).__name__} ({text}): only arrays and numbers have "
+                "derivatives; return it as the second of (value, aux), with has_aux=True"
+            )
+        if not is_inexact(dtype_of(leaf)):
+            raise NotDifferentiableError(
+                f"{name} returns {dtype_of(leaf)} ({text}): derivatives need floating point; "
+                "return it as the second of (value, aux), with has_aux=True"
+            )
+        if transform.is_matrix and kind(dtype_of(leaf)) == "complex":
+            raise NotDifferentiableError(
+                f"{name} returns complex numbers ({text}): take .real and .imag of them for a "
+                "Jacobian; tg.jvp and tg.vjp give its products with vectors"
+            )
+
+
+def main_of(returned: TreeSpec, transform: Transform) -> TreeSpec:
+    """The structure of what is differentiated of what a function returned."""
+    return returned.children[0] if transform.has_aux else returned
+
+
+def leaves_in(spec: TreeSpec) -> int:
+    """The number of leaves."""
+    return len(leaf_paths(spec))
+
+
 def outputs_of(
     trace: Trace, returned: Any, transform: Transform, function: Any
 ) -> tuple[tuple[Value, ...], Result]:
@@ -154,14 +262,24 @@ def outputs_of(
     leaves, spec = flatten(returned)
     outputs: list[Value] = []
     shown: list[int | Static] = []
+    main = 0 if not transform.differentiates else leaves_in(main_of(spec, transform))
     for i, leaf in enumerate(leaves):
-        number = i == 0 and transform.kind != "compile"  # a float too is to be differentiated
+        number = i < main  # a float too is to be differentiated
         if number or isinstance(leaf, Tensor | np.ndarray | np.generic):
             shown.append(len(outputs))
             outputs.append(trace.lift(leaf, Origin()))
+            if transform.of_number and number and outputs[0].type.ndim:
+                trace.look_at_shape(outputs[0])  # there is one element
         else:
             shown.append(Static(leaf))
     return tuple(outputs), Result(spec, tuple(shown))
+
+
+def left_out(transform: Transform, returned: Result) -> int:
+    """How many of the first outputs of a traced run are not returned."""
+    if transform.gives_value:
+        return 0
+    return leaves_in(main_of(returned.spec, transform))
 
 
 def result_of(
@@ -173,32 +291,66 @@ def result_of(
 ) -> tuple[Result, list[str]]:
     """The structure of the callable's return value, and names for its outputs."""
     count = sum(isinstance(i, int) for i in returned.leaves)
-    one = transform.kind != "compile" or count == 1
-    value_names = ["value"] if one else ["result"] * count
-    value_names += [f"aux_{i}" for i in range(n_outputs - len(value_names))]
-    if transform.kind == "compile":
-        return returned, value_names
-    gradient_names = [f"{arguments.name_of(leaf)}_bar" for leaf in wanted]
-    skip = 0 if transform.kind == "value_and_grad" else 1
+    if not transform.differentiates:
+        names = ["value"] if count == 1 else ["result"] * count
+        return returned, names + [f"aux_{i}" for i in range(n_outputs - len(names))]
+    main = main_of(returned.spec, transform)
+    mains = leaves_in(main)
+    value_names = ["value"] if mains == 1 else ["result"] * mains
+    names = value_names + [f"aux_{i}" for i in range(n_outputs - mains)]
+    skip = left_out(transform, returned)
     start = n_outputs - skip
-    numbers = gradients_in(arguments, transform, range(start, start + len(wanted)))
-    leaves, spec = flatten(numbers[0] if isinstance(transform.argnums, int) else numbers)
-    gradient = (spec, leaves)
-    pieces: list[tuple[TreeSpec, list[Any]]] = []
+    inputs = [arguments.name_of(leaf) for leaf in wanted]
+    match transform.kind:
+        case "jvp":
+            derivative_names = [f"{name}_dot" for name in value_names]
+        case "hvp":
+            derivative_names = [f"{name}_bar_dot" for name in inputs]
+        case "jacobian":
+            derivative_names = [f"jacobian_{name}" for name in inputs] * mains
+        case "hessian":
+            derivative_names = [f"hessian_{a}_{b}" for a in inputs for b in inputs]
+        case _:
+            derivative_names = [f"{name}_bar" for name in inputs]
+    if transform.is_matrix and len(derivative_names) == 1:
+        derivative_names = [transform.kind]
+    numbers = range(start, start + len(derivative_names))
+    leaves, spec = flatten(arranged(transform, arguments, main, numbers))
+    pieces: list[tuple[TreeSpec, list[Any]]] = [(spec, leaves)]
     if transform.kind == "value_and_grad":
-        pieces.append((returned.spec, list(returned.leaves)))
-        pieces.append(gradient)
-    elif transform.has_aux:
-        pieces.append(gradient)
-        aux = returned.spec.children[1]
-        pieces.append((aux, [i - 1 if isinstance(i, int) else i for i in returned.leaves[1:]]))
+        pieces.insert(0, (returned.spec, list(returned.leaves)))
     else:
-        pieces.append(gradient)
-    names = (value_names if not skip else value_names[1:]) + gradient_names
+        if transform.kind == "jvp":
+            pieces.insert(0, (main, list(returned.leaves[:mains])))
+        if transform.has_aux:
+            aux = [i - skip if isinstance(i, int) else i for i in returned.leaves[mains:]]
+            pieces.append((returned.spec.children[1], aux))
+    names = names[skip:] + derivative_names
     if len(pieces) == 1:
         return Result(pieces[0][0], tuple(pieces[0][1])), names
     spec = flatten(tuple(unflatten(s, [0] * len(leaves)) for s, leaves in pieces))[1]
     return Result(spec, tuple(i for _, leaves in pieces for i in leaves)), names
+
+
+def arranged(
+    transform: Transform, arguments: Arguments, main: TreeSpec, parts: Sequence[Any]
+) -> Any:
+    """The derivatives in the structure that callers get them in."""
+    if transform.kind == "jvp":
+        return unflatten(main, parts)
+    if transform.is_matrix:
+        groups = leaves_in(main) if transform.kind == "jacobian" else round(len(parts) ** 0.5)
+        size = len(parts) // groups
+        rows = [parts[i * size : (i + 1) * size] for i in range(groups)]
+        parts = [_in_arguments(arguments, transform, row) for row in rows]
+        if transform.kind == "jacobian":
+            return unflatten(main, parts)
+    return _in_arguments(arguments, transform, parts)
+
+
+def _in_arguments(arguments: Arguments, transform: Transform, parts: Sequence[Any]) -> Any:
+    gradients = gradients_in(arguments, transform, parts)
+    return gradients[0] if isinstance(transform.argnums, int) else gradients
 
 
 def template_of(result: Result, target: str) -> str | None:

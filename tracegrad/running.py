@@ -13,7 +13,7 @@ from time import perf_counter
 from types import CodeType, MappingProxyType
 from typing import Any
 
-from codegen.ir import Value
+from codegen.ir import NOWHERE, Value
 from tracegrad import config, machine
 from tracegrad.autograd.tape import LEAF
 from tracegrad.borrowed import (
@@ -33,8 +33,8 @@ from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.trace import MetTracer, Trace
-from tracegrad.tree import map_tree, unflatten
+from tracegrad.trace import MetTracer, OneByOne, Trace
+from tracegrad.tree import flatten, map_tree, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
 from tracegrad.world.loops import Loops
@@ -85,6 +85,7 @@ def run_traced(
     numbers: Mapping[Any, float] = MappingProxyType({}),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
+    one_by_one: Collection[Any] = (),
     samples: bool = False,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
@@ -92,8 +93,9 @@ def run_traced(
     The trace continues `tree`, whose captured arrays are `holders` now, and `numbers` its floats
     by their place; `counters` are places of ints, `renewed` of objects that others replace. `runs`
     are those of the function on all threads. `histories` are the traced arguments as they were
-    given: the run's tape goes on from those that require grad. With `samples` the arguments' values
-    stand for others, so that nothing may depend on them.
+    given: the run's tape goes on from those that require grad. `one_by_one` are the `vmap`s in it
+    that run for one example after the other. With `samples` the arguments' values stand for others,
+    so that nothing may depend on them.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -103,7 +105,8 @@ def run_traced(
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
     if target == "numpy" and tree is None and not histories and not config.fast_math:
         world.watch_loops(Loops(world, trace))
-    world.renewed, trace.samples = renewed, samples
+    world.renewed, trace.single = renewed, one_by_one
+    trace.samples = samples
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
     values = iter(tensors)
@@ -118,13 +121,21 @@ def run_traced(
     )
     borrowed.watch(tuple(arguments.values), tuple(structured))
     try:
-        itself = call(structured)
+        try:
+            itself = call(structured)
+            _refuse_lanes(trace, itself)
+        except OneByOne:  # it is run again in another way
+            world.take_back()
+            trace.give_back()
+            raise
         guard_returned(world, itself)
         returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
         leaves = [leaf for leaf in arguments.leaves if leaf.traced]
         names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
         known = dict(zip(map(id, tensors), names, strict=True))
         effects, effect = world.replayed(itself, known)
+    except OneByOne:
+        raise
     except BaseException as error:  # what was done is done
         if samples or isinstance(error, MetTracer):
             world.take_back()
@@ -179,6 +190,15 @@ def run_traced(
         elif not samples:
             world.print_now()
     return run
+
+
+def _refuse_lanes(trace: Trace, returned: Any) -> None:
+    """Raises where a function returns what belongs to one example of a batch."""
+    if trace.one_by_one is not None:
+        raise trace.one_by_one
+    for leaf in flatten(returned)[0] if trace.lanes else ():
+        if isinstance(leaf, Tensor):
+            trace.lift(leaf, NOWHERE)
 
 
 def grad_mode_of(function: Callable[..., Any]) -> bool:

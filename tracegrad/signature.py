@@ -62,12 +62,14 @@ class Arguments:
     specs: tuple[TreeSpec, ...]
     leaves: tuple[Leaf, ...]
     require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
+    axes: tuple[int | None, ...] = ()  # of a `vmap`: where each leaf has its examples
+    defaults: frozenset[int] = frozenset()  # of a `vmap`: the parameters that were not given
 
     @property
     def key(self) -> Hashable:
         orders = tuple(spec.orders for spec in self.specs)
         kinds = tuple(leaf.kind for leaf in self.leaves)
-        return (self.parameters, self.specs, orders, kinds, self.require_grad)
+        return (self.parameters, self.specs, orders, kinds, self.require_grad, self.axes)
 
     @cached_property
     def has_text(self) -> bool:
@@ -114,12 +116,34 @@ def signature_of(function: Any) -> inspect.Signature:
 
     NumPy's functions are not given what they take for "not given".
     """
-    if isinstance(function, np.ufunc):
+    ufunc = inspect.unwrap(function)
+    if isinstance(ufunc, np.ufunc):
         only = inspect.Parameter.POSITIONAL_ONLY
-        return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(function.nin)])
+        return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(ufunc.nin)])
     signature = inspect.signature(function)
     given = [p for p in signature.parameters.values() if p.default is not np._NoValue]
     return signature.replace(parameters=given)
+
+
+def with_tangents(signature: inspect.Signature, count: int) -> inspect.Signature:
+    """The first parameters, then those of their tangents: ``(x, w)`` is ``(x, w, x_dot, w_dot)``.
+
+    What ``*args`` takes have names of their own.
+    """
+    names: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{name}_{i}" for i in range(count - len(names))]
+        elif parameter.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD):
+            names.append(name)
+    if len(names) < count:
+        raise ArgumentError(f"{count} arguments for a function of {len(names)}: {signature}")
+    names = names[:count]
+    dots = [f"{name}_dot" for name in names]
+    while not set(dots).isdisjoint(names):
+        dots = [f"{name}_" for name in dots]
+    only = inspect.Parameter.POSITIONAL_ONLY
+    return inspect.Signature([inspect.Parameter(name, only) for name in (*names, *dots)])
 
 
 def name_of(function: Any) -> str:

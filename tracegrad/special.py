@@ -55,7 +55,7 @@ def scipy_special() -> Any:
 # -- records ------------------------------------------------------------------------------------
 
 
-def _ufunc(name: str) -> Callable[..., ArrayType]:
+def of_ufunc(name: str) -> Callable[..., ArrayType]:
     """A type rule: what SciPy's ufunc itself says."""
 
     def infer(sizes: Sizes, *types: ArrayType, **_: Any) -> ArrayType:
@@ -89,7 +89,7 @@ def _special(
         text or f"special.{name}({arguments})",
         jax=jax or f"jax.scipy.special.{name}({arguments})",
         operands=operands,
-        infer=infer or _ufunc(name),
+        infer=infer or of_ufunc(name),
         vjp=vjp,
         attributes=attributes,
         traits=(Trait.ELEMENTWISE,),
@@ -154,7 +154,7 @@ _polygamma: OpRecord = _special(
     lambda ct, y, x, n: (ct * _polygamma(x, n=n + 1),),
     text=_polygamma_text,
     jax="polygamma(x, n)",
-    infer=_ufunc("digamma"),
+    infer=of_ufunc("digamma"),
     attributes={"n": ...},
     needs={**SCIPY, "jax": needs(jax=(polygamma_jax,))["jax"]},
     domain="gamma",

@@ -22,6 +22,8 @@ class State(threading.local):
     observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
     anomaly: bool = False
     special: bool = False
+    draws: Callable[[Callable[[], Any]], Any] | None = None
+    """Given what draws random numbers: keeps what that gives, or gives what was kept instead."""
     standing: bool = False
     """True while a function runs that was called with arrays, for which its Tensors stand: there
     ``x[0]`` of a vector and ``x.sum()`` are numbers, as NumPy's are, which nobody can write to."""

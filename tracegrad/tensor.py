@@ -591,7 +591,7 @@ def apply_to_tensors(
             operands = [x if type(x) in KNOWN else _of_plain_class(op, x) for x in operands]
             if not STATE.grad_enabled and op.differentiable:
                 operands = [_without_history(x) for x in operands]
-            result, values = STATE.trace.record(op, operands, attributes)
+            result, values = STATE.trace.record(op, operands, attributes, like)
         else:
             arrays = [
                 x._array if type(x) is Tensor else x if type(x) in KNOWN else _of_plain_class(op, x)

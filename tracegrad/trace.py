@@ -9,13 +9,13 @@ the answer is the same. Arrays that come from outside become inputs, read by ref
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from os.path import basename
 from types import CodeType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -95,6 +95,25 @@ class MetTracer(BaseException):
     """
 
 
+Place: TypeAlias = "tuple[Any, Hashable]"
+
+
+class OneByOne(BaseException):
+    """A trace cannot go on: a `vmap` in it is to run its function for one example after the other.
+
+    `place` are the function's code and the key of the call. No handler of the user's is to catch
+    it; where one has, it is raised again at the end of the run.
+    """
+
+    def __init__(self, place: Place, name: str, reason: str) -> None:
+        super().__init__(reason)
+        self.place = place
+        self.name = name
+        self.reason = reason
+        if STATE.trace is not None:
+            STATE.trace.one_by_one = self
+
+
 class Trace:
     """One run of a function: the graph under construction and what it depends on."""
 
@@ -138,12 +157,17 @@ class Trace:
         self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
         self.met_tracer = False  # among the arrays from outside: what is made of it is JAX's
         self.refused: ArgumentError | None = None  # what the function did with such a value
+        self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
+        self.lanes: dict[Value, tuple[Place, str]] = {}  # of one example, where all were computed
+        # at once, by a `vmap` with its name
+        self.single: Collection[Place] = ()  # the `vmap`s that run for one example after the other
+        self.one_by_one: OneByOne | None = None  # that was raised
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
         self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
         self.world = world
-        self.operands: dict[Value, Any] | None = None  # what operations of a turn were given
+        self.operands: Callable[..., None] | None = None  # is told what operations are given
         self.sizes = Sizes()
         self.builder = Builder(self.sizes)
         if tree is not None:
@@ -289,6 +313,10 @@ class Trace:
         traced = getattr(x, "_traced", None)
         if traced is not None and traced[0] is self:
             value: Value = traced[1]
+            if value in self.lanes:
+                called = value.origin.name or "a value"
+                place, name = self.lanes[value]
+                raise OneByOne(place, name, f"{called} of one example is read behind it")
             return value
         array = getattr(x, "_array", x)
         if is_number(array):
@@ -336,6 +364,8 @@ class Trace:
 
     def origin(self) -> Origin:
         """The user's line, variable and program point of the op that is running."""
+        if self.planned:
+            return self.planned.pop(0)
         if self.standing is not None:
             return self.standing
         point = capture_run(self.code)
@@ -357,9 +387,12 @@ class Trace:
         return f"np.errstate({given})" if given else ""
 
     def record(
-        self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
+        self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], like: Any = None
     ) -> tuple[Any, tuple[Value, ...]]:
-        """Runs the op on the real values and appends it; the arrays and the graph's values."""
+        """Runs the op on the real values and appends it; the arrays and the graph's values.
+
+        `like` is a Tensor in the manner of which an op without operands is done.
+        """
         if self.samples and op.opaque:
             self.refuse(f"calls {op.name}, Python that no program for JAX has", OPAQUE)
         if self.samples and Trait.EFFECT in op.traits:
@@ -374,8 +407,7 @@ class Trace:
             lifted = tuple(self.lift(x, origin) for x in whole)
         values = self.builder.call(op, lifted, origin, **attributes)
         if self.operands is not None:
-            for value, x in zip(lifted, operands, strict=True):
-                self.operands.setdefault(value, x)
+            self.operands(lifted, operands)
         if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
             values = tuple(
                 self.builder.call(stop_gradient, (value,), origin)[0] for value in values
@@ -395,7 +427,7 @@ class Trace:
             self.raised = f"an exception in {op.name}"
             raise
         self._watch_errors()
-        if not self._from_stand_ins(operands):
+        if not self._from_stand_ins([like, *operands]):
             self.shown.update(values)
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
@@ -535,7 +567,7 @@ class Trace:
         program is for these lengths, and for arguments in C order.
         """
         if self.world is not None and self.world.loops is not None:
-            self.world.loops.written.append(base)
+            self.world.loops.writes(base)
         if self.world is not None and is_jax_array(self.world.original(base)):
             raise ArgumentError(
                 f"{self.world.text_of(self.world.original(base))} is an array of JAX, which cannot "

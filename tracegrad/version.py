@@ -10,46 +10,42 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from codegen.emit.target import Source
-from codegen.errors import VerifyError
-from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Node, Origin, Value, walk
+from codegen.errors import CodegenError
+from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, Value, walk
+from codegen.passes.dce import dce
 from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
 from codegen.verify import verify
 from tracegrad.autograd.foreign import plain
+from tracegrad.axes import spread
+from tracegrad.batching import Writer
 from tracegrad.blame import checked, checking
 from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
 from tracegrad.collecting import collected_later
-from tracegrad.differentiate import differentiate
 from tracegrad.dispatch import is_jax_array
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
+from tracegrad.joint import Returned, joint_graph, require_alike
+from tracegrad.lanes import Lane
 from tracegrad.lines import ended
-from tracegrad.loop_gradients import Unrollable, with_gradients
 from tracegrad.lost import Watch
 from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
 from tracegrad.pipeline import Program, compile_graph, lengths, timed
-from tracegrad.returned import (
-    Result,
-    Transform,
-    check_wanted,
-    outputs_of,
-    result_of,
-    template_of,
-)
+from tracegrad.returned import Transform, check_wanted, left_out, outputs_of
 from tracegrad.running import Run, run_traced
-from tracegrad.signature import Arguments, Leaf
+from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import flatten
-from tracegrad.world import Effect, Guard, Store, World
+from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared
 from tracegrad.world.facts import ITEM, PACKED
 from tracegrad.world.numbers import Count, is_number_read, own
@@ -84,6 +80,7 @@ class Version:
     """As one node of a tape (`tracegrad.recorded`), by the inputs that have gradients."""
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     outdated: bool = False  # its first call changed what it assumes
+    over_batch: bool = False  # made of the graph for one example, whose tree it has
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
@@ -248,6 +245,21 @@ class Version:
         return run(*arguments.values, **keywords)
 
 
+class Left(NamedTuple):
+    """A version whose program met an outcome that it does not know, and what it said."""
+
+    version: Version
+    said: str
+
+
+class Answer(NamedTuple):
+    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
+
+    version: Version | None = None
+    result: Any = None
+    run: Run | None = None
+
+
 def memory(holder: Any) -> Any:
     """The array that a Tensor holds; an array itself."""
     return getattr(holder, "_array", holder)
@@ -348,16 +360,17 @@ def traced_run(
     histories: Sequence[Any] = (),
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
+    one_by_one: Collection[Any] = (),
     samples: bool = False,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
-    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders, numbers = _continued(known)
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     return run_traced(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters, renewed, samples),
+        *(numbers, counters, renewed, one_by_one, samples),
     )
 
 
@@ -376,13 +389,16 @@ def make_version(
     that leaves takes its place. Where it departed from that tree it becomes a version of its own.
     """
     target, times = mode.target, {"trace": run.seconds}
-    wanted = check_wanted(arguments, transform) if transform.kind != "compile" else []
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
     outputs, result = outputs_of(run.trace, run.returned, transform, function)
+    if transform.takes_tangents:
+        require_alike(arguments, wanted, run.trace.inputs, run.trace.sizes)
     stores = (*run.stores, *run.written)
     leaves = zip(flatten(run.returned)[0], result.leaves, strict=True)
     placed = Placed(len(outputs))
+    first = left_out(transform, result)
     for leaf, place in leaves:
-        if isinstance(place, int) and not (place == 0 and transform.kind == "grad"):
+        if isinstance(place, int) and place >= first:
             placed.returns(leaf, place)
     stored = tuple([placed.of(store.value) for store in stores])
     effects = tuple([effect.numbered(placed.of) for effect in run.effects])
@@ -399,7 +415,7 @@ def make_version(
     face = empty_graph(tree, function, transform, arguments, mode, holders, run.world)
     forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
     with timed(times, "differentiate"):
-        joint, results, built = _joint(tree, face, transform, arguments, wanted, target)
+        joint, results, built = joint_graph(tree, face, transform, arguments, wanted, target)
     program = compile_graph(joint, target, times)
     captured = tuple(
         Captured(
@@ -502,108 +518,67 @@ def _conditional(tree: Tree) -> bool:
     return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
 
 
-def _joint(
-    tree: Tree,
-    face: Graph,
-    transform: Transform,
-    arguments: Arguments,
-    wanted: Sequence[Leaf],
-    target: str,
-) -> tuple[Graph, tuple[Returned, ...], bool]:
-    """The graph with its gradients; how what it returns is made into what the call returns."""
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    targets = [tree.inputs[traced.index(leaf)] for leaf in wanted]
-    ends = list(tree.ends)
-    shown = [_returned(end, transform, arguments, wanted) for end in ends]
-    templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
-    built = None in templates
+def over_batch(
+    one: Version, function: Any, arguments: Arguments, mode: Mode, of: Any
+) -> Version | None:
+    """The version for a batch, of the one of a function with loops for an example of it.
 
-    def close(end: End, before: tuple[Node, ...]) -> Block:
-        nodes: tuple[Node, ...] = ()
-        outputs = end.outputs
-        if wanted and not tree.loops:
-            nodes, outputs = _backward(end, face.replace(nodes=before), targets)
-        if transform.kind == "grad" and not tree.loops:
-            outputs = outputs[1:]
-        number = ends.index(end)
-        template = templates[number]
-        if built:
-            template = f"{number}, {_tuple_of(len(outputs))}" if len(ends) > 1 else None
-        return Block(nodes, outputs, template, shown[number].names, end.origin)
-
-    if tree.loops:
-        block = _around_loops(blocks(tree.root, close), face, targets, transform)
-    else:
-        block = blocks(tree.root, close)
-    frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
-    return face.replace(frame=frame).with_block(block), tuple(shown), built
-
-
-def _around_loops(
-    block: Block, face: Graph, targets: Sequence[Value], transform: Transform
-) -> Block:
-    """The blocks of paths through loops, with the gradients behind each return.
-
-    A loop that does not verify was not understood when it was closed: it is unrolled.
+    `of` is the `tracegrad.mapping.Mapping`. None where the loops would be unrolled anyway, or the
+    version does more than to return arrays of one structure.
     """
+    first = one.results[0].result
+    alike = all(r.result == first and not (r.stores or r.effects) for r in one.results)
+    arrays = all(isinstance(leaf, int) for leaf in first.leaves)
+    if not one.tree.loops or one.effect or one.ordered or one.opaque or not (alike and arrays):
+        return None
+    graph, sizes = one.differentiated, one.differentiated.sizes.copy()
+    traced = [i for i, leaf in enumerate(arguments.leaves) if leaf.traced]
+    axes = [of.axes[i] for i in traced]
+    found = [np.shape(arguments.leaves[i].value) for i in traced]
+    lengths = [None if a is None else sizes.new(x[a]) for a, x in zip(axes, found, strict=True)]
+    length = next(n for n in lengths if n is not None)
+    for other in lengths:
+        if other is not None and not sizes.same(length, other):
+            return None
+    writer = Writer(sizes, length)
+    pairs = zip(graph.inputs[: len(traced)], axes, lengths, strict=True)
+    inputs = tuple([writer.input(v, a is not None, a or 0, n) for v, a, n in pairs])
+    before = tuple(writer.stage.builder.nodes)
+    places = spread(of.out_axes, first.spec, f"vmap of {of.name}: out_axes", "the result")
+    asked = dict(zip(first.leaves, places, strict=True))
+
+    def finish(block: Block, outputs: Sequence[Lane]) -> tuple[Value, ...]:
+        return tuple([of.placed(lane, asked[i]) for i, lane in enumerate(outputs)])
+
     try:
-        graph = verify(face.with_block(block))
-        if not targets:
-            return block
-        block = verify(with_gradients(graph, targets)).block
-    except VerifyError as error:
-        raise Unrollable(str(error)) from error
-    return _without_values(block) if transform.kind == "grad" else block
-
-
-def _without_values(block: Block) -> Block:
-    """The block whose returns give no value besides the gradients."""
-    last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop):
-        inner = tuple(map(_without_values, last.blocks))
-        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
-    return replace(block, outputs=block.outputs[1:])
-
-
-@dataclass(frozen=True)
-class Returned:
-    """What a path gives: the structure to be returned, and what is stored."""
-
-    result: Result
-    names: tuple[str, ...]  # of all outputs
-    stores: tuple[Store | ArgumentStore, ...]
-    stored: tuple[int, ...]  # which of the outputs
-    effects: tuple[Effect, ...]
-    first: int  # how many outputs of the traced run are left out
-
-
-def _returned(
-    end: End, transform: Transform, arguments: Arguments, wanted: Sequence[Leaf]
-) -> Returned:
-    assert isinstance(end.result, Result)
-    result, names = result_of(transform, arguments, wanted, end.result, len(end.outputs))
-    first = int(transform.kind == "grad")
-    stored = tuple([place - first for place in end.stored])
-    returned = {i - first for i in end.result.leaves if isinstance(i, int)}
-    for store, place in zip(end.stores, stored, strict=True):
-        if place not in returned:
-            names[place] = store.name
-    return Returned(result, tuple(names), end.stores, stored, end.effects, first)
-
-
-def _tuple_of(count: int) -> str:
-    """A tuple of as many outputs, as text."""
-    return f"({', '.join(f'{{{i}}}' for i in range(count))}{',' if count == 1 else ''})"
-
-
-def _backward(
-    end: End, before: Graph, targets: Sequence[Value]
-) -> tuple[tuple[Node, ...], tuple[Value, ...]]:
-    """The backward of one path, made once: its nodes, and the outputs with the gradients."""
-    if end.backward is None:
-        whole = differentiate(before.replace(outputs=end.outputs), targets)
-        end.backward = whole.nodes[len(before.nodes) :], whole.outputs
-    return end.backward
+        block = writer.block(dce(graph).block, finish)
+        holders = [captured.holder for captured in one.captured]
+        tree = replace(one.tree, inputs=inputs, sizes=sizes)
+        transform = Transform("vmap", ())
+        face = empty_graph(tree, function, transform, arguments, mode, holders, one.world)
+        returned = {name: getattr(graph.frame, name) for name in ("returns", "names", "origin")}
+        whole = face.replace(frame=replace(face.frame, **returned))
+        whole = writer.named(whole.with_block(replace(block, nodes=(*before, *block.nodes))))
+        times: dict[str, float] = {}
+        program = compile_graph(verify(whole), mode.target, times)
+    except CodegenError:
+        return None
+    return replace(
+        one,
+        arguments=arguments.without_arrays(),
+        traced=whole,
+        differentiated=whole,
+        program=program,
+        symbols=_symbols(program.graph),
+        guards=_guards(program.graph.sizes, sizes),
+        times=times,
+        growth=Growth(),
+        replaces=None,
+        reasons=(),
+        hits=0,
+        recorded={},
+        over_batch=True,
+    )
 
 
 def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:

@@ -39,7 +39,7 @@ class Paths:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self.targets: dict[Block, frozenset[object]] = {}
+        self.targets = graph.leads
         self.loops = {node.label: node for node in walk(graph.nodes) if isinstance(node, Loop)}
         self.goals: dict[Value, list[Value]] = {}
         self.becomes: dict[Value, list[Value]] = {}
@@ -47,7 +47,9 @@ class Paths:
         self.trailing: set[Value] = set()
         if not self.loops:
             return
-        self._lead(graph.block)
+        for block in self.targets:
+            if block.nodes and isinstance(block.nodes[-1], Again):
+                self._trail(block)
         made: dict[Value, object] = {}
         self._cross(graph.block, None, made)
         for node in walk(graph.nodes):
@@ -60,19 +62,6 @@ class Paths:
     def leading(self, block: Block) -> frozenset[object]:
         """The loops around whose next turn a path in the block begins."""
         return self.targets.get(block, frozenset())
-
-    def _lead(self, block: Block) -> frozenset[object]:
-        last = block.nodes[-1] if block.nodes else None
-        found: frozenset[object] = frozenset()
-        match last:
-            case Again(label):
-                found = frozenset({label})
-                self._trail(block)
-            case Branch() | Loop():
-                found = found.union(*map(self._lead, last.blocks))
-                found -= {last.label} if isinstance(last, Loop) else set()
-        self.targets[block] = found
-        return found
 
     def _trail(self, block: Block) -> None:
         """Notes the values at the end of a turn from which the next one's are computed."""

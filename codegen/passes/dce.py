@@ -17,15 +17,16 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
 
 from codegen.ir import (
     Again,
     Block,
     Branch,
     Call,
+    Check,
     Constant,
     Graph,
     Loop,
@@ -33,6 +34,7 @@ from codegen.ir import (
     Trait,
     Value,
     dims_of,
+    inner_blocks,
     symbols_printed,
     walk,
 )
@@ -42,8 +44,8 @@ from codegen.sizes import Size
 
 def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Removes dead nodes."""
-    outside = dict.fromkeys(_lengths(graph, graph.inputs))
-    block, _ = _live_part(graph, graph.block, outside, {})
+    live = _Live(graph)
+    block = live.part(graph.block)
     return graph if _extent(block) == _extent(graph.block) else graph.with_block(block)
 
 
@@ -51,90 +53,100 @@ def _extent(block: Block) -> int:
     return sum(1 + len(node.operands) for node in walk(block.nodes))
 
 
-def _live_part(
-    graph: Graph, block: Block, outside: Mapping[str, Value | None], needed: dict[object, set[int]]
-) -> tuple[Block, set[Value]]:
-    """The block without its dead nodes, and what it reads.
+class _Scope:
+    """Which value tells a length in a block."""
 
-    `outside` has the value that tells each length which is known before the block, None where that
-    is an input. `needed` has the positions of the parameters that somebody needs, of the loops
-    around by label.
-    """
-    tell: Mapping[str, Value | None] | None = None  # as `outside`, once it is asked for
-    live: set[Value] = set(block.outputs)
-    kept: list[Node] = []
-    for node in reversed(block.nodes):
-        match node:
-            case Branch():
-                tell = tell or _told(graph, block, outside)
-                node, read = _live_blocks(graph, node, tell, needed)
-                live |= read
-            case Loop():
-                tell = tell or _told(graph, block, outside)
-                node, read = _live_loop(graph, node, tell, needed)
-                live |= read
-            case Again(label, arguments):
-                node = replace(node, arguments=_at(needed[label], arguments))
-        leads = not isinstance(node, Constant | Call)
-        called = isinstance(node, Call) and Trait.EFFECT in node.op.traits
-        if leads or called or any(result in live for result in node.results):
-            kept.append(node)
-            live.update(node.operands)
-            printed = symbols_printed(node, graph.sizes)
-            if not outside.keys() >= printed:
-                tell = tell or _told(graph, block, outside)
-            values = map((tell or outside).get, printed)
-            live.update(value for value in values if value is not None)
-    return replace(block, nodes=tuple(reversed(kept))), live
+    def __init__(self, graph: Graph, values: Iterable[Value], around: _Scope | None) -> None:
+        self.graph = graph
+        self.values = values
+        self.around = around
+        self.told: dict[str, Value | None] | None = None
+
+    def find(self, name: str) -> Value | None:
+        """The value, the first in the text that is known at the end of the block."""
+        found = self.around.find(name) if self.around else None
+        if found is None:
+            if self.told is None:
+                self.told = {}
+                for value in self.values:
+                    for told in _lengths(self.graph, (value,)):
+                        self.told.setdefault(told, value)
+            found = self.told.get(name)
+        return found
 
 
-def _told(
-    graph: Graph, block: Block, outside: Mapping[str, Value | None]
-) -> dict[str, Value | None]:
-    """The value that tells each length which is known at the end of a block."""
-    tell = dict(outside)  # arms of a branch may each make what tells one length
-    for node in block.nodes:
-        for result in node.results:
-            for name in _lengths(graph, (result,)):
-                tell.setdefault(name, result)
-    return tell
+class _Live:
+    """What is read, from the returns backwards: a parameter is where its next turns' are."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.values: set[Value] = set()
+        self.scopes: dict[Node, _Scope] = {}
+        self.waiting: list[Value] = []
+        self._begin(graph.block, _Scope(graph, graph.inputs, None))
+        while self.waiting:
+            value = self.waiting.pop()
+            if value not in self.values:
+                self.values.add(value)
+                self._read(value)
+
+    def _begin(self, block: Block, around: _Scope) -> None:
+        """What is read whoever reads the results: returns, looks, effects."""
+        scope = _Scope(self.graph, [r for node in block.nodes for r in node.results], around)
+        self.waiting += block.outputs
+        for node in block.nodes:
+            self.scopes[node] = scope
+            if isinstance(node, Call) and Trait.EFFECT in node.op.traits:
+                self._needs(node)
+            elif isinstance(node, Check | Branch):
+                self.waiting.append(node.operand)
+            elif isinstance(node, Loop) and node.counter is not None:
+                self.waiting += (node.counter.start, node.counter.stop)
+            for inner in inner_blocks(node):
+                self._begin(inner, scope)
+
+    def _read(self, value: Value) -> None:
+        made = self.graph.producer.get(value)
+        if isinstance(made, Call):
+            self._needs(made)
+        elif isinstance(made, Loop):
+            self.waiting += self.graph.given.get(value, ())
+
+    def _needs(self, call: Call) -> None:
+        """What a call reads, and what tells the lengths in its text."""
+        self.waiting += call.operands
+        scope = self.scopes[call]
+        told = map(scope.find, symbols_printed(call, self.graph.sizes))
+        self.waiting += [value for value in told if value is not None]
+
+    def part(self, block: Block) -> Block:
+        """A block without its dead nodes."""
+        kept: list[Node] = []
+        for node in block.nodes:
+            match node:
+                case Branch(blocks=blocks):
+                    node = replace(node, blocks=tuple(map(self.part, blocks)))
+                case Loop(parameters=parameters, arguments=arguments, blocks=blocks):
+                    blocks = tuple(map(self.part, blocks))
+                    alive = [p in self.values for p in parameters]
+                    parameters, arguments = _at(alive, parameters), _at(alive, arguments)
+                    node = replace(node, parameters=parameters, arguments=arguments, blocks=blocks)
+                case Again(label, arguments):
+                    alive = [p in self.values for p in self._loops[label].parameters]
+                    node = replace(node, arguments=_at(alive, arguments))
+            leads = not isinstance(node, Constant | Call)
+            called = isinstance(node, Call) and Trait.EFFECT in node.op.traits
+            if leads or called or not self.values.isdisjoint(node.results):
+                kept.append(node)
+        return replace(block, nodes=tuple(kept))
+
+    @cached_property
+    def _loops(self) -> Mapping[object, Loop]:
+        return {n.label: n for n in walk(self.graph.nodes) if isinstance(n, Loop)}
 
 
-def _live_blocks(
-    graph: Graph,
-    node: Branch | Loop,
-    tell: Mapping[str, Value | None],
-    needed: dict[object, set[int]],
-) -> tuple[Any, set[Value]]:
-    """The node with the live parts of its blocks, and what these read."""
-    parts = [_live_part(graph, inner, tell, needed) for inner in node.blocks]
-    return replace(node, blocks=tuple(p for p, _ in parts)), set().union(*(r for _, r in parts))
-
-
-def _live_loop(
-    graph: Graph, loop: Loop, tell: Mapping[str, Value | None], needed: dict[object, set[int]]
-) -> tuple[Loop, set[Value]]:
-    """The loop with the parameters that its blocks need, and what these read.
-
-    The next turn needs of a turn what is found to be needed in any: looked for from nothing on.
-    """
-    after, later = _live_part(graph, loop.after, tell, needed) if loop.after else (None, set())
-    positions: set[int] = set()
-    while True:
-        needed[loop.label] = positions
-        turn, read = _live_part(graph, loop.turn, tell, needed)
-        read |= later
-        found = {i for i, parameter in enumerate(loop.parameters) if parameter in read}
-        if found == positions:
-            break
-        positions = found
-    parameters, arguments = (_at(positions, v) for v in (loop.parameters, loop.arguments))
-    blocks = (turn,) if after is None else (turn, after)
-    return replace(loop, parameters=parameters, arguments=arguments, blocks=blocks), read
-
-
-def _at(positions: set[int], values: tuple[Value, ...]) -> tuple[Value, ...]:
-    return tuple(value for i, value in enumerate(values) if i in positions)
+def _at(alive: Sequence[bool], values: tuple[Value, ...]) -> tuple[Value, ...]:
+    return tuple(value for value, lives in zip(values, alive, strict=True) if lives)
 
 
 def _lengths(graph: Graph, values: Iterable[Value]) -> Iterator[str]:

@@ -18,7 +18,7 @@ Before::                                   After::
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from codegen.ir import Block, Branch, Call, Graph, Loop, Node, Trait, Value, dims_of, kept_by, walk
@@ -45,8 +45,13 @@ def _marked(
 
     `ordered` are values whose memory is known to be in C order, `kept` those that foreign functions
     called before the block may keep, or that parameters may show. `turns` are the loops that the
-    block is in the turn of: what was made before such a turn is read again in the next.
+    block is in the turn of: what was made before such a turn is read again in the next, where the
+    block leads to it.
     """
+    gone = turns - graph.leads[block]
+    if gone:
+        before = (v for v in _shown(graph, gone) if not gone <= graph.turns[v])
+        kept, turns = (*kept, *before), turns - gone
     last_read = graph.last_reads(block, kept)
     nodes: list[Node] = []
     for index, node in enumerate(block.nodes):
@@ -61,7 +66,7 @@ def _marked(
             inner = (_marked(graph, b, ordered, held, turns) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         elif isinstance(node, Loop):
-            shown = (value for p in node.parameters for value in graph.given[p])
+            shown = _shown(graph, {node.label})
             held = (*kept, *kept_by(block.nodes))
             blocks = [_marked(graph, node.turn, ordered, held, turns | {node.label})]
             if node.after:
@@ -69,6 +74,13 @@ def _marked(
             node = replace(node, blocks=tuple(blocks))
         nodes.append(node)
     return replace(block, nodes=tuple(nodes))
+
+
+def _shown(graph: Graph, labels: Collection[object]) -> list[Value]:
+    """What the parameters of loops may show, and what their turns gave to others who keep it."""
+    loops = [n for n in walk(graph.nodes) if isinstance(n, Loop) and n.label in labels]
+    shown = [value for loop in loops for p in loop.parameters for value in graph.given[p]]
+    return [*shown, *(value for loop in loops for value in kept_by(walk(loop.turn.nodes)))]
 
 
 def _choose(graph: Graph, call: Call, mine: set[Value], ordered: set[Value]) -> int | None:

@@ -42,6 +42,52 @@ def leapfrog(q, p, numbers):
     return (q * q + p * p).sum()
 
 
+def lstm(w, u, b, x, numbers):
+    h, c, out = np.zeros(8), np.zeros(8), []
+    for t in numbers:
+        z = x[t] @ w + h @ u + b
+        i, f = 1 / (1 + np.exp(-z[:8])), 1 / (1 + np.exp(-z[8:16]))
+        c = f * c + i * np.tanh(z[16:24])
+        h = np.tanh(c) / (1 + np.exp(-z[24:]))
+        out.append(h)
+    return (np.stack(out) ** 2).sum()
+
+
+def rk4(y, k, numbers):
+    def f(y):
+        return -k * y + np.sin(y)
+
+    h = 0.01
+    for _ in numbers:
+        k1 = f(y)
+        k2 = f(y + h / 2 * k1)
+        k3 = f(y + h / 2 * k2)
+        k4 = f(y + h * k3)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return (y * y).sum()
+
+
+def kalman(q, z, numbers):
+    m, p, loss = np.zeros(2), np.eye(2), 0.0
+    f, h = np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([1.0, 0.0])
+    for t in numbers:
+        m, p = f @ m, f @ p @ f.T + q[0] * np.eye(2)
+        s = h @ p @ h + q[1]
+        e = z[t] - h @ m
+        gain = p @ h / s
+        m, p = m + gain * e, p - np.outer(gain, h @ p)
+        loss = loss + 0.5 * (np.log(s) + e * e / s)
+    return loss
+
+
+def hmm(a, b, numbers):
+    s = np.log(np.ones(3) / 3)
+    for t in numbers:
+        s = np.log(np.exp(s) @ a) + b[t]
+        s = s - s.max()
+    return s.sum()
+
+
 def inputs_of(function: Callable[..., Any], turns: int) -> Sequence[Any]:
     random = np.random.default_rng(0)
     if function is rnn:
@@ -49,6 +95,13 @@ def inputs_of(function: Callable[..., Any], turns: int) -> Sequence[Any]:
         return random.normal(size=16), weights, random.normal(size=(turns, 16))
     if function is garch:
         return np.array([0.1, 0.8, 0.05]), random.normal(size=turns)
+    if function is lstm:
+        weights = random.normal(size=(4, 32)) / 3, random.normal(size=(8, 32)) / 3
+        return *weights, random.normal(size=32), random.normal(size=(turns, 4))
+    if function is kalman:
+        return np.array([0.1, 0.5]), random.normal(size=turns)
+    if function is hmm:
+        return random.uniform(size=(3, 3)) / 2, random.normal(size=(turns, 3))
     return random.normal(size=16), random.normal(size=16)
 
 
@@ -77,7 +130,7 @@ def main() -> None:
         "| | turns | first call, ms | later, ms | lines | unrolled: first, ms | later, ms | lines |"
     )
     print("|---|---|---|---|---|---|---|---|")
-    for function in (rnn, garch, leapfrog):
+    for function in (rnn, garch, leapfrog, lstm, rk4, kalman, hmm):
         for turns in (10, 100, 1_000, 10_000):
             cells = [function.__name__, str(turns)]
             for unrolled in (False, True):

@@ -222,7 +222,9 @@ def samples(record: OpRecord, dtype: str = "float64", seed: int = 0) -> list[Sam
     """Everything to try the op on in one dtype; empty where the op does not take the dtype."""
     if is_elementwise(record):
         n = len(record.operands)
-        found = [s for shapes in BROADCASTS[n] for s in elementwise(record, dtype, *shapes)]
+        found = [
+            s for shapes in BROADCASTS[n] for s in elementwise(record, dtype, *shapes, seed=seed)
+        ]
     else:
         found = list(GENERATORS[record.name](Draw(dtype, record.domain, seed)))
     defaults = {name: value for name, value in record.attributes.items() if value is not ...}

@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from tracegrad.errors import TraceError
+from tracegrad.state import STATE
 
 _LIMIT = 10_000  # objects looked at
 _EMPTY = CellType()
@@ -113,6 +116,42 @@ def _path_to_traced(thing: Any, trace: Any) -> str | None:
             return path
         todo += [(inner, _longer(path, step)) for step, inner in _inside(x)]
     return None
+
+
+def reads_history(function: Any) -> bool:
+    """Whether a function is called where another one runs on the tape, and holds its Tensors."""
+    if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
+        return False
+    return holds_history(function)
+
+
+def holds_history(function: Any) -> bool:
+    """Whether a Tensor that requires grad can be reached from what a function holds.
+
+    What it holds are its closure, its defaults and, of a method, the object; no globals. Of more
+    than can be looked at in a millisecond the answer is yes.
+    """
+    todo: list[Any] = [function]
+    seen: set[int] = set()
+    while todo:
+        x = todo.pop()
+        if isinstance(x, _HOLDING_NOTHING) or id(x) in seen:
+            continue
+        if getattr(x, "requires_grad", False) is True or len(seen) == _FEW:
+            return True
+        seen.add(id(x))
+        if (type(x).__module__ or "").partition(".")[0] == "tracegrad":
+            todo.append(getattr(x, "_function", None))
+        elif isinstance(x, FunctionType):
+            todo += [*(x.__closure__ or ()), *(x.__defaults__ or ())]
+            todo += (x.__kwdefaults__ or {}).values()
+        else:
+            todo += [inner for _, inner in _inside(x)]
+    return False
+
+
+_FEW = 2_000  # objects looked at at every call
+_HOLDING_NOTHING = (int, float, complex, str, bytes, type, ModuleType, np.ndarray, np.generic)
 
 
 def _longer(path: str, step: str) -> str:

@@ -264,6 +264,9 @@ def matcher_source(
     return "\n".join(writer.lines) + "\n", writer.names
 
 
+_NUMBER = (None,) * 65  # for a shape where a tape holds a Python number: no array has it
+
+
 class _Matcher:
     """Writes a matcher; `place` is where each key of the tape is found by then.
 
@@ -276,6 +279,7 @@ class _Matcher:
         self.lines = ["def match(n0, ct, free):"]
         self.names: dict[str, Any] = {
             "FREED": FREED,
+            "NUMBER": _NUMBER,
             "Node": Node,
             "Output": Output,
             "Tensor": Tensor,
@@ -392,8 +396,8 @@ class _Matcher:
                 self.require(f"type({text}) is {self.refer('kind', type(key.value))}")
             dtype = self.refer("dtype", np.dtype(value.type.dtype))
             shape = f"shape{len(self.lines)}"
-            self.lines.append(f"    {shape} = {text}.shape")
-            self.require(f"{text}.dtype is {dtype} and len({shape}) == {value.type.ndim}")
+            self.lines.append(f'    {shape} = getattr({text}, "shape", NUMBER)')
+            self.require(f"len({shape}) == {value.type.ndim} and {text}.dtype is {dtype}")
             for axis, dim in enumerate(value.type.shape):
                 name = None if isinstance(dim, int) else dim.symbol()
                 if name is not None:

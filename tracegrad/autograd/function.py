@@ -59,11 +59,14 @@ class Function:
 
     _op: PythonOp
     _sets_context: bool
+    _halves: tuple[Callable[..., Any], ...]  # the user's, which may read Tensors around them
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._sets_context = cls.setup_context is not Function.setup_context
         cls._op = python_op(cls.__name__.lower(), f"{cls.__name__}Backward")
+        if "_halves" not in vars(cls):
+            cls._halves = (cls.forward, cls.setup_context, cls.backward)
 
     @staticmethod
     def forward(*args: Any) -> Any:

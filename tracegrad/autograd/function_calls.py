@@ -182,7 +182,7 @@ def apply_traced(cls: type[Any], trace: Any, args: tuple[Any, ...]) -> Any:
     template = tuple(_Here if isinstance(x, Tensor) else x for x in args)
     for x in template:
         refuse_hidden(x, trace, f"an argument of {cls.__name__}.apply")
-    for half in (cls.forward, cls.setup_context, cls.backward):
+    for half in cls._halves:
         refuse_hidden(half, trace, f"{cls.__name__}.{half.__name__}")
     inputs = [x for x in args if isinstance(x, Tensor)]
     strong = [strengthen(x) if is_number(x._array) else x for x in inputs]

@@ -1,14 +1,23 @@
-"""Output and input Tensors enter, gradients leave: ``autograd.grad``, ``autograd.backward``."""
+"""Tensors enter, derivatives leave: ``autograd.grad``, ``backward``, ``autograd.functional``.
+
+`vjp`, `jvp`, `jacobian`, `hessian`, `vhp` and `hvp` take a function of Tensors and have PyTorch's
+names and signatures. They run the function and derive its tape; the transforms of the same names
+under ``tg`` compile both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracegrad.autograd import engine
-from tracegrad.autograd.tape import Node
-from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.autograd.tape import LEAF, Node
+from tracegrad.errors import ArgumentError, GradientError, NonScalarError
 from tracegrad.ops.creation import zeros_of
+from tracegrad.ops.elementwise import alias
+from tracegrad.state import STATE
+from tracegrad.taped import jacobian as jacobian_of
+from tracegrad.taped import pushed_forward, tangent_like
 from tracegrad.tensor import Tensor, wrap
 
 Tensors = Tensor | Sequence[Tensor]
@@ -173,3 +182,267 @@ def _on_the_way(nodes: Sequence[Node], inputs: Sequence[Tensor]) -> list[Node]:
             reached.update(engine.results_of(node))
             found.append(node)
     return found
+
+
+# -- of functions -------------------------------------------------------------------------------
+
+
+def vjp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The value of a function and the product of `v` with its Jacobian.
+
+    Parameters
+    ----------
+    func : callable
+        Takes Tensors and returns a Tensor or a tuple of Tensors.
+    inputs : Tensor or tuple of Tensor
+    v : Tensor or tuple of Tensor, optional
+        Like the result; may be left out where that is one number.
+    create_graph : bool
+        Record the derivatives, for derivatives of them.
+    strict : bool
+        Raise where a result does not depend on an input, instead of zeros.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> tg.autograd.functional.vjp(lambda x: x * x, tg.tensor([1.0, 2.0]), tg.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    run = _Run(func, inputs, create_graph, strict)
+    cts = [engine.cotangent_for(y, ct) for y, ct in zip(run.outputs, run.like_outputs(v))]
+    return run.value, run.of_inputs(run.pulled(run.outputs, cts))
+
+
+def jvp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The value of a function and the product of its Jacobian with `v`, in forward mode.
+
+    Parameters as for `vjp`; `v` is like the inputs, and may be left out where those are one number.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> tg.autograd.functional.jvp(lambda x: x * x, tg.tensor([1.0, 2.0]), tg.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    run = _Run(func, inputs, create_graph, strict)
+    found = pushed_forward(run.outputs, run.inputs, run.like_inputs(v), create_graph)
+    return run.value, run.of_outputs(found)
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of a function, of the shape of the result and then that of the input.
+
+    Parameters as for `vjp`. All rows are computed at once, with or without `vectorize`; `strategy`
+    is "reverse-mode" or "forward-mode". For several inputs, or results, tuples: of results first.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> tg.autograd.functional.jacobian(lambda x: x * x[0], tg.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [2., 1.]])
+    """
+    run = _Run(func, inputs, create_graph, strict)
+    mode = _mode(strategy)
+    blocks = iter(jacobian_of(run.outputs, run.inputs, mode, False, create_graph))
+    rows = [run.of_inputs([next(blocks) for _ in run.inputs]) for _ in run.outputs]
+    return rows[0] if run.single_output else tuple(rows)
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function of one number: for several inputs a tuple of tuples.
+
+    Parameters as for `jacobian`; it is computed in forward mode over reverse mode in any case.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> tg.autograd.functional.hessian(lambda x: x[0] * x[1] ** 2, tg.tensor([1.0, 2.0]))
+    tensor([[0., 4.],
+            [4., 2.]])
+    """
+    _mode(outer_jacobian_strategy)
+    run = _Run(func, inputs, create_graph, strict)
+    run.require_number("hessian")
+    blocks = iter(jacobian_of(run.outputs, run.inputs, "forward", True, create_graph))
+    rows = [run.of_inputs([next(blocks) for _ in run.inputs]) for _ in run.inputs]
+    return rows[0] if run.single_input else tuple(rows)
+
+
+def hvp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The value of a function of one number, and the product of its Hessian with `v`.
+
+    Parameters as for `jvp`. Forward mode over reverse mode.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x, v = tg.tensor([1.0, 2.0]), tg.tensor([1.0, 1.0])
+    >>> tg.autograd.functional.hvp(lambda x: (x**3).sum(), x, v)
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    run = _Run(func, inputs, create_graph, strict)
+    run.require_number("hvp")
+    ones = [engine.cotangent_for(run.outputs[0], None)]
+    gradients = run.pulled(run.outputs, ones, record=True)
+    found = pushed_forward(gradients, run.inputs, run.like_inputs(v), create_graph)
+    return run.value, run.of_inputs(found)
+
+
+def vhp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The value of a function of one number, and the product of `v` with its Hessian.
+
+    The Hessian is symmetric: it is that of `hvp`.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x, v = tg.tensor([1.0, 2.0]), tg.tensor([1.0, 1.0])
+    >>> tg.autograd.functional.vhp(lambda x: (x**3).sum(), x, v)[1]
+    tensor([ 6., 12.])
+    """
+    return hvp(func, inputs, v, create_graph, strict)
+
+
+def _mode(strategy: str) -> str:
+    modes = {"reverse-mode": "reverse", "forward-mode": "forward"}
+    if strategy not in modes:
+        raise ArgumentError(f'strategy={strategy!r}: must be "reverse-mode" or "forward-mode"')
+    return modes[strategy]
+
+
+class _Run:
+    """A function that was run on inputs of its own."""
+
+    def __init__(
+        self, func: Callable[..., Any], inputs: Tensors, create_graph: bool, strict: bool
+    ) -> None:
+        self.create_graph, self.strict = create_graph, strict
+        self.single_input = isinstance(inputs, Tensor)
+        self.inputs = [self._input(x) for x in _tensors("inputs", inputs)]
+        before = STATE.update(grad_enabled=True)
+        try:
+            returned = func(*self.inputs)
+        finally:
+            STATE.update(**before)
+        self.single_output = isinstance(returned, Tensor)
+        if not isinstance(returned, Tensor | tuple | list):
+            raise ArgumentError(
+                f"the function returned {type(returned).__name__}: it must return a Tensor or a "
+                "tuple of Tensors"
+            )
+        self.outputs = _tensors("outputs of the function", returned)
+        for i, y in enumerate(self.outputs):
+            if y.dtype.kind not in "fc":
+                raise ArgumentError(
+                    f"output {i} of the function has dtype {y.dtype}: no derivative"
+                )
+            if strict and not y.requires_grad:
+                raise GradientError(f"output {i} of the function does not depend on the inputs")
+
+    def _input(self, x: Tensor) -> Tensor:
+        if x.dtype.kind not in "fc":
+            raise ArgumentError(f"an input has dtype {x.dtype}: derivatives need floating point")
+        if self.create_graph and x.requires_grad:
+            same: Tensor = alias(x)
+            return same
+        leaf = wrap(x._array, x._traced)
+        leaf._node = LEAF
+        return leaf
+
+    @property
+    def value(self) -> Any:
+        """What the function returned."""
+        values = [y if self.create_graph else y.detach() for y in self.outputs]
+        return values[0] if self.single_output else tuple(values)
+
+    def require_number(self, name: str) -> None:
+        """Raises unless the function returned one real number."""
+        if not self.single_output or self.outputs[0].size != 1 or self.outputs[0].is_complex():
+            raise NonScalarError(f"{name}: the function must return one real number")
+
+    def like_inputs(self, v: Any) -> list[Tensor]:
+        """The tangents of the inputs that were given."""
+        if v is None:
+            if len(self.inputs) > 1 or self.inputs[0].size != 1:
+                raise ArgumentError("v may be left out for one input of one element alone")
+            v = wrap(self.inputs[0]._array * 0 + 1)
+        several = [v] if isinstance(v, Tensor) else list(v)
+        if len(several) != len(self.inputs):
+            raise ArgumentError(f"v has {len(several)} Tensors for {len(self.inputs)} inputs")
+        return [tangent_like(t, x) for t, x in zip(several, self.inputs, strict=True)]
+
+    def like_outputs(self, v: Any) -> list[Any]:
+        """The cotangents of the outputs that were given."""
+        several = [v] if v is None or isinstance(v, Tensor) else list(v)
+        if len(several) != len(self.outputs):
+            raise ArgumentError(f"v has {len(several)} Tensors for {len(self.outputs)} outputs")
+        return several
+
+    def pulled(
+        self, outputs: Sequence[Tensor], cts: Sequence[Any], record: bool = False
+    ) -> list[Any]:
+        """Cotangents of the inputs; zeros of those that the outputs do not depend on."""
+        pairs = [(y, engine.conjugate(ct)) for y, ct in zip(outputs, cts) if y.requires_grad]
+        found = engine.gradients(
+            [y for y, _ in pairs], [ct for _, ct in pairs], self.inputs, self.create_graph or record
+        )
+        cotangents = []
+        for i, x in enumerate(self.inputs):
+            ct = found.get(engine.key_of(x))
+            if ct is None and self.strict:
+                raise GradientError(f"the outputs do not depend on input {i}")
+            ct = zeros_of(x.detach()) if ct is None else ct
+            cotangents.append(engine.conjugate(ct if isinstance(ct, Tensor) else wrap(ct)))
+        return cotangents
+
+    def of_inputs(self, parts: Sequence[Any]) -> Any:
+        """One for each input, as those were given."""
+        given = [self._shown(part) for part in parts]
+        return given[0] if self.single_input else tuple(given)
+
+    def of_outputs(self, parts: Sequence[Any]) -> Any:
+        """One for each output, as those were returned."""
+        given = [self._shown(part) for part in parts]
+        return given[0] if self.single_output else tuple(given)
+
+    def _shown(self, part: Tensor) -> Tensor:
+        return part if self.create_graph else part.detach()

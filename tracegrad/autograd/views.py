@@ -20,8 +20,9 @@ from tracegrad.autograd.foreign import plain
 from tracegrad.dispatch import shape_of
 from tracegrad.errors import GradientError, ReadOnlyError
 from tracegrad.ops import elementwise as ew
+from tracegrad.ops.bounds import apart
 from tracegrad.ops.creation import arange_in
-from tracegrad.ops.indexing import apart, element, gather, getitem_basic, set_at
+from tracegrad.ops.indexing import element, gather, getitem_basic, set_at
 from tracegrad.ops.record import TABLE
 from tracegrad.ops.shape import reshape_to
 

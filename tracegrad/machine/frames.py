@@ -112,6 +112,18 @@ class Frame:
         return other
 
 
+class Elsewhere(BaseException):
+    """The machine goes on in a frame further out: ``go()`` gives the place there.
+
+    The frames inside of it are left, and no handler of theirs is told.
+    """
+
+    def __init__(self, frame: Frame, go: Callable[[], int]) -> None:
+        super().__init__()
+        self.frame = frame
+        self.go = go
+
+
 class Machine:
     """Executes functions by their bytecode, on real values, and asks a world."""
 
@@ -175,9 +187,14 @@ class Machine:
             link = link.back
         for caller in chain[1:]:
             called_by(caller)
+        return self.finish(chain, None)
+
+    def finish(self, chain: Sequence[Frame], back: Frame | None) -> Any:
+        """Runs a frame, then those that called it up to one that runs; the last one's value."""
+        value: Any = ABSENT
         error: BaseException | None = None
         for place, frame in enumerate(chain):
-            self.frame = chain[place + 1] if place + 1 < len(chain) else None
+            self.frame = chain[place + 1] if place + 1 < len(chain) else back
             if place and error is None:
                 frame.stack.append(value)
                 frame.index += 1
@@ -186,8 +203,11 @@ class Machine:
                 error = None
                 if frame.instead is not ABSENT:
                     value = calls.made(value, frame.instead)
+            except Elsewhere:
+                raise
             except BaseException as raised:
                 error = raised
+        self.frame = back
         if error is not None:
             raise error
         return value
@@ -376,13 +396,22 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
             if index < 0:
                 raise error
             error = None
+        go: Callable[[], int] | None = None
         while True:
             try:
+                if go is not None:
+                    index = go()
+                    go = None
                 while index >= 0:
                     f.index = index
                     index = ops[index](f, s)
+            except Elsewhere as there:
+                if there.frame is not f:
+                    raise
+                m.frame, go = f, there.go
+                continue
             except BaseException as raised:
-                error, again = raised, False
+                error, again, go = raised, False, None
             else:
                 if index != RERAISE:
                     return s.pop()

@@ -1,5 +1,5 @@
 """An array and an index enter; how many axes the index stands for, whether it names places that
-there are, or all of them, leaves."""
+there are, or all of them, or some that another names, leaves."""
 
 from __future__ import annotations
 
@@ -56,3 +56,37 @@ def may_be_whole(index: Subscript) -> bool:
 def _from_the_first(item: slice) -> bool:
     """Whether a slice may be a whole axis: ``[:2]``, ``[-2:]``, not ``[1:]`` or ``[::2]``."""
     return item.step in (None, 1) and (item.start or 0) <= 0 <= (item.stop or 0)
+
+
+# -- indices without arrays --------------------------------------------------------------------
+
+
+def apart(a: Subscript, b: Subscript) -> bool:
+    """Whether two indices name no place in common, in arrays of whatever lengths."""
+    for one, other in zip(a.items, b.items, strict=False):
+        if not isinstance(one, int | slice) or not isinstance(other, int | slice):
+            return False
+        if _before(one, other) or _before(other, one) or _interleaved(one, other):
+            return True
+    return False
+
+
+def _before(a: int | slice, b: int | slice) -> bool:
+    """Whether what `a` names along an axis ends where `b` begins, or before that."""
+    end = a.stop if isinstance(a, slice) else a + 1 if a != -1 else None
+    start = b.start if isinstance(b, slice) else b
+    if end is None or start is None or not (_forward(a) and _forward(b)):
+        return False
+    return (end < 0) == (start < 0) and end <= start
+
+
+def _interleaved(a: int | slice, b: int | slice) -> bool:
+    """Whether both go in the same steps, from places between which they do not meet."""
+    if not (isinstance(a, slice) and isinstance(b, slice) and a.step == b.step and _forward(a)):
+        return False
+    starts = (a.start or 0, b.start or 0)
+    return min(starts) >= 0 and (starts[0] - starts[1]) % (a.step or 1) != 0
+
+
+def _forward(item: int | slice) -> bool:
+    return isinstance(item, int) or item.step is None or item.step > 0

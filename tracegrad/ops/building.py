@@ -426,8 +426,10 @@ def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> None:
         raise ShapeError("fill_diagonal: array must be at least 2-d")
     if wrap:
         raise ArgumentError("fill_diagonal: wrap= is not taken: write x[i, j] = val")
-    n = min(length_of(x, i) for i in range(ndim_of(x)))
-    places = arange(n)
+    lengths = [length_of(x, i) for i in range(ndim_of(x))]
+    if len(lengths) > 2 and len(set(lengths)) > 1:
+        raise ShapeError("fill_diagonal: All dimensions of input must be of equal length")
+    places = arange(min(lengths))
     x[(places,) * ndim_of(x)] = val
 
 

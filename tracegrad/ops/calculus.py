@@ -10,6 +10,7 @@ from codegen.types import ArrayType, is_inexact, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import beside, extent_like, zeros_like, zeros_of
@@ -265,6 +266,7 @@ interpolated = define(
     infer=_interp_type,
     vjp=_interp_vjp,
     domain="sorted",
+    batch=batch_rules.only(0),
     doc="Values on straight lines between samples of rising coordinates, two or more.",
 )
 

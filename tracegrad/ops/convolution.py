@@ -19,6 +19,7 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, promote, shape_text
 from tracegrad.dispatch import shape_of
+from tracegrad.ops import batch_rules
 from tracegrad.ops.correlating import (
     correlate,
     correlate_adding,
@@ -193,6 +194,7 @@ conv: OpRecord = define(
     attributes=HOW,
     traits=(Trait.CONTIGUOUS,),
     needs=needs((image_buffer, correlate)),
+    batch=batch_rules.images(0),
     doc="The products of each window of the padded x with each kernel of w, summed.",
 )
 
@@ -216,6 +218,7 @@ conv_input: OpRecord = define(
         (image_buffer, correlate, correlate_adding, correlate_back, correlate_input),
         (conv_input_jax,),
     ),
+    batch=batch_rules.images(0),
     doc="The transpose of `conv` in its input, which has these lengths when it is padded.",
 )
 conv_weight: OpRecord = define(

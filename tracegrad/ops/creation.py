@@ -29,6 +29,7 @@ from tracegrad.dispatch import (
     shape_of,
 )
 from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, stacked
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
 
@@ -104,6 +105,7 @@ full_of = define(
     vjp=lambda ct, y, value, shape, dtype: (ct,),
     attributes={"shape": ..., "dtype": None},
     traits=(Trait.C_ORDER,),
+    batch=batch_rules.broadcasting,
     doc="An array of one number, or of an array repeated; without `dtype` of its own dtype.",
 )
 

@@ -20,6 +20,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, NotDifferentiableError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import tri_of
 from tracegrad.ops.elementwise import (
@@ -34,7 +35,7 @@ from tracegrad.ops.elementwise import (
 )
 from tracegrad.ops.indexing import getitem
 from tracegrad.ops.joining import concatenate
-from tracegrad.ops.linear import lower_triangle, matmul, upper_triangle
+from tracegrad.ops.linear import diagonal_of, lower_triangle, matmul, upper_triangle
 from tracegrad.ops.matrices import (
     adjoint,
     columns_times,
@@ -103,6 +104,7 @@ cholesky_of = define(
     vjp=_cholesky_vjp,
     sound=is_known,
     domain="positive_definite",
+    batch=batch_rules.leading,
     doc="Lower triangular L with L @ L^H = x, of which the lower triangle is read.",
 )
 
@@ -148,16 +150,34 @@ def _eigh_vjp(cts: Any, ys: Any, x: Any, UPLO: str) -> tuple[Any]:
     return (conjugated(matmul(inner, adjoint(v))),)
 
 
+def _diagonal(x: Any) -> Any:
+    """The diagonal of square matrices."""
+    ndim = ndim_of(x)
+    return diagonal_of(x, offset=0, axis1=ndim - 2, axis2=ndim - 1)
+
+
+def _eigh_jvp(dots: Any, ys: Any, x: Any, UPLO: str) -> tuple[Any, Any]:
+    """The diagonal of ``V^H dX V``, and ``V`` times the rest of it over the gaps."""
+    w, v = ys
+    moved = matmul(adjoint(v), matmul(dots[0], v))
+    moved = 0.5 * (moved + adjoint(moved))
+    gap = expand_dims(w, -2) - expand_dims(w, -1)
+    turn = over_gaps(moved, gap, w, moved, identity_mask(gap))
+    return real(_diagonal(moved)), matmul(v, turn)
+
+
 eigh_of = define(
     "eigh",
     "np.linalg.eigh(x, UPLO=UPLO)",
     jax="jnp.linalg.eigh(x, UPLO, symmetrize_input=False)",
     infer=_eigh_type,
     vjp=_eigh_vjp,
+    jvp=_eigh_jvp,
     attributes={"UPLO": "L"},
     results="w v",
     partial=True,
     domain="hermitian",
+    batch=batch_rules.leading,
     doc="Eigenvalues in ascending order and eigenvectors, the columns, of a Hermitian matrix.",
 )
 
@@ -175,6 +195,7 @@ eigvalsh_of = define(
     vjp=_eigvalsh_vjp,
     attributes={"UPLO": "L"},
     domain="hermitian",
+    batch=batch_rules.leading,
     doc="The eigenvalues of a Hermitian matrix in ascending order.",
 )
 
@@ -240,6 +261,21 @@ def _eig_vjp(cts: Any, ys: Any, x: Any) -> tuple[Any]:
     return (solve_of(right, matmul(inner, right)),)
 
 
+def _eig_jvp(dots: Any, ys: Any, x: Any) -> tuple[Any, Any]:
+    """As for `eigh`, with ``inv(V)`` for ``V^H``, and vectors as LAPACK scales them."""
+    w, v = ys
+    moved = solve_of(v, matmul(astype(dots[0], dtype=dtype_of(v)), v))
+    gap = expand_dims(w, -2) - expand_dims(w, -1)
+    turned = matmul(v, over_gaps(moved, gap, w, moved, identity_mask(gap)))
+    size, down = absolute(v), ndim_of(v) - 2
+    along = sum_over(conjugated(v) * turned, axis=down, keepdims=True)
+    largest = size == max(size, axis=down, keepdims=True, initial=0.0)
+    largest = logical_and(largest, cumsum_along(largest, axis=down) == 1)
+    phase = where(largest, imag(turned / where(largest, v, 1.0)), 0.0)
+    phase = sum_over(phase, axis=down, keepdims=True)
+    return _diagonal(moved), turned - v * real(along) - v * (1j * phase)
+
+
 def complex_eig(x):
     """What np.linalg.eig gives, as complex numbers where it is real."""
     w, v = np.linalg.eig(x)
@@ -253,11 +289,13 @@ eig_of = define(
     jax="jnp.linalg.eig(x)",
     infer=_eig_type,
     vjp=_eig_vjp,
+    jvp=_eig_jvp,
     sound=is_of_finite,
     results="w v",
     partial=True,
     needs=needs((complex_eig,)),
     domain="square",
+    batch=batch_rules.leading,
     doc="Eigenvalues and eigenvectors, the columns, of a square matrix: always complex.",
 )
 
@@ -285,6 +323,7 @@ eigvals_of = define(
     vjp=_eigvals_vjp,
     sound=is_of_finite,
     domain="square",
+    batch=batch_rules.leading,
     doc="The eigenvalues of a square matrix: always complex.",
 )
 
@@ -383,16 +422,45 @@ def _turns(p: Any, r: Any, s: Any, phases: bool, ct_s: Any) -> Any:
     return same + over_gaps(0.5 * (other - adjoint(other)), total, s, other)
 
 
+def _svd_jvp(dots: Any, ys: Any, x: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
+    """The diagonal of ``U^H dX V``, the rest over gaps and sums, and what lies outside."""
+    (u, s, vh), dx = ys, dots[0]
+    rows, columns = _sides(x)
+    if full_matrices and rows != columns:
+        raise NotDifferentiableError(
+            f"svd: of a matrix of shape ({rows}, {columns}) full_matrices=True adds vectors that "
+            "the matrix does not determine: write full_matrices=False"
+        )
+    of_v = matmul(dx, adjoint(vh))
+    moved = matmul(adjoint(u), of_v)
+    even, odd = 0.5 * (moved + adjoint(moved)), 0.5 * (moved - adjoint(moved))
+    gap = expand_dims(s, -2) - expand_dims(s, -1)
+    total = expand_dims(s, -2) + expand_dims(s, -1)
+    even = over_gaps(even, gap, s, moved, identity_mask(gap))
+    odd = over_gaps(odd, total, s, moved)
+    du, dv = matmul(u, even + odd), matmul(adjoint(vh), even - odd)
+    if _is_more(rows, columns):
+        outside = of_v - matmul(u, moved)
+        du = du + over_gaps(outside, expand_dims(s, -2), s, of_v)
+    if _is_more(columns, rows):
+        of_u = matmul(adjoint(dx), u)
+        outside = of_u - matmul(adjoint(vh), adjoint(moved))
+        dv = dv + over_gaps(outside, expand_dims(s, -2), s, of_u)
+    return du, real(_diagonal(moved)), adjoint(dv)
+
+
 svd_of = define(
     "svd",
     "np.linalg.svd(x, full_matrices=full_matrices)",
     infer=_svd_type,
     vjp=_svd_vjp,
+    jvp=_svd_jvp,
     sound=is_of_finite,
     attributes={"full_matrices": True},
     results="u s vh",
     partial=True,
     domain="matrix",
+    batch=batch_rules.leading,
     doc="u, s, vh with u * s @ vh = x: orthonormal columns, descending numbers, orthonormal rows.",
 )
 
@@ -410,6 +478,7 @@ svdvals_of = define(
     vjp=_svdvals_vjp,
     sound=is_of_finite,
     domain="matrix",
+    batch=batch_rules.leading,
     doc="The singular values in descending order.",
 )
 
@@ -506,6 +575,7 @@ qr_of = define(
     results="q r",
     partial=True,
     domain="matrix",
+    batch=batch_rules.leading,
     doc="q with orthonormal columns and upper triangular r with q @ r = x.",
 )
 

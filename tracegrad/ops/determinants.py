@@ -14,6 +14,7 @@ from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.types import ArrayType
 from tracegrad.dispatch import ndim_of
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.cotangents import ZERO
 from tracegrad.ops.decompositions import svd_of
@@ -74,6 +75,7 @@ cofactors_of: OpRecord = define(
     vjp=_cofactors_vjp,
     traits=(Trait.VIEW,),  # to a program it is nothing: see `tracegrad.rules`
     domain="square",
+    batch=batch_rules.fronted,
     doc="`value`, which is the matrix of cofactors of x, with its derivative in x.",
 )
 
@@ -89,6 +91,7 @@ determinant: OpRecord = define(
     infer=_determinant_type,
     vjp=lambda ct, y, x: (_over_matrices(ct) * _cofactors(x),),
     domain="square",
+    batch=batch_rules.leading,
 )
 
 
@@ -117,6 +120,7 @@ log_determinant = define(
     results="sign logdet",
     partial=True,
     domain="square",
+    batch=batch_rules.leading,
     doc="The sign of a determinant and the logarithm of its absolute value.",
 )
 

@@ -14,6 +14,7 @@ from codegen.types import ArrayType, broadcast, promote, shape_text
 from codegen.types import ShapeError as MismatchError
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of, type_of
 from tracegrad.errors import ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype, multiply
@@ -88,8 +89,10 @@ def _einsum_record(count: int) -> OpRecord:
         operands=names,
         infer=_einsum_type,
         vjp=_einsum_vjp,
+        linear="each",
         attributes={"subscripts": ...},
         domain="einsum",
+        batch=batch_rules.labelled_product,
         doc=f"The sum of products of {count} arrays; a label of one alone is in the result.",
     )
 

@@ -16,6 +16,7 @@ from codegen.sizes import Dim, Size, Sizes
 from codegen.types import ArrayType, ShapeError, bits, kind
 from tracegrad.dispatch import ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import new
 from tracegrad.ops.elementwise import conj, is_complex, real
@@ -191,6 +192,7 @@ def _transform(name: str, vjp: Any, inverse: bool, real_side: bool) -> OpRecord:
         infer=(_one_type if one else _many_type)(inverse, real_side),
         vjp=vjp,
         attributes={**attributes, "norm": None},
+        batch=batch_rules.along("axis" if one else "axes"),
         domain="signal",
     )
 
@@ -212,6 +214,7 @@ def _shift(name: str, back: Any) -> OpRecord:
         infer=same,
         vjp=lambda ct, y, x, axes: (back()(ct, axes=axes),),
         attributes={"axes": None},
+        batch=batch_rules.along("axes"),
         domain="signal",
     )
 

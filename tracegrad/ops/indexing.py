@@ -27,6 +27,7 @@ from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.bounds import axes_used, inside, may_be_whole, width
 from tracegrad.ops.cotangents import Negated
 from tracegrad.ops.creation import (
@@ -242,37 +243,6 @@ class Scattered:
 _ONCE: dict[str, Any] = {"counts": (), "repeats": False}
 
 
-def apart(a: Subscript, b: Subscript) -> bool:
-    """Whether two indices name no place in common, in arrays of whatever lengths."""
-    for one, other in zip(a.items, b.items, strict=False):
-        if not isinstance(one, int | slice) or not isinstance(other, int | slice):
-            return False
-        if _before(one, other) or _before(other, one) or _interleaved(one, other):
-            return True
-    return False
-
-
-def _before(a: int | slice, b: int | slice) -> bool:
-    """Whether what `a` names along an axis ends where `b` begins, or before that."""
-    end = a.stop if isinstance(a, slice) else a + 1 if a != -1 else None
-    start = b.start if isinstance(b, slice) else b
-    if end is None or start is None or not (_forward(a) and _forward(b)):
-        return False
-    return (end < 0) == (start < 0) and end <= start
-
-
-def _interleaved(a: int | slice, b: int | slice) -> bool:
-    """Whether both go in the same steps, from places between which they do not meet."""
-    if not (isinstance(a, slice) and isinstance(b, slice) and a.step == b.step and _forward(a)):
-        return False
-    starts = (a.start or 0, b.start or 0)
-    return min(starts) >= 0 and (starts[0] - starts[1]) % (a.step or 1) != 0
-
-
-def _forward(item: int | slice) -> bool:
-    return isinstance(item, int) or item.step is None or item.step > 0
-
-
 @cache
 def _adding(repeats: bool, negative: bool) -> Callable[..., Any]:
     """What adds or subtracts at an index in place."""
@@ -292,6 +262,7 @@ getitem_basic = define(
     vjp=_read_vjp,
     attributes={"index": ...},
     traits=VIEW,
+    batch=batch_rules.reading,
     doc="x[index] of ints, slices, None and Ellipsis: a view.",
 )
 getitem_copy = define(
@@ -302,6 +273,7 @@ getitem_copy = define(
     infer=_basic_type,
     vjp=_read_vjp,
     attributes={"index": ...},
+    batch=batch_rules.reading,
     doc="x[index] of ints, slices, None and Ellipsis in memory of its own.",
 )
 element = define(
@@ -311,6 +283,7 @@ element = define(
     infer=_basic_type,
     vjp=_read_vjp,
     attributes={"index": ...},
+    batch=batch_rules.reading,
     doc="x[i, j] of an int for every axis: a number, which shares no memory.",
 )
 
@@ -332,6 +305,7 @@ gather = define(
     attributes={"index": ..., "counts": (), "repeats": True},
     memory=_gathered_memory,
     sound=lambda y, x, *arrays, index, **_: inside(x, arrays, index),
+    batch=batch_rules.reading,
     doc="x[index] with arrays of ints or bool in the index: fresh memory, but for single ints.",
 )
 
@@ -406,6 +380,7 @@ scattered = define(
     traits=(Trait.C_ORDER, Trait.PLACES),
     needs=needs((added_at,)),
     scratch=0,
+    batch=batch_rules.scattering,
     doc="Zeros of `shape` with `ct` at the index, added up where a place is named twice.",
 )
 
@@ -480,6 +455,7 @@ set_at = define(
     attributes={"index": ..., "counts": (), "repeats": False},
     traits=(Trait.UPDATE,),
     sound=lambda y, x, value, *arrays, index, **_: inside(x, arrays, index),
+    batch=batch_rules.writing,
     doc="x with x[index] replaced by value.",
 )
 
@@ -521,6 +497,7 @@ def _combining(name: str, function: str, symbol: str, jax: str, vjp: Any, doc: s
         attributes={"index": ..., "counts": (), "repeats": False},
         traits=(Trait.UPDATE,),
         sound=lambda y, x, value, *arrays, index, **_: inside(x, arrays, index),
+        batch=batch_rules.writing,
         doc=doc,
     )
 
@@ -739,6 +716,7 @@ nonzero_of = define(
         f"jnp.{'flatnonzero' if attributes['ndim'] == 1 else 'nonzero'}(x, size=count)"
     ),
     infer=_nonzero_type,
+    batch=batch_rules.of_data,
     attributes={"ndim": ..., "count": ...},
     differentiable=False,
     doc="The indices of the elements that are not 0, an array for each axis.",
@@ -748,6 +726,7 @@ argwhere_of = define(
     "np.argwhere(x)",
     jax="jnp.argwhere(x, size=count)",
     infer=lambda sizes, x, count: ArrayType("int64", (count, x.ndim)),
+    batch=batch_rules.of_data,
     attributes={"count": ...},
     differentiable=False,
 )

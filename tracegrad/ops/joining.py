@@ -20,6 +20,7 @@ from codegen.types import ArrayType, promote, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import synonyms
 from tracegrad.ops.creation import bare, dims_of_shape, dtype_name
 from tracegrad.ops.elementwise import alias, astype
@@ -94,7 +95,9 @@ joined = define(
     operands="*arrays",
     infer=_concatenated,
     vjp=_concatenate_vjp,
+    linear="together",
     attributes={"axis": 0, "length": None},
+    batch=batch_rules.joining,
     doc="Arrays one after the other; `length` is the sum of theirs where that is known otherwise.",
 )
 
@@ -121,7 +124,9 @@ stacked = define(
     operands="*arrays",
     infer=_stacked,
     vjp=lambda ct, y, *arrays, axis: tuple(_row(ct, i, axis) for i in range(len(arrays))),
+    linear="together",
     attributes={"axis": 0},
+    batch=batch_rules.joining,
 )
 
 
@@ -202,6 +207,7 @@ part_of = define(
     vjp=_part_vjp,
     attributes={"axis": ..., "start": 0, "stop": None, "length": ...},
     traits=VIEW,
+    batch=batch_rules.along("axis"),
     doc="x along an axis from one place to another, which may be known only at the call.",
 )
 
@@ -225,6 +231,7 @@ place_in = define(
     ),
     attributes={"axis": ..., "start": 0, "stop": None, "shape": ..., "dtype": "float64"},
     traits=(Trait.C_ORDER, Trait.PLACES),
+    batch=batch_rules.placing,
     doc="Zeros of `shape` with `ct` from one place along an axis to another.",
 )
 
@@ -268,6 +275,7 @@ split_at = define(
     vjp=lambda ct, y, x, at, axis: (joined(*ct, axis=axis, length=shape_of(x)[axis]),),
     attributes={"at": ..., "axis": 0},
     traits=VIEW,
+    batch=batch_rules.along("axis"),
     doc="Two or more parts: so many equal ones, or with bounds at these places in order.",
 )
 
@@ -348,6 +356,7 @@ unstacked = define(
     vjp=lambda ct, y, x, axis, count: (stacked(*ct, axis=axis),),
     attributes={"axis": 0, "count": ...},
     traits=VIEW,
+    batch=batch_rules.along("axis"),
     doc="The two or more slices along an axis.",
 )
 
@@ -403,6 +412,7 @@ repeat_along = define(
     vjp=_repeat_vjp,
     attributes={"repeats": ..., "axis": None},
     traits=(Trait.CONTIGUOUS,),
+    batch=batch_rules.repeating,
     doc="Each element so many times: one number for all, or a positive one for each.",
 )
 
@@ -427,6 +437,7 @@ segment_sums = define(
         repeat_along(ct, repeats=lengths, axis=None if ndim_of(ct) == 1 else axis),
     ),
     attributes={"lengths": ..., "axis": 0},
+    batch=batch_rules.along("axis"),
     doc="The sums of neighbours along an axis: of so many, then so many, ...; none is 0.",
 )
 
@@ -477,7 +488,9 @@ tile_by = define(
     ),
     infer=_tiled,
     vjp=_tile_vjp,
+    linear="together",
     attributes={"reps": ...},
+    batch=batch_rules.per_axis("reps", 1),
     doc="x side by side with itself, so many times along each axis (of the result).",
 )
 

@@ -15,6 +15,7 @@ from codegen.types import ArrayType, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import is_number, ndim_of
 from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import beside
@@ -80,6 +81,7 @@ pinv_of: OpRecord = define(
     vjp=_pinv_vjp,
     attributes={"rcond": ...},
     domain="matrix",
+    batch=batch_rules.leading,
     doc="The pseudoinverse; singular values below rcond times the largest count as 0.",
 )
 
@@ -91,6 +93,7 @@ pinv_beyond = define(
     infer=lambda sizes, x, cutoffs: _pinv_type(sizes, x, None),
     vjp=lambda ct, y, x, cutoffs: (*_pinv_vjp(ct, y, x, None), None),
     domain="matrix",
+    batch=batch_rules.fronted,
     doc="`pinv` with a cutoff for each matrix.",
 )
 
@@ -179,6 +182,7 @@ rank_of = define(
     attributes={"rtol": None},
     differentiable=False,
     domain="matrix",
+    batch=batch_rules.leading,
     doc="How many singular values are larger than rtol times the largest.",
 )
 

@@ -17,6 +17,7 @@ from codegen.types import ArrayType, broadcast, promote, shape_text
 from codegen.types import ShapeError as MismatchError
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype, conj, is_complex, multiply, where
@@ -83,8 +84,10 @@ matmul = define(
     operands="a b",
     infer=contraction,
     vjp=_matmul_vjp,
+    linear="each",
     traits=(Trait.C_ORDER,),
     domain="matmul",
+    batch=batch_rules.matrix_product,
     doc="""The matrix product over the last two axes, batches broadcast.
 
     Shapes ``(..., m, k)`` and ``(..., k, n)`` give ``(..., m, n)``; a vector as `a` is a row, as
@@ -169,9 +172,11 @@ outer_of = define(
     "np.outer(a, b)",
     operands="a b",
     infer=_outer_type,
+    linear="each",
     vjp=lambda ct, y, a, b: (matmul(ct, b), matmul(a, ct)),
     traits=(Trait.C_ORDER,),
     domain="vectors",
+    batch=batch_rules.outer_product,
 )
 
 
@@ -211,8 +216,10 @@ cross_of: OpRecord = define(
     "np.cross(a, b)",
     operands="a b",
     infer=_cross_type,
+    linear="each",
     vjp=lambda ct, y, a, b: (cross_of(b, ct), cross_of(ct, a)),
     domain="triples",
+    batch=batch_rules.leading,
 )
 
 
@@ -275,9 +282,11 @@ contract_axes = define(
     "np.tensordot(a, b, axes=axes)",
     operands="a b",
     infer=_tensordot_type,
+    linear="each",
     vjp=_tensordot_vjp,
     attributes={"axes": ...},
     domain="tensordot",
+    batch=batch_rules.tensor_product,
 )
 
 
@@ -382,6 +391,7 @@ diagonal_of = define(
     attributes={"offset": 0, "axis1": 0, "axis2": 1},
     traits=(Trait.VIEW,),
     domain="matrix",
+    batch=batch_rules.on_diagonal,
 )
 diagonal_matrix = define(
     "diag",
@@ -391,6 +401,7 @@ diagonal_matrix = define(
     attributes={"k": 0},
     traits=(Trait.C_ORDER,),
     domain="vector",
+    batch=batch_rules.diagonal_matrix,
     doc="A square matrix with a vector on one diagonal.",
 )
 
@@ -444,8 +455,10 @@ trace_of = define(
     "x.trace(offset=offset, axis1=axis1, axis2=axis2)",
     infer=_trace_type,
     vjp=_trace_vjp,
+    linear="together",
     attributes={"offset": 0, "axis1": 0, "axis2": 1},
     domain="matrix",
+    batch=batch_rules.on_diagonal,
 )
 
 
@@ -468,6 +481,7 @@ lower_triangle: OpRecord = define(
     vjp=lambda ct, y, x, k: (lower_triangle(ct, k=k),),
     attributes={"k": 0},
     domain="matrix",
+    batch=batch_rules.leading,
 )
 upper_triangle: OpRecord = define(
     "triu",
@@ -476,6 +490,7 @@ upper_triangle: OpRecord = define(
     vjp=lambda ct, y, x, k: (upper_triangle(ct, k=k),),
     attributes={"k": 0},
     domain="matrix",
+    batch=batch_rules.leading,
 )
 
 

@@ -10,6 +10,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType, ShapeError, promote, shape_text
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of, type_of
 from tracegrad.errors import ArgumentError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, refuse_out
 from tracegrad.ops.creation import eye_of
 from tracegrad.ops.elementwise import alias
@@ -42,6 +43,7 @@ chain_of: OpRecord = define(
     infer=_chain_type,
     vjp=_chain_vjp,
     domain="matrix",
+    batch=batch_rules.chain,
     doc="The product of three matrices or more, in the order that costs least.",
 )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from codegen.types import is_inexact
 from tracegrad.dispatch import dtype_of
+from tracegrad.ops import batch_rules
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.creation import dtype_name
@@ -188,6 +189,7 @@ nanargmax_over, nanargmin_over = (
         jax=f'jnp.{name}(x, axis=axis, keepdims=keepdims).astype("int64")',
         infer=reduction(lambda dtype: "int64"),
         attributes={"axis": None, "keepdims": False},
+        batch=batch_rules.over_one_axis,
         differentiable=False,
         domain="nonempty",
     )

@@ -14,6 +14,7 @@ from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import apply_in, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.creation import arange_in, bare, linspace, ones_of_shape
 from tracegrad.ops.elementwise import alias, astype, rint, where
 from tracegrad.ops.indexing import getitem, scatter_into
@@ -83,6 +84,7 @@ pad_with = define(
     infer=_padded,
     vjp=_pad_vjp,
     attributes={"pad_width": ..., "mode": "constant", "value": 0},
+    batch=batch_rules.per_axis("pad_width", (0, 0)),
     doc="x with margins: ``(before, after)`` for each axis.",
 )
 
@@ -109,6 +111,7 @@ inner_of = define(
     vjp=lambda ct, y, x, pad_width: (pad_with(ct, pad_width=pad_width, mode="constant", value=0),),
     attributes={"pad_width": ...},
     traits=VIEW,
+    batch=batch_rules.per_axis("pad_width", (0, 0)),
     doc="x without the margins that a `pad` gave it.",
 )
 

@@ -21,6 +21,7 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, shape_text
 from tracegrad.dispatch import shape_of
+from tracegrad.ops import batch_rules
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.texts import needs
 from tracegrad.ops.windows import count_of, span_of
@@ -214,6 +215,7 @@ max_over_windows = define(
     traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, max_of_windows), (window_parts_jax, max_of_windows_jax)),
     domain="nonempty",
+    batch=batch_rules.leading,
     doc="The largest element of each window; the first of equal ones has the gradient.",
 )
 number_of_largest = define(
@@ -226,6 +228,7 @@ number_of_largest = define(
     traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, largest_at), (window_parts_jax, largest_at_jax)),
     domain="nonempty",
+    batch=batch_rules.fronted,
     doc="The number of the first element of each window that is its largest, y.",
 )
 to_largest_of: OpRecord = define(
@@ -240,6 +243,7 @@ to_largest_of: OpRecord = define(
     traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, to_largest), (window_parts_jax, to_largest_jax)),
     domain="nonempty",
+    batch=batch_rules.fronted,
     doc="An array where each window has one number added, to its element of number `at`.",
 )
 of_largest_of: OpRecord = define(
@@ -252,6 +256,7 @@ of_largest_of: OpRecord = define(
     traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, of_largest), (window_parts_jax, of_largest_jax)),
     domain="nonempty",
+    batch=batch_rules.fronted,
     doc="The element of number `at` of each window.",
 )
 
@@ -269,6 +274,7 @@ sum_over_windows: OpRecord = define(
     attributes=HOW,
     traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, sum_of_windows), (window_parts_jax, sum_of_windows_jax)),
+    batch=batch_rules.leading,
     doc="The sum of each window over the last axes.",
 )
 to_windows_of: OpRecord = define(
@@ -282,5 +288,6 @@ to_windows_of: OpRecord = define(
     attributes={"lengths": ..., **HOW},
     traits=(Trait.CONTIGUOUS,),
     needs=needs((window_parts, to_windows), (window_parts_jax, to_windows_jax)),
+    batch=batch_rules.leading,
     doc="The transpose of `sum_of_windows`.",
 )

@@ -10,6 +10,7 @@ from codegen.spelling import Subscript
 from codegen.types import ArrayType
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.creation import dtype_name, eye_of, tri_of
 from tracegrad.ops.elementwise import (
@@ -76,6 +77,7 @@ exclusive_prod = define(
     " * jnp.concatenate([jnp.cumprod(x[:0:-1], axis=0)[::-1], jnp.ones_like(x[:1])])",
     infer=same,
     vjp=_exclusive_prod_vjp,
+    batch=batch_rules.first_axis,
     doc="For each element the product of all others along the first axis; exact where some are 0.",
 )
 
@@ -144,6 +146,7 @@ cumsum_along = define(
     vjp=lambda ct, y, x, axis: (_later(ct, axis),),
     attributes={"axis": ...},
     domain="axis",
+    batch=batch_rules.over_axes,
 )
 
 
@@ -183,6 +186,7 @@ cumprod_pullback = define(
     infer=lambda sizes, ct, x, first, at_first, elsewhere, axis: x.with_dtype(elsewhere.dtype),
     vjp=_cumprod_pullback_vjp,
     attributes={"axis": ...},
+    batch=batch_rules.fronted,
     doc="The cotangent of x in y = cumprod(x), exact where elements are 0.",
 )
 cumprod_along = define(
@@ -192,6 +196,7 @@ cumprod_along = define(
     vjp=_cumprod_vjp,
     attributes={"axis": ...},
     domain="axis",
+    batch=batch_rules.over_axes,
 )
 
 

@@ -15,6 +15,7 @@ from codegen.sizes import Sizes
 from codegen.types import ArrayType, is_inexact, promote
 from tracegrad.dispatch import dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, holds_tensors, refuse_out, stacked, synonyms
 from tracegrad.ops.creation import arange_in, beside, extent_like
@@ -142,6 +143,7 @@ def _median(name: str, skip: bool) -> OpRecord:
         infer=_reduced_type,
         vjp=lambda ct, y, x, axis, keepdims: _middle_vjp(ct, x, axis, keepdims, skip),
         attributes={"axis": None, "keepdims": False},
+        batch=batch_rules.over_axes,
         domain="floats",
     )
 
@@ -290,6 +292,7 @@ def _quantile_record(name: str, skip: bool) -> OpRecord:
         infer=_quantile_type,
         vjp=lambda ct, y, x, q, **how: _quantile_vjp(ct, x, q, **how, skip=skip),
         attributes={"axis": None, "method": "linear", "keepdims": False},
+        batch=batch_rules.quantiles,
         domain="floats",
         doc="Quantiles by one of the methods in `COMMON`; q is a number or a vector.",
     )

@@ -22,6 +22,7 @@ from tracegrad.dispatch import apply
 from tracegrad.ops.words import WORDS
 
 Vjp = Callable[..., tuple[Any, ...]]
+Jvp = Callable[..., Any]
 Sound = Callable[..., Iterable[Any]]
 
 KERNEL_NAMES: dict[str, Any] = {"np": np}
@@ -36,12 +37,15 @@ class OpRecord(Op):
     """One op; see `define`."""
 
     vjp: Vjp | None = None
+    jvp: Jvp | None = None  # where that is better than what forward mode makes of the VJP
+    linear: str = ""  # in all operands "together", or in "each": its JVP is the op itself
     sound: Sound | None = None  # what is true of values for which NumPy raises nothing
     differentiable: bool = True
     doc: str = ""
     opaque: bool = False  # runs the user's own Python: never staged
     partial: bool = False  # several results, and the rule takes None for those without a cotangent
     domain: str = "real"  # where random samples for tests come from
+    batch: Callable[..., Any] | None = None  # the op on batches: see `ops.batch_rules`
     _kernels: dict[Spelling, Callable[..., Any]] = field(default_factory=dict)
 
     def kernel(self, attributes: Mapping[str, Any]) -> Callable[..., Any]:
@@ -120,6 +124,8 @@ def define(
     *,
     infer: Callable[..., Any],
     vjp: Vjp | None = None,
+    jvp: Jvp | None = None,
+    linear: str = "",
     jax: str | SpellingOf | None = None,
     operands: str = "x",
     attributes: Mapping[str, Any] | None = None,
@@ -133,6 +139,7 @@ def define(
     needs: Mapping[str, Mapping[str, str]] | None = None,
     scratch: float | None = None,
     sound: Sound | None = None,
+    batch: Callable[..., Any] | None = None,
     doc: str = "",
 ) -> OpRecord:
     """Makes the record of an op and enters it in `TABLE`.
@@ -147,6 +154,14 @@ def define(
         The derivative rule: ``vjp(ct, y, *operands, **attributes)`` gives a cotangent for each
         operand (None for none), of the result's shape; the walker sums it down to the operand's.
         For an op with several results `ct` and `y` are tuples.
+    jvp
+        The rule of forward mode, where it is measurably better than what `tracegrad.pushforward`
+        makes of `vjp`: ``jvp(dots, y, *operands, **attributes)`` gives the tangent of the result
+        (a tuple of several) from those of the operands, None for one that does not move.
+    linear
+        "together" for an op that is linear in all its operands together, "each" for one that is in
+        each of them, where the op itself is better than what `tracegrad.pushforward` makes of
+        `vjp`: the tangents then go through it.
     differentiable
         False for ops whose derivative is zero wherever it exists (comparisons, rounding): their
         operands get no cotangent. Default: True when there is a `vjp`.
@@ -170,6 +185,10 @@ def define(
         What JAX goes on with in silence where NumPy raises: ``sound(y, *operands, **attributes)``
         gives bools without axes, all true where NumPy does not raise. Programs for JAX look at
         them (`tracegrad.soundness`).
+    batch
+        The batching rule, ``batch(call)`` of a `tracegrad.ops.batch_rules.Batch`: the results for
+        all examples, whose axis is the first. Without one, elementwise ops take batches as they
+        are, and any other op runs for one example after the other.
     domain
         Where test samples come from: see ``tests/samples``.
     doc
@@ -185,6 +204,8 @@ def define(
         traits=frozenset(traits),
         identities=identities,
         vjp=vjp,
+        jvp=jvp,
+        linear=linear,
         sound=sound,
         differentiable=vjp is not None if differentiable is None else differentiable,
         needs=dict(needs or {}),
@@ -194,6 +215,7 @@ def define(
         results=tuple(results.split()),
         partial=partial,
         memory=memory,
+        batch=batch,
     )
     if name in TABLE:
         raise ValueError(f"two ops named {name!r}")

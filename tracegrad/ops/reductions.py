@@ -18,6 +18,7 @@ from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array, refuse_out, synonyms
 from tracegrad.ops.creation import count, dtype_name, full_of
@@ -94,6 +95,7 @@ def reducer(
     vjp: Callable[..., Any] | None,
     attributes: Mapping[str, Any] = AXES,
     text: SpellingOf | str | None = None,
+    batch: Callable[..., Any] = batch_rules.over_axes,
     **more: Any,
 ) -> OpRecord:
     """A record of a reduction, spelled as the array's method of that name."""
@@ -104,6 +106,7 @@ def reducer(
         infer=infer,
         vjp=vjp,
         attributes=attributes,
+        batch=batch,
         **more,
     )
 
@@ -195,6 +198,7 @@ sum_over = reducer(
     "sum",
     reduction(sum_dtype),
     lambda ct, y, x, axis, keepdims: (spread(ct, x, axis, keepdims),),
+    linear="together",
     traits=(Trait.TOTAL,),
     text=_sum_text,
     jax="x.sum(axis=axis, keepdims=keepdims)",
@@ -211,6 +215,7 @@ mean_over = reducer(
     "mean",
     reduction(mean_dtype),
     _mean_vjp,
+    linear="together",
     text=_mean_text,
     jax="x.mean(axis=axis, keepdims=keepdims)",
     needs=needs((sum_along, sum_slices)),
@@ -450,6 +455,7 @@ max_over = reducer(
     BOUNDED,
     text="x.max(axis=axis, keepdims=keepdims, initial=initial)",
     domain="nonempty",
+    batch=batch_rules.largest,
 )
 min_over = reducer(
     "min",
@@ -458,6 +464,7 @@ min_over = reducer(
     BOUNDED,
     text="x.min(axis=axis, keepdims=keepdims, initial=initial)",
     domain="nonempty",
+    batch=batch_rules.largest,
 )
 nanmax_over = reducer(
     "nanmax",
@@ -573,8 +580,22 @@ def _position(sizes: Any, x: ArrayType, axis: Any, keepdims: bool) -> ArrayType:
     return ArrayType("int64", reduced(x.shape, axis, keepdims))
 
 
-argmax_over = reducer("argmax", _position, None, differentiable=False, domain="nonempty")
-argmin_over = reducer("argmin", _position, None, differentiable=False, domain="nonempty")
+argmax_over = reducer(
+    "argmax",
+    _position,
+    None,
+    differentiable=False,
+    domain="nonempty",
+    batch=batch_rules.over_one_axis,
+)
+argmin_over = reducer(
+    "argmin",
+    _position,
+    None,
+    differentiable=False,
+    domain="nonempty",
+    batch=batch_rules.over_one_axis,
+)
 
 
 @synonyms

@@ -14,6 +14,7 @@ import numpy as np
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, ShapeError, broadcast, promote, shape_text
 from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
+from tracegrad.ops import batch_rules
 from tracegrad.ops.creation import bare, count, ones_of_shape
 from tracegrad.ops.elementwise import is_complex
 from tracegrad.ops.linear import matmul
@@ -39,6 +40,7 @@ row_dot: OpRecord = define(
     infer=_row_dot_type,
     vjp=lambda ct, y, a, b: (expand_dims(ct, -1) * b, expand_dims(ct, -1) * a),
     domain="rows",
+    batch=batch_rules.leading,
     doc="The sums of products of two arrays over their last axes, of real numbers.",
 )
 
@@ -97,5 +99,6 @@ standardize: OpRecord = define(
     partial=True,
     needs=needs((standardized,), (standardized_jax,)),
     domain="rows",
+    batch=batch_rules.leading,
     doc="Rows with mean 0 and variance 1 but for eps, and the inverses of their deviations.",
 )

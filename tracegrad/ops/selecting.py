@@ -14,6 +14,7 @@ from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of, small_of
 from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, synonyms
 from tracegrad.ops.bounds import all_within
 from tracegrad.ops.creation import (
@@ -109,6 +110,7 @@ take_along = define(
     vjp=_take_along_vjp,
     attributes={"axis": ...},
     sound=lambda y, x, indices, axis: (all_within(indices, length=shape_of(x)[axis]),),
+    batch=batch_rules.along_an_axis,
 )
 
 
@@ -129,6 +131,7 @@ place_along: Any = define(
     vjp=lambda g, y, ct, indices, axis, shape, dtype: (take_along(g, indices, axis=axis), None),
     attributes={"axis": ..., "shape": ..., "dtype": "float64"},
     traits=(Trait.C_ORDER,),
+    batch=batch_rules.placing_along,
     doc="Zeros of `shape` with `ct` at indices along an axis, which name no place twice.",
 )
 
@@ -165,6 +168,7 @@ increased_along: Any = define(
     attributes={"axis": ...},
     traits=(Trait.UPDATE,),
     needs=needs((increase_along,)),
+    batch=batch_rules.increasing_along,
     doc="x with `ct` added at indices along an axis, which name no place twice.",
 )
 

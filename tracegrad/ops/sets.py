@@ -16,6 +16,7 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.counting import counted
 from tracegrad.ops.creation import beside
@@ -45,6 +46,7 @@ is_in = define(
     attributes={"invert": False},
     differentiable=False,
     domain="sorted",
+    batch=batch_rules.only(0),
 )
 
 

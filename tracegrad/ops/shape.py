@@ -21,6 +21,7 @@ from codegen.types import ArrayType, broadcast
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import HANDLERS, SIZES, apply_in, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, AxisError, ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import shape_tuple
 from tracegrad.ops.elementwise import alias
@@ -98,6 +99,7 @@ broadcast_to_shape = define(
     vjp=_broadcast_vjp,
     attributes={"shape": ...},
     traits=(Trait.SPLAT,),
+    batch=batch_rules.broadcasting,
 )
 
 
@@ -195,6 +197,7 @@ reshape_to: OpRecord = define(
     vjp=lambda ct, y, x, shape: (reshape_to(ct, shape=shape_of(x)),),
     attributes={"shape": ...},
     traits=VIEW,
+    batch=batch_rules.reshaping,
 )
 
 
@@ -270,6 +273,7 @@ squeeze_axes = define(
     vjp=lambda ct, y, x, axis: (expand_axes(ct, axis=axis),),
     attributes={"axis": ...},
     traits=VIEW,
+    batch=batch_rules.along("axis"),
 )
 
 
@@ -303,6 +307,7 @@ expand_axes: OpRecord = define(
     vjp=lambda ct, y, x, axis: (squeeze_axes(ct, axis=axis),),
     attributes={"axis": ...},
     traits=VIEW,
+    batch=batch_rules.along("axis"),
 )
 
 
@@ -355,12 +360,14 @@ transpose_axes: OpRecord = define(
     vjp=lambda ct, y, x, axes: (transpose_axes(ct, axes=_inverse(axes)),),
     attributes={"axes": ...},
     traits=VIEW,
+    batch=batch_rules.transposing,
 )
 
 
-def transpose(x: Any, *axes: Any) -> Any:
+def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Any:
     """`x` with its axes in another order (reversed when none is given)."""
-    given = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list | None) else axes
+    order = order or (axes,)
+    given = order[0] if len(order) == 1 and isinstance(order[0], tuple | list | None) else order
     ndim = ndim_of(x)
     if not given:
         return alias(x) if ndim < 2 else transpose_axes(x, axes=None)
@@ -429,6 +436,7 @@ flip_axes: OpRecord = define(
     vjp=lambda ct, y, x, axes: (flip_axes(ct, axes=axes),),
     attributes={"axes": ...},
     traits=(Trait.VIEW, Trait.INVOLUTION),
+    batch=batch_rules.along("axes"),
 )
 
 
@@ -477,6 +485,7 @@ roll_by: OpRecord = define(
     infer=same,
     vjp=lambda ct, y, x, shift, axis: (roll_by(ct, shift=_negated(shift), axis=axis),),
     attributes={"shift": ..., "axis": None},
+    batch=batch_rules.rolling,
 )
 
 

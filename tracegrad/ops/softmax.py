@@ -8,6 +8,7 @@ from typing import Any
 
 from codegen.spelling import Spelling, spell
 from tracegrad.dispatch import ndim_of, shape_of
+from tracegrad.ops import batch_rules
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import synonyms
 from tracegrad.ops.elementwise import exp, positive
@@ -70,6 +71,7 @@ logsumexp_over = reducer(
     needs=needs((sum_along,)),
     scratch=2,
     domain="nonempty",
+    batch=batch_rules.over_axes,
 )
 
 
@@ -105,6 +107,7 @@ softmax_over = define(
     needs=needs((sum_along,)),
     scratch=0,
     domain="nonempty",
+    batch=batch_rules.over_axes,
 )
 
 
@@ -124,6 +127,7 @@ log_softmax_over = define(
     needs=needs((sum_along,)),
     scratch=1,
     domain="nonempty",
+    batch=batch_rules.over_axes,
 )
 
 

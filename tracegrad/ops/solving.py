@@ -19,6 +19,7 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, broadcast, shape_text
 from tracegrad.dispatch import HANDLERS, apply_in, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.linear import lower_triangle, matmul, upper_triangle
@@ -56,6 +57,7 @@ inverse_of: OpRecord = define(
     vjp=_inverse_vjp,
     sound=is_finite,
     domain="invertible",
+    batch=batch_rules.leading,
     doc="The inverse of a square matrix.",
 )
 
@@ -108,6 +110,7 @@ solve_of: OpRecord = define(
     vjp=_solve_vjp,
     sound=is_finite,
     domain="invertible",
+    batch=batch_rules.solving,
     doc="x with a @ x = b; b of one axis is a vector.",
 )
 
@@ -199,6 +202,7 @@ triangular_solve: OpRecord = define(
     attributes={"lower": False, "unit_diagonal": False, "clean": False},
     needs=needs((inverted_blocks, substituted)),
     domain="invertible",
+    batch=batch_rules.solving_alike,
     doc="x with a @ x = b, of a one triangle; b is a vector for one matrix, else has its batch. "
     "`clean` says that the other triangle of a is 0.",
 )
@@ -211,6 +215,7 @@ blocks_of: OpRecord = define(
     needs=needs((inverted_blocks,), (inverted_blocks_jax,)),
     differentiable=False,
     domain="invertible",
+    batch=batch_rules.leading,
     doc="The blocks of 64 rows on the diagonals of lower triangles, inverted, and 0 elsewhere.",
 )
 substituted_of: OpRecord = define(
@@ -223,6 +228,7 @@ substituted_of: OpRecord = define(
     needs=needs((substituted,)),
     differentiable=False,
     domain="invertible",
+    batch=batch_rules.solving_alike,
     doc="`solve_triangular` of NumPy programs, with the `inverted_blocks` that several share.",
 )
 

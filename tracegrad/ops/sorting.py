@@ -17,6 +17,7 @@ from codegen.types import ArrayType, shape_text
 from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.dispatch import ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.creation import arange_in, beside
 from tracegrad.ops.elementwise import where
@@ -51,6 +52,7 @@ argsort_of = define(
     infer=lambda sizes, x, axis, descending: ArrayType("int64", x.shape),
     attributes=ORDER,
     differentiable=False,
+    batch=batch_rules.over_axes,
     doc="The places of the elements along an axis in rising (or falling) order.",
 )
 
@@ -72,6 +74,7 @@ sort_of = define(
     vjp=_sort_vjp,
     attributes=ORDER,
     memory=lambda x, axis, descending: Trait.LOOSE if descending else None,
+    batch=batch_rules.over_axes,
 )
 
 
@@ -209,6 +212,7 @@ def _running(name: str, ufunc: str) -> OpRecord:
         infer=same,
         vjp=_running_vjp,
         attributes={"axis": ...},
+        batch=batch_rules.over_axes,
         domain="ordered",
     )
 
@@ -258,6 +262,7 @@ search = define(
     attributes={"side": "left"},
     differentiable=False,
     domain="sorted",
+    batch=batch_rules.only(1),
 )
 digitized = define(
     "digitize",
@@ -268,6 +273,7 @@ digitized = define(
     attributes={"right": False},
     differentiable=False,
     domain="sorted",
+    batch=batch_rules.only(0),
 )
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from codegen.ir import Trait
 from codegen.sizes import Sizes
-from codegen.spelling import Spelling, spell
+from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import LIST, ArrayType
+from tracegrad.ops.indexing import gather
 from tracegrad.ops.record import OpRecord
 
 
@@ -21,6 +22,24 @@ def _item_type(
     return ArrayType(dtype, shape, weak)
 
 
+def _row_vjp(ct: Any, y: Any, rows: Any, value: Any, k: Any) -> tuple[Any, ...]:
+    return ct, row_of(ct, k), None
+
+
+def row_of(rows: Any, k: Any) -> Any:
+    """One row of an array."""
+    return gather(rows, k, index=Subscript((Slot(0),)), counts=(), repeats=False)
+
+
+collected = OpRecord(
+    name="collect",
+    operands=("rows", "value", "k"),
+    infer=lambda sizes, rows, value, k: rows,
+    spelling={"numpy": Spelling("out = rows.copy()\nout[k] = value", "rows[k] = value")},
+    vjp=_row_vjp,
+    traits=frozenset({Trait.UPDATE}),
+    doc="The rows with a value at one that nobody has read or written yet.",
+)
 new_list = OpRecord(
     name="new_list",
     operands=("*values",),

@@ -20,6 +20,7 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, ShapeError, shape_text
 from tracegrad.dispatch import ndim_of, shape_of
 from tracegrad.errors import ArgumentError
+from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.record import define
 from tracegrad.ops.shape import moveaxis, one_axis
@@ -132,6 +133,7 @@ windows = define(
     vjp=_windows_vjp,
     attributes={"span": ..., "stride": ..., "dilation": ..., "ndim": ...},
     needs=needs(jax=(take_windows_jax,)),
+    batch=batch_rules.over_windows,
     doc="The windows that slide over the last axes, their elements on new axes in front.",
 )
 
@@ -157,6 +159,7 @@ overlap_add = define(
     vjp=_added_vjp,
     attributes={"lengths": ..., "span": ..., "stride": ..., "dilation": ...},
     needs=needs((add_windows,), (add_windows_jax,)),
+    batch=batch_rules.adding_windows,
     doc="The transpose of `windows`: each element added where it was taken from.",
 )
 

@@ -203,7 +203,7 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     x, *rest = operands
     of, name = method.__objclass__, method.__name__
     if world.loops is not None:
-        world.loops.sees_method(x, name)
+        world.loops.sees_method(x, name, rest)
     rule = _METHODS.get((of, name))
     if rule is not None:
         return rule(world, method, operands, keywords)

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad import namespace as tg
 from tracegrad.autograd.modes import is_grad_enabled
 from tracegrad.dispatch import is_jax_array
 from tracegrad.machine import natives
@@ -49,6 +50,7 @@ from tracegrad.world.facts import (
     PLAIN,
     PRESENT,
 )
+from tracegrad.world.interception import holds_tensors
 from tracegrad.world.kept import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.whose import is_mutable, is_trusted
 from tracegrad.world.world import RULES, World, rule_for
@@ -106,6 +108,8 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     if kind is Tensor:
         return x[contents(world, key)]
     if not world.is_outside(x):
+        if kind is np.ndarray and type(key) is tuple and holds_tensors(key):
+            return tg.asarray(x)[contents(world, key)]
         return x[key if kind in tables.CONTAINERS else contents(world, key)]
     text = world.text_of(x)
     if isinstance(x, tuple):

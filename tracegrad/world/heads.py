@@ -8,12 +8,14 @@ from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from codegen.ir import Check, Value
+from codegen.ir import Value
 from codegen.types import weak
 from tracegrad.paths import Cycle
 from tracegrad.tensor import Tensor
 
 FEWEST = 8  # turns of a loop that is worth a loop
+MOST_TRIED = 3  # turns that are watched for one that stands for all
+MOST_WAYS = 32  # through a turn
 SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
 RANGE = type(iter(range(0)))
 INT = weak("int")
@@ -36,22 +38,20 @@ UNCLOSED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
 """Where loops begin that could not be closed: they are not tried again."""
 
 
+Slot = tuple[int, ...]
+"""A variable (behind them the stack, from -1 down), then a place in a tuple that it holds."""
+
+
+class ManyTurns(BaseException):
+    """What is recorded turn by turn has many turns, which could be a loop: see `Loops.patience`."""
+
+
 @dataclass(eq=False)
 class Leaf:
     """What a variable holds: the object, and what is recorded of it."""
 
     holder: Any
     value: Value | None  # of a Tensor
-
-
-@dataclass(eq=False)
-class Seat:
-    """A look in the turn that is recorded: where the frame stood, to go on from there."""
-
-    index: int
-    fast: list[Any]
-    stack: list[Any]
-    values: dict[int, Value]  # what is recorded of the Tensors there, by their ids
 
 
 @dataclass(eq=False)
@@ -68,16 +68,28 @@ class Head:
     first: Value | None = None  # in the turn before
     start: int = 0  # the node that turn begins with
     begin: int = 0  # the node that the turn which is recorded over parameters begins with
-    before: dict[int, Leaf] = field(default_factory=dict)  # variables when the first turn began
-    parameters: dict[int, Value] = field(default_factory=dict)  # by slot
+    before: dict[Slot, Leaf] = field(default_factory=dict)  # variables when the first turn began
+    parameters: dict[Slot, Value] = field(default_factory=dict)  # by slot
     arguments: dict[Value, Value] = field(default_factory=dict)  # when they became parameters
-    begun: dict[int, Leaf] = field(default_factory=dict)  # variables then
+    begun: dict[Slot, Leaf] = field(default_factory=dict)  # variables then
     marks: tuple[Any, ...] = ()
     open: bool = False  # a turn is being recorded over parameters
     cycle: Cycle | None = None
-    entered: int = 0  # where the loop stands among the nodes, once closed
-    seats: dict[Check, Seat] = field(default_factory=dict)
-    tensors: dict[Value, Any] = field(default_factory=dict)  # from before the loop
+    seat: Any = None  # the frames where turns begin, over parameters
+    goes: Any = None  # the form of what it goes through, where that is of Tensors
+    changes: int = 0  # iterators of others that were advanced
+    logged: int = 0  # how often lists had been appended to when the turn began
+    collects: list[Any] = field(default_factory=list)  # lists to which turns append
+    further: set[Any] = field(default_factory=set)  # nodes that do so
+    next_index: Any = None  # the number in the turn that is about to be recorded
+    peeled: bool = False  # a turn stands before the loop
+    made: int = 0  # how many iterators had been made when the turn began
     wrote: int = 0  # how many Tensors had been written to when the turn began
+    depth: int = 0  # how many frames are around its own
     written: dict[Value, Any] = field(default_factory=dict)
     """Parameters that turns write to in place: others may have the Tensor too."""
+
+    def __post_init__(self) -> None:
+        frame = self.frame.back
+        while frame is not None:
+            self.depth, frame = self.depth + 1, frame.back

@@ -18,7 +18,7 @@ import numpy as np
 
 from tracegrad.dispatch import is_jax_array
 from tracegrad.errors import ConversionError, TracegradError
-from tracegrad.namespace import asarray
+from tracegrad.namespace import asarray, broadcast_to
 from tracegrad.ops.elements import vectorize
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
@@ -139,10 +139,17 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         if any(type(x) is Tensor for x in operands) or any(map(holds_tensors, operands)):
             return lambda: own(*operands, **keywords)
         return None
+    if callee is operator.getitem:
+        return _taken(*operands)
     if id(callee) in MAKERS:
         return _array(callee, operands, keywords)
+    if callee is np.full or callee is np.full_like:
+        return _filled(callee, operands, keywords)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
+    if type(callee) is type and callee in _INTEGERS:
+        array = [type(x) for x in operands] == [Tensor] and operands[0].ndim
+        return (lambda: operands[0].astype(callee)) if array else None  # a number is looked at
     if type(callee) is np.vectorize and any(
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
@@ -153,6 +160,11 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         if any(map(operator.is_not, (*given, *named.values()), (*operands, *keywords.values()))):
             return lambda: callee(*given, **named)
     return None
+
+
+_INTEGERS = frozenset({
+    *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_),
+})  # fmt: skip
 
 
 def _reads_types(callee: Any) -> bool:
@@ -231,10 +243,36 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
         return callee(*operands, **keywords)
     except ConversionError:
         nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
-        if not any(nested):
+        module = getattr(callee, "__module__", None) or "numpy"
+        if not any(nested) or module.startswith("tracegrad"):
             raise
     made = [asarray(x) if n else x for x, n in zip(operands, nested, strict=True)]
     return callee(*made, **keywords)
+
+
+def _taken(x: Any, key: Any) -> Callable[[], Any] | None:
+    """``x[key]`` of a plain array at places that are traced."""
+    if type(x) is np.ndarray and type(key) is tuple and holds_tensors(key):
+        return lambda: asarray(x)[key]
+    return None
+
+
+def _filled(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
+    """``np.full`` and ``np.full_like`` with what is traced."""
+    given = dict(zip(("of", "fill_value", "dtype"), operands, strict=False)) | keywords
+    value = given.get("fill_value")
+    if not holds_tensors(value):
+        return None
+
+    def made() -> Any:
+        of: Any = given.get("of", given.get("shape", given.get("a")))
+        shape: Any = of if callee is np.full else np.shape(of)
+        dtype = given.get("dtype")
+        if dtype is None and callee is np.full_like:
+            dtype = getattr(of, "dtype", None)
+        return broadcast_to(asarray(value, dtype=dtype), shape).copy()
+
+    return made
 
 
 def _array(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:

@@ -82,6 +82,14 @@ class Outcome(StandIns):
                 return False
         return False
 
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """What is more after the function has changed something."""
+        arrays = [(self.original(x), x._traced[1]) for x in self._stand_ins.values()]
+        written = [x for x, v in arrays if self.trace.captured[id(x)][1] is not v]
+        tensors = [x for x, _, _ in self._tensors.values() if x._traced is not None]
+        return len(self._log), len(self.effects), len(self._stored), len(written), len(tensors)
+
     # -- after the run ----------------------------------------------------------------------------
 
     def finish(self) -> None:

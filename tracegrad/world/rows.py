@@ -6,23 +6,22 @@ the turns of such a loop are those of a loop over ``range(len(x))``.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from tracegrad.tensor import Tensor
 
-Part = Callable[[Any], Any]
-
 
 class Rows:
-    """An iterator over what stands at each number, of one thing or of several at once."""
+    """An iterator over what stands at each number, of one thing or of several at once.
 
-    __slots__ = ("length", "numbers", "parts", "single")
+    Things are Tensors, ranges, and other such iterators that have not begun.
+    """
 
-    def __init__(self, parts: Sequence[Part], length: int, single: bool = False) -> None:
-        self.parts = tuple(parts)
+    __slots__ = ("given", "length", "numbers", "single")
+
+    def __init__(self, given: Sequence[Any], length: int, single: bool = False) -> None:
+        self.given = tuple(given)
         self.length = length
         self.single = single
         self.numbers = iter(range(length))
@@ -35,38 +34,55 @@ class Rows:
 
     def at(self, number: Any) -> Any:
         """What stands at a number."""
-        if self.single:
-            return self.parts[0](number)
-        return tuple([part(number) for part in self.parts])
+        items = [_item(x, number) for x in self.given]
+        return items[0] if self.single else tuple(items)
+
+    def over(self, given: Sequence[Any], numbers: Any) -> Rows:
+        """The same of other things, which goes on as `numbers` do."""
+        rows = Rows(given, self.length, self.single)
+        rows.numbers = numbers
+        return rows
+
+
+def _item(x: Any, number: Any) -> Any:
+    if type(x) is Rows:
+        return x.at(number)
+    if type(x) is range:
+        number = number * x.step if x.step != 1 else number
+        return number + x.start if x.start else number
+    return x[number]
 
 
 def rows_of(x: Any) -> Rows | None:
     """The iterator over the rows of a Tensor."""
     if type(x) is not Tensor or not x._is_traced or not x.ndim:
         return None
-    return Rows((partial(operator.getitem, x),), len(x), single=True)
+    return Rows((x,), len(x), single=True)
 
 
 def zipped(*operands: Any) -> Rows | None:
     """What ``zip`` gives, where it is of Tensors alone, and of ranges."""
     if not any(type(x) is Tensor for x in operands):
         return None
-    found = [_part(x) for x in operands]
-    if any(part is None for part in found):
+    lengths = [_length(x) for x in operands]
+    if any(length is None for length in lengths):
         return None
-    return Rows([part[0] for part in found if part], min(part[1] for part in found if part))
+    return Rows(operands, min(length for length in lengths if length is not None))
 
 
 def enumerated(x: Any, start: Any = 0) -> Rows | None:
     """What ``enumerate`` gives of a Tensor."""
-    part = _part(x)
-    if part is None or type(start) is not int or type(x) is range:
+    length = _length(x)
+    if length is None or type(start) is not int or type(x) is range:
         return None
-    return Rows((lambda k: k + start if start else k, part[0]), part[1])
+    return Rows((range(start, start + length), x), length)
 
 
-def _part(x: Any) -> tuple[Part, int] | None:
+def _length(x: Any) -> int | None:
+    """How many rows there are, of something that may be gone through by numbers."""
     if type(x) is range:
-        return (lambda k: x.start + k * x.step if (x.start, x.step) != (0, 1) else k), len(x)
-    rows = x if type(x) is Rows and x.numbers.__reduce__()[-1] == 0 else rows_of(x)
-    return None if rows is None else (rows.at, rows.length)
+        return len(x)
+    if type(x) is Rows:
+        return x.length if x.numbers.__reduce__()[-1] == 0 else None
+    rows = rows_of(x)
+    return None if rows is None else rows.length

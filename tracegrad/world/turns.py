@@ -1,26 +1,26 @@
-"""Turns of a loop: whether two of them are one computation, and running those that are left."""
+"""Turns of a loop: whether two of them are one computation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from codegen.ir import Call, Check, Constant, Value, dims_of
-from tracegrad.autograd.tape import LEAF, record
-from tracegrad.machine.world import ABSENT
-from tracegrad.ops.elementwise import alias
-from tracegrad.paths import Cycle, Way
-from tracegrad.tensor import Tensor, wrap
-
-
-def untraced(x: Tensor) -> Tensor:
-    """The same Tensor, of no trace."""
-    tensor = wrap(x._array)
-    tensor._node = record(alias, (x,), {}, x._array, None) if x._node is LEAF else x._node
-    return tensor
+from codegen.spelling import Slot, Subscript
+from codegen.types import kind
+from tracegrad.ops.elementwise import (
+    add,
+    alias,
+    floor_divide,
+    multiply,
+    negative,
+    remainder,
+    subtract,
+)
+from tracegrad.ops.indexing import element, gather, getitem_basic
+from tracegrad.paths import Cycle, Entry, Way
 
 
 def renamed(node: Any, new: dict[Value, Value]) -> Any:
@@ -32,6 +32,76 @@ def renamed(node: Any, new: dict[Value, Value]) -> Any:
         case Call():
             return replace(node, operands=operands, results=tuple([new[r] for r in node.results]))
     return replace(node, result=new[node.result])
+
+
+def counted(
+    nodes: Sequence[Any], constant_of: Callable[[Value], Constant | None], index: Value, number: int
+) -> list[Any]:
+    """The nodes where the number of a turn is known: what is computed of it alone is a number.
+
+    Looks at such numbers go, and so do they as operands in brackets: ``x[t - 1]`` is ``x[4]``.
+    """
+    known = {index: number}
+
+    def of(value: Value) -> int | None:
+        constant = None if value in known else constant_of(value)
+        if constant is not None and value.type == index.type:
+            known[value] = int(constant.value)  # type: ignore[arg-type]
+        return known.get(value)
+
+    kept: list[Any] = []
+    for node in nodes:
+        if isinstance(node, Check) and node.operand in known:
+            continue
+        if isinstance(node, Call):
+            node = _of_numbers(node, [of(v) for v in node.operands])
+            if isinstance(node, Constant):
+                known[node.result] = int(node.value)  # type: ignore[arg-type]
+        kept.append(node)
+    return kept
+
+
+_COUNTING: dict[Any, Callable[..., int]] = {
+    alias: operator.pos,
+    add: operator.add,
+    subtract: operator.sub,
+    multiply: operator.mul,
+    floor_divide: operator.floordiv,
+    remainder: operator.mod,
+    negative: operator.neg,
+}
+
+
+def _of_numbers(call: Call, numbers: Sequence[int | None]) -> Any:
+    """A call some of whose operands are known."""
+    compute, result = _COUNTING.get(call.op), call.results[0]
+    if compute and None not in numbers and result.type.weak and kind(result.type.dtype) == "int":
+        try:
+            return Constant(compute(*numbers), result)
+        except ZeroDivisionError:
+            return call
+    fixed = sum(not name.startswith("*") for name in call.op.operands)
+    given = dict(call.attributes)
+    index = given.get("index")
+    if not isinstance(index, Subscript) or all(n is None for n in numbers[fixed:]):
+        return call
+    arrays = call.operands[fixed:]
+    left = [i for i, number in enumerate(numbers[fixed:]) if number is None]
+    items = tuple([_item(x, numbers[fixed:], left) for x in index.items])
+    operands = (*call.operands[:fixed], *(arrays[i] for i in left))
+    given["index"] = Subscript(items)
+    if call.op is not gather or left:
+        return replace(call, operands=operands, attributes=tuple(given.items()))
+    whole = len(items) == call.operands[0].type.ndim and all(type(x) is int for x in items)
+    op = element if whole else getitem_basic
+    return Call(op, operands, (("index", Subscript(items)),), call.results)
+
+
+def _item(item: Any, numbers: Sequence[int | None], left: Sequence[int]) -> Any:
+    if type(item) is not Slot:
+        return item
+    number = numbers[item.position]
+    return Slot(left.index(item.position)) if number is None else number
 
 
 class Same:
@@ -48,6 +118,8 @@ class Same:
         return len(steps) == len(others) and all(map(self.nodes, steps, others))
 
     def nodes(self, a: Any, b: Any) -> bool:
+        if isinstance(a, Entry) and isinstance(b, Entry):
+            return a.in_turn is b.in_turn and self._cycles(a.cycle, b.cycle)
         if isinstance(a, Check) and isinstance(b, Check):
             return (a.look, a.outcome) == (b.look, b.outcome) and self.values(a.operand, b.operand)
         if not (isinstance(a, Call) and isinstance(b, Call) and a.op is b.op):
@@ -75,90 +147,40 @@ class Same:
             return False
         return repr(one.value) == repr(other.value) and self._types(a, b)
 
+    def _cycles(self, a: Cycle, b: Cycle) -> bool:
+        """Whether two loops are one."""
+        one, other = a.counter, b.counter
+        if (one is None) is not (other is None) or len(a.parameters) != len(b.parameters):
+            return False
+        if one is not None and other is not None:
+            if one.step != other.step or not self.values(one.start, other.start):
+                return False
+            if not self.values(one.stop, other.stop):
+                return False
+            self.found[one.index] = other.index
+        if not all(map(self.values, a.arguments, b.arguments)):
+            return False
+        if not all(map(self._types, a.parameters, b.parameters)):
+            return False
+        self.found.update(zip(a.parameters, b.parameters, strict=True))
+        left = [*b.ways]
+        for way in a.ways:
+            known = next((other for other in left if self._ways(way, other)), None)
+            if known is None:
+                return False
+            left.remove(known)
+        return not left
+
+    def _ways(self, a: Way, b: Way) -> bool:
+        before = dict(self.found)
+        alike = len(a.arguments) == len(b.arguments) and self.sequences(a.nodes, b.nodes)
+        if alike and all(map(self.values, a.arguments, b.arguments)):
+            return True
+        self.found = before
+        return False
+
     def _types(self, a: Value, b: Value) -> bool:
         if (a.type.dtype, a.type.weak) != (b.type.dtype, b.type.weak):
             return False
         sizes = self.trace.sizes
         return bool(dims_of(sizes, a.type) == dims_of(sizes, b.type))
-
-
-class Turns:
-    """Runs the turns of a closed loop on Tensors, so that the tape goes on."""
-
-    def __init__(self, trace: Any, cycle: Cycle, tensors: dict[Value, Any]) -> None:
-        self.trace = trace
-        self.cycle = cycle
-        self.tensors = tensors
-        self.outer: dict[Value, Any] = {}  # what a turn reads from before the loop
-        self.attributes: dict[Call, dict[str, Any]] = {}
-
-    def run(self, iterator: Any, held: dict[Value, Any]) -> Any:
-        """None where the numbers are used up; else the values, the way and the look it ends at.
-
-        `held` are the parameters, before and after.
-        """
-        while True:
-            values = dict(held)
-            if iterator is not None:
-                number = next(iterator, ABSENT)
-                if number is ABSENT:
-                    return None
-                assert self.cycle.counter is not None
-                values[self.cycle.counter.index] = number
-            way, at = self._turn(values)
-            if at is not None:
-                return values, way, at
-            given = [values[v] if v in values else self._outer(v) for v in way.arguments]
-            held.update(zip(self.cycle.parameters, given, strict=True))
-
-    def _turn(self, values: dict[Value, Any]) -> tuple[Way, int | None]:
-        way, at = self.cycle.ways[0], 0
-        while at < len(way.nodes):
-            node = way.nodes[at]
-            if isinstance(node, Call):
-                operands = [values[v] if v in values else self._outer(v) for v in node.operands]
-                given = self.attributes.get(node)
-                if given is None:
-                    given = {name: self.trace.concrete(x) for name, x in node.attributes}
-                    self.attributes[node] = given
-                result = node.op(*operands, **given)  # type: ignore[operator]
-                if len(node.results) == 1:
-                    values[node.results[0]] = result
-                else:
-                    values.update(zip(node.results, result, strict=True))
-            elif isinstance(node, Check):
-                outcome = bool(
-                    values[node.operand] if node.operand in values else self._outer(node.operand)
-                )
-                if outcome is not node.outcome:
-                    other = self._other(way, at, outcome)
-                    if other is None:
-                        return way, at
-                    way = other
-            at += 1
-        return way, None
-
-    def _other(self, way: Way, at: int, outcome: bool) -> Way | None:
-        """The way that goes on from a look with another outcome."""
-        before = way.nodes[:at]
-        for other in self.cycle.ways:
-            if other.nodes[:at] == before and len(other.nodes) > at:
-                node = other.nodes[at]
-                if isinstance(node, Check) and node.outcome is outcome:
-                    return other
-        return None
-
-    def _outer(self, value: Value) -> Any:
-        """A number, or what was there before the loop."""
-        if value not in self.outer:
-            self.outer[value] = self._known(value)
-        return self.outer[value]
-
-    def _known(self, value: Value) -> Any:
-        constant = self.trace.builder.constant_of(value)
-        if constant is not None:
-            if value.type.weak:
-                return constant.value
-            return np.dtype(value.type.dtype).type(constant.value)
-        x = self.tensors[value]
-        return untraced(x) if type(x) is Tensor else x

@@ -1,0 +1,352 @@
+"""Plain functions with derivatives of the user's: `custom_vjp`, `custom_jvp`, `primitive`.
+
+Rules that say what the function computes are compared with the same function without a rule; rules
+that say something else show that it is they that are asked.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks import assert_close
+
+import tracegrad as tg
+from tracegrad.extend import (
+    def_linear,
+    defjvp,
+    defjvp_argnum,
+    defvjp,
+    defvjp_argnum,
+    defvjp_argnums,
+    notrace_primitive,
+    primitive,
+)
+
+X, Y = np.array([0.3, 1.2]), np.array([2.0, -0.7])
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "eager"])
+def either_way(request):
+    tg.config.compile = request.param
+    yield
+    tg.config.compile = True
+
+
+def product(x, y):
+    return np.sin(x) * y
+
+
+@tg.custom_vjp
+def ruled(x, y):
+    """The sine of x times y."""
+    assert type(x) is not tg.Tensor and type(y) is not tg.Tensor
+    return np.sin(x) * y
+
+
+def ruled_forward(x, y):
+    return ruled(x, y), (np.cos(x), np.sin(x), y)
+
+
+def ruled_backward(kept, ct):
+    cosine, sine, y = kept
+    return ct * cosine * y, ct * sine
+
+
+ruled.defvjp(ruled_forward, ruled_backward)
+
+
+def loss(f):
+    return lambda x, y: np.sum(f(x, y) ** 2)
+
+
+# -- custom_vjp ------------------------------------------------------------------------------------
+
+
+def test_first_and_second_derivatives(either_way):
+    def second(f):
+        def slope(x, y):
+            return np.sum(tg.grad(loss(f))(x, y) * np.array([1.0, 2.0]))
+
+        return tg.grad(slope, argnums=(0, 1))
+
+    first = tg.grad(loss(ruled), argnums=(0, 1))
+    for _ in range(2):
+        assert_close(first(X, Y), tg.grad(loss(product), argnums=(0, 1))(X, Y), rtol=1e-12)
+        assert_close(second(ruled)(X, Y), second(product)(X, Y), rtol=1e-12)
+
+
+def test_third_derivatives():
+    def third(f):
+        return tg.grad(tg.grad(tg.grad(lambda x: f(x, 2.0))))
+
+    assert_close(third(ruled)(0.3), -2.0 * np.cos(0.3), rtol=1e-12)
+
+
+def test_on_tensors():
+    x, y = (tg.tensor(v, requires_grad=True) for v in (X, Y))
+    loss(ruled)(x, y).backward()
+    assert_close([x.grad.numpy(), y.grad.numpy()], tg.grad(loss(product), (0, 1))(X, Y), rtol=1e-12)
+
+
+def test_called_by_name_in_the_source():
+    source = tg.grad(loss(ruled)).source(X, Y)
+    assert "ruled_forward(x, y)" in source and "ruled_backward(" in source
+
+
+def test_on_arrays_it_is_the_function():
+    assert type(ruled(X, Y)) is np.ndarray
+    assert ruled.__name__ == "ruled" and ruled.__doc__ == "The sine of x times y."
+
+
+def test_the_rule_is_what_counts(either_way):
+    @tg.custom_vjp
+    def clipped(x):
+        return np.clip(x, -1.0, 1.0)
+
+    clipped.defvjp(lambda x: (clipped(x), None), lambda kept, ct: (ct,))
+    assert_close(
+        tg.grad(lambda x: np.sum(clipped(x)))(np.array([0.5, 3.0])), np.ones(2), rtol=1e-12
+    )
+
+
+def test_arguments_and_values_of_any_structure(either_way):
+    @tg.custom_vjp
+    def f(p, scale, name):
+        assert name == "sum"
+        return {"y": p["a"] * scale, "z": (p["b"] ** 2, 7)}
+
+    def forward(p, scale, name):
+        return f(p, scale, name), (p, scale)
+
+    def backward(kept, ct):
+        p, scale = kept
+        return (
+            {"a": ct["y"] * scale, "b": 2.0 * p["b"] * ct["z"][0]},
+            np.sum(ct["y"] * p["a"]),
+            None,
+        )
+
+    f.defvjp(forward, backward)
+
+    def total(p, scale):
+        found = f(p, scale, name="sum")
+        return np.sum(found["y"]) + np.sum(found["z"][0]) * found["z"][1]
+
+    gradient = tg.grad(total, argnums=(0, 1))({"a": X, "b": Y}, 3.0)
+    assert_close(gradient, ({"a": np.full(2, 3.0), "b": 14.0 * Y}, X.sum()), rtol=1e-12)
+
+
+def test_complex_cotangents_are_those_of_functions(either_way):
+    @tg.custom_vjp
+    def square(z):
+        return z**2
+
+    square.defvjp(lambda z: (square(z), z), lambda z, ct: (2.0 * z * ct,))
+    z = np.array([1 + 2j, 0.5 - 1j])
+    gradients = [
+        tg.grad(lambda z, f=f: np.sum(np.real(f(z) * (1 + 3j))))(z) for f in (square, np.square)
+    ]
+    assert_close(gradients[0], gradients[1], rtol=1e-12)
+
+
+def test_methods():
+    class Layer:
+        def __init__(self, scale):
+            self.scale = scale
+
+        @tg.custom_vjp
+        def run(self, x):
+            return self.scale * x
+
+    Layer.run.defvjp(
+        lambda self, x: (Layer.run(self, x), self.scale), lambda scale, ct: (None, scale * ct)
+    )
+    layer = Layer(3.0)
+    assert tg.grad(lambda x: layer.run(x))(2.0) == 3.0
+
+
+def test_as_jax_has_it():
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    theirs = jax.custom_vjp(lambda x, y: jnp.sin(x) * y)
+
+    def forward(x, y):
+        return theirs(x, y), (jnp.cos(x), jnp.sin(x), y)
+
+    theirs.defvjp(forward, lambda r, g: (3.0 * r[0] * g * r[2], r[1] * g))
+    mine = tg.custom_vjp(product)
+    mine.defvjp(
+        lambda x, y: (mine(x, y), (np.cos(x), np.sin(x), y)),
+        lambda r, g: (3.0 * r[0] * g * r[2], r[1] * g),
+    )
+    with jax.enable_x64(True):
+        expected = jax.grad(lambda x, y: jnp.sum(theirs(x, y) ** 2), argnums=(0, 1))(X, Y)
+    assert_close(
+        tg.grad(loss(mine), argnums=(0, 1))(X, Y), [np.asarray(g) for g in expected], rtol=1e-6
+    )
+
+
+def test_what_is_refused():
+    bare = tg.custom_vjp(product)
+    with pytest.raises(tg.errors.NotDifferentiableError, match="defvjp"):
+        tg.grad(lambda x: np.sum(bare(x, Y)))(X)
+    wrong = tg.custom_vjp(product)
+    wrong.defvjp(lambda x, y: (wrong(x, y), None), lambda kept, ct: (ct,))
+    with pytest.raises(tg.errors.GradientError, match="1 cotangents for 2 arguments"):
+        tg.grad(lambda x: np.sum(wrong(x, Y)))(X)
+
+    def hides(x):
+        inner = tg.custom_vjp(lambda y: y * x)
+        inner.defvjp(lambda y: (inner(y), None), lambda kept, ct: (ct,))
+        return np.sum(inner(x))
+
+    with pytest.raises(tg.errors.TraceError, match="hand it over"):
+        tg.grad(hides)(X)
+    with pytest.raises(tg.errors.TraceError, match="numpy"):
+        tg.grad(loss(ruled), backend="jax")(X, Y)
+    with pytest.raises(tg.errors.ArgumentError, match="function"):
+        tg.custom_vjp(3.0)
+
+
+# -- custom_jvp ------------------------------------------------------------------------------------
+
+
+@tg.custom_jvp
+def log1pexp(x):
+    return np.log1p(np.exp(x))
+
+
+@log1pexp.defjvp
+def log1pexp_jvp(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return log1pexp(x), t / (1.0 + np.exp(-x))
+
+
+def test_a_forward_rule_is_transposed(either_way):
+    def plain(x):
+        return np.log1p(np.exp(x))
+
+    for x in (0.5, -2.0):
+        assert_close(tg.grad(log1pexp)(x), tg.grad(plain)(x), rtol=1e-12)
+        assert_close(tg.grad(tg.grad(log1pexp))(x), tg.grad(tg.grad(plain))(x), rtol=1e-10)
+
+
+def test_a_forward_rule_of_several_arguments(either_way):
+    @tg.custom_jvp
+    def f(x, y):
+        return np.sin(x) * y
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (x, y), (s, t) = primals, tangents
+        return f(x, y), np.cos(x) * y * s + np.sin(x) * t
+
+    found = tg.grad(loss(f), argnums=(0, 1))(X, Y)
+    assert_close(found, tg.grad(loss(product), argnums=(0, 1))(X, Y), rtol=1e-12)
+
+
+# -- primitives ------------------------------------------------------------------------------------
+
+
+@primitive
+def scaled(x, y, power=2):
+    assert type(x) is not tg.Tensor
+    return x * y**power
+
+
+def checked(f):
+    found = tg.grad(lambda x, y: np.sum(f(x, y) ** 2), argnums=(0, 1))(X, Y)
+    expected = tg.grad(lambda x, y: np.sum((x * y**2) ** 2), argnums=(0, 1))(X, Y)
+    assert_close(found, expected, rtol=1e-12)
+    second = tg.grad(lambda x: np.sum(tg.grad(lambda x: np.sum(f(x, Y) ** 3))(x)))(X)
+    assert_close(second, 6.0 * X * Y**6, rtol=1e-12)
+
+
+def fresh():
+    return primitive(lambda x, y: x * y**2)
+
+
+def test_rules_of_each_argument(either_way):
+    f = fresh()
+    defvjp(f, lambda ans, x, y: lambda g: g * y**2, lambda ans, x, y: lambda g: g * 2.0 * x * y)
+    checked(f)
+
+
+def test_rules_by_number(either_way):
+    f = fresh()
+    defvjp(f, lambda ans, x, y: lambda g: g * 2.0 * ans / y, argnums=(1,))
+    defvjp(
+        f,
+        lambda ans, x, y: lambda g: g * 2.0 * ans / y,
+        lambda ans, x, y: lambda g: g * y**2,
+        argnums=(1, 0),
+    )
+    checked(f)
+
+
+def test_one_rule_for_all(either_way):
+    def maker(argnum, ans, args, kwargs):
+        x, y = args
+        return lambda g: g * (y**2 if argnum == 0 else 2.0 * x * y)
+
+    f = fresh()
+    defvjp_argnum(f, maker)
+    checked(f)
+    f = fresh()
+
+    def together(argnums, ans, args, kwargs):
+        return lambda g: [maker(argnum, ans, args, kwargs)(g) for argnum in argnums]
+
+    defvjp_argnums(f, together)
+    checked(f)
+
+
+def test_forward_rules(either_way):
+    f = fresh()
+    defjvp(f, "same", lambda g, ans, x, y: g * 2.0 * x * y)
+    checked(f)
+    f = fresh()
+    defjvp_argnum(
+        f, lambda argnum, g, ans, args, kwargs: g * (args[1] ** 2, 2.0 * args[0] * args[1])[argnum]
+    )
+    checked(f)
+
+
+def test_linear_functions(either_way):
+    rolled = primitive(lambda x: np.roll(x, 1))
+    def_linear(rolled)
+    weights = np.array([1.0, 2.0])
+    assert_close(
+        tg.grad(lambda x: np.sum(weights * rolled(x)))(X), np.roll(weights, -1), rtol=1e-12
+    )
+
+
+def test_keywords_go_along(either_way):
+    defvjp(scaled, lambda ans, x, y, power=2: lambda g: g * y**power, None)
+    gradient = tg.grad(lambda x, y: np.sum(scaled(x, y, power=3)), argnums=(0, 1))
+    assert_close(gradient(X, Y), (Y**3, np.zeros(2)), rtol=1e-12)
+
+
+def test_refusals_of_primitives():
+    f = fresh()
+    assert_close(tg.compile(lambda x: f(x, Y))(X), X * Y**2, rtol=1e-12)
+    with pytest.raises(NotImplementedError, match="defvjp"):
+        tg.grad(lambda x: np.sum(f(x, Y)))(X)
+    defvjp(f, None)
+    with pytest.raises(NotImplementedError, match="argument 1"):
+        tg.grad(lambda y: np.sum(f(X, y)))(Y)
+    with pytest.raises(tg.errors.ArgumentError, match="primitive"):
+        defvjp(np.sin, None)
+    with pytest.raises(tg.errors.ArgumentError, match="no VJP"):
+        defvjp(f, "same")
+
+
+def test_constants(either_way):
+    seen = []
+
+    @notrace_primitive
+    def look(x):
+        seen.append(type(x))
+        return x * x
+
+    assert_close(tg.grad(lambda x: np.sum(x * look(x)))(X), X**2, rtol=1e-12)

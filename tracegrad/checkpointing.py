@@ -1,0 +1,142 @@
+"""A function enters; the same function, of which a backward keeps the arguments alone, leaves."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tracegrad.autograd.closures import holds_history
+from tracegrad.autograd.context import FunctionCtx
+from tracegrad.autograd.engine import conjugate
+from tracegrad.autograd.function import Function
+from tracegrad.errors import ArgumentError
+from tracegrad.nested import unrolled
+from tracegrad.ops.checkpoints import region_end, region_start
+from tracegrad.products import vjp
+from tracegrad.state import STATE, call
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.tree import TreeSpec, flatten, unflatten
+from tracegrad.world.answers import interpreted
+
+__all__ = ["checkpoint"]
+
+
+def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callable[..., Any]:
+    """The same function, whose intermediate values are computed again in the backward.
+
+    Time is exchanged for memory: a backward keeps what the function reads, not what it computes on
+    the way. Values and gradients have the same bits. In compiled functions the second computation
+    stands in the generated source; loops inside are unrolled. What has an effect (a draw of random
+    numbers, a call of the user's own Python) runs once, and its result is kept.
+
+    Raises
+    ------
+    tg.errors.ArgumentError
+        `max_bytes` is given: a bound for loops is not there yet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> layer = tg.checkpoint(lambda w, x: np.tanh(x @ w))
+    >>> tg.grad(lambda w: np.sum(layer(w, np.ones((1, 2)))))(np.zeros((2, 1)))
+    array([[1.],
+           [1.]])
+
+    Reference: Griewank 1992; Chen, Xu, Zhang, Guestrin 2016, Training deep nets with sublinear
+    memory cost.
+    """
+    if max_bytes is not None:
+        raise ArgumentError("checkpoint: max_bytes, a bound for loops, is not supported")
+    if not callable(f):
+        raise ArgumentError(f"expected a function, not {type(f).__name__}")
+
+    @functools.wraps(f, updated=())
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        leaves, spec = flatten((args, kwargs))
+        if STATE.trace is not None:
+            with _region(STATE.trace), unrolled():
+                return call(f, args, kwargs)
+        recorded = STATE.grad_enabled and any(getattr(x, "requires_grad", False) for x in leaves)
+        if not recorded or holds_history(f):  # what the closure holds would not be found again
+            return call(f, args, kwargs)
+        run = _Run(f, spec)
+        results = _Recomputed.apply(run, *leaves)
+        return unflatten(run.value, results)
+
+    del checkpointed.__wrapped__  # type: ignore[attr-defined]
+    return checkpointed
+
+
+@contextmanager
+def _region(trace: Any) -> Iterator[None]:
+    """What is recorded inside is computed again by the backward."""
+    trace.builder.call(region_start, (), trace.origin())
+    try:
+        yield
+    finally:
+        trace.builder.call(region_end, (), trace.origin())
+
+
+class _Run:
+    """A function, the structures of its arguments and its value, and the numbers that it drew."""
+
+    value: TreeSpec
+
+    def __init__(self, function: Callable[..., Any], spec: TreeSpec) -> None:
+        self.function = function
+        self.spec = spec
+        self.standing = STATE.standing
+        self.drawn: list[Any] = []
+
+    def __call__(self, leaves: Any, draws: Callable[[Callable[[], Any]], Any]) -> list[Any]:
+        """The leaves of the value."""
+        args, kwargs = unflatten(self.spec, leaves)
+        before = STATE.update(standing=self.standing, draws=draws)
+        try:
+            with interpreted():
+                results, self.value = flatten(call(self.function, args, kwargs))
+        finally:
+            STATE.update(**before)
+        return results
+
+    def keep(self, draw: Callable[[], Any]) -> Any:
+        """Draws, and remembers the numbers."""
+        self.drawn.append(draw())
+        return self.drawn[-1]
+
+
+class _Recomputed(Function):
+    """Runs a function without a tape, and once more with one in the backward."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, run: _Run, *leaves: Any) -> Any:
+        results = run(leaves, run.keep)
+        ctx.save_for_backward(*[x for x in leaves if isinstance(x, Tensor)])
+        ctx.run = run  # type: ignore[attr-defined]
+        ctx.others = [None if isinstance(x, Tensor) else x for x in leaves]  # type: ignore[attr-defined]
+        return tuple([wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in results])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        tensors = list(ctx.saved_tensors)
+        asked = [i for i, x in enumerate(tensors) if x.dtype.kind in "fc"]
+        given = [s is not None and g is not None for g, s in zip(grads, ctx._outputs, strict=True)]
+
+        def again(*wanted: Any) -> Any:
+            for i, x in zip(asked, wanted, strict=True):
+                tensors[i] = x
+            rest, drawn = iter(tensors), iter(ctx.run.drawn)
+            leaves = [next(rest) if x is None else x for x in ctx.others]
+            results = ctx.run(leaves, lambda draw: next(drawn))
+            return [x for x, g in zip(results, given, strict=True) if g]
+
+        _, pull = vjp(again, *[tensors[i] for i in asked])
+        cts = [conjugate(g) for g, there in zip(grads, given, strict=True) if there]
+        found = dict(zip(asked, map(conjugate, pull(cts)), strict=True))
+        of_tensors = iter([found.get(i) for i in range(len(tensors))])
+        return (None, *[next(of_tensors) if x is None else None for x in ctx.others])

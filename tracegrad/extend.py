@@ -1,0 +1,237 @@
+"""HIPS autograd's ways to give functions derivatives: ``primitive``, ``defvjp`` and their like.
+
+>>> import numpy as np
+>>> from tracegrad import grad
+>>> from tracegrad.extend import defvjp, primitive
+>>> @primitive
+... def log1pexp(x):
+...     return np.logaddexp(0.0, x)
+>>> defvjp(log1pexp, lambda ans, x: lambda g: g / (1.0 + np.exp(-x)))
+>>> print(grad(log1pexp)(0.0))
+0.5
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracegrad.autograd.ruled import Rule, Ruled
+from tracegrad.custom_rules import transposed
+from tracegrad.errors import ArgumentError, NotDifferentiableError
+from tracegrad.ops.elementwise import stop_gradient
+from tracegrad.signature import name_of
+from tracegrad.state import call
+from tracegrad.tensor import Tensor as Box
+from tracegrad.tree import map_tree
+from tracegrad.vspace import VSpace, vspace
+
+__all__ = [
+    "Box",
+    "VSpace",
+    "def_linear",
+    "defjvp",
+    "defjvp_argnum",
+    "defjvp_argnums",
+    "defvjp",
+    "defvjp_argnum",
+    "defvjp_argnums",
+    "notrace_primitive",
+    "primitive",
+    "vspace",
+]
+
+
+class primitive(Ruled):
+    """Decorates a function that is not looked into: `defvjp` or `defjvp` gives its derivative.
+
+    It runs on plain arrays, and as a call by name in generated source. Arguments that are given by
+    name have no derivative.
+    """
+
+    missing = "give it with defvjp(f, ...) or defjvp(f, ...)"
+    _by_position = False
+
+    def __init__(self, f_raw: Callable[..., Any]) -> None:
+        super().__init__(f_raw)
+        self.fun = f_raw
+
+    def pulls_by(self, maker: Callable[..., Any], users: Sequence[Any]) -> None:
+        """``maker(argnums, ans, args, kwargs)`` gives a function of the cotangent."""
+
+        def forward(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            ans = self._function(*args, **kwargs)
+            return ans, (ans, args, kwargs)
+
+        def backward(kept: Any, cotangent: Any, asked: tuple[int, ...]) -> list[Any]:
+            ans, args, kwargs = kept
+            pull = call(maker, (asked, ans, args, kwargs), {})
+            found: list[Any] = [None] * len(args)
+            for argnum, ct in zip(asked, call(pull, (cotangent,), {}), strict=True):
+                found[argnum] = ct
+            return found
+
+        self._follows(Rule(forward, backward), users)
+        self.has_vjp = True
+
+    has_vjp = False
+
+    def pushes_by(self, maker: Callable[..., Any], users: Sequence[Any]) -> None:
+        """``maker(argnums, gs, ans, args, kwargs)`` gives the tangent of the value.
+
+        Where `defvjp` gave the transpose already, that stays.
+        """
+        if self.has_vjp:
+            return
+
+        def forward(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+            ans = self._function(*args, **kwargs)
+            return ans, (ans, args, kwargs)
+
+        def backward(kept: Any, cotangent: Any, asked: tuple[int, ...]) -> Any:
+            ans, args, kwargs = kept
+
+            def pushed(tangents: Any) -> Any:
+                gs = [tangents[argnum] for argnum in asked]
+                return call(maker, (asked, gs, ans, args, kwargs), {})
+
+            return transposed(pushed, args, cotangent)
+
+        self._follows(Rule(forward, backward), users)
+
+
+def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a function through which no derivative flows: what it gets are constants.
+
+    >>> from tracegrad import grad
+    >>> from tracegrad.extend import notrace_primitive
+    >>> @notrace_primitive
+    ... def scale(x):
+    ...     return abs(x)
+    >>> print(grad(lambda x: x * scale(x))(3.0))
+    3.0
+    """
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = map_tree(_constant, (args, kwargs))
+        return call(f_raw, args, kwargs)
+
+    functools.update_wrapper(called, f_raw, updated=())
+    return called
+
+
+def _constant(x: Any) -> Any:
+    return stop_gradient(x) if isinstance(x, Box) else x
+
+
+# -- reverse -----------------------------------------------------------------------------------
+
+
+def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
+    """Gives a `primitive` one rule an argument, ``vjpmaker(ans, *args, **kwargs)(g)``.
+
+    None stands for a derivative of zero. `argnums` says which arguments the rules are for, default
+    the first ones.
+    """
+    makers = _numbered(fun, vjpmakers, argnums, "VJP")
+
+    def maker(asked: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Any:
+        rules = [_rule_for(fun, makers, argnum, "VJP") for argnum in asked]
+        pulls = [None if rule is None else call(rule, (ans, *args), kwargs) for rule in rules]
+        return lambda g: [None if pull is None else call(pull, (g,), {}) for pull in pulls]
+
+    _primitive(fun).pulls_by(maker, vjpmakers)
+
+
+def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
+    """Gives a `primitive` the rule ``vjpmaker(argnum, ans, args, kwargs)(g)``."""
+
+    def maker(asked: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Any:
+        pulls = [call(vjpmaker, (argnum, ans, args, kwargs), {}) for argnum in asked]
+        return lambda g: [call(pull, (g,), {}) for pull in pulls]
+
+    _primitive(fun).pulls_by(maker, (vjpmaker,))
+
+
+def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
+    """Gives a `primitive` the rule ``vjpmaker(argnums, ans, args, kwargs)(g)``."""
+    _primitive(fun).pulls_by(vjpmaker, (vjpmaker,))
+
+
+# -- forward -----------------------------------------------------------------------------------
+
+
+def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
+    """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``.
+
+    ``"same"`` stands for a function that is linear in this argument, and that is looked into to be
+    transposed; None for a derivative of zero.
+    Reverse derivatives are the transpose, where there is no `defvjp`; where there is, forward ones
+    are the transpose of that.
+    """
+    rules = _numbered(fun, jvpfuns, argnums, "JVP")
+
+    def maker(asked: Sequence[int], gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+        total = None
+        for argnum, g in zip(asked, gs, strict=True):
+            rule = _rule_for(fun, rules, argnum, "JVP")
+            if rule is None:
+                continue
+            if rule == "same":
+                tangent = call(fun.fun, [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
+            else:
+                tangent = call(rule, (g, ans, *args), kwargs)
+            total = tangent if total is None else vspace(ans).add(total, tangent)
+        return vspace(ans).zeros() if total is None else total
+
+    _primitive(fun).pushes_by(maker, jvpfuns)
+
+
+def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
+    """Gives a `primitive` the rule ``jvpmaker(argnum, g, ans, args, kwargs)``."""
+
+    def maker(asked: Sequence[int], gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+        pairs = zip(asked, gs, strict=True)
+        tangents = [call(jvpmaker, (argnum, g, ans, args, kwargs), {}) for argnum, g in pairs]
+        return functools.reduce(vspace(ans).add, tangents)
+
+    _primitive(fun).pushes_by(maker, (jvpmaker,))
+
+
+def defjvp_argnums(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
+    """Gives a `primitive` the rule ``jvpmaker(argnums, gs, ans, args, kwargs)``."""
+    _primitive(fun).pushes_by(jvpmaker, (jvpmaker,))
+
+
+def def_linear(fun: primitive) -> None:
+    """Says that a `primitive` is linear in each of its arguments; it is looked into after all."""
+
+    def same(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+        return call(fun.fun, [*args[:argnum], g, *args[argnum + 1 :]], kwargs)
+
+    defjvp_argnum(fun, same)
+
+
+def _primitive(fun: Any) -> primitive:
+    if not isinstance(fun, primitive):
+        raise ArgumentError(
+            f"{name_of(fun)} is no primitive: decorate a function with @primitive, and give that "
+            "its derivative; those of NumPy's functions are tracegrad's own"
+        )
+    return fun
+
+
+def _numbered(fun: Any, rules: Sequence[Any], argnums: Any, kind: str) -> dict[int, Any]:
+    for rule in rules:
+        if not (rule is None or callable(rule) or (rule == "same" and kind == "JVP")):
+            raise ArgumentError(f"{name_of(fun)}: {rule!r} is no {kind}; give a function, or None")
+    return dict(zip(range(len(rules)) if argnums is None else argnums, rules, strict=False))
+
+
+def _rule_for(fun: Any, rules: dict[int, Any], argnum: int, kind: str) -> Any:
+    if argnum not in rules:
+        raise NotDifferentiableError(
+            f"{name_of(fun)}: no {kind} was given for argument {argnum}; None says that it is zero"
+        )
+    return rules[argnum]

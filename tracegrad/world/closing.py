@@ -1,0 +1,482 @@
+"""A turn of a loop that was recorded over parameters: whether it stands for all turns.
+
+After one turn the variables that it changed become parameters (`Closing._open`). Where the next
+turn ends as it began, the loop is closed (`_close`), and turns before it that are the same
+computation go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from weakref import ref
+
+from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
+from codegen.types import kind, weak_of
+from tracegrad.machine.liveness import live
+from tracegrad.ops.elementwise import alias
+from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.world.heads import INT, Head, Leaf, Slot
+from tracegrad.world.seats import Keeper, Seat
+from tracegrad.world.turns import Same, counted, renamed
+from tracegrad.world.walking import Walk
+
+
+class Closing:
+    """What a run knows of turns that are recorded."""
+
+    world: Any
+    trace: Any
+    walk: Walk
+    lists: Any
+    written: list[ref[Tensor]]  # Tensors that were written to
+    seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
+    closed: list[Head]
+
+    def is_recorded(self, x: Any) -> bool:
+        """Whether a Tensor is of this run's trace."""
+        return type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace
+
+    def _variables(self, frame: Any, index: int) -> dict[Slot, Leaf]:
+        """What the live variables hold, and behind them the stack."""
+        known = live(frame.code)[index]
+        found: dict[Slot, Leaf] = {}
+        for i in sorted(known):
+            self._leaves((i,), frame.fast[i], found)
+        for i, x in enumerate(frame.stack):
+            self._leaves((~i,), x, found)
+        return found
+
+    def _leaves(self, slot: Slot, x: Any, found: dict[Slot, Leaf]) -> None:
+        """Notes an object, and of a tuple its items, at (variable, place, place ...)."""
+        value = x._traced[1] if self.is_recorded(x) else None
+        if type(x) is not tuple or not x or not all(map(_is_leaf, x)):
+            found[slot] = Leaf(x, value)
+            return
+        found[slot] = Leaf(_LENGTHS.setdefault(len(x), (len(x),)), None)
+        for i, item in enumerate(x):
+            self._leaves((*slot, i), item, found)
+
+    def _open(self, head: Head) -> bool:
+        """After a turn: what it changed become parameters; whether the next one may be closed."""
+        frame = head.frame
+        now = self._variables(frame, head.target)
+        if head.marks != self._marks(head) or now.keys() != head.before.keys():
+            return False
+        changed = {}
+        for slot, leaf in now.items():
+            old = head.before[slot]
+            if leaf.holder is old.holder and leaf.value is old.value:
+                continue
+            if slot[0] < 0 or not self._may_change(leaf) or self._is_shared(head, leaf):
+                return False
+            changed[slot] = leaf
+        head.begin = len(self.trace.builder.nodes)
+        head.parameters, head.arguments, head.written = {}, {}, {}
+        made: dict[int, tuple[Value, Any]] = {}
+        for slot, leaf in changed.items():
+            known = made.get(id(leaf.holder))
+            if known is None:
+                known = made[id(leaf.holder)] = self._parameter(head, slot, leaf)
+            head.parameters[slot] = known[0]
+            frame.fast[slot[0]] = _with(frame.fast[slot[0]], slot[1:], known[1])
+        head.begun = self._variables(frame, head.target)
+        head.next_index = None if head.index is None else self._new_index(head)
+        if head.index is not None:
+            head.first, head.index = head.index, head.next_index
+        head.open = True
+        if not self.lists.open(head):
+            return False
+        head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
+        head.marks = self._marks(head)
+        keeper = Keeper(self, self.heads.values(), self._frames(frame))
+        head.seat = keeper.seat(frame.stack, head.target)
+        return head.seat is not None
+
+    def _may_change(self, leaf: Leaf) -> bool:
+        x = leaf.holder
+        if type(x) is Tensor:
+            linked = x._view is not None or any(ref() is not None for ref in x._views or ())
+            return leaf.value is not None and not linked
+        return type(x) in (int, float)
+
+    def _is_written(self, head: Head, x: Any) -> bool:
+        """Whether a Tensor was written to in this turn."""
+        return any(x is other() for other in self.written[head.wrote :])
+
+    def _is_shared(self, head: Head, leaf: Leaf) -> bool:
+        """Whether others may hold an array that a variable was given in the first turn."""
+        if leaf.value is None or not leaf.value.type.shape or self._is_written(head, leaf.holder):
+            return False
+        made = (node.results for node in self.trace.builder.nodes[head.start :])
+        return all(leaf.value not in results for results in made)
+
+    def _parameter(self, head: Head, slot: Slot, leaf: Leaf) -> tuple[Value, Any]:
+        """A parameter, and what the function has for it."""
+        trace, x = self.trace, leaf.holder
+        name = head.frame.program.slots[slot[0]]
+        if len(slot) > 1:
+            name = (leaf.value and leaf.value.origin.name) or f"{name}_{slot[-1]}"
+        if type(x) is not Tensor:
+            x = self.world.numbers.lifted(self.world, x)
+        origin = Origin(name, True)
+        if type(x) is Tensor:
+            argument = x._traced[1]
+            value = Value(argument.type, origin)
+        else:
+            argument = trace.number(x, weak_of(x), Origin(name, True))
+            value = Value(weak_of(x), origin)
+            head.begin = len(trace.builder.nodes)
+        head.arguments[value] = argument
+        if type(x) is Tensor and self._is_written(head, x):
+            x._traced = (trace, value)
+            head.written[value] = x
+            return value, x
+        tensor = wrap(x._array if type(x) is Tensor else x, (trace, value))
+        if type(x) is Tensor:
+            tensor._node = x._node
+        self.world.stands_for(tensor, self.world.original(leaf.holder))
+        return value, tensor
+
+    def _release(self, head: Head) -> None:
+        """What was recorded over parameters is of the values that they had."""
+        builder = self.trace.builder
+        after = [node for node in builder.nodes[head.begin :] if node not in head.further]
+        del builder.nodes[head.begin :]
+        for parameter, argument in head.arguments.items():
+            builder.call(alias, (argument,), parameter.origin)
+            builder.append(replace(builder.nodes.pop(), results=(parameter,)))
+        begin = len(builder.nodes)
+        for node in after:
+            builder.append(node)
+        self._define_index(head, head.index, begin, 1)
+        self._define_index(head, head.first, head.start, 0)
+        head.open = False
+
+    def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
+        """The number of a turn is a number."""
+        if index is not None:
+            builder, node = self.trace.builder, Constant(head.numbers[turn], index)
+            after = builder.nodes[at:]
+            del builder.nodes[at:]
+            for known in (node, *counted(after, builder.constant_of, index, head.numbers[turn])):
+                builder.append(known)
+
+    # -- closing ----------------------------------------------------------------------------------
+
+    def _close(self, head: Head) -> Cycle | None:
+        """The loop, where the turn that was recorded ends as it began."""
+        nodes = self.trace.builder.nodes
+        arguments = self._ending(head, head.begin)
+        if arguments is None:
+            return None
+        body = tuple(nodes[head.begin :])  # with the numbers that are handed on
+        counter = None
+        numbers = head.numbers
+        first = self._first_turn(head, body, arguments)
+        if first is None:  # it is another one
+            self._define_index(head, head.first, head.start, 0)
+            given = tuple([head.arguments[p] for p in self._all(head)])
+            numbers, head.peeled = numbers[1:], True
+            del nodes[len(nodes) - len(body) :]
+        else:
+            size = head.begin - head.start
+            del nodes[head.start :]
+            given, head.peeled = self._earlier(head, body, arguments, first, size), False
+        given += self.lists.given(head, head.peeled)
+        if head.index is not None:
+            start = self.trace.builder.constant(numbers.start, INT)
+            stop = self.trace.builder.constant(numbers.stop, INT)
+            counter = Counter(head.index, start, stop, numbers.step)
+        origin = self._origin(head, body)
+        parameters = (*self._all(head), *(known.parameter for known in head.collects))
+        cycle = Cycle(parameters, tuple(given), counter, origin)
+        if counter is None:
+            body = self._with_test_first(head, cycle, body, arguments)
+        cycle.ways.append(Way(body, arguments))
+        head.cycle, self.walk.heads[cycle] = cycle, head
+        self.closed.append(head)
+        self._forget(body)
+        return cycle
+
+    def _all(self, head: Head) -> list[Value]:
+        return list(head.arguments)
+
+    def _origin(self, head: Head, body: Sequence[Any]) -> Origin:
+        if head.index is not None:
+            return head.index.origin.named(None)
+        looks = [node.origin for node in body if isinstance(node, Check)]
+        return replace(looks[-1], name=None, final=False) if looks else Origin()
+
+    def _ending(self, head: Head, at: int) -> tuple[Value, ...] | None:
+        """The arguments of the next turn; None where this one does not end as it began.
+
+        It begins at a node.
+        """
+        nodes = self.trace.builder.nodes[at:]
+        rows = self.lists.ending(head, nodes)
+        if rows is None:
+            return None
+        if head.marks != self._marks(head) or not self._returns(head, nodes):
+            return None
+        now = self._variables(head.frame, head.target)
+        if now.keys() != head.begun.keys():
+            return None
+        found: dict[Value, tuple[Any, Value]] = {}
+        seen: dict[int, Value] = {}
+        for slot, leaf in now.items():
+            parameter = head.parameters.get(slot)
+            if parameter is None:
+                begun = head.begun[slot]
+                if leaf.holder is not begun.holder or leaf.value is not begun.value:
+                    return None
+                continue
+            value = self._as(parameter, leaf)
+            if value is None or not self._stays(head, slot, parameter, leaf):
+                return None
+            other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
+            known = found.setdefault(parameter, (leaf.holder, value))
+            if other is not parameter or known[1] is not value:
+                return None
+        held = {id(leaf.holder) for leaf in now.values()}
+        written = [other() for other in self.written[head.wrote :]]
+        if any(x is not None and id(x) not in held for x in written):
+            return None
+        return (*(found[p][1] for p in self._all(head)), *rows)
+
+    def _returns(self, head: Head, nodes: Sequence[Any]) -> bool:
+        """Whether the frames can be put back to all looks in a turn."""
+        for node in nodes:
+            if isinstance(node, Check):
+                seat = self.seats.get(node.operand)
+                if node.look != "bool" or seat is None or not seat.inside(head.frame):
+                    return False
+            elif isinstance(node, Entry):
+                inner = self.walk.heads[node.cycle]
+                if not inner.seat.inside(head.frame):
+                    return False
+                if not all(self._returns(head, way.nodes) for way in node.cycle.ways):
+                    return False
+        return True
+
+    def _add(self, cycle: Cycle, way: Way) -> None:
+        """One more way through a turn; what is no arm of one tree with it is forgotten."""
+        limb, kept = limb_of(cycle, way), []
+        for other in cycle.ways:
+            try:
+                merged(limb_of(cycle, other), limb)
+            except Apart:
+                continue
+            kept.append(other)
+        cycle.ways[:] = [*kept, way]
+
+    def _stays(self, head: Head, slot: Slot, parameter: Value, leaf: Leaf) -> bool:
+        """Whether what is written in place is one object in all turns, and nothing else is."""
+        begun = head.begun[slot].holder
+        if parameter in head.written:
+            return leaf.holder is head.written[parameter]
+        return all(x() is not begun for x in self.written[head.wrote :])
+
+    def _as(self, parameter: Value, leaf: Leaf) -> Value | None:
+        """What a variable holds, as the parameter of the next turn."""
+        x, type = leaf.holder, parameter.type
+        if leaf.value is None:
+            if builtin(x) is None or not type.weak or kind(type.dtype) != builtin(x):
+                return None
+            return self.trace.number(x, type, parameter.origin)
+        if not self._may_change(leaf):
+            return None
+        return leaf.value if self._same_type(leaf.value, type) else None
+
+    def _same_type(self, value: Value, type: Any) -> bool:
+        sizes = self.trace.sizes
+        if (value.type.dtype, value.type.weak) != (type.dtype, type.weak):
+            return False
+        return bool(dims_of(sizes, value.type) == dims_of(sizes, type))
+
+    def _first_turn(
+        self, head: Head, body: Sequence[Any], arguments: Sequence[Value]
+    ) -> tuple[Value, ...] | None:
+        """What the first turn had for the parameters; None where it did something else."""
+        turn = self.trace.builder.nodes[head.start : head.begin]
+        same = Same(self.trace, self._all(head))
+        if head.index is not None and head.first is not None:
+            same.found[head.index] = head.first
+        steps = [node for node in body if node not in head.further]
+        if not same.sequences(steps, turn):
+            return None
+        if not all(same.values(*pair) for pair in self.lists.appended(head, body)):
+            return None
+        made = {r for node in turn for r in node.results}
+        given = []
+        for slot, parameter in head.parameters.items():
+            if parameter in same.found:
+                continue
+            leaf = head.before[slot]
+            value = self._as_first(parameter, leaf)
+            if value is None:
+                return None
+            same.found[parameter] = value
+        for parameter, again in zip(self._all(head), arguments, strict=False):
+            first = same.found[parameter]
+            if first in made or not self._fits(first, parameter):
+                return None
+            if not same.values(again, head.arguments[parameter]):
+                return None
+            given.append(first)
+        return tuple(given)
+
+    def _earlier(
+        self,
+        head: Head,
+        body: Sequence[Any],
+        arguments: Sequence[Value],
+        given: tuple[Value, ...],
+        size: int,
+    ) -> tuple[Value, ...]:
+        """What turns before the first that was watched had for the parameters; they go."""
+        nodes = self.trace.builder.nodes
+        while head.index is None and 0 < size <= len(nodes) - self._floor(head):
+            same = Same(self.trace, self._all(head))
+            if not same.sequences(body, nodes[-size:]):
+                break
+            if not all(map(same.values, arguments, given)):
+                break
+            before = [v for p in self._all(head) if (v := same.found.get(p)) is not None]
+            made = {r for node in nodes[-size:] for r in node.results}
+            if len(before) < len(given) or any(v in made for v in before):
+                break
+            if not all(map(self._fits, before, self._all(head))):
+                break
+            given = tuple(before)
+            del nodes[-size:]
+        return given
+
+    def _floor(self, head: Head) -> int:
+        """The node that the turn around a loop begins with."""
+        around = [other for other in self.heads.values() if other is not head]
+        begun = [h.begin if h.open else h.start for h in around if h.cycle is None]
+        return max([0, *begun, *(level.entered + 1 for level in self.walk.levels)])
+
+    def _with_test_first(
+        self, head: Head, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
+    ) -> tuple[Any, ...]:
+        """The turn of a ``while``, which CPython tests at the end, with its test at the beginning.
+
+        The test before the loop goes: it is that of the first turn.
+        """
+        nodes = self.trace.builder.nodes
+        if len(set(arguments)) < len(arguments) or not isinstance(body[-1], Check):
+            return body
+        for size in range(min(len(body) - 1, len(nodes) - self._floor(head)), 0, -1):
+            same = Same(self.trace, ())
+            same.found.update(zip(arguments, cycle.arguments, strict=True))
+            test = body[-size:]
+            if any(isinstance(node, Check | Entry) for node in test[:-1]):
+                continue
+            before = nodes[-size:]
+            if not (
+                isinstance(before[-1], Check)
+                and same.sequences(test, before)
+                and self._is_test(test, arguments, cycle)
+            ):
+                continue
+            del nodes[-size:]
+            cycle.test = test, arguments
+            return self._rotated(head, cycle, body, arguments, size)
+        return body
+
+    def _is_test(self, test: Sequence[Any], arguments: Sequence[Value], cycle: Cycle) -> bool:
+        """Whether a test is of the parameters alone, and nothing else is made of it."""
+        made = {r for node in test for r in node.results}
+        read = {v for node in test for v in node.operands}
+        return made.isdisjoint(arguments) and read.isdisjoint(cycle.parameters)
+
+    def _rotated(
+        self,
+        head: Head,
+        cycle: Cycle,
+        body: tuple[Any, ...],
+        arguments: tuple[Value, ...],
+        size: int,
+    ) -> tuple[Any, ...]:
+        test, rest = body[-size:], body[:-size]
+        new = dict(zip(arguments, cycle.parameters, strict=True))
+        turned: list[Any] = []
+        for node in test:
+            for result in node.results:
+                new[result] = Value(result.type, result.origin)
+            turned.append(renamed(node, new))
+        for node in turned:
+            for result in node.results:
+                self.trace.builder.producer[result] = node
+        seat = self.seats[test[-1].operand]
+        self.seats[turned[-1].operand] = replace(seat, renamed=new)
+        return (*turned, *rest)
+
+    def _without_test(
+        self, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
+    ) -> tuple[Any, ...] | None:
+        """A new way through a turn without the test of the next one; None where it has none."""
+        if not cycle.test:
+            return body
+        test, known = cycle.test
+        size = len(test)
+        same = Same(self.trace, ())
+        same.found.update(zip(known, arguments, strict=True))
+        return body[:-size] if same.sequences(test, body[-size:]) else None
+
+    def _as_first(self, parameter: Value, leaf: Leaf) -> Value | None:
+        if leaf.value is not None:
+            return leaf.value if self._same_type(leaf.value, parameter.type) else None
+        return None
+
+    def _fits(self, first: Value, parameter: Value) -> bool:
+        """Whether a value may be the first argument for a parameter."""
+        if self._same_type(first, parameter.type):
+            return True
+        a, b = first.type, parameter.type
+        return a.weak and not b.shape and not b.weak and kind(a.dtype) == kind(b.dtype) == "float"
+
+    def _forget(self, nodes: Sequence[Any]) -> None:
+        """What was recorded of numbers from outside in a turn is not there after it."""
+        made = {r for node in nodes for r in node.results}
+        for known in self.world.numbers._found.values():
+            tensor = known.tensor
+            if self.is_recorded(tensor) and tensor._traced[1] in made:
+                known.tensor = None
+
+
+_LENGTHS: dict[int, tuple[int]] = {}
+"""What stands for tuples of so many items."""
+
+
+def _is_leaf(x: Any) -> bool:
+    """Whether something may stand in a tuple that turns change."""
+    return type(x) in _LEAVES or (type(x) is tuple and all(map(_is_leaf, x)))
+
+
+_LEAVES = frozenset({Tensor, int, float, bool, str, type(None)})
+
+
+def _with(x: Any, places: Slot, item: Any) -> Any:
+    """A tuple with an item at a place in it."""
+    if not places:
+        return item
+    at = places[0]
+    return (*x[:at], _with(x[at], places[1:], item), *x[at + 1 :])
+
+
+def held(frame: Any, slot: Slot) -> Any:
+    """What stands at a place."""
+    x = frame.fast[slot[0]]
+    for place in slot[1:]:
+        x = x[place]
+    return x
+
+
+def builtin(x: Any) -> str | None:
+    """The kind of a number of Python."""
+    return {int: "int", float: "float"}.get(type(x))

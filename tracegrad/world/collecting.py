@@ -1,0 +1,245 @@
+"""Lists to which each turn of a loop appends one array: in the program, arrays that turns fill.
+
+In a turn that is recorded over parameters such a list has a parameter besides, an array with a row
+for each turn, and appending puts a row there (`collected`). Behind the loop the function has its
+own list, of which each item is a row; stacking the list gives the array itself. A turn that does
+anything else with the list, and a loop that is left before its last turn, is no such loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Call, Origin, Value
+from codegen.spelling import Subscript
+from codegen.types import ArrayType
+from tracegrad.ops.creation import zeros_of_shape
+from tracegrad.ops.elementwise import add, floor_divide, subtract
+from tracegrad.ops.indexing import element, getitem_basic
+from tracegrad.ops.joining import stack
+from tracegrad.ops.tapes import collected
+from tracegrad.state import STATE
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.world.heads import INT, Head
+from tracegrad.world.seats import Keeper
+from tracegrad.world.walking import untraced
+
+STACKING = frozenset(map(id, (np.stack, np.array, np.asarray, stack)))
+MOST_BEFORE = 8  # items that a list has before the loop
+
+
+@dataclass(eq=False)
+class Collected:
+    """A list, and the array that stands for it."""
+
+    items: list[Any]
+    parameter: Value
+    row: Value  # the place of this turn's row
+    before: int  # items before the first turn
+    first: Value  # what the first turn appended
+
+
+class Lists:
+    """The lists of one run to which loops append."""
+
+    def __init__(self, loops: Any) -> None:
+        self.loops = loops
+        self.trace = loops.trace
+        self.log: list[tuple[list[Any], Any]] = []
+        self.tracked: dict[int, Head] = {}
+        self.finished: dict[int, tuple[list[Any], tuple[Any, ...], Value]] = {}
+
+    def appends(self, items: list[Any], x: Any) -> None:
+        """The function is about to append to a list of its own."""
+        self.log.append((items, x))
+        head = self.tracked.get(id(items))
+        for other in self.loops.heads.values():
+            if other is not head and (other.open or other.cycle is not None):
+                other.changes += 1
+        if head is None:
+            return
+        known = next(c for c in head.collects if c.items is items)
+        kind = known.parameter.type
+        value = x._traced[1] if self.loops.is_recorded(x) else None
+        if value is None or not self._fits(value.type, kind) or x._view is not None:
+            head.changes += 1
+            return
+        origin = known.parameter.origin
+        builder = self.trace.builder
+        builder.call(collected, (known.parameter, value, known.row), origin)
+        head.further.add(builder.nodes[-1])
+
+    def touches(self, operands: Sequence[Any]) -> None:
+        """The function does something else with these."""
+        for x in operands:
+            head = self.tracked.get(id(x)) if type(x) is list else None
+            if head is not None:
+                head.changes += 1
+
+    def _fits(self, type: ArrayType, of: ArrayType) -> bool:
+        sizes = self.trace.sizes
+        same = (type.dtype, type.weak) == (of.dtype, False) and len(type.shape) + 1 == len(of.shape)
+        return same and all(map(sizes.same, type.shape, of.shape[1:]))
+
+    # -- opening and closing ----------------------------------------------------------------------
+
+    def open(self, head: Head) -> bool:
+        """After the first turn: whether the lists that it appended to may be arrays."""
+        entries, head.collects, head.further = self.log[head.logged :], [], set()
+        head.logged = len(self.log)
+        keeper = Keeper(self.loops, self.loops.heads.values(), ())
+        seen: set[int] = set()
+        for items, x in entries:
+            value = x._traced[1] if self.loops.is_recorded(x) else None
+            if head.index is None or value is None or value.type.weak or id(items) in seen:
+                return False
+            seen.add(id(items))
+            before = len(items) - 1
+            if before > MOST_BEFORE or id(items) not in keeper.known or items[-1] is not x:
+                return False
+            shape = (before + len(head.numbers), *value.type.shape)
+            kind = ArrayType(value.type.dtype, shape)
+            if x._view is not None or not all(self._is_row(y, kind) for y in items):
+                return False
+            origin = Origin(self._name(head, items), True)
+            row = self._row(head, before)
+            head.collects.append(Collected(items, Value(kind, origin), row, before, value))
+            self.tracked[id(items)] = head
+        return True
+
+    def _is_row(self, x: Any, kind: ArrayType) -> bool:
+        return self.loops.is_recorded(x) and self._fits(x._traced[1].type, kind)
+
+    def _name(self, head: Head, items: list[Any]) -> str:
+        slots = zip(head.frame.program.slots, head.frame.fast, strict=True)
+        return next((name for name, x in slots if x is items and name.isidentifier()), "rows")
+
+    def _row(self, head: Head, before: int) -> Value:
+        """The place of a turn's row, of the number that the loop counts with."""
+        assert head.index is not None
+        builder, row = self.trace.builder, head.next_index
+        start = head.numbers.start
+        steps = ((subtract, start, 0), (floor_divide, head.numbers.step, 1), (add, before, 0))
+        for op, number, neutral in steps:
+            if number != neutral:
+                at = len(builder.nodes)
+                (row,) = builder.call(op, (row, builder.constant(number, INT)))
+                head.further.update(builder.nodes[at:])
+        return row
+
+    def ending(self, head: Head, nodes: Sequence[Any]) -> tuple[Value, ...] | None:
+        """The arrays behind a turn; None where it has not appended once to each list."""
+        found = []
+        for known in head.collects:
+            rows = [
+                node
+                for node in nodes
+                if isinstance(node, Call)
+                and node.op is collected
+                and node.operands[0] is known.parameter
+            ]
+            if len(rows) != 1:
+                return None
+            found.append(rows[0].results[0])
+        return tuple(found)
+
+    def given(self, head: Head, peeled: bool) -> tuple[Value, ...]:
+        """The arrays that the loop begins with; where a turn was before it, with its row."""
+        builder, found = self.trace.builder, []
+        for known in head.collects:
+            kind, origin = known.parameter.type, known.parameter.origin
+            zeros = builder.call(zeros_of_shape, (), origin, shape=kind.shape, dtype=kind.dtype)
+            rows = [x._traced[1] for x in known.items[: known.before]]
+            for k, value in enumerate([*rows, known.first] if peeled else rows):
+                place = builder.constant(k, INT)
+                zeros = builder.call(collected, (*zeros, value, place), origin)
+            found += zeros
+        return tuple(found)
+
+    def appended(self, head: Head, nodes: Sequence[Any]) -> list[tuple[Value, Value]]:
+        """What a turn appended, and what the first one did, to each list."""
+        rows = {n.operands[0]: n.operands[1] for n in nodes if n in head.further and _is_row(n)}
+        return [(rows[known.parameter], known.first) for known in head.collects]
+
+    def forget(self, head: Head) -> None:
+        """A loop was left."""
+        for known in head.collects:
+            self.tracked.pop(id(known.items), None)
+
+    # -- behind turns -----------------------------------------------------------------------------
+
+    def flush(self, head: Head, rows: dict[Value, list[Any]]) -> None:
+        """Turns have been run: the lists get what these appended."""
+        for known in head.collects:
+            for x in rows.pop(known.parameter, ()):
+                tensor = wrap(getattr(x, "_array", x))
+                tensor._node = getattr(x, "_node", None)
+                known.items.append(tensor)
+
+    def finish(self, head: Head, peeled: int) -> None:
+        """A loop has come to its end: items of the lists are rows of the arrays."""
+        for known in head.collects:
+            items = known.items
+            last = self._last(head, known)
+            for k in range(known.before + peeled, len(items)):
+                items[k] = self._item(known.parameter, k, items[k])
+            if last is not None:
+                items[-1] = last
+            self.finished[id(items)] = items, tuple(items), known.parameter
+            self.tracked.pop(id(items), None)
+        if head.collects:
+            for other in self.loops.heads.values():
+                other.changes += other is not head
+
+    def _last(self, head: Head, known: Collected) -> Any:
+        """The variable that is what the last turn appended, where all ways agree on one."""
+        for slot, parameter in head.parameters.items():
+            at = head.cycle.parameters.index(parameter)  # type: ignore[union-attr]
+            if all(
+                _row_in(way.nodes, known.parameter) is way.arguments[at]
+                for way in head.cycle.ways  # type: ignore[union-attr]
+            ):
+                return self.loops.held(head.frame, slot)
+        return None
+
+    def _item(self, rows: Value, k: int, x: Any) -> Tensor:
+        op = element if rows.type.ndim == 1 else getitem_basic
+        index = Subscript((k,))
+        (value,) = self.trace.builder.call(op, (rows,), rows.origin.named(None), index=index)
+        tensor = wrap(getattr(x, "_array", x), (self.trace, value))
+        tensor._node = getattr(x, "_node", None)
+        return tensor
+
+    def stacked(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
+        """The array in which the items of a list are rows, for an operation that stacks them."""
+        if len(operands) != 1 or keywords or id(operation) not in STACKING:
+            return None
+        items, then, value = self.finished.get(id(operands[0]), (None, (), None))
+        if items is not operands[0] or len(items) != len(then):
+            return None
+        if any(x is not y for x, y in zip(items, then, strict=True)):
+            return None
+        if any(x._traced is None or x._traced[0] is not self.trace for x in items):
+            return None
+        before = STATE.update(trace=None, machine=None)
+        try:
+            plain = stack([untraced(x) for x in items])
+        finally:
+            STATE.update(**before)
+        tensor = wrap(plain._array, (self.trace, value))
+        tensor._node = plain._node
+        return tensor
+
+
+def _is_row(node: Any) -> bool:
+    return isinstance(node, Call) and node.op is collected
+
+
+def _row_in(nodes: Sequence[Any], rows: Value) -> Value | None:
+    """What is put into an array in a turn."""
+    found = (n.operands[1] for n in nodes if _is_row(n) and n.operands[0] is rows)
+    return next(found, None)

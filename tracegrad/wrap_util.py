@@ -1,0 +1,80 @@
+"""An operator on functions of one value enters, one on functions of several arguments leaves.
+
+HIPS autograd's way to say which argument is meant: ``operator(f, argnum)(*args, **kwargs)``, where
+`argnum` is a position or a tuple of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+from tracegrad.errors import ArgumentError
+from tracegrad.signature import name_of
+from tracegrad.state import call
+
+
+def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """``operator(f, x, ...)``, of functions of one value, for functions of several arguments.
+
+    Returns
+    -------
+    callable
+        ``nary(f, argnum=0, ...)`` gives a function of the arguments of `f`. It calls `operator`
+        with a function of ``args[argnum]`` alone (a tuple where `argnum` is one), and with that
+        value.
+
+    Raises
+    ------
+    tg.errors.ArgumentError
+        `argnum` is no position, or the call has no such argument.
+
+    Examples
+    --------
+    >>> from tracegrad.wrap_util import unary_to_nary
+    >>> @unary_to_nary
+    ... def slope(f, x):
+    ...     return (f(x + 1e-3) - f(x - 1e-3)) / 2e-3
+    >>> print(round(slope(lambda x, y: x * y, 1)(3.0, 4.0), 6))
+    3.0
+    """
+
+    @functools.wraps(operator)
+    def nary(fun: Callable[..., Any], argnum: Any = 0, *options: Any, **named: Any) -> Any:
+        several = isinstance(argnum, tuple | list)
+        positions = tuple(map(_position, argnum)) if several else (_position(argnum),)
+
+        def of_arguments(*args: Any, **kwargs: Any) -> Any:
+            for position in positions:
+                if not -len(args) <= position < len(args):
+                    raise ArgumentError(
+                        f"argnum={argnum!r}: {name_of(fun)} is called with {len(args)} positional "
+                        "arguments"
+                    )
+
+            def unary(x: Any) -> Any:
+                given = list(args)
+                for position, value in zip(positions, x if several else (x,), strict=True):
+                    given[position] = value
+                return call(fun, given, kwargs)
+
+            unary.__name__ = name_of(fun)
+            x = tuple([args[position] for position in positions]) if several else args[positions[0]]
+            return operator(unary, x, *options, **named)
+
+        functools.update_wrapper(of_arguments, fun, updated=())
+        return of_arguments
+
+    del nary.__wrapped__  # type: ignore[attr-defined]  # it has another signature
+    return nary
+
+
+def _position(argnum: Any) -> int:
+    try:
+        return index(argnum)
+    except TypeError:
+        raise ArgumentError(
+            f"argnum={argnum!r}: must be an int or a tuple of ints, the positions of arguments"
+        ) from None
