@@ -99,6 +99,42 @@ def test_transforms_nest_in_any_order():
     assert_same(outer(W), 9 * W**2)
 
 
+def bent(x):
+    return np.sin(x) * x[0]
+
+
+def jax_bent(x):
+    return jnp.sin(x) * x[0]
+
+
+OURS = {
+    "vmap": (tg.vmap(curve), jax.vmap(jax_curve)),
+    "vmap of grad": (tg.vmap(tg.grad(curve)), jax.vmap(jax.grad(jax_curve))),
+    "jacobian": (tg.vmap(tg.jacobian(bent)), jax.vmap(jax.jacobian(jax_bent))),
+    "hessian": (lambda x: tg.hessian(curve)(x[0]), lambda x: jax.hessian(jax_curve)(x[0])),
+    "jvp": (
+        lambda x: tg.jvp(bent, (x[0],), (x[1],)),
+        lambda x: jax.jvp(jax_bent, (x[0],), (x[1],)),
+    ),
+    "hvp": (
+        lambda x: tg.hvp(curve, (x[0],), (x[1],)),
+        lambda x: jax.jvp(jax.grad(jax_curve), (x[0],), (x[1],))[1],
+    ),
+    "linearize": (
+        lambda x: tg.linearize(bent, x[0])[1](x[1]),
+        lambda x: jax.linearize(jax_bent, x[0])[1](x[1]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_transform_of_ours(name):
+    ours, theirs = OURS[name]
+    assert_same(jax.jit(ours)(X), theirs(X))
+    twice = jnp.stack([X, 2 * X])
+    assert_same(jax.vmap(ours)(twice), jax.vmap(theirs)(twice))
+
+
 def test_shapes_without_values():
     ours = tg.value_and_grad(loss)
     shapes = jax.eval_shape(ours, PARAMS, X, Y)
