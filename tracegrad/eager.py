@@ -14,7 +14,7 @@ import numpy as np
 
 from codegen.types import DTYPES
 from tracegrad.autograd.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
-from tracegrad.dispatch import Repeated, apply, dtype_of
+from tracegrad.dispatch import Repeated, apply, dtype_of, is_jax_array
 from tracegrad.lanes import Lane
 from tracegrad.ops.creation import beside
 from tracegrad.staging import Staged
@@ -180,7 +180,7 @@ OTHERS = (Tensor, Staged, Lane, Repeated, np.ndarray, np.generic, bool, int, flo
 
 def operand(other: Any, like: Any) -> Any:
     """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none."""
-    if isinstance(other, OTHERS):
+    if isinstance(other, OTHERS) or is_jax_array(other):
         return other
     if not isinstance(other, list | tuple) or not other:
         return NotImplemented

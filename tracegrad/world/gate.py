@@ -28,6 +28,7 @@ import numpy as np
 
 from tracegrad import namespace as tg
 from tracegrad.autograd.modes import is_grad_enabled
+from tracegrad.dispatch import is_jax_array
 from tracegrad.machine import natives
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
@@ -297,6 +298,9 @@ def get_attribute(world: World, operation: Any, operands: Operands, keywords: Ke
                 world.reads(original)
             else:
                 world.effect(f".{name} of an array")
+        if is_jax_array(original) and type(name) is str and not hasattr(Tensor, name):
+            world.effect(f".{name} of an array of JAX")
+            return operation(original, *operands[1:])
         value = attribute_of_tensor(world, operation, operands, keywords)
         if name == "grad" and world.is_outside(x):
             return world.read(ATTRIBUTE, x, name, value, f"{world.text_of(x)}.grad")
