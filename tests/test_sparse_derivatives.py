@@ -152,9 +152,11 @@ def test_masks_of_floats():
         picked = x[x > 0.0]
         return np.concatenate([picked, x])[:5] * 2.0
 
-    own = agree(f, POINT)
-    agree(f, -POINT - 0.4, derivative=own)
-    agree(f, np.roll(POINT, 3), derivative=own)
+    own = tg.jacobian(f, sparse=True)
+    for x in (POINT, -POINT - 0.4, np.roll(POINT, 3)):
+        steps = np.eye(12) * 1e-6
+        expected = np.stack([(f(x + h) - f(x - h)) / 2e-6 for h in steps], axis=1)
+        np.testing.assert_allclose(own(x).toarray(), expected, atol=1e-8)
 
 
 def way(x):
@@ -225,6 +227,27 @@ def test_what_is_read_outside():
     agree(f, POINT, derivative=own)
     scale = 7.0
     agree(f, POINT, derivative=own)
+
+
+class Model:
+    def __init__(self):
+        self.w, self.k, self.scales = np.ones(12), 1, [1.0, 2.0]
+
+    def __call__(self, x):
+        return x[self.k :] * self.w[self.k :] * self.scales[0]
+
+
+def test_what_an_object_holds():
+    model = Model()
+    own = agree(model.__call__, POINT)
+    model.w = 3.0 * model.w
+    agree(model.__call__, POINT, derivative=own)
+    model.w[3] = 7.0
+    agree(model.__call__, POINT, derivative=own)
+    model.k = 4
+    agree(model.__call__, POINT, derivative=own)
+    model.scales[0] = 5.0
+    agree(model.__call__, POINT, derivative=own)
 
 
 def test_settings_are_arguments():

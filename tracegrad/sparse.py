@@ -21,7 +21,7 @@ import numpy as np
 from tracegrad.callables import Compiled
 from tracegrad.colouring import column_colours
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError
-from tracegrad.guards import MISS
+from tracegrad.guards import MISS, watched_entry
 from tracegrad.modes import CHOSEN
 from tracegrad.products import hvp, jvp, vjp
 from tracegrad.returned import Transform
@@ -46,7 +46,8 @@ class Plan:
     """What is kept for calls of one shape: where the entries are, and in which product."""
 
     mode: str
-    version: Version | None  # the one that the pattern is that of; None: every entry by itself
+    version: Version | None  # the one that the pattern is that of; None: there is no program
+    dense: bool  # every column, or row, by itself
     key: Key
     shape: tuple[int, int]
     colours: int
@@ -60,7 +61,7 @@ class Plan:
     def line(self) -> str:
         """The plan in one line."""
         m, n = self.shape
-        known = "" if self.version is not None else " (the pattern is not known)"
+        known = " (the pattern is not known)" if self.dense else ""
         return (
             f"sparse: {m} x {n}, {len(self.columns)} nonzeros{known}, {self.colours} colours, "
             f"{self.mode} mode"
@@ -110,13 +111,12 @@ class Sparse:
         plan = self._plans.get(shapes) or self._first(given)
         for turn in range(MOST_TRIED + 1):
             result, version = self._answered(plan.mode, (plan.vectors, *given))
-            if plan.version is None:
-                break
             key = self._key(plan.mode, version, (plan.vectors, *given))
-            if version is plan.version and key == plan.key:
+            if (version is plan.version and key == plan.key) or (plan.dense and turn):
                 break
-            version = version if turn < MOST_TRIED - 1 else None
-            plan = self._plan(plan.mode, version, plan.vectors, self._main(result), given)
+            last = turn == MOST_TRIED - 1  # a dense plan is right for any version
+            products = self._main(result)
+            plan = self._plan(plan.mode, None if last else version, plan.vectors, products, given)
         with self._lock:
             self._plans[shapes] = self._latest = plan
             self._plans.move_to_end(shapes)
@@ -216,7 +216,7 @@ class Sparse:
             return plan
         if self._mode == "auto":
             rows = plan.shape[0]
-            if plan.version is not None:
+            if not plan.dense:
                 flags = np.ones(len(plan.columns), bool)
                 rows = 1 + max(column_colours(_csr(flags, plan).T.tocsr()), default=0)
             if rows >= plan.colours:
@@ -242,8 +242,9 @@ class Sparse:
             if len(graph.inputs) == len(inputs):
                 found = pattern(graph, graph.inputs[0], [vectors[:1].repeat(2, 0), *inputs[1:]])
         n, m = (int(np.prod(x.shape[1:])) for x in (vectors, products))
+        dense = found is None
         if found is None:
-            version, found = None, _csr_of(np.ones((m, n), bool))
+            found = _csr_of(np.ones((m, n), bool))
         if self._kind == "hessian":
             found = (found + found.T).tocsr()
         colour = column_colours(found)
@@ -258,6 +259,7 @@ class Sparse:
         return Plan(
             mode,
             version,
+            dense,
             key,
             entries.shape,
             count,
@@ -285,7 +287,7 @@ def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] |
     """What a version that stands for the call gives, and that version."""
     try:
         for run, version in program._entries.get(CHOSEN[program._backend], ()):
-            result = run(args)
+            result = (watched_entry(run) if STATE.aside else run)(args)
             if result is not MISS:
                 version.hits += 1
                 return result, version
@@ -302,7 +304,7 @@ def _products(
     def main(args: tuple[Any, ...], value: Any) -> Any:
         given = list(args)
         given[argnum] = value
-        returned = call_user(f, tuple(given), {})
+        returned = call_user(f, tuple(given), {}, products)
         return returned[0] if has_aux else returned
 
     def products(vectors: Any, *args: Any) -> Any:
@@ -319,7 +321,7 @@ def _products(
             return vjp(of, x)[1](vector)[0]
 
         found = Compiled(along, _BATCHED)(vectors)
-        return (found, call_user(f, args, {})[1]) if has_aux else found
+        return (found, call_user(f, args, {}, products)[1]) if has_aux else found
 
     products.__name__ = f"{name_of(f)}_products"
     return products

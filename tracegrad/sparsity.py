@@ -163,8 +163,9 @@ class _Walker:
         name, (shape, *_) = call.op.name, shapes
         first, ins = given[0], [np.shape(array) for array in arrays]
         if Trait.ELEMENTWISE in call.op.traits:
-            return [self._union([self._spread(s, i, shape) for s, i in zip(given, ins, strict=True)])]
-        if name in _MOVING or (name == "pad" and self._pads_zeros(call, known)):
+            parts = zip(given, ins, strict=True)
+            return [self._union([self._spread(sets, of, shape) for sets, of in parts])]
+        if name in _MOVING or (name == "pad" and _moves(known)):
             return self._moved(call, run, arrays, known, given, shapes)
         if name in _ADDING:
             return self._added(call, arrays, known, given, shape)
@@ -221,7 +222,7 @@ class _Walker:
     ) -> list[Sets] | None:
         """An op whose results hold elements of its operands, or zeros: run on their numbers."""
         indices = _indices(call)
-        if not self.moving.isdisjoint(v for i, v in enumerate(call.operands) if i in indices):
+        if not self._knows_indices(call):
             return None
         operands, parts, count = [], [], 0
         for i, (sets, array) in enumerate(zip(given, arrays, strict=True)):
@@ -240,8 +241,9 @@ class _Walker:
         outs = out if len(shapes) > 1 else (out,)
         return [self._taken(whole, np.asarray(o).astype(np.int64) - 1) for o in outs]
 
-    def _pads_zeros(self, call: Call, known: Mapping[str, Any]) -> bool:
-        return known["mode"] != "constant" or (len(call.operands) == 1 and known["value"] == 0)
+    def _knows_indices(self, call: Call) -> bool:
+        """Whether the indices are made of whole numbers of the call."""
+        return self.moving.isdisjoint(call.operands[i] for i in _indices(call))
 
     def _added(
         self,
@@ -252,7 +254,7 @@ class _Walker:
         shape: tuple[int, ...],
     ) -> list[Sets] | None:
         """Values added to elements of an array, or of zeros."""
-        if not self.moving.isdisjoint(v for i, v in enumerate(call.operands) if i in _indices(call)):
+        if not self._knows_indices(call):
             return None
         into = call.op.name != "scatter"
         sets, value = given[into], arrays[into]
@@ -291,9 +293,10 @@ class _Walker:
         """The sets of a product, dense along the axes that it sums over."""
         left, right = text.split("->")
         parts = left.split(",")
-        pairs_of = [pair for p, s in zip(parts, shapes, strict=True) for pair in zip(p, s, strict=True)]
-        lengths = dict(pairs_of)
-        if len({*pairs_of}) > len(lengths):
+        named = [zip(part, shape, strict=True) for part, shape in zip(parts, shapes, strict=True)]
+        axes = {pair for pairs in named for pair in pairs}
+        lengths = dict(axes)
+        if len(axes) > len(lengths):
             return None  # one of them is broadcast
         found: list[Sets | None] = []
         for part, sets, shape in zip(parts, given, shapes, strict=True):
@@ -319,6 +322,14 @@ def _flags(sets: Sets) -> Sets:
 def _numbers(shape: Sequence[int]) -> Any:
     """An array of the numbers of its elements."""
     return np.arange(int(np.prod(shape))).reshape(shape)
+
+
+def _moves(padding: Mapping[str, Any]) -> bool:
+    """Whether an array is padded with zeros, or with its own elements."""
+    mode = padding["mode"]
+    return mode in ("edge", "reflect", "symmetric", "wrap") or (
+        mode == "constant" and bool(np.all(np.asarray(padding["value"]) == 0))
+    )
 
 
 def _indices(call: Call) -> range:
@@ -352,10 +363,11 @@ def _subscripts(name: str, known: Mapping[str, Any], shapes: Sequence[Any]) -> s
     return f"{one},{two}->{batch}{'x' if a > 1 else ''}{'y' if b > 1 else ''}"
 
 
-_MOVING = frozenset(
-    """broadcast_to concatenate diag diagonal element expand_dims flip gather getitem getitem_copy
-    index_set inner_part part place repeat reshape roll split squeeze stack take_along_axis tile
-    transpose tril triu unstack windows""".split()
-)
+_MOVING = frozenset({
+    "broadcast_to", "concatenate", "diag", "diagonal", "element", "expand_dims", "flip", "gather",
+    "getitem", "getitem_copy", "index_set", "inner_part", "part", "place", "repeat", "reshape",
+    "roll", "split", "squeeze", "stack", "take_along_axis", "tile", "transpose", "tril", "triu",
+    "unstack", "windows",
+})  # fmt: skip
 _ADDING = frozenset({"index_add", "index_subtract", "scatter"})
 _REDUCING = frozenset({"sum", "mean"})
