@@ -186,10 +186,10 @@ class Sparse:
         """The products, and the version of the program that gave them; None for no program."""
         program = self._program(mode)
         found = _by_entry(program, args)
-        if found is None:
-            result = program(*args)
-            found = _by_entry(program, args) or (result, None)
-        return found
+        if found is not None:
+            return found
+        result = program(*args)
+        return _by_entry(program, args) or (result, None)
 
     def _main(self, result: Any) -> Any:
         """The products of a result; raises where that is not one array of floats."""
