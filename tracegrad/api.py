@@ -10,6 +10,7 @@ from tracegrad.callables import Compiled
 from tracegrad.errors import ArgumentError
 from tracegrad.products import hvp, jvp, known, linearize, vjp
 from tracegrad.returned import Transform
+from tracegrad.sparse import Sparse
 
 __all__ = [
     "compile",
@@ -56,6 +57,28 @@ def _decorator(
     if f is None:
         return lambda function: Compiled(function, transform, backend, static_argnames)
     return Compiled(f, transform, backend, static_argnames)
+
+
+def _sparse(
+    kind: str,
+    f: Callable[..., Any] | None,
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    backend: str | None,
+    static_argnames: Sequence[str],
+    mode: str = "forward",
+) -> Any:
+    if mode not in ("auto", "forward", "reverse"):
+        raise ArgumentError(f'mode={mode!r}: must be "auto", "forward" or "reverse"')
+    number = _positions(argnums)
+    if not isinstance(number, int):
+        raise ArgumentError(f"argnums={argnums!r}: with sparse=True it must be one int")
+    if static_argnames:
+        raise ArgumentError("static_argnames cannot be given with sparse=True")
+    known(backend)
+    if f is None:
+        return lambda function: Sparse(function, kind, number, has_aux, mode, backend)
+    return Sparse(f, kind, number, has_aux, mode, backend)
 
 
 def grad(
@@ -151,6 +174,7 @@ def jacobian(
     argnums: int | Sequence[int] = 0,
     *,
     mode: str = "auto",
+    sparse: bool = False,
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
@@ -167,6 +191,9 @@ def jacobian(
     mode : "auto", "forward" or "reverse"
         Whether tangents of all inputs are pushed forward, or cotangents of all results pulled back.
         "auto" pushes forward where there are fewer inputs than results.
+    sparse : bool
+        Whether the result is a ``scipy.sparse.csr_array``, of the shape (elements of the result,
+        elements of the argument): see below.
 
     Returns
     -------
@@ -174,6 +201,16 @@ def jacobian(
         Same arguments as `f`; returns an array of the shape of the result and then that of the
         argument. For a pytree of results it has their structure, with the structure of
         ``args[argnums]`` in the place of each, as `jax.jacobian`.
+
+    Notes
+    -----
+    With ``sparse=True`` the argument and the result are one array each, raveled in C order. The
+    graph tells which entries can be nonzero, for any values. Columns that share no row are summed
+    (Curtis, Powell and Reid 1974), which are found by colouring a graph (Coleman and Moré 1983;
+    Gebremedhin, Manne and Pothen 2005), greedily; in reverse mode rows. "auto" takes the mode that
+    needs fewer colours. One compiled program gives all these sums. An entry that can be nonzero is
+    stored, even where it is 0. Pattern and colours are kept for the shapes and whole numbers of a
+    call; ``.explain()`` says what they are.
 
     Raises
     ------
@@ -189,8 +226,16 @@ def jacobian(
     >>> tg.jacobian(lambda x: x * x[0])(np.array([1.0, 2.0]))
     array([[2., 0.],
            [2., 1.]])
+    >>> differences = tg.jacobian(lambda x: np.diff(x) ** 2, sparse=True)
+    >>> matrix = differences(np.arange(100.0))
+    >>> print(type(matrix).__name__, matrix.shape, matrix.nnz)
+    csr_array (99, 100) 198
+    >>> print(differences.explain().splitlines()[0])
+    sparse: 99 x 100, 198 nonzeros, 2 colours, forward mode
     """
     argnums = argnums if argnum is None else argnum
+    if sparse:
+        return _sparse("jacobian", f, argnums, has_aux, backend, static_argnames, mode)
     return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, mode)
 
 
@@ -238,6 +283,7 @@ def hessian(
     f: Callable[..., Any] | None = None,
     argnums: int | Sequence[int] = 0,
     *,
+    sparse: bool = False,
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
@@ -245,7 +291,7 @@ def hessian(
 ) -> Any:
     """The Hessian of a function that returns one number: forward mode over reverse, all at once.
 
-    Parameters as for `grad`.
+    Parameters as for `grad`, and `sparse` as for `jacobian`.
 
     Returns
     -------
@@ -254,6 +300,12 @@ def hessian(
         and for several arguments, blocks: the structure of the argument in the place of each leaf
         of the argument, as `jax.hessian`.
 
+    Notes
+    -----
+    With ``sparse=True`` it is a ``scipy.sparse.csr_array`` of the shape (elements of the argument)
+    twice, as for `jacobian`. The columns of the symmetric pattern are coloured as those of any
+    matrix: each entry is read once, and what symmetry would spare (star colouring) is not used.
+
     Examples
     --------
     >>> import numpy as np
@@ -261,8 +313,13 @@ def hessian(
     >>> tg.hessian(lambda x: x[0] * x[1] ** 2)(np.array([1.0, 2.0]))
     array([[0., 4.],
            [4., 2.]])
+    >>> sparse = tg.hessian(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2), sparse=True)
+    >>> sparse(np.ones(1000)).nnz
+    2998
     """
     argnums = argnums if argnum is None else argnum
+    if sparse:
+        return _sparse("hessian", f, argnums, has_aux, backend, static_argnames)
     return _decorator("hessian", f, argnums, has_aux, backend, static_argnames)
 
 
