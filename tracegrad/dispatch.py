@@ -85,6 +85,18 @@ def is_jax_tracer(x: Any) -> bool:
     return is_jax_array(x) and isinstance(x, sys.modules["jax"].core.Tracer)
 
 
+class Count(int):
+    """A number of elements; called, ``x.size()`` is the shape and ``x.size(1)`` one length.
+
+    NumPy takes it for an int64, which it is not to be beside a float32.
+    """
+
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> tuple[int, ...] | int:
+        return self.shape if dim is None else self.shape[dim]
+
+
 def is_number(x: Any) -> bool:
     """True for Python numbers (np.float64 is a subclass of float, but has a dtype of its own)."""
     return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)

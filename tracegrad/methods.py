@@ -10,7 +10,7 @@ import numpy as np
 
 from tracegrad import eager
 from tracegrad.autograd.foreign import plain
-from tracegrad.dispatch import Repeated, dtype_of, is_number, is_weak
+from tracegrad.dispatch import Count, Repeated, dtype_of, is_number, is_weak
 from tracegrad.errors import ArgumentError
 from tracegrad.flat import Flat
 from tracegrad.functions import RECORDS
@@ -227,18 +227,11 @@ WHOLE = ("sum", "mean", "max", "min")
 """Reductions that are written out for calls without arguments, over the whole array."""
 
 
-class Count(int):
-    """A number of elements; called, ``x.size()`` is the shape and ``x.size(1)`` one length."""
-
-    shape: tuple[int, ...]
-
-    def __call__(self, dim: int | None = None) -> tuple[int, ...] | int:
-        return self.shape if dim is None else self.shape[dim]
-
-
-def _size(x: Tensor) -> Count:
+def _size(x: Tensor) -> int:
     """The number of elements; inside a traced function asking for it fixes the lengths."""
     lengths = x.shape
+    if _stands(x):
+        return int(np.prod(lengths, dtype=np.int64))
     count = Count(np.prod(lengths, dtype=np.int64))
     count.shape = lengths
     return count

@@ -37,6 +37,7 @@ from tracegrad.dispatch import (
     PLAIN,
     SIZES,
     TYPES,
+    Count,
     apply_in,
     array_type,
     is_jax_array,
@@ -666,7 +667,7 @@ def _of_plain_class(op: Any, x: Any) -> Any:
             refuse_subclass(x, f"{op.name}: an operand")
         except ArgumentError as error:
             raise ArgumentError(f"{error}{at_line()}") from None
-    return x
+    return int(x) if type(x) is Count else x
 
 
 def _as_of_numpy(like: Tensor, operands: Sequence[Any]) -> Sequence[Any]:

@@ -1063,3 +1063,12 @@ def test_numpys_own_joining_by_brackets():
     for _ in range(2):
         assert tg.compile(f)(x) == f(x)
     assert tg.grad(f)(x).tolist() == [13.0, 25.0, 37.0]
+
+
+def test_sizes_are_ints_beside_any_dtype():
+    x = np.arange(3, dtype=np.float32)
+    for f in (lambda x: x * x.size, lambda x: x.sum() / x.size, lambda x: x * len(x)):
+        found, tensor = tg.compile(f)(x), f(tg.tensor(x))
+        assert found.dtype == f(x).dtype == tensor.dtype == np.float32
+        assert found.tolist() == f(x).tolist() == tensor.tolist()
+    assert tg.compile(lambda x: x if type(x.size) is int else None)(x) is not None
