@@ -466,3 +466,39 @@ def test_autograd_functional_names_what_is_wrong():
         functional.jacobian(lambda x: x, x, strategy="sideways")
     with pytest.raises(ArgumentError, match="int64"):
         functional.jacobian(lambda x: x, tg.arange(3))
+
+
+def twice_around(x):
+    h = x
+    for _ in range(8):
+        for _ in range(8):
+            h = np.tanh(h + x)
+    return np.sum(h)
+
+
+def left_early(x):
+    h = x
+    for _ in range(9):
+        for _ in range(10):
+            h = np.tanh(h * x + 0.1)
+            if h[0] > 0.105:
+                break
+    return h.sum()
+
+
+def table_of(x):
+    table = np.zeros((8, 8))
+    for i in range(8):
+        for j in range(8):
+            table[i, j] = x[0] ** 2 * i + x[1] * x[0] * j
+    return (table**2).sum()
+
+
+@pytest.mark.parametrize("f", [twice_around, left_early, table_of])
+def test_second_derivatives_of_loops_in_loops(f):
+    """The tangents of lists of lists stand in lists of lists."""
+    x, slope = np.array([0.1, 0.2]), tg.grad(f)
+    steps = [(slope(x + d) - slope(x - d)) / 2e-6 for d in 1e-6 * np.eye(2)]
+    np.testing.assert_allclose(tg.hessian(f)(x), steps, rtol=1e-5, atol=1e-6)
+    product = tg.hvp(f, (x,), (np.ones(2),))
+    np.testing.assert_allclose(product, np.sum(steps, 0), rtol=1e-5, atol=1e-6)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checks import assert_close
+from numpy.testing import assert_allclose
 from programs import PROGRAMS, Draw, Program
 
 import tracegrad as tg
@@ -605,3 +606,30 @@ def test_without_compiling(monkeypatch):
     monkeypatch.setattr(tg.config, "compile", False)
     np.testing.assert_allclose(tg.vmap(energy)(X), each(energy, X))
     np.testing.assert_allclose(tg.vmap(tg.grad(energy))(X), slope(X))
+
+
+def around_a_vmap(w):
+    return np.sum(tg.vmap(lambda x: np.sum(x * w))(np.array([[1.0, 2.0], [3.0, 4.0]])))
+
+
+def test_derivatives_inside_of_what_a_vmap_closes_over():
+    """A leaf of a derivative that is taken while something records has its gradient."""
+    w, slope = np.ones(2), np.array([4.0, 6.0])
+    assert_allclose(tg.compile(tg.grad(around_a_vmap))(w), slope)
+    assert_allclose(tg.compile(lambda w: w - 0.1 * tg.grad(around_a_vmap)(w))(w), w - 0.1 * slope)
+    assert_allclose(tg.vmap(tg.grad(around_a_vmap))(w[None]), [slope])
+    assert_allclose(tg.compile(lambda w: tg.jvp(around_a_vmap, (w,), (w,))[1])(w), 10.0)
+    hessian = tg.compile(tg.hessian(lambda w: around_a_vmap(w) ** 2))(w)
+    assert_allclose(hessian, 2.0 * np.outer(slope, slope))
+
+    def scaled(u):
+        return np.sum(tg.grad(lambda w: around_a_vmap(w * u))(np.ones(2)))
+
+    assert_allclose(tg.grad(scaled)(w), slope)
+
+
+def test_a_leaf_that_a_vmap_closes_over_has_its_gradient():
+    leaf = tg.tensor([1.0, 2.0], requires_grad=True)
+    batch = tg.tensor(np.arange(6.0).reshape(3, 2))
+    tg.vmap(lambda a: np.sum(a * leaf))(batch).sum().backward()
+    assert leaf.grad.tolist() == [6.0, 9.0]

@@ -17,6 +17,7 @@ import numpy as np
 
 from codegen.ir import NOWHERE, Builder, Call, Check, Node, Trait, Value
 from codegen.spelling import Subscript
+from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.views import base_of
 from tracegrad.axes import Axis, spread
 from tracegrad.batching import batch_of
@@ -58,8 +59,11 @@ class _Given(dict[Value, Any]):
 
 
 def _as_it_is(x: Any) -> Any:
-    """A Tensor that stays what it is now, when the function writes to `x`."""
-    if type(x) is not Tensor:
+    """A Tensor that stays what it is now, when the function writes to `x`.
+
+    A leaf is nobody's to write to, and its gradient is its own.
+    """
+    if type(x) is not Tensor or x._node is LEAF:
         return x
     now = wrap(x._array, x._traced)
     now._node = x._node

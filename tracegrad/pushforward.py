@@ -354,7 +354,7 @@ class _Writer:
 
     def _kept(self, value: Value) -> Value:
         """What stands in a list of tangents for a value."""
-        return self._tangent_of(value) if is_inexact(value.type.dtype) else value
+        return self._tangent_of(value) if _has_tangent(value) else value
 
     def _list_of_zeros(self, listed: Value) -> Value:
         """The tangents of a list whose values do not depend on the inputs, yet."""
