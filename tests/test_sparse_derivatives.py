@@ -176,6 +176,32 @@ def test_branches():
             agree(way, x + 0.0 * turn, derivative=own)
 
 
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_branches_of_several_lengths(mode):
+    def f(x):
+        return 2.0 * x[1:] if x[0] > 0.0 else x[2:] * x[:-2]
+
+    own = tg.jacobian(f, sparse=True, mode=mode)
+    for x in (POINT, -POINT, POINT, POINT - 0.1, -POINT):
+        np.testing.assert_allclose(own(x).toarray(), tg.jacobian(f, mode="forward")(x))
+    assert "not known" not in own.explain().splitlines()[0]
+
+
+def test_what_has_no_rule_is_dense():
+    matrix = np.eye(4) * 5.0 + np.ones((4, 4))
+    agree(lambda x: np.linalg.solve(matrix, x[:4]), POINT)
+    agree(lambda x: np.abs(np.fft.fft(x)), POINT)
+    agree(lambda x: np.convolve(x, np.ones(3)), POINT)
+
+
+def test_small_ones():
+    agree(lambda x: x**2, 2.0)
+    agree(lambda x: x**2, np.array(2.0))
+    agree(lambda x: x * np.ones(3), 2.0)
+    agree(lambda x: np.ones(3), POINT)
+    agree(lambda x: x**2, np.zeros(0))
+
+
 @pytest.mark.parametrize(
     "f",
     [
@@ -248,6 +274,41 @@ def test_what_an_object_holds():
     agree(model.__call__, POINT, derivative=own)
     model.scales[0] = 5.0
     agree(model.__call__, POINT, derivative=own)
+
+
+def test_pytrees_beside_the_argument():
+    def f(x, p):
+        return np.diff(x) * p["w"][0].sum() + p["w"][1]
+
+    own = agree(f, POINT, {"w": [np.ones((2, 2)), 3.0]})
+    agree(f, POINT, {"w": [np.ones((4, 1)), 1.0]}, derivative=own)
+
+
+def test_methods():
+    class Chain:
+        def __init__(self, stiffness):
+            self.stiffness = stiffness
+
+        @tg.hessian(argnums=1, sparse=True)
+        def energy(self, x):
+            return np.sum(self.stiffness * np.diff(x) ** 2)
+
+    for stiffness in (1.0, 2.0):
+        chain = Chain(stiffness)
+        expected = tg.hessian(lambda x, k=stiffness: np.sum(k * np.diff(x) ** 2))(POINT)
+        np.testing.assert_allclose(chain.energy(POINT).toarray(), expected)
+        assert "3 colours" in chain.energy.explain()
+
+
+def test_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    own = tg.jacobian(way, sparse=True)
+    points = [np.roll(POINT, k)[: 6 + k % 3] for k in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(own, points))
+    for x, matrix in zip(points, found, strict=True):
+        np.testing.assert_allclose(matrix.toarray(), tg.jacobian(way)(x), atol=1e-12)
 
 
 def test_settings_are_arguments():
