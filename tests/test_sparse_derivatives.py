@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tracegrad.colouring import mirrored, star_colours
 
 sparse = pytest.importorskip("scipy.sparse")
 
@@ -104,6 +105,30 @@ def test_rosenbrock_hessian():
 )
 def test_hessians(f):
     agree(f, POINT, kind="hessian")
+
+
+def test_star_colouring():
+    """An arrow: columns would need a colour each."""
+    arrow = agree(lambda x: x[0] * np.sum(x**2), POINT, kind="hessian")
+    assert colours(arrow) == 2
+    i, j = np.random.default_rng(1).integers(0, 30, (2, 60))
+    x = np.linspace(-1.0, 1.0, 30)
+    agree(lambda x: np.sum(np.sin(x[i] * x[j])) + x[0] * np.sum(x**3), x, kind="hessian")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_star_colours_give_every_entry(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    matrix = np.triu(rng.normal(size=(n, n)) * (rng.random((n, n)) < rng.choice([0.03, 0.1, 0.4])))
+    matrix += matrix.T
+    pattern = sparse.csr_array(matrix != 0.0)
+    found = star_colours(pattern)
+    products = matrix @ (found[:, None] == np.arange(found.max() + 1))
+    rows, columns = matrix.nonzero()
+    swapped = mirrored(pattern, found)
+    place, unit = np.where(swapped, columns, rows), np.where(swapped, rows, columns)
+    np.testing.assert_allclose(products[place, found[unit]], matrix[rows, columns], atol=1e-12)
 
 
 CAMERAS = np.array([0, 0, 1, 2, 2, 3])

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.callables import Compiled
-from tracegrad.colouring import column_colours
+from tracegrad.colouring import column_colours, mirrored, star_colours
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ShapeError
 from tracegrad.guards import MISS, watched_entry
 from tracegrad.modes import CHOSEN
@@ -267,6 +267,9 @@ class Sparse:
         if self._kind == "hessian":
             found = (found + found.T).tocsr()
         colour = column_colours(found)
+        if self._kind == "hessian" and colour.max(initial=0) > 2:
+            star = star_colours(found)
+            colour = star if star.max() < colour.max() else colour
         count = int(colour.max(initial=-1)) + 1
         seeds = np.zeros((max(count, 2), n), vectors.dtype)  # one alone would be another version
         seeds[colour, np.arange(n)] = 1.0
@@ -275,6 +278,9 @@ class Sparse:
         rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
         columns = entries.indices
         place, unit = (rows, columns) if mode == "forward" else (columns, rows)
+        if self._kind == "hessian":
+            swapped = mirrored(entries, colour)
+            place, unit = np.where(swapped, unit, place), np.where(swapped, place, unit)
         return Plan(
             mode,
             version,
