@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write tests/golden anew from what is emitted"
     )
+    parser.addoption(
+        "--long", action="store_true", help="run all cases of the tests that are sampled"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test marked ``sampled(n)`` every n-th case runs, with ``--long`` all."""
+    if config.getoption("--long"):
+        return
+    seen: Counter[str] = Counter()
+    left_out = []
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is None:
+            continue
+        test = item.nodeid.partition("[")[0]
+        if seen[test] % mark.args[0]:
+            left_out.append(item)
+        seen[test] += 1
+    gone = set(map(id, left_out))
+    items[:] = [item for item in items if id(item) not in gone]
+    config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture

@@ -87,6 +87,7 @@ def agrees(op: OpRecord, actual: Any, expected: Any, what: str) -> None:
         assert_close(actual, expected, 1e-12, 1e-12, what)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float64", "int64", "complex128", "bool"])
 @every_op
 def test_an_op_on_batches_is_the_op_on_every_example(op, dtype):
@@ -145,6 +146,7 @@ def run_batched(graph: Graph, wide: Sequence[bool], args: Sequence[Any], target:
     return program.run(*args)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["numpy", "jax"])
 @every_op
 def test_a_graph_of_one_op_on_batches(op, target):

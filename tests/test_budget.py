@@ -161,7 +161,7 @@ def unrolled(x):
 
 
 def listed(x):
-    return np.sum(np.stack([np.tanh(row) for row in x]))
+    return np.sum(np.stack([np.tanh(row) for row in list(x)]))
 
 
 def straight(x):

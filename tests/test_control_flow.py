@@ -340,6 +340,7 @@ def test_one_path_has_no_alternatives(flow):
     assert has_loops(flow.function) or not any(node.orelse for node in ifs_in(source))
 
 
+@pytest.mark.sampled(2)
 @every_flow
 def test_asking_for_the_source_grafts_the_path(flow, unverified):
     """`.source` of arguments that nobody has called with shows the path that they would take."""

@@ -90,6 +90,7 @@ def touches(place, point):
 # -- the picture ----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_a_picture_has_every_node_and_edge_and_no_two_boxes_overlap(program):
     compiled = tg.value_and_grad(

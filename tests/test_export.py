@@ -59,6 +59,7 @@ def quiet_arithmetic():
 # -- the corpus ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_an_exported_program_gives_the_same_bits(program, tmp_path):
     f = tg.value_and_grad(

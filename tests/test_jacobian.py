@@ -121,6 +121,7 @@ def assert_like(found: Any, expected: Any) -> None:
         assert_close(a, b, 1e-11, 1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
 @pytest.mark.parametrize("transform", ["jacrev", "jacfwd", "jacobian"])
 @pytest.mark.parametrize(("make", "args", "argnums"), CASES, ids=IDS)
@@ -168,6 +169,7 @@ def is_small(program: Any) -> bool:
     return isinstance(first, np.ndarray) and first.dtype == np.float64 and 0 < first.size <= 20
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "program", [p for p in PROGRAMS if p.order >= 2 and is_small(p)], ids=lambda p: p.name
 )

@@ -78,6 +78,7 @@ def assert_tangent(f: Any, primals: Any, tangents: Any, rtol: float = 1e-6, **se
 # -- ops ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @differentiable
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_tangents_of_ops_against_differences(op, dtype):
@@ -105,6 +106,7 @@ def test_tangents_of_ops_against_differences(op, dtype):
             assert_close(flat(found), expected, rtol=1e-6, atol=1e-6, what=str(sample))
 
 
+@pytest.mark.sampled(2)
 @differentiable
 def test_eager_and_compiled_tangents_have_the_same_bits(op, monkeypatch):
     for sample in spread(samples(op, "float64"), 3):
@@ -152,6 +154,7 @@ twice = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sampled(4)
 @smooth
 def test_tangents_of_programs_are_those_of_jax(program):
     import jax.numpy as jnp
@@ -168,6 +171,7 @@ def test_tangents_of_programs_are_those_of_jax(program):
     assert found == pytest.approx(float(expected), rel=1e-9, abs=1e-10 * max(1.0, float(scale)))
 
 
+@pytest.mark.sampled(4)
 @twice
 def test_hessian_vector_products_of_programs_against_differences(program):
     at, primals = in_wanted(program)

@@ -168,6 +168,7 @@ def check(f: Callable[..., Any], arrays: list[np.ndarray], text: str = "") -> No
         assert_same_bits([value, *gradients], first, f"compiled\n{text}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("start", range(0, 140, 7))
 def test_random_programs_have_the_same_bits_in_every_mode(start: int) -> None:
     with np.errstate(all="ignore"):

@@ -436,3 +436,45 @@ def test_what_a_turn_raises_is_raised_where_the_function_does():
         return s
 
     assert_same_bits(tg.compile(caught)(x, w), caught(x, w))
+
+
+def counted(u):
+    n = 0
+    for i in range(len(u)):
+        for j in range(4):
+            if u[i, j]:
+                n += 1
+    return n
+
+
+def counted_by_rows(u):
+    n = 0
+    for row in u:
+        for j in range(4):
+            if row[j]:
+                n += 10
+                break
+        else:
+            n += 1
+    return n
+
+
+def flipped(u):
+    s, energy = np.where(u, 1.0, -1.0), 0.0
+    for i in range(len(s)):
+        for j in range(4):
+            change = 2 * s[i, j] * (s[i - 1, j] + s[i, (j + 1) % 4])
+            if change <= 0:
+                s[i, j] *= -1
+                energy += change
+    return energy + s.sum()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("function", [counted, counted_by_rows, flipped])
+def test_looks_of_an_inner_loop_that_is_unrolled(function, seed):
+    """What follows one of several looks in an arm is no part of the arm beside it."""
+    random, compiled = np.random.default_rng(seed), tg.compile(function)
+    for _ in range(3):
+        u = random.random((12, 4)) < 0.4
+        assert compiled(u) == function(u)

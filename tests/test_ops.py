@@ -335,6 +335,7 @@ def test_derivatives_against_differences(op, dtype):
             assert found == pytest.approx(expected, rel=1e-6, abs=1e-7), str(sample)
 
 
+@pytest.mark.sampled(2)
 @differentiable
 def test_second_derivatives_against_differences(op):
     for sample in samples(op, "float64"):
@@ -474,6 +475,7 @@ def for_jax(op: OpRecord, dtype: str, most: int) -> list[Sample]:
     return list(spread(tried, 3 if is_elementwise(op) else most))
 
 
+@pytest.mark.sampled(2)
 @every_op
 def test_against_jax(op):
     """The JAX spelling gives NumPy's values, and JAX's derivative of it is ours.

@@ -347,6 +347,7 @@ def numbers_of(result: Any) -> Any:
     return [v for v in value if isinstance(v, np.ndarray | np.generic)], gradient
 
 
+@pytest.mark.sampled(2)
 @every_program
 def test_agrees_with_jax(program):
     expected = of_jax(program.name)
@@ -354,6 +355,7 @@ def test_agrees_with_jax(program):
     assert_close(found, expected, tolerance(program))
 
 
+@pytest.mark.sampled(2)
 @every_program
 def test_the_jax_backend(program):
     pytest.importorskip("jax")

@@ -170,6 +170,7 @@ SPELLED = {"@": "@", "tanh": "tanh", "sin": "sin", "log1p": "log1p", "cholesky":
 SPELLED |= {"einsum": "einsum", "solve": "solve", "inv": "inv", "clip": "clip", "eye": "eye"}
 
 
+@pytest.mark.sampled(3)
 @each
 def test_every_statement_has_the_line_on_which_its_operation_stands(name):
     made, args = program(name)

@@ -81,6 +81,7 @@ def batch_of(program: Program) -> tuple[Any, Any, list[Any]] | None:
 MAPPED = [p for p in PROGRAMS if batch_of(p) is not None and p.name != "auxiliary_argument"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", ["value", "gradient"])
 @pytest.mark.parametrize("program", MAPPED, ids=lambda p: p.name)
 def test_programs_over_a_batch(program, what):
@@ -105,6 +106,7 @@ def test_programs_over_a_batch(program, what):
 IN_JAX = [p for p in MAPPED if p.name not in ONE_BY_ONE and p.order > 0][::4]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", IN_JAX, ids=lambda p: p.name)
 def test_programs_over_a_batch_are_those_of_jax(program, wide):
     import jax

@@ -9,6 +9,8 @@ array([2., 4.])
 
 # ruff: noqa: F401
 
+from types import ModuleType as _Module
+
 from tracegrad import (
     autograd,
     config,
@@ -77,3 +79,16 @@ inplace.install(Tensor)
 showing.show_examples(globals())
 
 del DTYPES, conversions, inplace, interop, memory, methods, pytorch_methods, showing
+
+_MODULES = ("autograd", "config", "errors", "fft", "linalg", "nn", "optim", "random", "special")
+_OF_PYTHON = ("dict", "isinstance", "list", "tuple", "type")  # of HIPS autograd, by name alone
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if not name.startswith("_") and name not in _OF_PYTHON
+    if name in _MODULES or not isinstance(value, _Module)
+)
+
+
+def __dir__() -> "list[str]":
+    return [*__all__, "__version__", "__array_api_version__", "__doc__"]

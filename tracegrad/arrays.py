@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd.foreign import Foreign, foreign, plain
-from tracegrad.devices import DeviceArray
+from tracegrad.devices import DeviceArray, as_held
+from tracegrad.dispatch import is_jax_array
 from tracegrad.dtypes import natural_dtype
 from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops.elementwise import astype
@@ -34,7 +35,7 @@ def refuse_subclass(array: np.ndarray, what: str) -> None:
 
 def array_for(data: Any, dtype: Any = None) -> Any:
     """A copy of the data: of nested numbers, an array or what a Tensor holds."""
-    data = getattr(data, "_array", data)
+    data = as_held(data) if is_jax_array(data) else getattr(data, "_array", data)
     if isinstance(data, np.ma.MaskedArray):
         refuse_subclass(data, "the data")
     if type(data) is DeviceArray:

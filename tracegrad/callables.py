@@ -79,7 +79,9 @@ class Compiled(Calling):
                 graph = backward_part(version, self._function, self._transform)
                 return compile_graph(graph, version.target).source.text
             case "backward":
-                raise ArgumentError(f"{self.__name__} has no backward of its own")
+                raise ArgumentError(
+                    f"{self.__name__} is compiled without a gradient: no part of it is a backward"
+                )
         raise ArgumentError(f'part={part!r}: must be "all", "forward" or "backward"')
 
     def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:

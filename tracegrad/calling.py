@@ -23,7 +23,8 @@ from tracegrad.axes import with_axes
 from tracegrad.batch_calls import BatchCalls, in_call
 from tracegrad.blame import checking, is_finite, passed
 from tracegrad.budget import Budget
-from tracegrad.devices import DeviceArray, bare, one_place
+from tracegrad.devices import DeviceArray, as_held, bare, one_place
+from tracegrad.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import (
     RAISED_BY_NUMPY,
@@ -65,7 +66,7 @@ from tracegrad.signature import (
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.trace import OneByOne
+from tracegrad.trace import MetTracer, OneByOne
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
@@ -151,13 +152,15 @@ class Calling(BatchCalls):
         """
         if config.compile or self._transform.kind != "compile":
             reason = not_executed(self._function)
-            if not reason:
+            if not reason or any(map(is_jax_tracer, flatten((args, kwargs))[0])):
                 return self._traced(args, kwargs)
             if not self._untraced:
                 self._untraced = True
                 warn_caller(f"{reason}: {self.__name__} runs without being compiled")
             if self._transform.kind != "compile":
                 return self._natively(args, kwargs)
+        if any(map(is_jax_tracer, flatten((args, kwargs))[0])):
+            return self._inside_jax(args, kwargs)
         return self._function(*args, **kwargs)
 
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -193,7 +196,11 @@ class Calling(BatchCalls):
             return self._without_program(arguments)
         if self._is_single(arguments):
             return self._singly(arguments)
-        found = self._answer(arguments, CHOSEN[self._backend], None if kwargs else args)
+        found = None
+        with suppress(MetTracer):
+            found = self._answer(arguments, CHOSEN[self._backend], None if kwargs else args)
+        if found is None:
+            return self._inside_jax(args, kwargs)
         if found.version is not None:
             return found.result
         if found.run is not None:
@@ -454,6 +461,7 @@ class Calling(BatchCalls):
         mode: Mode,
         known: Version | None,
         histories: Sequence[Any] = (),
+        samples: bool = False,
     ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
@@ -470,6 +478,7 @@ class Calling(BatchCalls):
                 self._counters,
                 self._renewed,
                 self._single,
+                samples,
             )
 
     @property
@@ -572,6 +581,16 @@ class Calling(BatchCalls):
     def _call_on_tensors(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
     ) -> Any:
+        if any(map(is_jax_array, leaves)):
+            if any(map(is_jax_tracer, leaves)):
+                raise ArgumentError(
+                    f"{self.__name__} is called with a Tensor and a JAX tracer: pass the Tensor's "
+                    "array, x.numpy()"
+                )
+            args, kwargs = map_tree(
+                lambda x: wrap(as_held(x)) if is_jax_array(x) else x, (args, kwargs)
+            )
+            leaves = flatten((args, kwargs))[0]
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         recorded = STATE.trace is not None or (
             STATE.grad_enabled and any(t.requires_grad for t in tensors)
@@ -657,29 +676,14 @@ class Calling(BatchCalls):
             return self._inline(given)
 
     def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """JAX arrays in, JAX arrays out; only a trace, or the NumPy backend, reads their values."""
-        from tracegrad import jax_backend
+        from tracegrad.jax_calls import call_on_jax  # JAX is there, as it made an argument
 
-        target = CHOSEN[self._backend].target
-        if target == "jax" and STATE.trace is None and not self._stays_eager:
-            arguments = jax_backend.described(self._bind(args, kwargs))
+        return call_on_jax(self, args, kwargs)
 
-            @functools.cache
-            def plain() -> Arguments:
-                return self._bind(*map_tree(jax_backend.to_numpy, (args, kwargs)))
+    def _inside_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from tracegrad.jax_calls import inside_jax
 
-            found = self._answer(arguments, EXACT["jax"], None if kwargs else args, plain=plain)
-            if found.version is not None:
-                return found.result
-            if found.run is None:
-                result = self._without_program(plain())
-            else:
-                result = self._result(found.run, plain())
-        else:
-            plain_args, plain_kwargs = map_tree(jax_backend.to_numpy, (args, kwargs))
-            result = self(*plain_args, **plain_kwargs)
-        device = jax_backend.device_of(flatten((args, kwargs))[0])
-        return map_tree(lambda leaf: jax_backend.from_numpy(leaf, device), result)
+        return inside_jax(self, args, kwargs)
 
     def _inline(self, arguments: Arguments) -> Any:
         """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""

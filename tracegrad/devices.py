@@ -19,7 +19,7 @@ from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.autograd.foreign import plain
-from tracegrad.dispatch import HANDLERS, TYPES, type_of
+from tracegrad.dispatch import HANDLERS, TYPES, is_jax_array, is_jax_tracer, type_of
 from tracegrad.errors import TracegradError
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, OpRecord
 
@@ -218,10 +218,10 @@ class DeviceArray:
         return run(TABLE["transpose"], (self,), {"axes": None})
 
     def __getitem__(self, key: Any) -> Any:
-        return _in_jax(lambda: self.value[_values(key)])
+        return _in_jax(lambda: self.value[_values(key)], (self,))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.value = _in_jax(lambda: self.value.at[_values(key)].set(_values(value))).value
+        self.value = _in_jax(lambda: self.value.at[_values(key)].set(_values(value)), (self,)).value
 
 
 def install(
@@ -247,6 +247,8 @@ def where(array: Any) -> Device:
     array = getattr(array, "_array", array)
     if type(array) is not DeviceArray:
         return CPU
+    if is_jax_tracer(array.value):
+        return Device("jax")
     (jax_device,) = array.value.devices()
     return _name_of(jax_device)
 
@@ -316,25 +318,61 @@ def run(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any], like: Any
     if op.opaque:
         return op.kernel(attributes)(*arrays, **attributes)
     place = _common_device(op, [] if like is None else [like], arrays)
-    function = _kernel(op, attributes)
-    dtype = _result_dtype(op, arrays, attributes)
-
-    def compute() -> Any:
-        values = [x.value if type(x) is DeviceArray else x for x in arrays]
-        result = function(*values, **attributes)
-        if isinstance(result, tuple | list) or dtype is None or _dtype(result) == dtype:
-            return result
-        if is_inexact(dtype) and Trait.ELEMENTWISE in op.traits:
-            values = [_widened(value, dtype) for value in values]
-            result = function(*values, **attributes)
-        return _backend().jax.numpy.asarray(result, dtype=dtype)
-
-    made = _in_jax(compute)
+    made = _in_jax(lambda: _computed(op, arrays, attributes), arrays)
     if not any(type(x) is DeviceArray for x in arrays):  # a constant, made on JAX's own choice
         several = made if isinstance(made, tuple) else (made,)
         moved = tuple(move(x, place) for x in several)
         return moved if isinstance(made, tuple) else moved[0]
     return made
+
+
+def run_on_jax(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    """One op on JAX's own arrays, or on its tracers: what it gives is JAX's own as well."""
+    given = [DeviceArray(x) if is_jax_array(x) else x for x in arrays]
+    made = _in_jax(lambda: _computed(op, given, attributes), given)
+    if isinstance(made, tuple):
+        return tuple(map(bare, made))
+    return bare(made)
+
+
+def beside_jax(operands: Sequence[Any], as_numpy: bool) -> list[Any]:
+    """Operands that hold arrays of JAX beside Tensors: as Tensors, all of them on one device.
+
+    `as_numpy`: in a function of NumPy's arrays they are read as such.
+    """
+    found = [as_held(x) if is_jax_array(x) else x for x in operands]
+    held = [getattr(x, "_array", x) for x in found]
+    given = [a for a, x in zip(held, operands, strict=True) if is_jax_array(x)]
+    if as_numpy and sum(type(a) is DeviceArray for a in held) == len(given):
+        return [np.asarray(x) if type(x) is DeviceArray else x for x in found]
+    if any(is_jax_tracer(a.value) for a in given):
+        return found
+    place = where(given[0])
+    return [
+        to_device(x, device=place) if hasattr(x, "_array") and np.ndim(a) and where(a) == CPU else x
+        for x, a in zip(found, held, strict=True)
+    ]
+
+
+def as_held(array: Any) -> DeviceArray:
+    """An array of JAX as Tensors hold it; raises for numbers that NumPy has not."""
+    if getattr(array.dtype, "kind", "") not in "biufc":
+        raise DeviceError(f"a Tensor holds numbers that NumPy has, not {array.dtype} of JAX")
+    return DeviceArray(array)
+
+
+def _computed(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+    """What the JAX spelling of an op gives, in the dtype of the type rule."""
+    function = _kernel(op, attributes)
+    dtype = _result_dtype(op, arrays, attributes)
+    values = [x.value if type(x) is DeviceArray else x for x in arrays]
+    result = function(*values, **attributes)
+    if isinstance(result, tuple | list) or dtype is None or _dtype(result) == dtype:
+        return result
+    if is_inexact(dtype) and Trait.ELEMENTWISE in op.traits:
+        values = [_widened(value, dtype) for value in values]
+        result = function(*values, **attributes)
+    return _backend().jax.numpy.asarray(result, dtype=dtype)
 
 
 def _run_here(like: DeviceArray, op: Any, operands: Sequence[Any], attributes: Any) -> Any:
@@ -350,7 +388,10 @@ def _common_device(op: Any, deciding: Sequence[Any], arrays: Sequence[Any]) -> D
     """The one device of the operands; numbers and arrays without axes are at home everywhere."""
     if "index" in op.attributes:  # arrays of indices may come from anywhere
         arrays = [x for x in arrays if is_inexact(type_of(x).dtype)]
-    places = {where(x): x for x in (*deciding, *arrays) if np.ndim(x) or type(x) is DeviceArray}
+    every = [x for x in (*deciding, *arrays) if np.ndim(x) or type(x) is DeviceArray]
+    if any(type(x) is DeviceArray and is_jax_tracer(x.value) for x in every):
+        return CPU  # where it runs is up to JAX
+    places = {where(x): x for x in every}
     if len(places) != 1:
         shown = " and ".join(f'"{p}" (shape {np.shape(x)})' for p, x in places.items())
         raise DeviceError(
@@ -395,10 +436,14 @@ def _dtype(result: Any) -> str | None:
     return getattr(getattr(result, "dtype", None), "name", None)
 
 
-def _in_jax(compute: Callable[[], Any]) -> Any:
-    """What `compute` gives, with 64-bit types, its JAX arrays as arrays of ours."""
+def _in_jax(compute: Callable[[], Any], arrays: Sequence[Any] = ()) -> Any:
+    """What `compute` gives, with 64-bit types, its JAX arrays as arrays of ours.
+
+    Of tracers among the `arrays` JAX makes what it lowers in the types that it has itself.
+    """
     backend = _backend()
-    with backend._wide_types(True):
+    traced = any(type(x) is DeviceArray and is_jax_tracer(x.value) for x in arrays)
+    with backend.own_types() if traced else backend._wide_types(True):
         result = compute()
     if isinstance(result, tuple | list):
         return tuple(_wrapped(backend, x) for x in result)
@@ -418,7 +463,7 @@ def _by_name(name: str, module: str, given: Any) -> Any:
     if function is None:
         raise DeviceError(f"np.{name} cannot run on a device: move the Tensor with .cpu() first")
     args, kwargs = _values(given)
-    return _in_jax(lambda: function(*args, **kwargs))
+    return _in_jax(lambda: function(*args, **kwargs), given[0])
 
 
 def _values(x: Any) -> Any:

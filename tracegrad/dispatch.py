@@ -1,6 +1,7 @@
 """An op and its operands enter; the right kind of result leaves.
 
-Ops run on four kinds of operands: plain arrays (the kernel runs, nothing is recorded), Tensors
+Ops run on four kinds of operands: plain arrays, of NumPy or of JAX (the kernel runs, nothing is
+recorded), Tensors
 (recorded on the tape, and in the graph while tracing), staged values (a graph is being built, as
 the derivative rules do) and mixtures. A kind is a class with an entry in `HANDLERS`; the first
 operand whose class has one decides, but `Repeated` goes before all.
@@ -8,6 +9,7 @@ operand whose class has one decides, but `Repeated` goes before all.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +56,10 @@ def apply(op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> An
         handler = HANDLERS.get(type(operand))
         if handler is not None:
             return handler(operand, op, operands, attributes)
+    if not PLAIN.issuperset(map(type, operands)) and any(map(is_jax_array, operands)):
+        from tracegrad.devices import run_on_jax
+
+        return run_on_jax(op, operands, attributes)
     if not op.takes_numbers:
         operands = [np.asarray(x) if is_number(x) else x for x in operands]
     return op.kernel(attributes)(*operands, **attributes)
@@ -65,6 +71,18 @@ def apply_in(like: Any, op: Any, attributes: Mapping[str, Any], *operands: Any) 
     if handler is not None:
         return handler(like, op, operands, attributes)
     return op.kernel(attributes)(*operands, **attributes)
+
+
+def is_jax_array(x: Any) -> bool:
+    """True for arrays of JAX and for its tracers; it need not be installed."""
+    if not type(x).__module__.startswith("jax"):
+        return False
+    return isinstance(x, sys.modules["jax"].Array)
+
+
+def is_jax_tracer(x: Any) -> bool:
+    """True where JAX is tracing: the array has a shape and a dtype, and no value."""
+    return is_jax_array(x) and isinstance(x, sys.modules["jax"].core.Tracer)
 
 
 def is_number(x: Any) -> bool:
@@ -86,7 +104,7 @@ def type_of(x: Any) -> ArrayType:
         return array_type(x)
     if is_number(x):
         return weak_of(x)
-    return array_type(np.asarray(x))
+    return array_type(x if is_jax_array(x) else np.asarray(x))
 
 
 def array_type(x: Any) -> ArrayType:

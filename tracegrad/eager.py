@@ -14,7 +14,7 @@ import numpy as np
 
 from codegen.types import DTYPES
 from tracegrad.autograd.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
-from tracegrad.dispatch import Repeated, apply, dtype_of
+from tracegrad.dispatch import Repeated, apply, dtype_of, is_jax_array
 from tracegrad.lanes import Lane
 from tracegrad.ops.creation import beside
 from tracegrad.staging import Staged
@@ -180,7 +180,7 @@ OTHERS = (Tensor, Staged, Lane, Repeated, np.ndarray, np.generic, bool, int, flo
 
 def operand(other: Any, like: Any) -> Any:
     """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none."""
-    if isinstance(other, OTHERS):
+    if isinstance(other, OTHERS) or is_jax_array(other):
         return other
     if not isinstance(other, list | tuple) or not other:
         return NotImplemented
@@ -188,8 +188,4 @@ def operand(other: Any, like: Any) -> Any:
         array = beside(other, like)
     except (ValueError, TypeError):  # lists of different lengths
         return NotImplemented
-    if type(array) is Tensor and array._is_traced:  # it is in the function's eyes what `like` is
-        trace, value = array._traced
-        if like._is_traced and trace.stands(like._traced[1]):
-            trace.shown.discard(value)
     return array if dtype_of(array) in DTYPES else NotImplemented

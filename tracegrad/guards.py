@@ -207,7 +207,8 @@ def _captured_conditions(
         if captured.source is None and not isinstance(captured.holder, Tensor):
             continue
         if isinstance(captured.holder, Tensor) or captured.may_change_type:
-            kind = np.ndarray if isinstance(captured.holder, Tensor) else captured.kind
+            numbers = isinstance(captured.holder, Tensor) or captured.brought
+            kind = np.ndarray if numbers else captured.kind
             names[kind.__name__] = kind
             conditions.append(f"type({name}) is {kind.__name__}")
         if not is_number_read(captured.holder):

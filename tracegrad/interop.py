@@ -17,6 +17,7 @@ import numpy as np
 
 from tracegrad import inspection, namespace, special
 from tracegrad.autograd.inplace import update
+from tracegrad.devices import DeviceArray
 from tracegrad.dispatch import is_number
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError, TracegradError
 from tracegrad.inspection import API_VERSIONS
@@ -68,6 +69,9 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
         for x in inputs
     ]
     given = _spoken(kwargs)
+    if _writes_numbers(method, operands, given):
+        plain = [x._array if type(x) is Tensor else x for x in operands]
+        return getattr(ufunc, method)(*plain, **kwargs)
     if "out" in given and method in ("__call__", "reduce", "accumulate"):
         return _written_out(self, ufunc, method, operands, given)
     match method:
@@ -85,6 +89,19 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
         case "at" if not given:
             return _at(name, *operands)
     raise _no_counterpart(f"np.{name}.{method}")
+
+
+def _writes_numbers(method: str, operands: list[Any], given: dict[str, Any]) -> bool:
+    """Whether an array of NumPy's is written to, of Tensors that have no gradient to lose."""
+    out = operands[:1] if method == "at" else given.get("out")
+    outs = [x for x in (out if isinstance(out, tuple | list) else (out,)) if x is not None]
+    tensors = [x for x in operands if type(x) is Tensor]
+    return (
+        bool(outs)
+        and all(type(x) is np.ndarray for x in outs)
+        and not any(x._is_traced or x.requires_grad for x in tensors)
+        and not any(type(x._array) is DeviceArray for x in tensors)
+    )
 
 
 def _written_out(

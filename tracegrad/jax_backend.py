@@ -10,16 +10,20 @@ to JAX's default device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import codegen
 from codegen.emit.target import Source
+from tracegrad.dispatch import is_jax_tracer
 from tracegrad.errors import ArgumentError, TracegradError
-from tracegrad.signature import Arguments, Leaf
+from tracegrad.signature import NUMERIC, Arguments, Leaf
 
 
 class MissingBackendError(TracegradError, ImportError):
@@ -57,6 +61,8 @@ def load_jax(source: Source) -> Callable[..., Any]:
 
     ``run.checked`` is for source that returns ``(result, looks)``: it returns the result alone,
     and raises a plain `LookupError` when a look has another outcome than the traced one.
+    ``run.traced`` is for JAX tracers, in the types that JAX has then (`has_wide_types`), since it
+    is lowered among them; a look with another outcome makes floating-point results nan.
     ``run.accepts`` are the classes of arrays that it takes.
     """
     function = codegen.load(source.text, source.name, source.names)
@@ -77,9 +83,47 @@ def load_jax(source: Source) -> Callable[..., Any]:
                 )
         return result if array in map(type, inputs) else owned(result)
 
+    def traced(inputs: Sequence[Any], captures: Mapping[str, Any], looks: bool) -> Any:
+        given = [_strong(x) if isinstance(x, jax.Array) else x for x in inputs]
+        with own_types():
+            result = function(*given, **captures)
+        return _where_sound(*result) if looks else result
+
+    run.traced = traced  # type: ignore[attr-defined]
     run.checked = checked  # type: ignore[attr-defined]
     run.accepts = (np.ndarray, array)  # type: ignore[attr-defined]
     return run
+
+
+@contextmanager
+def own_types() -> Iterator[None]:
+    """JAX's types as they are; where 64-bit ones are asked for and not there, nobody is told."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Explicitly requested dtype")
+        yield
+
+
+def has_wide_types() -> bool:
+    """Whether JAX has 64-bit types now, in this thread."""
+    return bool(jax.dtypes.canonicalize_dtype(np.float64) == np.float64)
+
+
+def _strong(x: Any) -> Any:
+    """An array of its dtype, as NumPy's: JAX gives one that was a Python number another one."""
+    return jax.numpy.asarray(x, x.dtype)
+
+
+def _where_sound(result: Any, looks: Iterable[Any]) -> Any:
+    """The structure where all looks are true; else nan, in derivatives of it too."""
+    sound = jax.numpy.stack([jax.numpy.asarray(look) for look in looks]).all()
+
+    def shown(leaf: Any) -> Any:
+        x = jax.numpy.asarray(leaf)
+        if not jax.numpy.issubdtype(x.dtype, jax.numpy.inexact):
+            return x  # there is no whole number that says nothing
+        return x * jax.numpy.where(sound, 1.0, jax.numpy.nan).astype(x.real.dtype)
+
+    return jax.tree.map(shown, result)
 
 
 def owned(result: Any) -> Any:
@@ -92,9 +136,11 @@ def owned(result: Any) -> Any:
     return structure.unflatten([array if array.ndim else array[()] for array in arrays])
 
 
+@cache
 def array_class() -> type:
     """The class of concrete JAX arrays (``jax.Array`` itself is also that of tracers)."""
-    return type(jax.device_put(np.float32(0.0)))
+    with jax.ensure_compile_time_eval():  # a program may be loaded while JAX traces
+        return type(jax.numpy.zeros(()))
 
 
 # -- arguments and results ----------------------------------------------------------------------
@@ -113,22 +159,49 @@ def _described(arguments: Arguments, leaf: Leaf) -> Leaf:
     value = leaf.value
     if not isinstance(value, jax.Array):
         return leaf
-    _refuse_tracer(value, f"argument {arguments.text_of(leaf)}")
+    if is_jax_tracer(value):
+        refuse_dtype(value.dtype, f"argument {arguments.text_of(leaf)}")
     return replace(leaf, kind=("array", value.dtype.name, value.ndim))
 
 
-def _refuse_tracer(value: Any, what: str) -> None:
-    if isinstance(value, jax.core.Tracer):
+def sample(leaf: Any, text: str = "an argument") -> Any:
+    """Numbers of the shape and dtype of a tracer; a JAX array as one of NumPy, all else as it is.
+
+    Floats are between 0.25 and 0.75, where most functions have a value, those of one axis in order,
+    square matrices positive definite; whole numbers are 0, which every axis has as an index.
+    """
+    if not is_jax_tracer(leaf):
+        return to_numpy(leaf)
+    refuse_dtype(leaf.dtype, text)
+    shape = leaf.shape
+    if not all(isinstance(n, int) for n in shape):
         raise ArgumentError(
-            f"{what} is a JAX tracer: a compiled function cannot be called inside jax.jit, "
-            "jax.grad or jax.vmap, because its own trace needs values; call it outside, or paste "
-            "the text of .source(...) into the JAX function"
+            f"an argument is a JAX tracer of shape {shape}, with a length that is a symbol: "
+            "programs are made for lengths that are numbers"
+        )
+    if leaf.dtype.kind in "biu":
+        return np.zeros(shape, leaf.dtype)
+    steps = np.arange(1.0, 1.0 + np.prod(shape, dtype=int)).reshape(shape)
+    values = 0.25 + 0.5 * (steps * GOLDEN % 1.0 if len(shape) > 1 else steps / (1.0 + steps.size))
+    if len(shape) > 1 and shape[-1] == shape[-2]:
+        values = (values + values.swapaxes(-1, -2)) / 2 + shape[-1] * np.eye(shape[-1])
+    return np.asarray(values, leaf.dtype)
+
+
+GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples are spread evenly over [0, 1), no two of them equal."""
+
+
+def refuse_dtype(dtype: Any, text: str) -> None:
+    """Raises for what is no array of numbers in NumPy's eyes: bfloat16, keys of generators."""
+    if not isinstance(dtype, np.dtype) or dtype.kind not in NUMERIC:
+        raise ArgumentError(
+            f"{text} has dtype {dtype}: arrays must be of numbers or bool that NumPy has"
         )
 
 
 def to_numpy(leaf: Any) -> Any:
     """A JAX array as a (read-only) NumPy array; anything else as it is."""
-    _refuse_tracer(leaf, "an argument")
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
 
 

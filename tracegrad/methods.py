@@ -17,7 +17,7 @@ from tracegrad.functions import RECORDS
 from tracegrad.lanes import Lane
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops import indexing, linear, powers, selecting, shape, sorting
-from tracegrad.ops.creation import shape_tuple
+from tracegrad.ops.creation import full_like, shape_tuple
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.staging import Staged
 from tracegrad.state import STATE
@@ -85,6 +85,30 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+def _with_anything(method: Callable[..., Any], unequal: bool) -> Callable[..., Any]:
+    """``==`` and ``!=`` of an array, which compares each element with whatever it meets."""
+
+    def compare(self: Any, other: Any) -> Any:
+        found = method(self, other)
+        if found is NotImplemented and self.ndim and type(other) in (str, type(None)):
+            return full_like(self, unequal, dtype="bool") if _stands(self) else found
+        return found
+
+    return compare
+
+
+def _stands(x: Any) -> bool:
+    """Whether a Tensor is an array or number of NumPy's for the function that runs."""
+    trace = STATE.trace
+    return STATE.standing if trace is None else x._is_traced and trace.stands(x._traced[1])
+
+
+def _rounded(self: Any, ndigits: Any = None) -> Any:
+    """``round(x)``: of a number, without digits, an int of Python's."""
+    found = ew.round(self) if ndigits is None else ew.round(self, ndigits)
+    return int(found) if ndigits is None and not self.ndim and _stands(self) else found
+
+
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         other = eager.operand(other, self)
@@ -106,6 +130,8 @@ def install(cls: Any) -> None:
     for name, function in (*BINARY.items(), *COMPARISONS.items()):
         written_out = fast and isinstance(function, OpRecord)
         method = eager.binary(function) if written_out else _method(function)
+        if fast and name in ("eq", "ne"):
+            method = _with_anything(method, name == "ne")
         setattr(cls, f"__{name}__", method)
         if name in BINARY:
             method = eager.binary(function, True) if written_out else _reflected(function)
@@ -336,4 +362,5 @@ def install_methods(namespace: Mapping[str, Any]) -> None:
         setattr(Tensor, name, _bound(namespace[function], name))
     for name, member in OWN.items():
         setattr(Tensor, name, member)
-    Tensor.__round__ = _bound(namespace["round"], "__round__")  # type: ignore[attr-defined]
+    Tensor.__round__ = _rounded  # type: ignore[attr-defined]
+    Tensor.__trunc__ = Tensor.__int__  # type: ignore[attr-defined]

@@ -24,6 +24,8 @@ from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import arrays_of
 from tracegrad.borrowed import Borrowed
 from tracegrad.callables import Compiled
+from tracegrad.devices import as_held, bare
+from tracegrad.dispatch import is_jax_array
 from tracegrad.errors import ArgumentError, raise_told
 from tracegrad.lost import Watch
 from tracegrad.nested import plain_leaf, taken, unrolled
@@ -338,6 +340,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     def boxed(leaf: Any) -> Any:
         if isinstance(leaf, Tensor):
             tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
+        elif is_jax_array(leaf):
+            tensor = wrap(as_held(leaf))
         else:
             array = np.asarray(leaf)
             number = not isinstance(leaf, np.ndarray) and not array.ndim
@@ -374,7 +378,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         STATE.update(**before)
     borrowed.settle()
     wants_tensors = wants_tensors or (within and _reads_others(outputs, tensors))
-    shown = outputs if wants_tensors else _handed_over(outputs, tensors)
+    shown = outputs if wants_tensors else list(map(bare, _handed_over(outputs, tensors)))
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         given, given_spec = flatten(cotangent)
@@ -391,13 +395,13 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         )
         cts = [found.get(engine.key_of(t)) for t in tensors]
         full = [zeros_of(box) if ct is None else ct for ct, box in zip(cts, tensors, strict=True)]
-        rest = iter(full if recorded else map(plain_leaf, full))
+        rest = iter(full if recorded else map(bare, full))
         return tuple([taken(spec, rest) for spec in specs])
 
     value = unflatten(spec, shown)
     if not has_aux:
         return value, pull
-    return value, pull, aux if wants_tensors else map_tree(plain_leaf, aux)
+    return value, pull, aux if wants_tensors else map_tree(bare, aux)
 
 
 def _reads_others(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> bool:

@@ -376,7 +376,7 @@ class Quick:
         if len(leaves) <= max(self.given, default=-1):
             return MISS
         inputs = [leaves[i] for i in self.given] + self.defaults
-        inputs += [captured.now() for captured in self.version.captured]
+        inputs += [captured.given() for captured in self.version.captured]
         wanted = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
         if wanted != made.wanted:
             return MISS
@@ -396,7 +396,7 @@ def call_recorded(
     `inputs` are the traced arguments as they were given: Tensors, arrays, numbers. `kept` gets what
     the call was answered with.
     """
-    inputs = [*inputs, *(captured.now() for captured in version.captured)]
+    inputs = [*inputs, *(captured.given() for captured in version.captured)]
     wanted = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
     if not any(wanted):
         result = version.call(arguments, inputs)

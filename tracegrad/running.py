@@ -33,7 +33,7 @@ from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.trace import OneByOne, Trace
+from tracegrad.trace import MetTracer, OneByOne, Trace
 from tracegrad.tree import flatten, map_tree, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
@@ -86,6 +86,7 @@ def run_traced(
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
+    samples: bool = False,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
@@ -93,7 +94,8 @@ def run_traced(
     by their place; `counters` are places of ints, `renewed` of objects that others replace. `runs`
     are those of the function on all threads. `histories` are the traced arguments as they were
     given: the run's tape goes on from those that require grad. `one_by_one` are the `vmap`s in it
-    that run for one example after the other.
+    that run for one example after the other. With `samples` the arguments' values stand for others,
+    so that nothing may depend on them.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -104,6 +106,7 @@ def run_traced(
     if target == "numpy" and tree is None and not histories and not config.fast_math:
         world.watch_loops(Loops(world, trace))
     world.renewed, trace.single = renewed, one_by_one
+    trace.samples = samples
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
     values = iter(tensors)
@@ -133,7 +136,11 @@ def run_traced(
         effects, effect = world.replayed(itself, known)
     except OneByOne:
         raise
-    except BaseException:  # what was done is done
+    except BaseException as error:  # what was done is done
+        if samples or isinstance(error, MetTracer):
+            world.take_back()
+            trace.give_back()
+            raise
         world.print_now()
         for store in world.written_arrays():
             store.carry()
@@ -180,7 +187,7 @@ def run_traced(
         )
         if run.serves:  # the program will write and draw
             run.undo()
-        else:
+        elif not samples:
             world.print_now()
     return run
 

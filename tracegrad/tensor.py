@@ -31,8 +31,17 @@ from tracegrad.autograd.tape import FREED, LEAF, Node, Output, is_flat, record
 from tracegrad.autograd.views import Link, is_view_of, leave, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
-from tracegrad.devices import Device, DeviceArray, DeviceError, kernel_on_device, where
-from tracegrad.dispatch import HANDLERS, PLAIN, SIZES, TYPES, apply_in, array_type, is_number
+from tracegrad.devices import Device, DeviceArray, DeviceError, beside_jax, kernel_on_device, where
+from tracegrad.dispatch import (
+    HANDLERS,
+    PLAIN,
+    SIZES,
+    TYPES,
+    apply_in,
+    array_type,
+    is_jax_array,
+    is_number,
+)
 from tracegrad.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.errors import (
     ArgumentError,
@@ -564,6 +573,9 @@ def apply_to_tensors(
     like: Tensor, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
 ) -> Any:
     """One op on Tensors: run, and record in the trace and on the tape where one is kept."""
+    if not KNOWN.issuperset(map(type, operands)) and any(map(is_jax_array, operands)):
+        numpy = STATE.trace is not None or STATE.standing
+        operands = [wrap(x) if type(x) is DeviceArray else x for x in beside_jax(operands, numpy)]
     if len(operands) == 2 and type(operands[0]) is complex:
         operands = _as_of_numpy(like, operands)
     special = STATE.special  # else: no trace, recording, nobody watches
@@ -579,7 +591,7 @@ def apply_to_tensors(
             operands = [x if type(x) in KNOWN else _of_plain_class(op, x) for x in operands]
             if not STATE.grad_enabled and op.differentiable:
                 operands = [_without_history(x) for x in operands]
-            result, values = STATE.trace.record(op, operands, attributes)
+            result, values = STATE.trace.record(op, operands, attributes, like)
         else:
             arrays = [
                 x._array if type(x) is Tensor else x if type(x) in KNOWN else _of_plain_class(op, x)

@@ -15,18 +15,28 @@ from dataclasses import replace
 from functools import partial
 from os.path import basename
 from types import CodeType
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from codegen.ir import NOWHERE, Builder, Call, Check, Number, Origin, Value, attribute_key
+from codegen.ir import (
+    NOWHERE,
+    Builder,
+    Call,
+    Check,
+    Number,
+    Origin,
+    Trait,
+    Value,
+    attribute_key,
+)
 from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
 from tracegrad import budget
 from tracegrad.autograd.views import base_of
-from tracegrad.dispatch import is_number
-from tracegrad.errors import TraceError
+from tracegrad.dispatch import is_jax_array, is_jax_tracer, is_number
+from tracegrad.errors import ArgumentError, TraceError
 from tracegrad.lines import definition
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import stop_gradient
@@ -37,6 +47,24 @@ from tracegrad.state import STATE
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
 """Numbers that stay in the structure of a program; all others are parameters of its graph."""
+
+NUMERIC = "biufc"
+
+INSTEAD = {
+    "bool": "write np.where(condition, a, b), decide by a static argument (static_argnames), or "
+    'call it outside JAX first, with backend="jax" and values that go each way: then the branch is '
+    "one jax.lax.cond",
+    "int": "pass the whole number itself, or as a static argument (static_argnames); an index that "
+    "is an array needs no int()",
+    "float": "compute with the array itself, or pass the number as a static argument "
+    "(static_argnames)",
+}
+"""What to write where Python reads a value that is not known, by the kind of reading."""
+
+COUNTED = "keep the length and write np.where(mask, x, 0)"
+OPAQUE = "write it as operations on arrays, or call it outside JAX"
+RAISING = 'call it once outside JAX, with backend="jax": inside JAX that program is used then'
+DRAWN = "draw before the call and pass the numbers (jax.random makes them inside JAX)"
 
 
 def same_state(a: Any, b: Any) -> bool:
@@ -58,6 +86,13 @@ def _within(context: str) -> AbstractContextManager[Any]:
         return nullcontext()
     ignored = dict.fromkeys(re.findall(r'(\w+)="ignore"', context), "ignore")
     return np.errstate(**ignored)  # type: ignore[arg-type]
+
+
+class MetTracer(BaseException):
+    """A run on real values met a tracer of JAX outside: a run on samples has to follow it.
+
+    Not an `Exception`: the function is not to catch it.
+    """
 
 
 Place: TypeAlias = "tuple[Any, Hashable]"
@@ -119,6 +154,9 @@ class Trace:
         self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
+        self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
+        self.met_tracer = False  # among the arrays from outside: what is made of it is JAX's
+        self.refused: ArgumentError | None = None  # what the function did with such a value
         self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
         self.lanes: dict[Value, tuple[Place, str]] = {}  # of one example, where all were computed
         # at once, by a `vmap` with its name
@@ -231,6 +269,24 @@ class Trace:
                 self.contents.append((holder, holder.tobytes(), name))
         return found[1]
 
+    def numbers_of(self, x: Any, text: str) -> np.ndarray | None:
+        """What an array from outside holds, one of JAX as well; None of anything else.
+
+        Of a tracer it is a sample.
+        """
+        if type(x) is np.ndarray:
+            return x if x.dtype.kind in NUMERIC else None
+        if not is_jax_array(x) or getattr(x.dtype, "kind", "?") not in NUMERIC:
+            return None
+        from tracegrad import jax_backend
+
+        if is_jax_tracer(x):
+            if not self.samples:
+                raise MetTracer
+            self.met_tracer = True
+        found: np.ndarray = jax_backend.sample(x, text)
+        return found
+
     def _made_again(self, array: np.ndarray) -> tuple[Any, Value] | None:
         """The known input for an array that this run made as an earlier one did: with its bytes."""
         if self.placed(array):
@@ -331,9 +387,16 @@ class Trace:
         return f"np.errstate({given})" if given else ""
 
     def record(
-        self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]
+        self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], like: Any = None
     ) -> tuple[Any, tuple[Value, ...]]:
-        """Runs the op on the real values and appends it; the arrays and the graph's values."""
+        """Runs the op on the real values and appends it; the arrays and the graph's values.
+
+        `like` is a Tensor in the manner of which an op without operands is done.
+        """
+        if self.samples and op.opaque:
+            self.refuse(f"calls {op.name}, Python that no program for JAX has", OPAQUE)
+        if self.samples and Trait.EFFECT in op.traits:
+            self.refuse("draws random numbers", DRAWN)
         if any(type(x) is list or type(x) is tuple for x in operands):
             operands = tuple(map(as_array, operands))
         origin = self.origin()
@@ -356,11 +419,15 @@ class Trace:
                 kernel, began = op.kernel(concrete), budget.clock()
                 result = kernel(*arrays, **concrete)
                 self.computing += budget.clock() - began
-        except (np.linalg.LinAlgError, ArithmeticError, RuntimeWarning):
+        except (ValueError, IndexError, ArithmeticError, RuntimeWarning) as error:
+            if self.samples:
+                self.raises(error)
+            if isinstance(error, IndexError) or type(error) is ValueError:
+                raise
             self.raised = f"an exception in {op.name}"
             raise
         self._watch_errors()
-        if not self._from_stand_ins(operands):
+        if not self._from_stand_ins([like, *operands]):
             self.shown.update(values)
         several = result if len(values) > 1 else (result,)
         for array, value in zip(several, values, strict=True):
@@ -408,10 +475,33 @@ class Trace:
                 return tuple(map(self.concrete, attribute))
         return attribute
 
+    # -- samples --------------------------------------------------------------------------------
+
+    def refuse(self, what: str, instead: str) -> NoReturn:
+        """Raises where a run on samples does what only the real values can decide.
+
+        The function may catch it: whoever began the run asks for `refused`.
+        """
+        origin = self.origin()
+        line = f" at {origin.file}:{origin.line} ({origin.text.strip()})" if origin.line else ""
+        error = ArgumentError(
+            "the function is called with JAX tracers, whose values are not known yet, and "
+            f"{what}{line}: {instead}"
+        )
+        self.refused = self.refused or error
+        raise error
+
+    def raises(self, error: Exception) -> None:
+        """Raises for an exception of C code in a run on samples: other values may raise none."""
+        what = f"raises {type(error).__name__} ({error}) for samples of them"
+        self.refuse(what, RAISING)
+
     # -- what Python looks at -------------------------------------------------------------------
 
     def look(self, value: Value, kind: str, outcome: Number) -> None:
         """Python read the value: the program holds while reading gives `outcome`."""
+        if self.samples:
+            self.refuse(f"reads a value of it ({kind})", INSTEAD.get(kind, INSTEAD["float"]))
         for dim in value.type.shape:
             self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
         check = Check(value, kind, outcome, self.origin())
@@ -478,6 +568,11 @@ class Trace:
         """
         if self.world is not None and self.world.loops is not None:
             self.world.loops.writes(base)
+        if self.world is not None and is_jax_array(self.world.original(base)):
+            raise ArgumentError(
+                f"{self.world.text_of(self.world.original(base))} is an array of JAX, which cannot "
+                "be written to: write to a copy (.copy())"
+            )
         base, axes, x = self.reshaped.get(id(base), (base, 0, base))
         if axes:
             self.ordered = min(axes, self.ordered or axes)
@@ -493,6 +588,8 @@ class Trace:
 
     def read(self, what: str) -> None:
         """Python read a value in a way that no look stands for: no program stands for this run."""
+        if self.samples:
+            self.refuse(f"reads {what}", INSTEAD["float"])
         origin = self.origin()
         line = f" ({origin.file}:{origin.line})" if origin.line else ""
         self.unseen = self.unseen or f"{what}{line}"
@@ -557,6 +654,8 @@ class Trace:
         return (node.op.name, operands, shown)
 
     def _look_at_count(self, mask: Value, count: int) -> None:
+        if self.samples:
+            self.refuse("has an array whose length a mask decides", COUNTED)
         if self.finished:
             raise TraceError("the number of elements that a mask selects decides a shape")
         self.closed = True

@@ -41,9 +41,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The step ``[key]``: an index of a sequence or a key of a dict."""
+    """The step ``[key]``: an index of a sequence or a key of a dict.
+
+    ``kind`` tells keys apart that are equal, as 1 and True are.
+    """
 
     key: Hashable
+    kind: Hashable = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +266,20 @@ def _split_sequence(tree: Sequence[Any]) -> _Split:
 def _split_dict(tree: dict[Any, Any]) -> _Split:
     keys = _sorted(tree) if type(tree) is dict else None  # the order of an OrderedDict is its own
     keys = list(tree) if keys is None else keys
-    return tuple([Item(key) for key in keys]), [tree[key] for key in keys], None
+    steps = [Item(key) if type(key) is str else Item(key, _kind(key)) for key in keys]
+    return tuple(steps), [tree[key] for key in keys], None
+
+
+def _kind(key: Any) -> Hashable:
+    """Return what a key is besides what it is equal to; None for one that equals its like alone."""
+    if type(key) is tuple:
+        kinds = tuple(map(_kind, key))
+        return None if all(kind is None for kind in kinds) else kinds
+    return (type(key), repr(key)) if isinstance(key, int | float | complex) else None
+
+
+def _kinds(keys: Iterable[Any]) -> frozenset[Any]:
+    return frozenset(map(_kind, keys))
 
 
 def _join_dict(spec: TreeSpec, children: list[Any]) -> Any:
@@ -451,13 +468,7 @@ def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool
     if spec.type in (tuple, list):
         return [f"len({expr}) == {length}"]
     if spec.type in (dict, OrderedDict):
-        keys = [step.key for step in spec.steps if isinstance(step, Item)]
-        texts = [_key(key, names) for key in keys]
-        if spec.type is OrderedDict or _sorted(keys) is None:  # the order is part of the structure
-            return [f"list({expr}) == [{', '.join(texts)}]"]
-        if ordered and length > 1 and spec.order is not None:
-            return [f"(*{expr},) == ({', '.join(_key(key, names) for key in spec.order)})"]
-        return [f"len({expr}) == {length}", *(f"{text} in {expr}" for text in texts)]
+        return _check_keys(spec, expr, names, ordered)
     if spec.type is not None and (node := _node(spec.type)) is not None and node.flatten:
         flat = f"{_refer(f'flatten_{spec.type.__name__}', node.flatten, names)}({expr})"
         return [f"len({flat}[0]) == {length}", f"{flat}[1] == {_key(spec.aux, names)}"]
@@ -465,6 +476,23 @@ def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool
     if dataclasses.is_dataclass(kind) and getattr(kind, "__dictoffset__", False):
         return [f"len({expr}.__dict__) == {length}"]  # what is besides is no part of the tree
     return []  # the fields of a type are always there
+
+
+def _check_keys(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool) -> list[str]:
+    """Return what a dict must meet to have the spec's keys."""
+    length, kinds = len(spec.steps), {step.kind for step in spec.steps if isinstance(step, Item)}
+    keys = [step.key for step in spec.steps if isinstance(step, Item)]
+    texts = [_key(key, names) for key in keys]
+    conditions = []
+    if kinds - {None}:
+        known = _refer("known_kinds", frozenset(kinds), names)
+        conditions = [f"{_refer('kinds', _kinds, names)}({expr}) == {known}"]
+    if spec.type is OrderedDict or _sorted(keys) is None:  # the order is part of the structure
+        return [*conditions, f"list({expr}) == [{', '.join(texts)}]"]
+    if ordered and length > 1 and spec.order is not None:
+        order = ", ".join(_key(key, names) for key in spec.order)
+        return [*conditions, f"(*{expr},) == ({order})"]
+    return [*conditions, f"len({expr}) == {length}", *(f"{text} in {expr}" for text in texts)]
 
 
 def _read(expr: str, step: Step, names: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ from tracegrad.batching import Writer
 from tracegrad.blame import checked, checking
 from tracegrad.borrowed import ArgumentStore, in_c_order, overlapping
 from tracegrad.collecting import collected_later
+from tracegrad.dispatch import is_jax_array
 from tracegrad.draws import giving_back, sources_of
 from tracegrad.face import empty_graph, takes_leaves
 from tracegrad.growth import Growth
@@ -264,6 +265,11 @@ def memory(holder: Any) -> Any:
     return getattr(holder, "_array", holder)
 
 
+def numbers_of_jax(array: Any) -> np.ndarray | None:
+    """The numbers of an array of JAX; None of anything else that has come to stand there."""
+    return np.asarray(array) if is_jax_array(array) else None
+
+
 @dataclass(frozen=True)
 class Captured:
     """An array or Tensor from outside the function, and where it is read from at every call."""
@@ -274,6 +280,7 @@ class Captured:
     dtype: str
     ndim: int
     made: bool = False  # by the function itself: it is the same on every call
+    brought: bool = False  # an array of JAX, of which a program of NumPy's gets the numbers
 
     @property
     def place(self) -> str:
@@ -290,16 +297,20 @@ class Captured:
         """The array or Tensor that is there now."""
         return self.holder if self.source is None else self.source.now()
 
+    def given(self) -> Any:
+        """What a program gets of it, in the Tensor where it is one."""
+        return numbers_of_jax(self.now()) if self.brought else self.now()
+
     def array(self) -> Any:
         """What that holds."""
-        return plain(memory(self.now()))
+        return plain(memory(self.given()))
 
     def fits(self, array: Any) -> bool:
         """Whether the program takes this array, or this float."""
         if is_number_read(self.holder):
             return type(array) is self.kind
         return (
-            isinstance(array, np.ndarray)
+            (isinstance(array, np.ndarray) or is_jax_array(array))
             and array.dtype.name == self.dtype
             and array.ndim == self.ndim
         )
@@ -332,6 +343,9 @@ class Captured:
             names[read] = self.holder
         else:
             read = self.source.expression(f"_of_{self.name}", names)
+        if self.brought:
+            names["numbers_of_jax"] = numbers_of_jax
+            return f"numbers_of_jax({read})"
         return f"{read}._array" if isinstance(self.holder, Tensor) else read
 
 
@@ -347,6 +361,7 @@ def traced_run(
     counters: Collection[Any] = (),
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
+    samples: bool = False,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look."""
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
@@ -355,7 +370,7 @@ def traced_run(
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
     return run_traced(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
-        *(numbers, counters, renewed, one_by_one),
+        *(numbers, counters, renewed, one_by_one, samples),
     )
 
 
@@ -410,6 +425,7 @@ def make_version(
             value.type.dtype,
             value.type.ndim,
             not run.world.is_outside(holder),
+            target == "numpy" and is_jax_array(holder),
         )
         for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
     )

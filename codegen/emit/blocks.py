@@ -291,10 +291,7 @@ class FunctionEmitter(Emitter):
         elif second == first + 1:
             writer.remove(second)
             writer.lines[first] = f"{indent}if {tests[1]}:"
-        elif all(
-            line.startswith((f"{indent}     ", f"{indent}    if ", f"{indent}    el"))
-            for line in writer.lines[second + 1 :]
-        ):
+        elif _is_one_if(writer.lines[second + 1 :], f"{indent}    "):
             writer.remove(second)
             writer.lines[second:] = [line[4:] for line in writer.lines[second:]]
             writer.lines[second] = writer.lines[second].replace("if ", "elif ", 1)
@@ -604,6 +601,12 @@ class FunctionEmitter(Emitter):
             self.writer.line(f"{innermost.flag} = {innermost.beyond.index(label)}")
         self.writer.line("break")
         return False
+
+
+def _is_one_if(lines: Sequence[str], indent: str) -> bool:
+    """Whether lines are one ``if`` with its ``elif`` and ``else``, and nothing beside it."""
+    first, *rest = [line for line in lines if not line.startswith(f"{indent} ")]
+    return first.startswith(f"{indent}if ") and all(x.startswith(f"{indent}el") for x in rest)
 
 
 def _only_moves(block: Block) -> bool:

@@ -964,3 +964,102 @@ def test_what_lists_beside_arrays_give_is_stored_as_arrays():
     for _ in range(2):
         compiled(np.ones(3))
         assert type(state.last) is np.ndarray and state.last.tolist() == [0.0, 2.0, 2.0]
+
+
+def test_what_is_made_like_an_array_is_stored_as_an_array():
+    state = SimpleNamespace(moments={})
+
+    def f(x):
+        moments = state.moments
+        if "m" not in moments:
+            moments["m"] = np.zeros_like(x)
+        moments["m"] = 0.9 * moments["m"] + x
+        state.ones, state.more = np.ones_like(x), np.full_like(x, 2.0) + 1.0
+        return moments["m"].sum()
+
+    compiled = tg.compile(f)
+    for _ in range(4):
+        compiled(np.ones(3))
+        assert all(type(x) is np.ndarray for x in (state.moments["m"], state.ones, state.more))
+    assert state.moments["m"][0] == 1.0 + 0.9 * (1.0 + 0.9 * (1.0 + 0.9))
+
+
+def test_arrays_of_numpys_are_written_to_in_eager_calls_too():
+    log = []
+
+    def f(x):
+        log.append(lambda: 1)  # no program does that again
+        y = np.zeros(3)
+        y += x
+        v = y[1:]
+        v *= x[0]
+        np.add.at(y, [0, 0], x[1])
+        np.multiply(x, 2.0, out=v[:1].repeat(3))
+        return y
+
+    compiled = tg.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecompileWarning)
+        for k in range(6):
+            x = np.arange(1.0, 4.0) * k
+            assert compiled(x).tolist() == f(x).tolist()
+
+
+def test_complex_arrays_are_filled():
+    def f(x):
+        y = np.zeros(3, complex)
+        y[1], y[0] = x[1], 1j * x[0]
+        return y
+
+    assert tg.compile(f)(np.arange(1.0, 4.0)).tolist() == [1j, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("a", [5.5, -0.3, 2.6])
+def test_rounding_a_number_gives_an_int(a):
+    for f in (round, math.trunc, math.floor, lambda a: round(a) // 2, lambda a: round(a, 1)):
+        compiled = tg.compile(lambda a, f=f: f(a))
+        for _ in range(2):
+            assert compiled(a) == f(a) and isinstance(compiled(a), type(f(a)))
+
+
+def test_an_array_beside_what_is_no_number():
+    x = np.ones(2)
+    for f in (lambda x: x == "a", lambda x: x != "a", lambda x: x == None):  # noqa: E711
+        assert tg.compile(f)(x).tolist() == f(x).tolist()
+    assert tg.compile(lambda a: a == "a")(1.0) is False
+
+
+def test_keys_that_are_equal_are_not_the_same():
+    compiled = tg.compile(lambda d: list(d))
+    for _ in range(2):
+        for key in (1, True, 1.0, 0.0, -0.0, (1, 2), (True, 2), "a"):
+            (found,) = compiled({key: 2.0})
+            assert repr(found) == repr(key)
+
+
+def test_rows_that_are_exchanged_where_the_data_says():
+    def decomposed(A):
+        A = A.copy()
+        n = len(A)
+        for k in range(n - 1):
+            i = k + np.argmax(np.abs(A[k:, k]))
+            A[[k, i]] = A[[i, k]]
+            for r in range(k + 1, n):
+                A[r, k] /= A[k, k]
+                A[r, k + 1 :] -= A[r, k] * A[k, k + 1 :]
+        return A
+
+    compiled = tg.compile(decomposed)
+    for seed in range(4):
+        A = np.random.default_rng(seed).normal(size=(4, 4))
+        assert compiled(A).tolist() == decomposed(A).tolist()
+
+
+def test_numpys_own_joining_by_brackets():
+    def f(x):
+        return np.sum(np.r_[x, 1.0, x[::-1] * 2.0] ** 2) + np.c_[x, x * x].sum() + np.r_[0:3].sum()
+
+    x = np.arange(1.0, 4.0)
+    for _ in range(2):
+        assert tg.compile(f)(x) == f(x)
+    assert tg.grad(f)(x).tolist() == [13.0, 25.0, 37.0]

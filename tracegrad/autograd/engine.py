@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from codegen.emit.formatting import formatted
+from tracegrad.arrays import array_for
 from tracegrad.autograd import compiled
 from tracegrad.autograd.hooks import hook_name
 from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape
 from tracegrad.autograd.writes import damaged
 from tracegrad.devices import move
 from tracegrad.differentiate import Pending, Step, pullback, settled
-from tracegrad.dispatch import is_number, shape_of
+from tracegrad.dispatch import is_jax_array, is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
 from tracegrad.ops.cotangents import Masked, Negated, Replaced
 from tracegrad.ops.elementwise import conj
@@ -422,10 +423,12 @@ def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
         ones = np.full(np.shape(array), one) if np.ndim(array) else one
         return move(ones, tensor.device)
     if not isinstance(gradient, Tensor):
-        gradient = move(np.asarray(gradient, dtype=tensor.dtype), tensor.device)
-    given = np.shape(getattr(gradient, "_array", gradient))
-    if given != np.shape(array):
-        raise ShapeError(f"gradient has shape {given}, the Tensor has shape {np.shape(array)}")
+        of_jax = is_jax_array(gradient)
+        given = array_for(gradient, tensor.dtype) if of_jax else np.asarray(gradient, tensor.dtype)
+        gradient = move(given, tensor.device)
+    shape = np.shape(getattr(gradient, "_array", gradient))
+    if shape != np.shape(array):
+        raise ShapeError(f"gradient has shape {shape}, the Tensor has shape {np.shape(array)}")
     if STATE.trace is not None:  # the program holds while they are equal
         for a, b in zip(shape_of(gradient), shape_of(tensor), strict=True):
             STATE.trace.sizes.same(a, b)

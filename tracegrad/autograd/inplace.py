@@ -369,6 +369,8 @@ def _refuse_mask(tensor: Tensor, key: Any, value: Tensor) -> None:
     key = key[0] if type(key) is tuple and len(key) == 1 else key
     if type(key) not in (Tensor, np.ndarray, list) or ndim_of(value) == 0:
         return
+    if type(key) is list and any(type(x) is Tensor for x in key):  # places, one by one
+        return
     mask = np.asarray(key._array if type(key) is Tensor else key)
     if mask.dtype != bool or mask.ndim != ndim_of(tensor) or base_of(value) is not base_of(tensor):
         return

@@ -7,50 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad import namespace as tg
+from tracegrad.counterparts.joining import joined
 from tracegrad.errors import ArgumentError
-from tracegrad.tensor import Tensor
 from tracegrad.world.interception import holds_tensors
 
 __all__ = ["c_", "make_diagonal", "r_"]
 
 
 class Joined:
-    """``np.r_`` or ``np.c_``, of Tensors too.
-
-    Places of elements are joined as NumPy joins arrays, and then elements are taken from there.
-    """
+    """``np.r_`` or ``np.c_``, of Tensors too."""
 
     def __init__(self, theirs: Any) -> None:
         self._theirs = theirs
 
     def __getitem__(self, key: Any) -> Any:
-        items = key if isinstance(key, tuple) else (key,)
-        if not any(map(holds_tensors, items)):
-            return self._theirs[key]
-        pool: list[Any] = []
-        places: list[Any] = []
-        start = 0
-        for item in items:
-            if isinstance(item, str):  # says how to join
-                places.append(item)
-                continue
-            part = _array(item)
-            shape = np.shape(part)
-            size = int(np.prod(shape))
-            places.append(np.arange(start, start + size).reshape(shape)[()])
-            pool.append(tg.reshape(part, (-1,)))
-            start += size
-        return tg.take(tg.concat(pool), self._theirs[tuple(places)])
+        if any(map(holds_tensors, key if isinstance(key, tuple) else (key,))):
+            return joined(self._theirs, key)
+        return self._theirs[key]
 
     def __len__(self) -> int:
         return 0
-
-
-def _array(item: Any) -> Any:
-    if isinstance(item, slice):
-        return tg.asarray(np.r_[item])
-    return item if isinstance(item, Tensor) else tg.asarray(item)
 
 
 r_ = Joined(np.r_)

@@ -19,7 +19,15 @@ from codegen.ir import Trait
 from codegen.sizes import Dim, Size, Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, weak, weak_of
-from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, is_number, ndim_of, shape_of
+from tracegrad.dispatch import (
+    HANDLERS,
+    apply_in,
+    dtype_of,
+    is_jax_array,
+    is_number,
+    ndim_of,
+    shape_of,
+)
 from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, stacked
@@ -380,6 +388,8 @@ def _like(x: Any, shape: Any, dtype: Any) -> dict[str, Any]:
 
 def _make_like(x: Any, op: Any, *operands: Any, **attributes: Any) -> Any:
     """The op where `x` lives; of a plain array, in the current mode."""
+    if is_jax_array(x):
+        x = asarray(x)
     if type(x) not in HANDLERS:
         return new(op, *operands, **attributes)
     return _laid_out_like(x, apply_in(x, op, attributes, *operands))
@@ -545,9 +555,11 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
         return TABLE["copy"](data) if copy else data
     if copy is False and not isinstance(data, np.ndarray):
         raise ValueError("asarray: a copy cannot be avoided here")
-    from tracegrad.arrays import refuse_subclass
-    from tracegrad.tensor import Tensor
+    from tracegrad.arrays import array_for, refuse_subclass
+    from tracegrad.tensor import Tensor, wrap
 
+    if is_jax_array(data):
+        return _leaf(wrap(array_for(data, dtype)), False, device)
     if isinstance(data, np.ma.MaskedArray):
         refuse_subclass(data, "the data")
     array = np.array(data, dtype=dtype) if copy else np.asarray(data, dtype=dtype)

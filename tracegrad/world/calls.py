@@ -65,6 +65,12 @@ _WEAK = (weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType)
 _CACHE = type(functools.lru_cache(lambda: None))
 
 
+def _is_instance_of_jax(callee: Any) -> bool:
+    """Whether a method is how `isinstance` asks `jax.Array`, which looks at the class alone."""
+    method = getattr(callee, "__func__", None) if type(callee).__module__ == "nanobind" else None
+    return method is not None and method is vars(type(callee.__self__)).get("__instancecheck__")
+
+
 def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A call of what is written in C, or of a library's Python."""
     if type(callee) is np.vectorize:
@@ -75,6 +81,8 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
     if own is not None:
         return own()
     of = module_of(callee)
+    if _is_instance_of_jax(callee):
+        return callee(*operands)
     if isinstance(callee, _WEAK):
         world.effect(f"{world.text_of(callee)}, a weak reference,")
     if isinstance(callee, type):

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.dispatch import is_jax_array
 from tracegrad.tensor import Tensor
 
 IMMUTABLE = (int, float, complex, str, bytes, bool, type(None), range, type(Ellipsis))
@@ -257,5 +258,5 @@ def packed(items: Any, kind: type) -> np.ndarray:
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array or Tensor."""
-    return isinstance(value, Tensor | np.ndarray)
+    """Whether a value is an array, of NumPy or of JAX, or a Tensor."""
+    return isinstance(value, Tensor | np.ndarray) or is_jax_array(value)

@@ -28,6 +28,7 @@ import numpy as np
 
 from tracegrad import namespace as tg
 from tracegrad.autograd.modes import is_grad_enabled
+from tracegrad.dispatch import is_jax_array
 from tracegrad.machine import natives
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
@@ -49,7 +50,7 @@ from tracegrad.world.facts import (
     PLAIN,
     PRESENT,
 )
-from tracegrad.world.interception import holds_tensors
+from tracegrad.world.interception import JOINING, holds_tensors, instead
 from tracegrad.world.kept import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.whose import is_mutable, is_trusted
 from tracegrad.world.world import RULES, World, rule_for
@@ -106,6 +107,9 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
     key = world.key(x, key)
     if kind is Tensor:
         return x[contents(world, key)]
+    if any(x is joining for joining in JOINING):
+        own = instead(operation, (x, contents(world, key)), keywords)
+        return x[key] if own is None else own()
     if not world.is_outside(x):
         if kind is np.ndarray and type(key) is tuple and holds_tensors(key):
             return tg.asarray(x)[contents(world, key)]
@@ -294,6 +298,9 @@ def get_attribute(world: World, operation: Any, operands: Operands, keywords: Ke
                 world.reads(original)
             else:
                 world.effect(f".{name} of an array")
+        if is_jax_array(original) and type(name) is str and not hasattr(Tensor, name):
+            world.effect(f".{name} of an array of JAX")
+            return operation(original, *operands[1:])
         value = attribute_of_tensor(world, operation, operands, keywords)
         if name == "grad" and world.is_outside(x):
             return world.read(ATTRIBUTE, x, name, value, f"{world.text_of(x)}.grad")

@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.counterparts.joining import joined
+from tracegrad.dispatch import is_jax_array
 from tracegrad.errors import ConversionError, TracegradError
 from tracegrad.namespace import asarray, broadcast_to
 from tracegrad.ops.elements import vectorize
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.world import scipy_functions, tables
 
@@ -48,10 +51,20 @@ def _as_numbers(name: str) -> Callable[..., Any]:
     own = getattr(math, name)
 
     def called(*operands: Any) -> Any:
-        own(*map(_number, operands))  # raises what it raises
+        _raising(own, *operands)
         return function(*map(_float, operands))
 
     return called
+
+
+def _raising(own: Callable[..., Any], *operands: Any) -> None:
+    """Raises what a function of `math` raises for these numbers."""
+    try:
+        own(*map(_number, operands))
+    except (ValueError, ArithmeticError) as error:
+        if STATE.trace is not None and STATE.trace.samples:
+            STATE.trace.raises(error)
+        raise
 
 
 def _number(x: Any) -> Any:
@@ -68,7 +81,7 @@ def _float(x: Any) -> Any:
 
 
 def _log(x: Any, base: Any = None) -> Any:
-    math.log(_number(x), *(() if base is None else (_number(base),)))
+    _raising(math.log, x, *(() if base is None else (base,)))
     found = np.log(_float(x))
     return found if base is None else found / np.log(_float(base))
 
@@ -93,6 +106,7 @@ def _folded(operation: Any, xs: Any, start: Any) -> Any:
     return start
 
 
+JOINING = (np.r_, np.c_)
 MAKERS = frozenset(map(id, (np.array, np.asarray, np.asanyarray)))
 
 
@@ -182,6 +196,25 @@ def number_of(x: Tensor) -> Any:
     return x
 
 
+def of_jax(
+    original: Callable[[Any], Any], operation: Any, operands: Operands, keywords: Keywords
+) -> tuple[Operands, Keywords]:
+    """The operands of an operation, with arrays of JAX for the Tensors that stand for them.
+
+    Functions of JAX's get those, and whoever asks of what class an object is.
+    """
+    kinds = (getattr(operation, "__module__", None), type(operation).__module__)
+    of_jax = any(type(kind) is str and kind.startswith(("jax", "nanobind")) for kind in kinds)
+    if not of_jax and operation is not isinstance and operation is not type:
+        return operands, keywords
+
+    def given(x: Any) -> Any:
+        known = original(x)
+        return known if type(x) is Tensor and is_jax_array(known) else x
+
+    return tuple(map(given, operands)), {name: given(x) for name, x in keywords.items()}
+
+
 def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
     """A function of SciPy on Tensors."""
     if not any(map(holds_tensors, (*operands, *keywords.values()))):
@@ -220,7 +253,9 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
 
 
 def _taken(x: Any, key: Any) -> Callable[[], Any] | None:
-    """``x[key]`` of a plain array at places that are traced."""
+    """``x[key]`` of a plain array at places that are traced; ``np.r_[x, 1.0]``."""
+    if any(x is joining for joining in JOINING):
+        return (lambda: joined(x, key)) if holds_tensors(key) else None
     if type(x) is np.ndarray and type(key) is tuple and holds_tensors(key):
         return lambda: asarray(x)[key]
     return None

@@ -29,6 +29,7 @@ class StandIns(machine.World):
         self.made: WeakValueDictionary[int, Any] = WeakValueDictionary()  # arrays, by C code
         self._originals: dict[int, tuple[Any, Any]] = {}  # both kept alive, by id of the first
         self.kept = Kept()
+        self.holds_jax = False  # some Tensors stand for arrays of JAX
 
     def shows(self, operation: Any, operands: tuple[Any, ...], result: Any) -> Any:
         """What C code gave: of arrays it is remembered who made them, and at what they look."""

@@ -224,8 +224,8 @@ def _places_in(holder: Any, array: np.ndarray) -> list[Callable[[Tensor], None]]
 def _as_tensor(array: np.ndarray) -> Tensor:
     """A Tensor with an array's numbers, as the function would have made it."""
     kind = array.dtype
-    if array.size and not array.any() and not np.signbit(array).any():
+    if array.size and not array.any() and not array.tobytes().strip(b"\0"):  # no -0.0 either
         return zeros(array.shape, dtype=kind)
-    if array.size and (array == array.flat[0]).all():
+    if array.size and array.any() and (array == array.flat[0]).all():
         return full(array.shape, array.flat[0].item(), dtype=kind)
     return asarray(wrap(array.copy()))

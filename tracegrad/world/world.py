@@ -58,7 +58,7 @@ from tracegrad.world.facts import (
     packed,
     place_of,
 )
-from tracegrad.world.interception import MAKERS, makes_arrays
+from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.stores import Store, is_name, store_of
@@ -69,8 +69,9 @@ EMPTY = CellType()
 NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
 SMALL = 64  # elements of a container that are guarded one by one
 HANDFUL = 4
-NUMERIC = "biufc"
 _HASHING = (dict, set, frozenset, MappingProxyType)
+
+SAMPLED = "pass what it reads, return what is to be kept, and do the rest outside JAX"
 
 _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
@@ -113,8 +114,9 @@ class World(Told):
         if kind in PLAIN:
             return value
         self.pin(value)  # nothing tells where it stands
-        if kind is np.ndarray and self.trace is not None and value.dtype.kind in NUMERIC:
-            return self._stand_in(value, text)
+        numbers = None if self.trace is None else self.trace.numbers_of(value, text)
+        if numbers is not None:
+            return self._stand_in(value, numbers, text)
         if id(value) not in self._sources:
             self._sources[id(value)] = (value, text)
             if kind is Tensor and self.trace is not None and value._traced is None:
@@ -123,15 +125,16 @@ class World(Told):
                 self._in_tuples.update(map(id, value))
         return value
 
-    def _stand_in(self, array: np.ndarray, text: str) -> Tensor:
-        """The Tensor that the function has for an array from outside: an input of the program."""
+    def _stand_in(self, array: Any, numbers: np.ndarray, text: str) -> Tensor:
+        """The Tensor of these numbers that the function has for an array from outside, an input."""
         known = self._stand_ins.get(id(array))
         if known is None:
             self._sources[id(array)] = (array, text)
             self._arrays.append(array)
             value = self.trace.capture(array, self.trace.origin())
-            known = self._stand_ins[id(array)] = wrap(array, (self.trace, value))
+            known = self._stand_ins[id(array)] = wrap(numbers, (self.trace, value))
             self.stands_for(known, array)
+            self.holds_jax |= array is not numbers
         return known
 
     def is_outside(self, x: Any) -> bool:
@@ -300,7 +303,7 @@ class World(Told):
         except OverflowError:
             return x
         array = self.guard(PACKED, x, kind, array, self.text_of(x)).value
-        tensor = self._stand_in(array, guard.text)
+        tensor = self._stand_in(array, array, guard.text)
         return tensor.copy() if new else tensor
 
     def is_by_path(self, x: Any) -> bool:
@@ -352,6 +355,8 @@ class World(Told):
 
     def effect(self, text: str) -> None:
         """The function does something that a program would not do again."""
+        if self.trace is not None and self.trace.samples:
+            self.trace.refuse(f"reads or changes {text}", SAMPLED)
         line = self.line()
         text = f"{text} ({line})" if line else text
         if text not in self.effects:
@@ -580,6 +585,8 @@ class World(Told):
         if makes_arrays(operation, operands):
             new = id(operation) in MAKERS  # its result is the function's own
             operands = tuple([self.packed(x, new) for x in operands])
+        if self.holds_jax:
+            operands, keywords = of_jax(self.original, operation, operands, keywords)
         rule = RULES.get(id(operation), RULES[CALL])
         if self.loops is not None:
             rule = self.loops.rule_for(operation, operands, keywords) or rule
@@ -663,10 +670,10 @@ class World(Told):
     def _renewed(self, before: World, guard: Guard, holder: Any, of: Guard | None) -> Guard:
         """A guard of an earlier run; where an array stands, another may stand there now."""
         guard = replace(guard, holder=holder, of=of)
-        if isinstance(guard.value, np.ndarray | Tensor):
+        if is_array(guard.value):
             now = self.numbers.known.get(guard.place) if guard.read == PACKED else None
             now = guard.now() if now is None else now
-            if isinstance(now, np.ndarray | Tensor):
+            if is_array(now):
                 self._sources.setdefault(id(now), (now, guard.text))
                 self._arrays.append(now)
             return replace(guard, value=now)
