@@ -433,6 +433,12 @@ def test_refused_by_name():
         tg.jacobian(lambda x: x, sparse=True).explain()
 
 
+def test_without_scipy(monkeypatch):
+    monkeypatch.setattr("tracegrad.sparse.importlib.util.find_spec", lambda name: None)
+    with pytest.raises(tg.errors.ArgumentError, match="needs SciPy"):
+        tg.jacobian(lambda x: x, sparse=True)
+
+
 def random_program(rng):
     """Slices, gathers, joins, sums and elementwise operations, in a random order."""
     steps = []
