@@ -4,7 +4,7 @@ Columns of one colour share no row, so their sum still has each of their entries
 estimation of sparse Jacobian matrices" (Curtis, Powell and Reid 1974). That is a colouring of a
 graph: "Estimation of sparse Jacobian matrices and graph coloring problems" (Coleman and Moré 1983).
 It is greedy here, in the order of the columns or by how many others each meets, whichever needs
-fewer colours: "What color is your Jacobian?" (Gebremedhin, Manne and Pothen 2005), section 3.
+fewer colours: "What color is your Jacobian?" (Gebremedhin, Manne and Pothen 2005).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def star_colours(pattern: Any) -> Any:
 
     Rows that meet differ, and every path over four of them has three colours. So of each entry and
     its mirror image at least one stands by itself in a sum of the columns of one colour: "What
-    color is your Jacobian?" (Gebremedhin, Manne and Pothen 2005), section 4.
+    color is your Jacobian?" (Gebremedhin, Manne and Pothen 2005).
 
     Parameters
     ----------
