@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tracegrad as tg
+from tracegrad.colouring import mirrored, star_colours
 
 sparse = pytest.importorskip("scipy.sparse")
 
@@ -106,6 +107,30 @@ def test_hessians(f):
     agree(f, POINT, kind="hessian")
 
 
+def test_star_colouring():
+    """An arrow: columns would need a colour each."""
+    arrow = agree(lambda x: x[0] * np.sum(x**2), POINT, kind="hessian")
+    assert colours(arrow) == 2
+    i, j = np.random.default_rng(1).integers(0, 30, (2, 60))
+    x = np.linspace(-1.0, 1.0, 30)
+    agree(lambda x: np.sum(np.sin(x[i] * x[j])) + x[0] * np.sum(x**3), x, kind="hessian")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_star_colours_give_every_entry(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    matrix = np.triu(rng.normal(size=(n, n)) * (rng.random((n, n)) < rng.choice([0.03, 0.1, 0.4])))
+    matrix += matrix.T
+    pattern = sparse.csr_array(matrix != 0.0)
+    found = star_colours(pattern)
+    products = matrix @ (found[:, None] == np.arange(found.max() + 1))
+    rows, columns = matrix.nonzero()
+    swapped = mirrored(pattern, found)
+    place, unit = np.where(swapped, columns, rows), np.where(swapped, rows, columns)
+    np.testing.assert_allclose(products[place, found[unit]], matrix[rows, columns], atol=1e-12)
+
+
 CAMERAS = np.array([0, 0, 1, 2, 2, 3])
 POINTS = np.array([0, 1, 1, 2, 3, 0])
 
@@ -174,6 +199,32 @@ def test_branches():
             x = np.abs(POINT) + 0.1
             x[:2] *= signs
             agree(way, x + 0.0 * turn, derivative=own)
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_branches_of_several_lengths(mode):
+    def f(x):
+        return 2.0 * x[1:] if x[0] > 0.0 else x[2:] * x[:-2]
+
+    own = tg.jacobian(f, sparse=True, mode=mode)
+    for x in (POINT, -POINT, POINT, POINT - 0.1, -POINT):
+        np.testing.assert_allclose(own(x).toarray(), tg.jacobian(f, mode="forward")(x))
+    assert "not known" not in own.explain().splitlines()[0]
+
+
+def test_what_has_no_rule_is_dense():
+    matrix = np.eye(4) * 5.0 + np.ones((4, 4))
+    agree(lambda x: np.linalg.solve(matrix, x[:4]), POINT)
+    agree(lambda x: np.abs(np.fft.fft(x)), POINT)
+    agree(lambda x: np.convolve(x, np.ones(3)), POINT)
+
+
+def test_small_ones():
+    agree(lambda x: x**2, 2.0)
+    agree(lambda x: x**2, np.array(2.0))
+    agree(lambda x: x * np.ones(3), 2.0)
+    agree(lambda x: np.ones(3), POINT)
+    agree(lambda x: x**2, np.zeros(0))
 
 
 @pytest.mark.parametrize(
@@ -248,6 +299,41 @@ def test_what_an_object_holds():
     agree(model.__call__, POINT, derivative=own)
     model.scales[0] = 5.0
     agree(model.__call__, POINT, derivative=own)
+
+
+def test_pytrees_beside_the_argument():
+    def f(x, p):
+        return np.diff(x) * p["w"][0].sum() + p["w"][1]
+
+    own = agree(f, POINT, {"w": [np.ones((2, 2)), 3.0]})
+    agree(f, POINT, {"w": [np.ones((4, 1)), 1.0]}, derivative=own)
+
+
+def test_methods():
+    class Chain:
+        def __init__(self, stiffness):
+            self.stiffness = stiffness
+
+        @tg.hessian(argnums=1, sparse=True)
+        def energy(self, x):
+            return np.sum(self.stiffness * np.diff(x) ** 2)
+
+    for stiffness in (1.0, 2.0):
+        chain = Chain(stiffness)
+        expected = tg.hessian(lambda x, k=stiffness: np.sum(k * np.diff(x) ** 2))(POINT)
+        np.testing.assert_allclose(chain.energy(POINT).toarray(), expected)
+        assert "3 colours" in chain.energy.explain()
+
+
+def test_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    own = tg.jacobian(way, sparse=True)
+    points = [np.roll(POINT, k)[: 6 + k % 3] for k in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(own, points))
+    for x, matrix in zip(points, found, strict=True):
+        np.testing.assert_allclose(matrix.toarray(), tg.jacobian(way)(x), atol=1e-12)
 
 
 def test_settings_are_arguments():
@@ -345,6 +431,12 @@ def test_refused_by_name():
         tg.hessian(lambda x: x, sparse=True)(POINT)
     with pytest.raises(tg.errors.ArgumentError, match="not called yet"):
         tg.jacobian(lambda x: x, sparse=True).explain()
+
+
+def test_without_scipy(monkeypatch):
+    monkeypatch.setattr("tracegrad.sparse.importlib.util.find_spec", lambda name: None)
+    with pytest.raises(tg.errors.ArgumentError, match="needs SciPy"):
+        tg.jacobian(lambda x: x, sparse=True)
 
 
 def random_program(rng):

@@ -303,8 +303,9 @@ def hessian(
     Notes
     -----
     With ``sparse=True`` it is a ``scipy.sparse.csr_array`` of the shape (elements of the argument)
-    twice, as for `jacobian`. The columns of the symmetric pattern are coloured as those of any
-    matrix: each entry is read once, and what symmetry would spare (star colouring) is not used.
+    twice, as for `jacobian`. The symmetric pattern is coloured by columns, or by a star colouring
+    (Gebremedhin, Manne and Pothen 2005), which reads an entry or its mirror image, where that needs
+    fewer colours.
 
     Examples
     --------

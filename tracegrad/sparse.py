@@ -14,13 +14,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from tracegrad.callables import Compiled
-from tracegrad.colouring import column_colours
-from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError
+from tracegrad.colouring import column_colours, mirrored, star_colours
+from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ShapeError
 from tracegrad.guards import MISS, watched_entry
 from tracegrad.modes import CHOSEN
 from tracegrad.products import hvp, jvp, vjp
@@ -30,6 +31,7 @@ from tracegrad.sparsity import pattern
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor
+from tracegrad.tree import flatten
 from tracegrad.version import Version, memory
 
 MOST_PLANS = 32
@@ -107,23 +109,38 @@ class Sparse:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._given(args, kwargs)
-        shapes = tuple([_told(x) if type(x) is int else np.shape(x) for x in given])
-        plan = self._plans.get(shapes) or self._first(given)
+        leaves, _ = flatten(given)
+        shapes = tuple([_told(x) if type(x) is int else np.shape(x) for x in leaves])
+        kept = self._plans.get(shapes)
+        plan = kept or self._first(given)
         for turn in range(MOST_TRIED + 1):
-            result, version = self._answered(plan.mode, (plan.vectors, *given))
-            key = self._key(plan.mode, version, (plan.vectors, *given))
-            if (version is plan.version and key == plan.key) or (plan.dense and turn):
+            try:
+                result, version = self._answered(plan.mode, (plan.vectors, *given))
+            except (ArgumentError, ShapeError):  # the result has another shape than the vectors
+                if plan is not kept:
+                    raise
+                plan = self._first(given)
+                continue
+            products = self._main(result)
+            key = self._key(plan.mode, version, (plan.vectors, *given), products)
+            if (version is plan.version and key == plan.key) or (
+                plan.dense and turn and key[0] == plan.key[0]
+            ):
                 break
             last = turn == MOST_TRIED - 1  # a dense plan is right for any version
-            products = self._main(result)
             plan = self._plan(plan.mode, None if last else version, plan.vectors, products, given)
+        else:
+            raise ArgumentError(f"{self.__name__} does not give the same in each call")
         with self._lock:
             self._plans[shapes] = self._latest = plan
             self._plans.move_to_end(shapes)
             while len(self._plans) > MOST_PLANS:
                 self._plans.popitem(last=False)
-        matrix = plan.matrix(self._main(result))
+        matrix = plan.matrix(products)
         return (matrix, result[1]) if self._has_aux else matrix
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
 
     def source(self) -> str:
         """The generated source of the products, of the latest call."""
@@ -157,7 +174,7 @@ class Sparse:
         args = tuple([np.asarray(x) if is_jax(x) else x for x in args])
         if not -len(args) <= self._argnum < len(args):
             raise ArgumentError(f"argnums={self._argnum}: the call has {len(args)} arguments")
-        if STATE.trace is not None or any(isinstance(x, Tensor) for x in args):
+        if STATE.trace is not None or any(isinstance(x, Tensor) for x in flatten(args)[0]):
             raise ArgumentError(
                 f"the sparse {self._kind} of {self.__name__} is no part of a program or a tape: "
                 "call it on arrays, outside of functions that are compiled or differentiated"
@@ -234,13 +251,15 @@ class Sparse:
         given: tuple[Any, ...],
     ) -> Plan:
         """The plan for a version; these vectors and products have the shapes of the call's."""
-        found, key = None, ()
+        found = None
+        key = self._key(mode, version, (vectors, *given), products)
         if version is not None:
             inputs = self._inputs(mode, version, (vectors, *given))
-            key = self._key(mode, version, (vectors, *given))
             graph = version.traced
             if len(graph.inputs) == len(inputs):
-                found = pattern(graph, graph.inputs[0], [vectors[:1].repeat(2, 0), *inputs[1:]])
+                probe = vectors[:1].repeat(2, 0)
+                shape = products.shape[1:]
+                found = pattern(graph, graph.inputs[0], [probe, *inputs[1:]], shape)
         n, m = (int(np.prod(x.shape[1:])) for x in (vectors, products))
         dense = found is None
         if found is None:
@@ -248,6 +267,9 @@ class Sparse:
         if self._kind == "hessian":
             found = (found + found.T).tocsr()
         colour = column_colours(found)
+        if self._kind == "hessian" and colour.max(initial=0) > 2:
+            star = star_colours(found)
+            colour = star if star.max() < colour.max() else colour
         count = int(colour.max(initial=-1)) + 1
         seeds = np.zeros((max(count, 2), n), vectors.dtype)  # one alone would be another version
         seeds[colour, np.arange(n)] = 1.0
@@ -256,6 +278,9 @@ class Sparse:
         rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
         columns = entries.indices
         place, unit = (rows, columns) if mode == "forward" else (columns, rows)
+        if self._kind == "hessian":
+            swapped = mirrored(entries, colour)
+            place, unit = np.where(swapped, unit, place), np.where(swapped, place, unit)
         return Plan(
             mode,
             version,
@@ -270,11 +295,12 @@ class Sparse:
             place,
         )
 
-    def _key(self, mode: str, version: Version | None, args: tuple[Any, ...]) -> Key:
+    def _key(self, mode: str, version: Version | None, args: tuple[Any, ...], products: Any) -> Key:
         """What a pattern is kept for, beside its version: shapes, and the whole numbers."""
         if version is None:
-            return ()
-        return tuple(map(_told, self._inputs(mode, version, args)[1:]))
+            return (products.shape[1:],)
+        inputs = self._inputs(mode, version, args)[1:]
+        return (products.shape[1:], *map(_told, inputs))
 
     def _inputs(self, mode: str, version: Version, args: tuple[Any, ...]) -> list[Any]:
         """The arrays of the graph's inputs, the vectors first."""

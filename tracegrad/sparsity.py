@@ -29,7 +29,9 @@ Sets = Any
 """A `scipy.sparse.csr_array` with a row for each element, a column for each one of the input."""
 
 
-def pattern(graph: Graph, source: Value, inputs: Sequence[Any]) -> Sets | None:
+def pattern(
+    graph: Graph, source: Value, inputs: Sequence[Any], row: tuple[int, ...]
+) -> Sets | None:
     """Which elements of the first output depend on which of the rows of an input.
 
     Parameters
@@ -41,6 +43,8 @@ def pattern(graph: Graph, source: Value, inputs: Sequence[Any]) -> Sets | None:
         The input; its rows are told apart by nobody.
     inputs
         Arrays for all inputs, of the shapes of the call.
+    row
+        The shape of a row of the output. Paths that return another shape are those of other calls.
 
     Returns
     -------
@@ -63,8 +67,8 @@ def pattern(graph: Graph, source: Value, inputs: Sequence[Any]) -> Sets | None:
         (output, *_) = path.block.outputs
         shape = np.shape(values[output])
         rows = walker.of(output, shape)[: int(np.prod(shape[1:]))]
-        if found is not None and found.shape != rows.shape:
-            return None
+        if shape[1:] != row:
+            continue
         found = rows if found is None else _flags(found + rows)
     return found
 
