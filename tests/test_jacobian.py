@@ -468,6 +468,16 @@ def test_autograd_functional_names_what_is_wrong():
         functional.jacobian(lambda x: x, tg.arange(3))
 
 
+def test_negative_argnums_do_not_count_what_is_passed_by_name():
+    def f(a, b, *, k=1.0):
+        return a * b * k
+
+    for transform in (tg.grad, tg.jacobian, tg.hessian):
+        with pytest.raises(ArgumentError, match="argnums=-1 is k, which is passed by name"):
+            transform(f, argnums=-1)(2.0, 3.0, k=5.0)
+    assert tg.grad(lambda a, b: a * b, argnums=-1)(2.0, 3.0) == 2.0
+
+
 def twice_around(x):
     h = x
     for _ in range(8):

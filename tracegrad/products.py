@@ -266,7 +266,8 @@ def linearize(
     -------
     (out, linear_fn)
         ``linear_fn(*tangents)`` takes a tangent for each argument and gives that of ``out``. It is
-        the program of `jvp`, which computes ``out`` along with it.
+        the program of `jvp`, which computes ``out`` along with it: what the function reads besides
+        its arguments is read again, and what it does besides is done again.
 
     Examples
     --------

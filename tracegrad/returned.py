@@ -114,6 +114,11 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
         if not -count <= position < count:
             raise ArgumentError(f"argnums={position}: the function has {count} arguments")
         parameter = position % count
+        if position < 0 and arguments.keywords[parameter] is not None:
+            raise ArgumentError(
+                f"argnums={position} is {arguments.parameters[parameter]}, which is passed by "
+                "name: count from the first argument"
+            )
         own = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
         found = [leaf for leaf in own if not is_carried(leaf)] or own
         if not found:
