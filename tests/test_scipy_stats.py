@@ -358,3 +358,10 @@ def test_a_right_side_that_hides_a_traced_value_is_refused():
 
     with pytest.raises(tg.errors.TracegradError, match="hand it over"):
         tg.grad(last)(0.7)
+
+
+def test_gamma_functions_of_several_dimensions_and_their_sign():
+    check(lambda a: special.multigammaln(a, 3), np.array([2.5, 4.0]))
+    x = np.array([-1.5, -0.5, 2.0])
+    found = tg.compile(lambda x: special.gammasgn(x) * x)(x)
+    assert found.tolist() == (special.gammasgn(x) * x).tolist()

@@ -22,11 +22,14 @@ import tracegrad as tg
 from codegen.ir import Builder, Call, Frame, Graph, Op, Trait, Value
 from codegen.passes.lifetime import in_c_order
 from codegen.sizes import Sizes
+from tracegrad.counterparts import matrices
+from tracegrad.counterparts import special as of_special
+from tracegrad.counterparts.records import SciPyOp
 from tracegrad.dispatch import type_of
 from tracegrad.fast_math import products
 from tracegrad.fast_math.turns import ops as turns
+from tracegrad.ops import checkpoints, powers, reductions, tapes
 from tracegrad.ops import elementwise as ew
-from tracegrad.ops import powers, reductions, tapes
 from tracegrad.ops.record import TABLE, OpRecord
 
 MOST = 24
@@ -249,8 +252,24 @@ def test_every_record_is_tried():
         if isinstance(value, OpRecord)
     }
     of_programs = {*turns._APART.values(), *turns.ROW_OPS.values()}
-    of_programs |= {tapes.new_list, tapes.appended, tapes.item}
+    of_programs |= {tapes.new_list, tapes.appended, tapes.item, tapes.collected}
+    of_programs |= {checkpoints.region_start, checkpoints.region_end, checkpoints.recomputed}
+    of_programs |= {op for op in records if isinstance(op, SciPyOp)}
     assert {op.name for op in records - of_programs} - {op.name for op in EVERY} <= FOREIGN
+
+
+def test_what_scipy_gives_is_new():
+    pytest.importorskip("scipy")
+    tried = [matrices.expm_of, matrices.logm_of, matrices.sqrtm_of, matrices.sylvester_of]
+    tried += [x for x in vars(of_special).values() if isinstance(x, SciPyOp)]
+    assert len(tried) > 10
+    for op in tried:
+        given = [np.eye(2) + 0.1 * k for k in range(len(op.operands))]
+        if op not in tried[:4]:
+            given = [np.array([1.0, 2.0]), np.array([0.3, 0.6])][2 - len(op.operands) :]
+        attributes = {k: v for k, v in op.attributes.items() if v is not ...}
+        result = op.kernel(attributes)(*given, **attributes)
+        assert not any(np.shares_memory(result, x) for x in given), op.name
 
 
 # -- the test can fail --------------------------------------------------------------------------
