@@ -365,3 +365,10 @@ def test_gamma_functions_of_several_dimensions_and_their_sign():
     x = np.array([-1.5, -0.5, 2.0])
     found = tg.compile(lambda x: special.gammasgn(x) * x)(x)
     assert found.tolist() == (special.gammasgn(x) * x).tolist()
+
+
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+def test_convolution_of_images_and_by_overlapping_parts(mode):
+    x, y = RANDOM.normal(size=(5, 4)), RANDOM.normal(size=(2, 3))
+    check(lambda x, y: signal.convolve2d(x, y, mode), x, y)
+    check(lambda x, y: signal.oaconvolve(x, y, mode), x, y, rtol=1e-5)
