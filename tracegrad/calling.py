@@ -412,6 +412,8 @@ class Calling(BatchCalls):
             )
             return None
         known = left[0].version if left else None
+        if mode.target == "jax":  # importing it is no part of what compiling costs
+            import tracegrad.jax_backend  # noqa: F401
         before = self._budget.spent
         run = None
         try:
