@@ -68,7 +68,7 @@ class _Stacker:
         self._join()
         self._learn()
 
-    # -- what the lists are -------------------------------------------------------------------------
+    # -- what the lists are -----------------------------------------------------------------------
 
     def _find(self, value: Value) -> Value:
         while (above := self.root.setdefault(value, value)) is not value:
@@ -124,7 +124,7 @@ class _Stacker:
                     for parameter, argument in zip(loop.parameters, arguments, strict=True):
                         if parameter.type == LIST:
                             self._filled(loop, parameter, argument)
-                case Loop(parameters=parameters, counter=counter) if counter is not None:
+                case Loop(counter=counter) if counter is not None:
                     ends = [self._most(counter.start), self._most(counter.stop)]
                     if counter.step > 0 and ends[1] is not None:
                         self.ranges[counter.index] = ends[1] - 1
@@ -204,11 +204,9 @@ class _Stacker:
         rows = sz.add(self._turns(family.loop), family.first)
         return ArrayType(of.dtype, (rows, *of.shape), of.weak)
 
-    # -- the graph ----------------------------------------------------------------------------------
+    # -- the graph --------------------------------------------------------------------------------
 
-    def block(
-        self, block: Block, now: dict[Value, Value], places: dict[object, Value]
-    ) -> Block:
+    def block(self, block: Block, now: dict[Value, Value], places: dict[object, Value]) -> Block:
         """The block; `now` has arrays by lists, `places` the rows of what turns append."""
         builder = Builder(self.graph.sizes)
         now, places = dict(now), dict(places)

@@ -43,7 +43,6 @@ from codegen.passes.fuse import Tiled
 from codegen.spelling import SUM, Fragment
 from codegen.types import kind
 
-
 AROUND = """
 
 {most} = 64
@@ -77,6 +76,7 @@ class Turn:
     next_number: str = ""
     left: str = ""  # the variable that says whether, and which way, the loop was left
     sound: str = ""  # the variable that says that no look has failed
+    reads: frozenset[str] = frozenset()  # the variables that tell how many turns there are
 
     @property
     def ways(self) -> list[Block]:
@@ -107,15 +107,15 @@ class FunctionalEmitter(FunctionEmitter):
         self.names.reserved |= {whole, most}
         self.lengths.given[room.length] = most
         keywords = (*frame.captures, most)
-        self.graph = self.graph.replace(
-            name=whole, frame=replace(frame, captures=keywords)
-        )
+        self.graph = self.graph.replace(name=whole, frame=replace(frame, captures=keywords))
         decorator = f'@partial(jax.jit, static_argnames="{most}")'
         self.target = replace(self.target, decorator=decorator)
         super().function(tiled)
         names = ", ".join([*frame.parameters, *(f"{n}={n}" for n in keywords)])
         given = ", ".join([*frame.parameters, *(["*", *frame.captures] if frame.captures else [])])
-        self.writer.block(AROUND.format(name=name, given=given, whole=whole, names=names, most=most))
+        self.writer.block(
+            AROUND.format(name=name, given=given, whole=whole, names=names, most=most)
+        )
 
     def _returns(self, block: Block) -> str:
         shown = super()._returns(block)
@@ -125,7 +125,7 @@ class FunctionalEmitter(FunctionEmitter):
         most = reduce("jnp.maximum({}, {})".format, self.counts) if self.counts else "0"
         return f"{shown}, {most}"
 
-    # -- where paths end ----------------------------------------------------------------------------
+    # -- where paths end --------------------------------------------------------------------------
 
     def _block(self, block: Block, to: object = None) -> bool:
         if self.turns and block in self.turns[-1].leaving:
@@ -161,7 +161,9 @@ class FunctionalEmitter(FunctionEmitter):
         """The texts of the values that parameters get."""
         texts = []
         for parameter, value in given.items():
-            move = self._move(self.places[parameter], parameter, value, self._take(value), value.origin)
+            move = self._move(
+                self.places[parameter], parameter, value, self._take(value), value.origin
+            )
             texts.append(move.text)
         return texts
 
@@ -171,7 +173,7 @@ class FunctionalEmitter(FunctionEmitter):
         self.writer.inside("")
         self.writer.line(f"return {', '.join(texts)}")
 
-    # -- branches -----------------------------------------------------------------------------------
+    # -- branches ---------------------------------------------------------------------------------
 
     def _branch(self, branch: Branch, to: object) -> bool:
         """The blocks as functions of no arguments, one of which is called."""
@@ -191,10 +193,15 @@ class FunctionalEmitter(FunctionEmitter):
         return False
 
     def _choose(
-        self, test: str, stems: Sequence[str], blocks: Sequence[Block], to: object, node: Node
+        self,
+        test: str,
+        stems: Sequence[str],
+        blocks: Sequence[Block],
+        to: object,
+        node: Branch | Loop,
     ) -> None:
         """Functions of no arguments for the blocks, and a call of the one that a test names."""
-        origin = getattr(node, "origin")
+        origin = node.origin
         names = [self.names.wish(stem) for stem in stems]
         for block, name in zip(blocks, names, strict=True):
             self._apart()
@@ -229,17 +236,21 @@ class FunctionalEmitter(FunctionEmitter):
         if last and not last.endswith(":"):
             self.writer.line()
 
-    # -- loops --------------------------------------------------------------------------------------
+    # -- loops ------------------------------------------------------------------------------------
 
     def _loop(self, loop: Loop, to: object) -> bool:
         turn = self._planned(loop)
         shown = [self._take(argument) for argument in loop.arguments]
         counter = loop.counter
-        counted = [self._take(v).fragment for v in (counter.start, counter.stop)] if counter else []
+        ends = [self._take(v) for v in (counter.start, counter.stop)] if counter else []
+        counted = [end.fragment for end in ends]
+        turn.reads = frozenset[str]().union(*(end.reads for end in ends))
         first = self._first(turn, shown, counted)
         self._name_what_is_carried(turn, shown)
         before, around = self._state(), self.outside
         carried = self._names(turn)
+        if not carried:  # it computes nothing
+            return self._behind(turn, to)
         if turn.leaving or not counter or not self._counts(loop):
             called = self._while(turn, carried, counted)
             state = _carried(first)
@@ -295,8 +306,8 @@ class FunctionalEmitter(FunctionEmitter):
             return
         last = block.nodes[-1]
         for inner in inner_blocks(last):
-            within = isinstance(last, Loop) and inner is last.turn
-            yield from self._left_for(inner, labels | {last.label} if within else labels)
+            more = {last.label} if isinstance(last, Loop) and inner is last.turn else set()
+            yield from self._left_for(inner, labels | more)
 
     def _is_tested_first(self, loop: Loop, test: Branch) -> bool:
         """Whether the test of a ``while`` may be a function of its own, at little cost."""
@@ -323,7 +334,7 @@ class FunctionalEmitter(FunctionEmitter):
 
     def _name_what_is_carried(self, turn: Turn, shown: Sequence[Shown]) -> None:
         """Gives all that a turn carries on a variable, which it has behind the loop as well."""
-        loop, held = turn.loop, self._waits(frozenset())
+        loop, held = turn.loop, self._waits(turn.reads)
         if loop.counter and (turn.leaving or not self._counts(loop)):
             turn.number = self.names.wish(loop.counter.index.origin.name or "i", held)
         if turn.leaving:
@@ -332,7 +343,8 @@ class FunctionalEmitter(FunctionEmitter):
         given = list(zip(loop.parameters, loop.arguments, shown, strict=True))
         for parameter, argument, text in given:  # first those that take a variable
             name = text.fragment.text
-            if name not in places.values() and self._becomes(parameter, argument, text):
+            taken = name in places.values() or name in turn.reads
+            if not taken and self._becomes(parameter, argument, text):
                 places[parameter] = name
                 self.names.wake(name)
         for parameter, argument, _ in given:
@@ -357,9 +369,7 @@ class FunctionalEmitter(FunctionEmitter):
         names = [turn.number, turn.left, *(self.places[p] for p in turn.loop.parameters)]
         return [name for name in (*names, *turn.kept.values(), turn.sound) if name]
 
-    def _first(
-        self, turn: Turn, shown: Sequence[Shown], counted: Sequence[Fragment]
-    ) -> list[str]:
+    def _first(self, turn: Turn, shown: Sequence[Shown], counted: Sequence[Fragment]) -> list[str]:
         """What the first turn is given."""
         loop, texts = turn.loop, list[str]()
         for value in self._kept(turn):
@@ -397,7 +407,7 @@ class FunctionalEmitter(FunctionEmitter):
         shape, dtype = self._attribute(type_.shape)[0], self._attribute(type_.dtype)[0]
         return f"jnp.zeros({shape.text}, dtype={dtype.text})"
 
-    # -- turns --------------------------------------------------------------------------------------
+    # -- turns ------------------------------------------------------------------------------------
 
     def _function(self, turn: Turn, name: str, parameters: str, carried: Sequence[str]) -> None:
         """The head of a function of what is carried on."""
@@ -415,6 +425,7 @@ class FunctionalEmitter(FunctionEmitter):
         self.checks = [turn.sound] if turn.sound else []
         own = () if turn.leaving else loop.parameters
         self.outside = self._read_from_around(loop.turn, own)
+        self.outside |= {self.owner[name] for name in turn.reads if name in self.owner}
         self._enter(loop.turn)
 
     def _end_turn(self) -> None:
@@ -431,7 +442,7 @@ class FunctionalEmitter(FunctionEmitter):
         start, stop = counted
         name = self.names.wish("turn" if not loop.origin.section else "turn_back")
         self._begin_turn(turn)
-        index = self.names.wish(counter.index.origin.name or "i")
+        index = self.names.wish(counter.index.origin.name or "i", self._waits(turn.reads))
         self._own(counter.index, index)
         self.left[counter.index] = self.left.get(counter.index, 0) + HELD
         self.names.wake(index)
@@ -439,7 +450,7 @@ class FunctionalEmitter(FunctionEmitter):
         bounds, first = f"{start.text}, {stop.text}", ""
         parameter = index
         if counter.step != 1:
-            parameter = self.names.wish("k")
+            parameter = self.names.wish("k", self._waits(turn.reads))
             bounds, first = self._counted_up(start, stop, counter.step, parameter)
         given = carried[0] if len(carried) == 1 else "carry"
         self._function(turn, name, f"{parameter}, {given}", carried)
@@ -449,16 +460,14 @@ class FunctionalEmitter(FunctionEmitter):
         self._end_turn()
         return bounds, name
 
-    def _counted_up(
-        self, start: Fragment, stop: Fragment, step: int, name: str
-    ) -> tuple[str, str]:
+    def _counted_up(self, start: Fragment, stop: Fragment, step: int, name: str) -> tuple[str, str]:
         """Bounds of a number that counts up, and the index at that number."""
         a, b = start.text, stop.text
-        numbers = [_number(text) for text in (a, b)]
-        if None not in numbers:
-            count = repr(len(range(*numbers, step)))  # type: ignore[arg-type]
-        elif step == -1 and numbers[1] is not None:
-            count = _plus(start, -numbers[1])
+        first, last = _number(a), _number(b)
+        if first is not None and last is not None:
+            count = repr(len(range(first, last, step)))
+        elif step == -1 and last is not None:
+            count = _plus(start, -last)
         else:
             count = f"{start.at(SUM)} - {stop.at(SUM + 1)}"
         if step == -1:
@@ -523,7 +532,7 @@ class FunctionalEmitter(FunctionEmitter):
         self._end_turn()
         return names[0], names[1]
 
-    # -- what follows -------------------------------------------------------------------------------
+    # -- what follows -----------------------------------------------------------------------------
 
     def _behind(self, turn: Turn, to: object) -> bool:
         """What follows a loop, where it came to its end or was left."""
@@ -576,7 +585,7 @@ class FunctionalEmitter(FunctionEmitter):
             self._choose(turn.left, ["left_early", "at_the_end"], blocks[::-1], to, loop)
             return False
         way = turn.left
-        if counter and loop.after is None or not counter:
+        if (counter and loop.after is None) or not counter:
             way = f"{turn.left} - 1"
         elif turn.merged:
             way = f"jnp.maximum({turn.left}, 0)"
