@@ -20,7 +20,7 @@ from tracegrad.extend import (
     primitive,
     vspace,
 )
-from tracegrad.products import vjp
+from tracegrad.pullbacks import vjp_on_tape
 
 __all__ = [
     "VSpace",
@@ -47,7 +47,7 @@ def make_vjp(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any
     >>> print(value, pull(2.0))
     0.0 2.0
     """
-    value, pull = vjp(fun, x)
+    value, pull = vjp_on_tape(fun, x)
     return lambda cotangent: pull(cotangent)[0], value
 
 
