@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from tracegrad.callables import Compiled
+from tracegrad.dispatch import is_jax_array
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import zeros_of
 from tracegrad.returned import Transform
 from tracegrad.signature import signature_of
+from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import flatten, leaf_paths, map_tree, path_text
 
@@ -228,6 +230,20 @@ def jvp(
         return Compiled(f, transform_of("jvp", _required(f), bool(has_aux)), known(backend))
     at, dots = _with_tangents(f, primals, tangents, "jvp")
     return kept(f, transform_of("jvp", len(at), bool(has_aux)), backend)(*at, *dots)
+
+
+def jvp_on_tape(f: Callable[..., Any], primal: Any, tangent: Any) -> tuple[Any, Any]:
+    """As `jvp` in one argument, for a function that is called once: it runs on Tensors."""
+    (given,) = _with_tangents(f, (primal,), (tangent,), "jvp")[1]
+    made, leaves = Compiled(f, transform_of("jvp", 1)), flatten((primal, given))[0]
+    if any(map(is_jax_array, leaves)):
+        found = made(primal, given)
+    elif STATE.trace is not None or any(isinstance(x, Tensor) for x in leaves):
+        found = made._inline(made._bind((primal, given), {}))
+    else:
+        found = made._eager(made._bind((primal, given), {}))
+    value, moved = found
+    return value, moved
 
 
 def hvp(
