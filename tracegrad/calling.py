@@ -412,8 +412,6 @@ class Calling(BatchCalls):
             )
             return None
         known = left[0].version if left else None
-        if mode.target == "jax":  # importing it is no part of what compiling costs
-            import tracegrad.jax_backend  # noqa: F401
         before = self._budget.spent
         run = None
         try:
@@ -467,7 +465,7 @@ class Calling(BatchCalls):
     ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
-        with self._runs.entered(), self._budget.compiling():
+        with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(
                 self._function,
                 call,
