@@ -101,6 +101,7 @@ class Emitter:
         }
         self.names = Names(reserved)
         self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
+        self.paths = Paths(graph)
         self.written: dict[Value, int] = {}  # where an array is written to in place
         self.filled = self._fillings()
         self.shown: dict[Value, Shown] = {}
@@ -123,7 +124,6 @@ class Emitter:
         self.branched = any(isinstance(node, Branch) for node in nodes)
         self.group: tuple[object, ...] = ()
         self.section = ""
-        self.paths = Paths(graph)
         self.places: dict[Value, str] = {}  # the variables of the parameters of loops
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
@@ -218,7 +218,8 @@ class Emitter:
         readers = self.graph.users.get(value)
         last = self.place[readers[0]] if readers else -1
         arrays = [self.owner[name] for name in shown.reads if name in self.owner]
-        return any(self.written.get(array, last) < last for array in arrays)
+        here = self.place.get(self.graph.producer[value], last)
+        return any(here < self.written.get(array, last) < last for array in arrays)
 
     def _fold(self, call: Call) -> bool:
         """Arithmetic on parameters of the program is done here, where their values are known."""
@@ -628,7 +629,9 @@ class Emitter:
                 continue
             value, result = node.operands[0], node.results[0]
             renamed = value.origin.final and value.origin.name != result.origin.name
-            if not renamed and self.graph.users[value][-1] is node:
+            if value in self.paths.goals.get(result, ()):
+                self.written[value] = self.place[node]
+            elif not renamed and self.graph.users[value][-1] is node:
                 self.written[value] = self.place[node]
                 filled[value] = filled.get(result, result)
         return filled
