@@ -201,6 +201,9 @@ class Emitter:
         spelling = self._spelling(call)
         if self._fold(call):
             return
+        if self._is_of_turns(call):
+            self.shown[call.results[0]] = self._expression(call, spelling)
+            return
         if len(call.results) == 1 and self._may_nest(call, spelling):
             value = call.results[0]
             shown = self._expression(call, spelling)
@@ -212,6 +215,21 @@ class Emitter:
             self._bind(call, [f"{{}} = {shown.fragment.text}"], shown.reads)
             return
         self._write(call, spelling)
+
+    def _is_of_turns(self, call: Call) -> bool:
+        """Whether a call adds a number to that of a turn: ``t - 1`` is written where it is read."""
+        made = [self.graph.producer.get(v) for v in call.operands]
+        return (
+            call.results[0].type.weak
+            and len(made) == 2
+            and isinstance(made[0], Loop)
+            and made[0].counter is not None
+            and made[0].counter.index is call.operands[0]
+            and isinstance(made[1], Constant)
+            and self._spelling(call).operator(call.op.operands) in ("+", "-")
+            and not (call.results[0].origin.final and call.results[0].origin.name)
+            and call.results[0] not in self.wish
+        )
 
     def _is_overtaken(self, value: Value, shown: Shown) -> bool:
         """Whether an array that an expression reads is written to before the expression is read."""

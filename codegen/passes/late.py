@@ -25,7 +25,8 @@ from codegen.passes.client import NO_CLIENT, Client
 
 def late(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Moves updates behind the last reader of what they change."""
-    if not any(isinstance(n, Call) and Trait.UPDATE in n.op.traits for n in graph.producer.values()):
+    made = graph.producer.values()
+    if not any(isinstance(node, Call) and Trait.UPDATE in node.op.traits for node in made):
         return graph
     return graph.with_block(_moved(graph, graph.block))
 
