@@ -480,8 +480,8 @@ class _Writer(Reading):
         """A loop over the turns, last to first, and what follows it."""
         loop, label = facts.loop, object()
         origin = replace(loop.origin, section="backward")
-        index = loop.counter.index.origin if loop.counter else Origin("turn", True)
-        index = Value(INT, replace(index, section="backward"))
+        named = loop.counter.index.origin if loop.counter else Origin("turn", True)
+        index = Value(INT, replace(named, section="backward"))
         begin = self._first_number(loop)
         k = Number(index, -begin)
         keys = list(mine)

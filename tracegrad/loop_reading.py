@@ -167,7 +167,7 @@ class Reading:
             if not in_turn and start is not None and stop is not None:
                 return Number(None, len(range(start.value, stop.value, counter.step)))  # type: ignore[arg-type]
             if in_turn and start is not None:
-                done = Number(counter.index, -start.value)  # type: ignore[operator]
+                done = Number(counter.index, -start.value)  # type: ignore[operator,arg-type]
                 if counter.step != 1:
                     step = self._number(counter.step)
                     done = Number(self._call(floor_divide, self._written(done), step))
@@ -195,7 +195,7 @@ class Reading:
     def _number(self, number: Any) -> Value:
         return self.reverse.builder.constant(number, INT)
 
-    def _item(self, listed: Value, k: Number, type: Any, origin: Origin) -> Value:
+    def _item(self, listed: Value, k: Value, type: Any, origin: Origin) -> Value:
         given = {"dtype": type.dtype, "shape": type.shape, "weak": type.weak}
         origin = replace(origin, section="backward")
         return self.reverse.builder.call(item, (listed, k), origin, **given)[0]

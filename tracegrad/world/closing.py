@@ -183,7 +183,13 @@ class Closing:
             del nodes[len(nodes) - len(body) :]
         else:
             size = head.begin - head.start
+            first_numbers = [
+                node
+                for node in nodes[head.start : head.begin]
+                if isinstance(node, Constant) and node.result in first
+            ]
             del nodes[head.start :]
+            nodes += first_numbers
             given, head.peeled = self._earlier(head, body, arguments, first, size), False
         given += self.lists.given(head, head.peeled)
         if head.index is not None:
@@ -309,7 +315,7 @@ class Closing:
             return None
         if not all(same.values(*pair) for pair in self.lists.appended(head, body)):
             return None
-        made = {r for node in turn for r in node.results}
+        made = {r for node in turn if not isinstance(node, Constant) for r in node.results}
         given = []
         for slot, parameter in head.parameters.items():
             if parameter in same.found:
