@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.autograd.ruled import Rule, Ruled
-from tracegrad.products import vjp
+from tracegrad.pullbacks import vjp_on_tape
 from tracegrad.state import call
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, leaf_paths, unflatten
@@ -105,7 +105,7 @@ def transposed(
             every[i] = tangent
         return pushed(unflatten(spec, every))
 
-    _, pull = vjp(of_asked, *[_zeros_like(leaves[i]) for i in asked])
+    _, pull = vjp_on_tape(of_asked, *[_zeros_like(leaves[i]) for i in asked])
     cts = dict(zip(asked, pull(cotangent), strict=True))
     found: list[Any] = []
     start = 0

@@ -19,7 +19,7 @@ from tracegrad.autograd.closures import refuse_hidden
 from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.function import Function
 from tracegrad.errors import ArgumentError, GradientError, NotDifferentiableError
-from tracegrad.products import vjp
+from tracegrad.pullbacks import vjp_on_tape
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
@@ -285,7 +285,7 @@ def _through_needed(
         return [x for x, ct in zip(fresh, cts, strict=True) if ct is not None]
 
     with interpreted():
-        _, pull = vjp(computed, *[inputs[i] for i in asked])
+        _, pull = vjp_on_tape(computed, *[inputs[i] for i in asked])
         pulled = dict(zip(asked, pull([_conjugate(ct) for ct in cts if ct is not None])))
     places = iter(range(len(inputs)))
     return [pulled.get(next(places)) if t else None for t in flags]
