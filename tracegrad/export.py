@@ -20,11 +20,10 @@ from typing import Any
 
 import numpy as np
 
-import codegen
 from codegen.emit.formatting import formatted
 from codegen.emit.module import in_groups
 from codegen.emit.writer import Names
-from codegen.ir import Branch, Check, walk
+from codegen.ir import Branch, Check, Loop, walk
 from tracegrad.borrowed import ArgumentStore
 from tracegrad.demands import Demands
 from tracegrad.draws import Draw
@@ -32,6 +31,7 @@ from tracegrad.errors import ExportError
 from tracegrad.function_texts import FunctionTexts
 from tracegrad.joint import Returned
 from tracegrad.literals import Literals, array_text, axes_by_memory
+from tracegrad.pipeline import written
 from tracegrad.returned import Transform
 from tracegrad.rule_texts import FITTED, refused, rule_text
 from tracegrad.running import code_of
@@ -176,7 +176,7 @@ class _File:
         if callee.bound and not version.takes_leaves:
             frame = replace(frame, parameters=frame.parameters[1:])
         shown = graph.replace(name=self.program, frame=frame, about="")
-        self.source = codegen.emit(shown, version.target, whole=True)
+        self.source = written(shown, version.target, whole=True)
         self.names.reserved |= set(self.source.names)
 
     def _stored(self) -> dict[Any, tuple[str, Any]]:
@@ -568,6 +568,9 @@ def _looks(version: Version) -> list[str]:
             seen = repr(node.outcome)
         elif isinstance(node, Branch) and not node.complete:
             seen = " or ".join(map(repr, node.outcomes))
+        elif isinstance(node, Loop) and node.counter and node.after is None:
+            found.append("a loop was always left before its end")
+            continue
         else:
             continue
         origin = node.origin
@@ -577,7 +580,7 @@ def _looks(version: Version) -> list[str]:
 
 
 def _branched(version: Version) -> bool:
-    return any(isinstance(node, Branch) for node in walk(version.program.graph.nodes))
+    return any(isinstance(node, Branch | Loop) for node in walk(version.program.graph.nodes))
 
 
 def _spelled(state: Any) -> bool:
