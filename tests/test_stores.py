@@ -211,3 +211,63 @@ def test_on_jax():
         np.testing.assert_allclose(state["mean"].numpy(), mean)
         np.testing.assert_allclose(slope, mean + x)
     assert made.cache_info().versions == 1
+
+
+def test_a_tensor_under_another_name_is_written_to_in_place():
+    kept = tg.tensor([1.0, 2.0])
+
+    def loss(x):
+        state = kept
+        state += x
+        return (state * state).sum()
+
+    f, expected = tg.compile(loss), np.array([1.0, 2.0])
+    for x in (np.array([0.5, 1.0]), np.array([0.5, 1.0]), np.array([2.0, -1.0])):
+        expected = expected + x
+        assert_same_bits(f(x), (expected * expected).sum())
+        assert_same_bits(plain(kept), expected)
+
+
+def test_numbers_that_change_through_numpy_after_they_were_used():
+    def loss(x):
+        numbers = np.array([0.0, 1.0])
+        shared = tg.as_tensor(numbers)
+        before = shared * x
+        numbers[0] = 5.0
+        return (shared * before).sum()
+
+    f = tg.compile(loss)
+    assert f(np.array([2.0, 3.0])) == 3.0
+    with pytest.warns(tg.errors.RecompileWarning, match="changes after using it"):
+        assert f(np.array([2.0, 4.0])) == 4.0
+
+
+def constants_that_change(x):
+    """Arrays of numbers with two names, which later statements fill with what is recorded."""
+    total = np.asarray([0.0, 1.0, 1.0, 2.0])
+    also = total
+    also += 1.0
+    before = total * x[1]
+    also += x[0]
+    y = np.asarray([0.0, 1.0])
+    part = y[1:][:1]
+    part[...] = 3.0
+    late = y * x[2]
+    y += x[3]
+    z = tg.asarray([1.0, -1.0])
+    same = z
+    earlier = z * x[0]
+    same *= x[1]
+    return (total * before).sum() + (y * late).sum() + (z * earlier).sum()
+
+
+def test_constants_that_change_under_two_names():
+    f, g = tg.compile(constants_that_change), tg.grad(constants_that_change)
+    for x in RANDOM.normal(size=(3, 4)):
+        expected = float(constants_that_change(x))
+        assert_same_bits(f(x), np.float64(expected))
+        steps = 1e-6 * np.eye(4)
+        slopes = [
+            float(constants_that_change(x + s) - constants_that_change(x - s)) / 2e-6 for s in steps
+        ]
+        np.testing.assert_allclose(g(x), slopes, rtol=1e-6, atol=1e-8)

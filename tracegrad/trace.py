@@ -135,6 +135,7 @@ class Trace:
         self.definition = definition(code)
         self.inputs: list[Value] = []
         self.captured: dict[int, tuple[Any, Value]] = {}
+        self._own: dict[int, tuple[Any, Value]] = {}  # Tensors that the run made of numbers
         self.slots: dict[str, int] = {}
         self.contents: list[tuple[np.ndarray, bytes, str]] = []  # of arrays made in the run, called
         self.counts: dict[Hashable, Dim] = {}
@@ -255,7 +256,10 @@ class Trace:
 
         It is kept by reference: calls see what it holds then.
         """
-        found = self.captured.get(id(holder)) or self._again.get(id(holder))
+        key = id(holder)
+        found = self.captured.get(key) or self._again.get(key) or self._own.get(key)
+        if found is None and self._is_own(holder):
+            found = self._own[id(holder)] = holder, self.capture(holder._array, origin)
         if found is None and self._made and type(holder) is np.ndarray:
             found = self._made_again(holder)
         if found is None:
@@ -265,9 +269,17 @@ class Trace:
             held = replace(origin, name=name, final=True, point=None, section="")
             value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
-            if type(holder) is np.ndarray and not self.placed(holder):
-                self.contents.append((holder, holder.tobytes(), name))
+            if isinstance(array, np.ndarray) and not self.placed(holder):
+                self.contents.append((array, array.tobytes(), name))
         return found[1]
+
+    def _is_own(self, holder: Any) -> bool:
+        """Whether this is a Tensor of the run's own with numbers alone: a write gives it others."""
+        return (
+            type(getattr(holder, "_array", None)) is np.ndarray
+            and holder._node is None
+            and not self.placed(holder)
+        )
 
     def numbers_of(self, x: Any, text: str) -> np.ndarray | None:
         """What an array from outside holds, one of JAX as well; None of anything else.

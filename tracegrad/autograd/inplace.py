@@ -658,8 +658,6 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
         other = operand(other, self)
         if other is NotImplemented:
             return NotImplemented
-        if STATE.trace is not None and not self._is_traced:  # the name is bound, outer values stay
-            return function(self, other)
         if STATE.standing and not isinstance(self._array, np.ndarray):
             result = function(self, other)
             _note_added(self, function, other, result)

@@ -563,8 +563,9 @@ def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any 
         return _leaf(wrap(array_for(data, dtype)), False, device)
     if isinstance(data, np.ma.MaskedArray):
         refuse_subclass(data, "the data")
-    array = np.array(data, dtype=dtype) if copy else np.asarray(data, dtype=dtype)
-    return _leaf(Tensor(array, copy=False), False, device)
+    own = copy or isinstance(data, list | tuple | complex | float | int)
+    array = np.asarray(data, dtype=dtype)
+    return _leaf(Tensor(array, copy=bool(own)), False, device)
 
 
 def astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:
