@@ -48,7 +48,8 @@ def plain_leaf(leaf: Any) -> Any:
 def handed_out(result: Any, given: Sequence[Any]) -> Any:
     """A result with arrays for Tensors, which are the caller's: no two of them, and none of them
     and an argument, share memory."""
-    taken = {id(memory_of(getattr(leaf, "_array", leaf))) for leaf in given}
+    arrays = [array for array in map(plain_leaf, given) if isinstance(array, np.ndarray)]
+    taken = set(map(id, map(memory_of, arrays)))
 
     def owned(leaf: Any) -> Any:
         array = plain_leaf(leaf)

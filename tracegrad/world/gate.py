@@ -94,6 +94,7 @@ def compute_in_place(world: World, operation: Any, operands: Operands, keywords:
 
 @rule_for(operator.is_, operator.is_not)
 def compare_identity(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
+    operands = tuple(map(world.numbers.as_read, operands))
     world.compares(*operands)
     if world.loops is not None:
         world.loops.compares(*operands)

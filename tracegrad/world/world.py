@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 
 from tracegrad import config, machine
-from tracegrad.machine.world import get_plainly
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
 from tracegrad.world.changed import ANY, OWN, Changed
@@ -52,6 +51,7 @@ from tracegrad.world.facts import (
     SAME,
     Guard,
     Place,
+    has_attributes,
     is_array,
     key_of,
     kind_of_items,
@@ -510,7 +510,7 @@ class World(Told):
         else:
             read, holder, text = ATTRIBUTE, x, f"{self.text_of(x)}.{name}"
         if found is machine.ABSENT:
-            if read == GLOBAL or _has_dict(x):
+            if read == GLOBAL or has_attributes(x):
                 self.lacks(read, holder, name, text)
             return found
         return self.read(read, holder, name, found, text)
@@ -775,14 +775,6 @@ class World(Told):
         places = [p for p in places if id(p.value) not in read and id(p) not in left_out]
         by_path, others = self._known_by_path(), self._others()
         return check(guards, places, self.contents, self.shown or None, by_path, others)
-
-
-def _has_dict(x: Any) -> bool:
-    """Whether an object has a dictionary of attributes; no code of a user runs."""
-    try:
-        return isinstance(get_plainly(x, "__dict__"), dict)
-    except AttributeError:
-        return False
 
 
 CALL = 0
