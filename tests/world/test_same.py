@@ -47,7 +47,7 @@ NUMBERS = (rekeyed(True, 2), rekeyed(1.0, 2), rekeyed(1, 2))
 
 @same_in("keys", lambda: State(d={1: 2.0, 2: 3.0}), *NUMBERS)
 def keys(o, x):
-    return x, [str(k) for k in o.d.keys()], [x * v for k, v in o.d.items() if type(k) is int]
+    return x, list(map(str, o.d.keys())), [x * v for k, v in o.d.items() if type(k) is int]
 
 
 @same_in("copies", lambda: State(d={1: 2.0, 2: 3.0}), *NUMBERS)

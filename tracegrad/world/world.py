@@ -101,6 +101,7 @@ class World(Told):
         self.shown: list[Tensor] = []  # Tensors whose shapes were
         self.asked_mode = False  # the function asked whether operations are recorded
         self.identities = False  # the function asked whether two arrays are one
+        self._helpers: dict[Any, Any] = {}  # under caches, with keywords that they were called with
         self._in_tuples: set[int] = set()  # ids of what tuples hold
         self._holding: dict[int, list[Guard]] | None = None
         for text, value in outside:
@@ -205,6 +206,11 @@ class World(Told):
         self._by_path[id(value)] = guard
         self._sources[id(value)] = (value, text)
         return value
+
+    def helper(self, helper: Any, keywords: dict[str, Any], known: Any) -> Any:
+        """What the run knows a helper under a cache by: one object, as guards hold it."""
+        key = id(helper), tuple((name, key_of(x)) for name, x in keywords.items())
+        return self._helpers.setdefault(key, known(helper, keywords))
 
     def was_read(self, holder: Any, name: Any) -> bool:
         """Whether the run has read a place, or written to it."""
