@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import memory_of, stamp
-from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.errors import ArgumentError, GradientError, TracegradError
 from tracegrad.machine.world import delete_plainly, set_plainly
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
@@ -149,6 +150,11 @@ class Borrowed:
             now = _content(had)
             if _differs(before, now):
                 _replace(given, now, partial(self._shown, shown))
+
+    def settle_raised(self) -> None:
+        """The function has raised: what it did before that is done; what cannot be, is left."""
+        with suppress(TracegradError):
+            self.settle()
 
     def _shown(self, shown: Callable[[Any], Any], value: Any) -> Any:
         """What the caller's container is to hold for what the function's holds."""

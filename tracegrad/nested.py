@@ -75,6 +75,9 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> A
     before = STATE.update(standing=not _holds_tensors(values))
     try:
         result = call(boxed)
+    except BaseException:
+        borrowed.settle_raised()
+        raise
     finally:
         STATE.update(**before)
     borrowed.settle()
@@ -115,7 +118,8 @@ def derivative_of_arrays(
     before, STATE.standing = STATE.standing, True
     try:
         value = Watch(transform.kind).run(call_user, function, values, {})
-    except ValueError as error:
+    except BaseException as error:
+        borrowed.settle_raised()
         raise_told(error)
         raise
     finally:
@@ -201,8 +205,12 @@ def derivative_on_tensors(
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
-        with unrolled():
-            returned = Watch(transform.kind, transform.has_aux).run(call, values)
+        try:
+            with unrolled():
+                returned = Watch(transform.kind, transform.has_aux).run(call, values)
+        except BaseException:
+            borrowed.settle_raised()
+            raise
         borrowed.settle()
         tangents: list[Any] = []
         if transform.takes_tangents:

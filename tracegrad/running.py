@@ -146,6 +146,10 @@ def run_traced(
         for store in world.written_arrays():
             store.carry()
         world.settle()
+        for value, tensor in zip(given, tensors, strict=True):
+            borrowed.stands_for(value, tensor)
+        STATE.update(**before)
+        borrowed.settle_raised()
         raise
     finally:
         STATE.update(**before)

@@ -225,7 +225,11 @@ def _as_tensor(array: np.ndarray) -> Tensor:
     """A Tensor with an array's numbers, as the function would have made it."""
     kind = array.dtype
     if array.size and not array.any() and not array.tobytes().strip(b"\0"):  # no -0.0 either
-        return zeros(array.shape, dtype=kind)
-    if array.size and array.any() and (array == array.flat[0]).all():
-        return full(array.shape, array.flat[0].item(), dtype=kind)
-    return asarray(wrap(array.copy()))
+        made = zeros(array.shape, dtype=kind)
+    elif array.size and array.any() and (array == array.flat[0]).all():
+        made = full(array.shape, array.flat[0].item(), dtype=kind)
+    else:
+        made = asarray(wrap(array.copy()))
+    if STATE.trace is not None and made._traced is not None:
+        STATE.trace.shown.discard(made._traced[1])  # what the function leaves somewhere is an array
+    return made
