@@ -70,6 +70,15 @@ class Outcome(StandIns):
                 print(*map(shown, done.operands), **done.keywords)
         self._printed = len(self._log)
 
+    def written(self) -> list[Any]:
+        return [*super().written(), *(x for done in self._log for x in done.operands)]
+
+    def swaps(self, array: Any, tensor: Tensor) -> None:
+        for done in self._log:
+            if any(x is array for x in done.operands):
+                done.operands = tuple([tensor if x is array else x for x in done.operands])
+        super().swaps(array, tensor)
+
     def forget_last(self, x: Any, operation: Any) -> bool:
         """Takes the last thing out of the log that was done to a container, if it was this."""
         for i in range(len(self._log) - 1, -1, -1):
