@@ -179,19 +179,25 @@ class _Follower:
                 raise VerifyError(f"{name}: reuses {operand!r}, which is read later: {value!r}")
 
     def _loop(self, loop: Loop, memory: _Memory) -> None:
-        """Follows a turn until another adds nothing to what may be at its beginning."""
-        head = memory.copy()
-        memory.hand(loop.parameters, loop.arguments, head)
-        self.heads[loop.label] = loop, head
+        """Follows the first turn, and a later one until another adds nothing to its beginning.
+
+        What the first turn was handed, and somebody keeps, is not what later turns are handed.
+        """
+        first, later = memory.copy(), memory.copy()
+        memory.hand(loop.parameters, loop.arguments, first)
+        self.heads[loop.label] = loop, later
         known, to = -1, self.to
         self.to = loop.label
-        while known < (known := head.extent()):
-            self._turn(loop, head)
+        self._turn(loop, first)
+        again = all(p in later.cells for p in loop.parameters)
+        while again and known < (known := later.extent()):
+            self._turn(loop, later)
         self.to = to
-        if self._matters(loop.turn):
-            self._turn(loop, head)
-        if loop.after and self._matters(loop.after):
-            self.block(loop.after, head)
+        for head in (first, later) if again else (first,):
+            if self._matters(loop.turn):
+                self._turn(loop, head)
+            if loop.after and self._matters(loop.after):
+                self.block(loop.after, head)
 
     def _turn(self, loop: Loop, head: _Memory) -> None:
         turn = head.copy()

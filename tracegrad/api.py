@@ -8,7 +8,8 @@ from typing import Any
 
 from tracegrad.callables import Compiled
 from tracegrad.errors import ArgumentError
-from tracegrad.products import hvp, jvp, known, linearize, vjp
+from tracegrad.products import hvp, jvp, known, linearize
+from tracegrad.pullbacks import vjp
 from tracegrad.returned import Transform
 from tracegrad.sparse import Sparse
 

@@ -465,7 +465,7 @@ class Calling(BatchCalls):
     ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
-        with self._runs.entered(), self._budget.compiling():
+        with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(
                 self._function,
                 call,
@@ -648,11 +648,7 @@ class Calling(BatchCalls):
             kept: list[Recorded] = []
             result = call_recorded(version, arguments, inputs, kept)
             if kept and not kwargs:
-                made = Quick(kept[0], arguments, len(args))
-                with self._lock:
-                    known = self._quick.get(version.mode, ())
-                    current = [q for q in known if q.version is not version.replaces]
-                    self._quick[version.mode] = (made, *current[:7])
+                self._remember(Quick(kept[0], arguments, len(args)))
             if checking() and not is_finite(result):
                 with given_back(sources_of(version.program.graph)):
                     version.outputs(arguments)  # raises, and names the statement
@@ -674,6 +670,13 @@ class Calling(BatchCalls):
             pass
         with self._budget.running():
             return self._inline(given)
+
+    def _remember(self, made: Quick) -> None:
+        """Enters what answers calls of one shape on Tensors."""
+        with self._lock:
+            known = self._quick.get(made.version.mode, ())
+            current = [q for q in known if q.version is not made.version.replaces]
+            self._quick[made.version.mode] = (made, *current[:7])
 
     def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from tracegrad.jax_calls import call_on_jax  # JAX is there, as it made an argument

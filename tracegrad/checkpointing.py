@@ -16,7 +16,7 @@ from tracegrad.autograd.function import Function
 from tracegrad.errors import ArgumentError
 from tracegrad.nested import unrolled
 from tracegrad.ops.checkpoints import region_end, region_start
-from tracegrad.products import vjp
+from tracegrad.pullbacks import vjp_on_tape
 from tracegrad.state import STATE, call
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import TreeSpec, flatten, unflatten
@@ -135,7 +135,7 @@ class _Recomputed(Function):
             results = ctx.run(leaves, lambda draw: next(drawn))
             return [x for x, g in zip(results, given, strict=True) if g]
 
-        _, pull = vjp(again, *[tensors[i] for i in asked])
+        _, pull = vjp_on_tape(again, *[tensors[i] for i in asked])
         cts = [conjugate(g) for g, there in zip(grads, given, strict=True) if there]
         found = dict(zip(asked, map(conjugate, pull(cts)), strict=True))
         of_tensors = iter([found.get(i) for i in range(len(tensors))])

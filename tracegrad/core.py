@@ -20,7 +20,8 @@ from tracegrad.extend import (
     primitive,
     vspace,
 )
-from tracegrad.products import vjp
+from tracegrad.products import jvp_on_tape
+from tracegrad.pullbacks import vjp_on_tape
 
 __all__ = [
     "VSpace",
@@ -47,12 +48,12 @@ def make_vjp(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any
     >>> print(value, pull(2.0))
     0.0 2.0
     """
-    value, pull = vjp(fun, x)
+    value, pull = vjp_on_tape(fun, x)
     return lambda cotangent: pull(cotangent)[0], value
 
 
 def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """The map from tangents of x to ``fun(x)`` and its tangent: the transpose of the pullback.
+    """The map from tangents of x to ``fun(x)`` and its tangent.
 
     >>> import numpy as np
     >>> from tracegrad.core import make_jvp
@@ -62,8 +63,6 @@ def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]
     """
 
     def push(tangent: Any) -> tuple[Any, Any]:
-        pull, value = make_vjp(fun, x)
-        back, _ = make_vjp(pull, vspace(value).zeros())
-        return value, back(tangent)
+        return jvp_on_tape(fun, x, tangent)
 
     return push

@@ -57,8 +57,8 @@ def _apply(like: Lane, op: Any, operands: Sequence[Any], attributes: Mapping[str
     length = like.length
     if not any(wide):
         return _lanes(apply_in(like.value, op, attributes, *values), False, length)
-    if op.opaque or Trait.EFFECT in op.traits:
-        raise NotBatchedError(f"{op.name} runs code that nobody here can see")
+    if Trait.EFFECT in op.traits and not op.opaque:
+        raise NotBatchedError(f"{op.name} does more than compute")
     whole = {name: attributes.get(name, default) for name, default in op.attributes.items()}
     batch = Batch(op, tuple(values), wide, whole, length)
     results = batching_rule(op)(batch)

@@ -1,7 +1,7 @@
 """A function, a point and vectors there enter; its value and products with its Jacobian leave.
 
-`jvp`, `hvp`, `linearize` and `vjp` are called with the point at once, where `grad` makes a
-callable. In forward mode the callable that is made of a function is kept, so that the next call for
+`jvp`, `hvp` and `linearize` are called with the point at once, where `grad` makes a callable (`vjp`
+is in `pullbacks.py`). The callable that is made of a function is kept, so that the next call for
 the same function finds it compiled.
 """
 
@@ -13,31 +13,20 @@ from collections.abc import Callable, Sequence
 from dis import get_instructions
 from functools import cache
 from inspect import Parameter
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd import engine
-from tracegrad.autograd.foreign import COPIED, Foreign, memory_of, own_or_watched, seal
-from tracegrad.autograd.tape import LEAF
-from tracegrad.autograd.writes import arrays_of
-from tracegrad.borrowed import Borrowed
 from tracegrad.callables import Compiled
-from tracegrad.devices import as_held, bare
 from tracegrad.dispatch import is_jax_array
-from tracegrad.errors import ArgumentError, raise_told
-from tracegrad.lost import Watch
-from tracegrad.nested import plain_leaf, taken, unrolled
+from tracegrad.errors import ArgumentError
 from tracegrad.ops.creation import zeros_of
-from tracegrad.ops.elementwise import alias
 from tracegrad.returned import Transform
-from tracegrad.signature import name_of, signature_of
+from tracegrad.signature import signature_of
 from tracegrad.state import STATE
-from tracegrad.state import call as call_user
-from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import flatten, leaf_paths, map_tree, path_text, unflatten
-from tracegrad.world.answers import interpreted
+from tracegrad.tensor import Tensor
+from tracegrad.tree import flatten, leaf_paths, map_tree, path_text
 
 MOST = 128
 """For so many functions the callable is kept."""
@@ -54,19 +43,49 @@ def kept(f: Callable[..., Any], transform: Transform, backend: str | None) -> Co
     A lambda that is written in a loop is another function in each turn. Where it reads the very
     same objects it is taken for the one before.
     """
-    key = (f.__code__ if type(f) is FunctionType else id(f), id(transform), backend)
+    return _kept(f, transform, backend)[0]
+
+
+def kept_if_alike(
+    f: Callable[..., Any], transform: Transform, backend: str | None
+) -> Compiled | None:
+    """As `kept`; None for a function whose code was called last with other objects around it.
+
+    If it comes again it is kept: what is another function at every call is not worth a program.
+    """
+    found, others = _kept(f, transform, backend)
+    return None if others else found
+
+
+def _kept(
+    f: Callable[..., Any], transform: Transform, backend: str | None
+) -> tuple[Compiled, bool]:
+    """The callable, and whether it takes the place of one for another function of the same code."""
+    key = (_identity(f), id(transform), backend)
     with _LOCK:
         found = _KEPT.get(key)
-        if found is None or not (found._function is f or _alike(found._function, f)):
+        others = found is not None and not _alike(found._function, f)
+        if found is None or others:
             found = _KEPT[key] = Compiled(f, transform, known(backend))
             while len(_KEPT) > MOST:
                 _KEPT.popitem(last=False)
         _KEPT.move_to_end(key)
-    return found
+    return found, others
+
+
+def _identity(f: Any) -> Any:
+    """What functions that may be alike have in common."""
+    if type(f) is MethodType:
+        return _identity(f.__func__)
+    return f.__code__ if type(f) is FunctionType else id(f)
 
 
 def _alike(one: Any, other: Any) -> bool:
     """Whether two functions of one code read the same, and write nothing there."""
+    if one is other:
+        return True
+    if type(one) is MethodType and type(other) is MethodType:
+        return one.__self__ is other.__self__ and _alike(one.__func__, other.__func__)
     if type(one) is not FunctionType or type(other) is not FunctionType:
         return False
     if one.__dict__ or other.__dict__ or _writes_cells(one.__code__):
@@ -157,7 +176,8 @@ def _names(f: Callable[..., Any], count: int) -> list[str]:
 
 
 @cache
-def _transform(kind: str, count: int, has_aux: bool = False) -> Transform:
+def transform_of(kind: str, count: int, has_aux: bool = False) -> Transform:
+    """The transform of a function that is called with so many arguments."""
     one = kind == "hvp" and count == 1
     return Transform(kind, 0 if one else tuple(range(count)), has_aux, count)
 
@@ -207,9 +227,23 @@ def jvp(
     (array([0.        , 0.84147098]), array([1., 0.]))
     """
     if primals is None and tangents is None:
-        return Compiled(f, _transform("jvp", _required(f), bool(has_aux)), known(backend))
+        return Compiled(f, transform_of("jvp", _required(f), bool(has_aux)), known(backend))
     at, dots = _with_tangents(f, primals, tangents, "jvp")
-    return kept(f, _transform("jvp", len(at), bool(has_aux)), backend)(*at, *dots)
+    return kept(f, transform_of("jvp", len(at), bool(has_aux)), backend)(*at, *dots)
+
+
+def jvp_on_tape(f: Callable[..., Any], primal: Any, tangent: Any) -> tuple[Any, Any]:
+    """As `jvp` in one argument, for a function that is called once: it runs on Tensors."""
+    (given,) = _with_tangents(f, (primal,), (tangent,), "jvp")[1]
+    made, leaves = Compiled(f, transform_of("jvp", 1)), flatten((primal, given))[0]
+    if any(map(is_jax_array, leaves)):
+        found = made(primal, given)
+    elif STATE.trace is not None or any(isinstance(x, Tensor) for x in leaves):
+        found = made._inline(made._bind((primal, given), {}))
+    else:
+        found = made._eager(made._bind((primal, given), {}))
+    value, moved = found
+    return value, moved
 
 
 def hvp(
@@ -244,7 +278,7 @@ def hvp(
     array([ 6., 12.])
     """
     at, dots = _with_tangents(f, primals, tangents, "hvp")
-    return kept(f, _transform("hvp", len(at), bool(has_aux)), backend)(*at, *dots)
+    return kept(f, transform_of("hvp", len(at), bool(has_aux)), backend)(*at, *dots)
 
 
 def linearize(
@@ -299,140 +333,3 @@ def _zeros(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray | np.generic):
         return np.zeros_like(leaf)[()]
     return zeros_of(leaf) if isinstance(leaf, Tensor) else leaf
-
-
-def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of a function and the map from cotangents of it to cotangents of its arguments.
-
-    The function runs eagerly; its backward is compiled and cached by the shape of the tape.
-
-    Parameters
-    ----------
-    f : callable
-        Plain Python over arrays, which may return any pytree of arrays.
-    primals
-        The arguments: arrays, floats or pytrees of them.
-    has_aux : bool
-        The function returns ``(value, aux)``; ``(out, vjp_fn, aux)`` is returned.
-
-    Returns
-    -------
-    (out, vjp_fn)
-        ``vjp_fn(cotangent)`` takes the structure of ``out`` and returns a tuple with one cotangent
-        an argument; it may be called any number of times.
-
-    Raises
-    ------
-    tg.errors.ArgumentError
-        A primal is not floating point, or a cotangent is not like the result.
-    tg.errors.LostGradientError
-        A Python number that was read of an argument comes back in the result.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import tracegrad as tg
-    >>> out, pull = tg.vjp(lambda x: x * x, np.array([1.0, 2.0]))
-    >>> pull(np.array([1.0, 10.0]))
-    (array([ 2., 40.]),)
-    """
-    tensors: list[Tensor] = []
-
-    def boxed(leaf: Any) -> Any:
-        if isinstance(leaf, Tensor):
-            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
-        elif is_jax_array(leaf):
-            tensor = wrap(as_held(leaf))
-        else:
-            array = np.asarray(leaf)
-            number = not isinstance(leaf, np.ndarray) and not array.ndim
-            tensor = wrap(array[()] if number else own_or_watched(array))
-        if tensor.dtype.kind not in "fc":
-            raise ArgumentError(
-                f"vjp: a primal has dtype {tensor.dtype}: gradients need floating point"
-            )
-        if tensor._node is None:
-            tensor._node = LEAF
-        tensors.append(tensor)
-        return tensor
-
-    borrowed = Borrowed()
-    specs = [flatten(primal)[1] for primal in primals]  # as they are before the function runs
-    wants_tensors = STATE.trace is not None or any(
-        isinstance(leaf, Tensor) for leaf in flatten(primals)[0]
-    )
-    numbers = STATE.standing or not wants_tensors
-    within = STATE.machine is not None and not wants_tensors  # of a function with a tape of its own
-    before = STATE.update(grad_enabled=True, standing=numbers)
-    try:
-        with interpreted(), unrolled():
-            values = [borrowed.box(primal, boxed) for primal in primals]
-            returned = Watch("vjp", has_aux).run(call_user, f, values, {})
-            if has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
-                raise ArgumentError(f"{name_of(f)} must return (value, aux) with has_aux=True")
-            main, aux = returned if has_aux else (returned, None)
-            outputs, spec = flatten(main)  # before what stands in containers are arrays again
-    except BaseException as error:
-        borrowed.settle_raised()
-        raise_told(error)
-        raise
-    finally:
-        STATE.update(**before)
-    borrowed.settle()
-    wants_tensors = wants_tensors or (within and _reads_others(outputs, tensors))
-    shown = outputs if wants_tensors else list(map(bare, _handed_over(outputs, tensors)))
-
-    def pull(cotangent: Any) -> tuple[Any, ...]:
-        given, given_spec = flatten(cotangent)
-        if given_spec != spec:
-            raise ArgumentError(f"vjp: the cotangent is {given_spec}, the value is {spec}")
-        pairs = [
-            (out, engine.cotangent_for(out, ct))
-            for out, ct in zip(outputs, given, strict=True)
-            if isinstance(out, Tensor) and out.requires_grad
-        ]
-        recorded = wants_tensors or any(isinstance(ct, Tensor) for ct in given)
-        found = engine.gradients(
-            [out for out, _ in pairs], [ct for _, ct in pairs], tensors, recorded
-        )
-        cts = [found.get(engine.key_of(t)) for t in tensors]
-        full = [zeros_of(box) if ct is None else ct for ct, box in zip(cts, tensors, strict=True)]
-        rest = iter(full if recorded else map(bare, full))
-        return tuple([taken(spec, rest) for spec in specs])
-
-    value = unflatten(spec, shown)
-    if not has_aux:
-        return value, pull
-    return value, pull, aux if wants_tensors else map_tree(bare, aux)
-
-
-def _reads_others(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> bool:
-    """Whether outputs have a gradient in other Tensors than the inputs: those of a closure."""
-    made = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
-    own = set(map(id, inputs))
-    leaves = [parent for node in engine.gather(made) for parent in node.parents]
-    leaves += [out for out in made if out._node is LEAF]
-    return any(isinstance(leaf, Tensor) and id(leaf) not in own for leaf in leaves)
-
-
-def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
-    """Results as arrays of the caller's own; what the tape keeps of the inputs is watched."""
-    arrays = [plain_leaf(out) for out in outputs]
-    sizes = [x.nbytes if type(x) is np.ndarray else 0 for x in arrays]
-    large = [x for x in inputs if type(x._array) is Foreign]
-    held: set[int] = set()  # ids of the memory of which others know
-    if large or max(sizes, default=0) > COPIED:
-        recorded = [out for out in outputs if isinstance(out, Tensor) and out.requires_grad]
-        nodes = engine.gather(recorded)
-        held = {id(memory_of(array)) for node in nodes for array in arrays_of(node)}
-        for x in large:
-            if id(memory_of(x._array)) in held:
-                seal(x._array)
-        held |= {id(memory_of(x._array)) for x in inputs}
-    for i, size in enumerate(sizes):
-        if isinstance(outputs[i], Tensor) and size:
-            if size <= COPIED or id(memory_of(arrays[i])) in held:
-                arrays[i] = arrays[i].copy(order="K")
-            else:
-                held.add(id(memory_of(arrays[i])))
-    return arrays

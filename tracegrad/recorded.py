@@ -20,7 +20,7 @@ from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, walk
 from codegen.sizes import Size, Sizes, substitute
 from codegen.types import is_inexact
 from tracegrad.autograd import compiled, engine
-from tracegrad.autograd.foreign import Foreign, kept, note, plain
+from tracegrad.autograd.foreign import Foreign, kept, note
 from tracegrad.autograd.python_op import hooked, python_op
 from tracegrad.autograd.tape import (
     FREED,
@@ -35,8 +35,9 @@ from tracegrad.autograd.tape import (
 )
 from tracegrad.autograd.writes import damaged
 from tracegrad.borrowed import overlapping
+from tracegrad.devices import as_held, bare
 from tracegrad.differentiate import differentiate, reached, sources
-from tracegrad.dispatch import apply
+from tracegrad.dispatch import apply, is_jax_array
 from tracegrad.errors import GradientError
 from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
@@ -72,6 +73,7 @@ class Way:
     """One path with its backward."""
 
     path: Graph  # straight code
+    target: str
     targets: tuple[Value, ...]
     outputs: tuple[Value, ...]  # those of the path that have a gradient
     residuals: tuple[Value, ...] = ()  # that the path makes
@@ -89,7 +91,7 @@ class Way:
             joint = differentiate(self.path, targets, cts, keep=())
             graph, reads = backward_graph(joint, self.path, tuple(cts.values()))
             name = f"{self.path.name}_backward"
-            program = compile_graph(graph.replace(name=name, about=""), "numpy")
+            program = compile_graph(graph.replace(name=name, about=""), self.target)
             places = tuple(map(self.path.inputs.index, targets))
             known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
             kept = len(given) == len(self.outputs) or known.issuperset(reads)
@@ -179,10 +181,11 @@ class _Applied:
                 cts = [zeros[k] if cts[k] is None else cts[k] for k in every]
                 given = every
             at = {**dict(zip(self.way.path.inputs, operands, strict=True)), **self.residuals}
-            gradients = back.program.run(*(at[v] for v in back.reads), *(cts[k] for k in given))
+            read = [_as_typed(at[v], v) for v in back.reads]
+            gradients = back.program.run(*read, *[bare(cts[k]) for k in given])
         contributions: list[Any] = [None] * len(operands)
         for i, gradient in zip(back.places, gradients, strict=True):
-            contributions[i] = gradient
+            contributions[i] = _held(gradient)
         return tuple(contributions)
 
     def _recorded(
@@ -228,6 +231,18 @@ def _match(node: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
 compiled.add_matcher(_call, _match)
 
 
+def _as_typed(x: Any, value: Value) -> Any:
+    """What a program gets of an array on the tape; a number of Python as such."""
+    return float(x) if value.type.weak and isinstance(x, np.floating) else bare(x)
+
+
+def _held(x: Any) -> Any:
+    """What a Tensor holds of an array that a program made."""
+    if is_jax_array(x):
+        return as_held(x)
+    return np.asarray(x)[()] if isinstance(x, np.ndarray) and not x.ndim else x
+
+
 def _several(x: Any) -> tuple[Any, ...]:
     return x if isinstance(x, tuple) else (x,)
 
@@ -271,7 +286,7 @@ class Recorded:
         )
         name = f"{forward.name}_forward"
         self.program = compile_graph(
-            self.forward.replace(name=name, frame=frame).with_block(block), "numpy"
+            self.forward.replace(name=name, frame=frame).with_block(block), version.target
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
 
@@ -280,12 +295,18 @@ class Recorded:
         depends = reached(path, self.targets)
         once = dict.fromkeys(end.outputs)
         outputs = tuple(v for v in once if v in depends and is_inexact(v.type.dtype))
-        way = Way(path, self.targets, outputs)
+        way = Way(path, self.version.target, self.targets, outputs)
         if outputs:
             reads = way.backward(tuple(range(len(outputs)))).reads
             way.residuals = tuple(v for v in reads if v not in path.inputs)
             way.read = frozenset(i for i, v in enumerate(path.inputs) if v in reads)
         return way
+
+    @property
+    def sources(self) -> list[str]:
+        """The texts of the forward and of the ways back."""
+        backs = [back for way in self.ways.values() for back in way.backwards.values()]
+        return [program.source.text for program in (self.program, *(b.program for b in backs))]
 
     def holds(self, arrays: Sequence[Any]) -> bool:
         """Whether the lengths are what the backwards assume."""
@@ -300,7 +321,10 @@ class Recorded:
         """The result; `inputs` are the forward's, Tensors where they were given as such."""
         captures = self.program.graph.frame.captures
         start = len(arrays) - len(captures)
-        values = arrays[:start] if self.version.takes_leaves else arguments.values
+        values: Sequence[Any] = arguments.values
+        if self.version.takes_leaves:
+            pairs = zip(self.forward.inputs, arrays[:start], strict=False)
+            values = [_as_typed(x, value) for value, x in pairs]
         found = self.program.run(*values, **dict(zip(captures, arrays[start:], strict=True)))
         return self.finish(found, inputs)
 
@@ -309,7 +333,7 @@ class Recorded:
         end, made = found if len(self.ways) > 1 else (0, found)
         way, returned = self.ways[end], self.version.results[end]
         count = len(way.path.outputs)
-        tensors = [wrap(np.asarray(x)[()] if not np.ndim(x) else x) for x in made[:count]]
+        tensors = [wrap(_held(x)) for x in made[:count]]
         if way.outputs:
             function = _Applied(way, dict(zip(way.residuals, made[count:], strict=True)))
             first = [way.path.outputs.index(output) for output in way.outputs]
@@ -346,7 +370,9 @@ def _sizes_of(graph: Graph, arrays: Sequence[Any]) -> Sizes:
 
 def can_be_recorded(version: Version) -> bool:
     """Not what draws, calls the user's Python, or has lengths that only data tell."""
-    if version.tree.closed or version.tree.masks or version.target != "numpy":
+    if version.tree.closed or version.tree.masks:
+        return False
+    if version.target == "jax" and version.checked:  # a look is not part of the program
         return False
     if version.over_batch:  # its tree is that of one example
         return False
@@ -401,7 +427,7 @@ def call_recorded(
     if not any(wanted):
         result = version.call(arguments, inputs)
         return map_tree(lambda x: wrap(x) if isinstance(x, np.ndarray | np.generic) else x, result)
-    arrays = [plain(getattr(x, "_array", x)) for x in inputs]
+    arrays = [bare(x) for x in inputs]
     known = version.recorded.setdefault(wanted, [])
     for candidate in known:
         if candidate.holds(arrays):

@@ -28,8 +28,9 @@ from tracegrad.tree import Item, Step, TreeSpec, flatten, leaf_paths, path_text,
 class Transform:
     """What is made of the function.
 
-    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "jacobian", "hessian" or "vmap".
-    "jvp" and "hvp" are called with `count` arguments of the function, then with a tangent of each.
+    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "vjp", "jacobian", "hessian" or
+    "vmap". "jvp" and "hvp" are called with `count` arguments of the function, then with a tangent
+    of each. "vjp" gives the value alone; the way back is a program of its own (`recorded`).
     `mode` is that of a Jacobian: "forward", "reverse" or "auto". `in_axes` and `out_axes` are those
     of "vmap".
     """
@@ -46,6 +47,11 @@ class Transform:
     def differentiates(self) -> bool:
         """Whether derivatives are taken."""
         return self.kind not in ("compile", "vmap")
+
+    @property
+    def gives_derivatives(self) -> bool:
+        """Whether a call returns derivatives."""
+        return self.differentiates and self.kind != "vjp"
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -69,7 +75,7 @@ class Transform:
     @property
     def gives_value(self) -> bool:
         """Whether the function's value is returned besides."""
-        return self.kind in ("compile", "vmap", "value_and_grad", "jvp")
+        return self.kind in ("compile", "vmap", "value_and_grad", "jvp", "vjp")
 
     def described(self, of: str, parameters: Sequence[str]) -> str:
         """What is made of the function, in words."""
@@ -77,6 +83,7 @@ class Transform:
         return {
             "compile": of,
             "vmap": f"{of} over a batch",
+            "vjp": f"value of {of}",
             "grad": f"gradient in {names} of {of}",
             "value_and_grad": f"value and gradient in {names} of {of}",
             "jvp": f"value and tangent of {of}",
@@ -196,7 +203,7 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
     """Raises where what a function returned has no gradient."""
     if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
         raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
-    if not transform.differentiates:
+    if not transform.gives_derivatives:
         return
     main = returned[0] if transform.has_aux else returned
     if not transform.of_number:
@@ -267,7 +274,7 @@ def outputs_of(
     leaves, spec = flatten(returned)
     outputs: list[Value] = []
     shown: list[int | Static] = []
-    main = 0 if not transform.differentiates else leaves_in(main_of(spec, transform))
+    main = 0 if not transform.gives_derivatives else leaves_in(main_of(spec, transform))
     for i, leaf in enumerate(leaves):
         number = i < main  # a float too is to be differentiated
         of_numpy = isinstance(leaf, np.generic) and leaf.dtype.kind in NUMERIC
@@ -297,7 +304,7 @@ def result_of(
 ) -> tuple[Result, list[str]]:
     """The structure of the callable's return value, and names for its outputs."""
     count = sum(isinstance(i, int) for i in returned.leaves)
-    if not transform.differentiates:
+    if not transform.gives_derivatives:
         names = ["value"] if count == 1 else ["result"] * count
         return returned, names + [f"aux_{i}" for i in range(n_outputs - len(names))]
     main = main_of(returned.spec, transform)

@@ -24,7 +24,8 @@ from tracegrad.colouring import column_colours, mirrored, star_colours
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ShapeError
 from tracegrad.guards import MISS, watched_entry
 from tracegrad.modes import CHOSEN
-from tracegrad.products import hvp, jvp, vjp
+from tracegrad.products import hvp, jvp
+from tracegrad.pullbacks import vjp
 from tracegrad.returned import Transform
 from tracegrad.signature import is_jax, name_of, signature_of
 from tracegrad.sparsity import pattern

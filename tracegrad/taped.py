@@ -15,6 +15,8 @@ import numpy as np
 from codegen.ir import Call, Constant, Frame, Graph, Node, Origin, Value
 from codegen.sizes import Sizes
 from tracegrad.autograd import engine
+from tracegrad.autograd.call_of_tape import in_graph
+from tracegrad.autograd.engine import node_behind
 from tracegrad.autograd.tape import WRITES
 from tracegrad.autograd.writes import damaged
 from tracegrad.dispatch import apply_in, dtype_of, same_dtype, shape_of, type_of
@@ -117,6 +119,8 @@ class _Tape:
             operands = tuple(map(self.value, step.operands))
             results = tuple(map(self.value, step.results))
             given = step.attributes
+            if step.op.opaque:
+                given = {"function": in_graph(node_behind(step.results[0]), step.op.name)}
             attributes = tuple([(n, given.get(n, d)) for n, d in step.op.attributes.items()])
             self.calls.append(Call(step.op, operands, attributes, results))
 

@@ -55,6 +55,12 @@ def _vjp(ct: Any, y: Any, *operands: Any, function: Any) -> tuple[Any, ...]:
     return given
 
 
+def _of_each(batch: Any) -> Any:
+    from tracegrad.autograd.call_each import called_on_each  # which calls ops of this file
+
+    return called_on_each(batch)
+
+
 def python_op(name: str, node_name: str | None = None) -> PythonOp:
     """An op under this name; not in the table, for it is nobody's but the user's."""
     return PythonOp(
@@ -65,6 +71,7 @@ def python_op(name: str, node_name: str | None = None) -> PythonOp:
         attributes={"function": ...},
         traits=frozenset({Trait.EFFECT, Trait.LOOSE}),
         vjp=_vjp,
+        batch=_of_each,
         opaque=True,
         node_name=node_name,
     )

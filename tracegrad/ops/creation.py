@@ -115,7 +115,7 @@ def _constant_array(name: str) -> Any:
         if not dims_of_shape(attributes["shape"]):  # a number, as every result of no axes
             kind = np.dtype(attributes["dtype"])
             number = kind.type(name == "ones").item()
-            return spell(f"np.{'bool_' if kind == bool else kind.name}({number!r})")
+            return spell(f"np.{'bool_' if kind.kind == 'b' else kind.name}({number!r})")
         return spell(f"np.{name}(shape, dtype=dtype)")
 
     return define(

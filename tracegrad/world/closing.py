@@ -20,6 +20,7 @@ from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import INT, Head, Leaf, Slot
 from tracegrad.world.seats import Keeper, Seat
+from tracegrad.world.slots import Place, reached_from
 from tracegrad.world.turns import Same, counted, renamed
 from tracegrad.world.walking import Walk
 
@@ -33,6 +34,7 @@ class Closing:
     lists: Any
     written: list[ref[Tensor]]  # Tensors that were written to
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
+    places: dict[Place, Any]  # that were written to, with what stood there before
     closed: list[Head]
 
     def is_recorded(self, x: Any) -> bool:
@@ -47,7 +49,32 @@ class Closing:
             self._leaves((i,), frame.fast[i], found)
         for i, x in enumerate(frame.stack):
             self._leaves((~i,), x, found)
+        for place in self.places:
+            self._leaves((place,), place.now(), found)
         return found
+
+    def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
+        """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
+        new = [place for place in self.places if (place,) not in known]
+        if new:
+            left = self._reached(head, {id(place.holder) for place in new})
+            for place in new:
+                if id(place.holder) not in left:
+                    del self.places[place]
+
+    def _reached(self, head: Head, sought: set[int]) -> set[int]:
+        """Which of these objects (ids) the function still has at the beginning of a turn."""
+        world, frame = self.world, head.frame
+        left = {key for key in sought if world.is_outside_id(key)}
+        if left == sought:
+            return left
+        waiting = [*world.written_to()]
+        waiting += [frame.fast[i] for i in live(frame.code)[head.target]]
+        while frame is not None:
+            waiting += [*frame.stack, frame.closure, frame.names, frame.function]
+            frame = frame.back
+            waiting += [] if frame is None else frame.fast
+        return left | reached_from(waiting, world.is_outside, sought - left)
 
     def _leaves(self, slot: Slot, x: Any, found: dict[Slot, Leaf]) -> None:
         """Notes an object, and of a tuple its items, at (variable, place, place ...)."""
@@ -62,6 +89,10 @@ class Closing:
     def _open(self, head: Head) -> bool:
         """After a turn: what it changed become parameters; whether the next one may be closed."""
         frame = head.frame
+        self._let_go(head, head.before)
+        for place, x in self.places.items():
+            if (place,) not in head.before:
+                self._leaves((place,), x, head.before)
         now = self._variables(frame, head.target)
         if head.marks != self._marks(head) or now.keys() != head.before.keys():
             return False
@@ -70,18 +101,20 @@ class Closing:
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if slot[0] < 0 or not self._may_change(leaf) or self._is_shared(head, leaf):
+            if _on_stack(slot) or not self._may_change(leaf) or self._is_shared(head, leaf):
                 return False
             changed[slot] = leaf
-        head.begin = len(self.trace.builder.nodes)
         head.parameters, head.arguments, head.written = {}, {}, {}
         made: dict[int, tuple[Value, Any]] = {}
         for slot, leaf in changed.items():
             known = made.get(id(leaf.holder))
             if known is None:
-                known = made[id(leaf.holder)] = self._parameter(head, slot, leaf)
+                known = self._parameter(head, slot, leaf)
+                if leaf.value is not None:  # a number is no object that others have too
+                    made[id(leaf.holder)] = known
             head.parameters[slot] = known[0]
-            frame.fast[slot[0]] = _with(frame.fast[slot[0]], slot[1:], known[1])
+            self._put(frame, slot, known[1])
+        head.begin = len(self.trace.builder.nodes)
         head.begun = self._variables(frame, head.target)
         head.next_index = None if head.index is None else self._new_index(head)
         if head.index is not None:
@@ -94,6 +127,14 @@ class Closing:
         keeper = Keeper(self, self.heads.values(), self._frames(frame))
         head.seat = keeper.seat(frame.stack, head.target)
         return head.seat is not None
+
+    def _put(self, frame: Any, slot: Slot, x: Any) -> None:
+        """Puts something into a variable, or at a place."""
+        first = slot[0]
+        if isinstance(first, Place):
+            self.world.renews(first, _with(first.now(), slot[1:], x))
+        else:
+            frame.fast[first] = _with(frame.fast[first], slot[1:], x)
 
     def _may_change(self, leaf: Leaf) -> bool:
         x = leaf.holder
@@ -116,7 +157,8 @@ class Closing:
     def _parameter(self, head: Head, slot: Slot, leaf: Leaf) -> tuple[Value, Any]:
         """A parameter, and what the function has for it."""
         trace, x = self.trace, leaf.holder
-        name = head.frame.program.slots[slot[0]]
+        first = slot[0]
+        name = first.called if isinstance(first, Place) else head.frame.program.slots[first]
         if len(slot) > 1:
             name = (leaf.value and leaf.value.origin.name) or f"{name}_{slot[-1]}"
         if type(x) is not Tensor:
@@ -128,7 +170,6 @@ class Closing:
         else:
             argument = trace.number(x, weak_of(x), Origin(name, True))
             value = Value(weak_of(x), origin)
-            head.begin = len(trace.builder.nodes)
         head.arguments[value] = argument
         if type(x) is Tensor and self._is_written(head, x):
             x._traced = (trace, value)
@@ -184,7 +225,8 @@ class Closing:
         else:
             size = head.begin - head.start
             del nodes[head.start :]
-            given, head.peeled = self._earlier(head, body, arguments, first, size), False
+            begins = tuple(map(self._begins, first))
+            given, head.peeled = self._earlier(head, body, arguments, begins, size), False
         given += self.lists.given(head, head.peeled)
         if head.index is not None:
             start = self.trace.builder.constant(numbers.start, INT)
@@ -221,6 +263,7 @@ class Closing:
             return None
         if head.marks != self._marks(head) or not self._returns(head, nodes):
             return None
+        self._let_go(head, head.begun)
         now = self._variables(head.frame, head.target)
         if now.keys() != head.begun.keys():
             return None
@@ -298,35 +341,59 @@ class Closing:
 
     def _first_turn(
         self, head: Head, body: Sequence[Any], arguments: Sequence[Value]
-    ) -> tuple[Value, ...] | None:
-        """What the first turn had for the parameters; None where it did something else."""
+    ) -> tuple[Value | Constant, ...] | None:
+        """What the first turn had for the parameters; None where it did something else.
+
+        Numbers that it was the first to record are constants.
+        """
         turn = self.trace.builder.nodes[head.start : head.begin]
         same = Same(self.trace, self._all(head))
         if head.index is not None and head.first is not None:
             same.found[head.index] = head.first
+        for slot, parameter in head.parameters.items():
+            leaf = head.before[slot]
+            if self._is_plain_number(leaf) and parameter.type.weak:
+                same.knows(parameter, leaf.holder)
         steps = [node for node in body if node not in head.further]
         if not same.sequences(steps, turn):
             return None
         if not all(same.values(*pair) for pair in self.lists.appended(head, body)):
             return None
         made = {r for node in turn for r in node.results}
-        given = []
+        given: list[Value | Constant] = []
         for slot, parameter in head.parameters.items():
             if parameter in same.found:
                 continue
             leaf = head.before[slot]
             value = self._as_first(parameter, leaf)
-            if value is None:
+            if value is None and parameter not in same.numbers:
                 return None
-            same.found[parameter] = value
+            if value is not None:
+                same.found[parameter] = value
         for parameter, again in zip(self._all(head), arguments, strict=False):
-            first = same.found[parameter]
-            if first in made or not self._fits(first, parameter):
-                return None
             if not same.values(again, head.arguments[parameter]):
                 return None
-            given.append(first)
+            if parameter in same.numbers:
+                given.append(Constant(same.numbers[parameter], parameter))
+                continue
+            first = same.found[parameter]
+            constant = self.trace.builder.constant_of(first)
+            if not self._fits(first, parameter) or (first in made and constant is None):
+                return None
+            given.append(constant if constant is not None and first in made else first)
         return tuple(given)
+
+    def _is_plain_number(self, leaf: Leaf) -> bool:
+        """Whether Python computes with what a variable holds, and nobody records it."""
+        number = leaf.holder
+        return type(number) in (int, float) and self.world.numbers.found(number) is None
+
+    def _begins(self, first: Value | Constant) -> Value:
+        """What a loop begins with; a number is recorded before it."""
+        if isinstance(first, Value):
+            return first
+        of = first.result
+        return self.trace.number(first.value, of.type, of.origin)
 
     def _earlier(
         self,
@@ -465,13 +532,18 @@ def _with(x: Any, places: Slot, item: Any) -> Any:
     """A tuple with an item at a place in it."""
     if not places:
         return item
-    at = places[0]
+    at: Any = places[0]
     return (*x[:at], _with(x[at], places[1:], item), *x[at + 1 :])
+
+
+def _on_stack(slot: Slot) -> bool:
+    return type(slot[0]) is int and slot[0] < 0
 
 
 def held(frame: Any, slot: Slot) -> Any:
     """What stands at a place."""
-    x = frame.fast[slot[0]]
+    first = slot[0]
+    x = first.now() if isinstance(first, Place) else frame.fast[first]
     for place in slot[1:]:
         x = x[place]
     return x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -12,6 +13,7 @@ from codegen.ir import Value
 from codegen.types import weak
 from tracegrad.paths import Cycle
 from tracegrad.tensor import Tensor
+from tracegrad.world.slots import Place
 
 FEWEST = 8  # turns of a loop that is worth a loop
 MOST_TRIED = 3  # turns that are watched for one that stands for all
@@ -34,12 +36,18 @@ READING = frozenset(
         *("__str__", "__getattribute__", "__iter__", "union", "intersection", "difference"),
     }
 )
-UNCLOSED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
-"""Where loops begin that could not be closed: they are not tried again."""
+UNCLOSED: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
+    target: WeakKeyDictionary() for target in ("numpy", "jax")
+}
+"""Where loops begin that could not be closed, by target: they are not tried again."""
 
 
-Slot = tuple[int, ...]
-"""A variable (behind them the stack, from -1 down), then a place in a tuple that it holds."""
+Slot = tuple[int | Place, ...]
+"""A variable (behind them the stack, from -1 down) or a place, then a place in a tuple there."""
+
+
+class Unclosed(BaseException):
+    """A run on samples is no program because a loop was closed; the next one leaves it unrolled."""
 
 
 class ManyTurns(BaseException):
@@ -52,6 +60,13 @@ class Leaf:
 
     holder: Any
     value: Value | None  # of a Tensor
+
+    def of(self, made: Mapping[int, Any]) -> Leaf:
+        """The same of what was made in the object's place."""
+        holder = made.get(id(self.holder), self.holder)
+        if holder is self.holder:
+            return self
+        return Leaf(holder, None if self.value is None else holder._traced[1])
 
 
 @dataclass(eq=False)
@@ -89,7 +104,18 @@ class Head:
     written: dict[Value, Any] = field(default_factory=dict)
     """Parameters that turns write to in place: others may have the Tensor too."""
 
+    def moves(self, made: Mapping[int, Any]) -> None:
+        """Objects were made again: what variables and places held are those."""
+        self.before = {_moved(slot, made): leaf.of(made) for slot, leaf in self.before.items()}
+        self.begun = {_moved(slot, made): leaf.of(made) for slot, leaf in self.begun.items()}
+        self.parameters = {_moved(slot, made): value for slot, value in self.parameters.items()}
+
     def __post_init__(self) -> None:
         frame = self.frame.back
         while frame is not None:
             self.depth, frame = self.depth + 1, frame.back
+
+
+def _moved(slot: Slot, made: Mapping[int, Any]) -> Slot:
+    first = slot[0]
+    return (first.of(made), *slot[1:]) if isinstance(first, Place) else slot

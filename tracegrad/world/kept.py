@@ -19,7 +19,7 @@ from tracegrad.world.facts import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.facts import MISSING, Guard
 
 ATTRIBUTE, ITEM, CELL, WITHIN = range(4)
-_NOTHING = object()
+NOTHING = object()
 _HOLDING = (Tensor, list, tuple, dict, deque, SimpleNamespace)
 _WATCHED = (*_HOLDING, np.ndarray)  # an array may become a Tensor where it stands
 
@@ -36,7 +36,7 @@ class Kept:
             return
         key = kind, id(holder), name if isinstance(name, str | int) else id(name)
         known = self._places.get(key)
-        tensor = known[3] if known is not None else type(_now(kind, holder, name)) is Tensor
+        tensor = known[3] if known is not None else type(content(kind, holder, name)) is Tensor
         self._places[key] = (holder, name, value, tensor)
 
     def puts(self, holder: Any, values: Iterable[Any]) -> None:
@@ -57,8 +57,8 @@ class Kept:
             if kind == WITHIN:
                 _replace(holder, array, tensor)
                 self.puts(holder, [tensor])
-            elif _now(kind, holder, name) is array:
-                _put(kind, holder, name, tensor)
+            elif content(kind, holder, name) is array:
+                put(kind, holder, name, tensor)
                 key = kind, id(holder), name if isinstance(name, str | int) else id(name)
                 self._places[key] = (holder, name, tensor, was_tensor)
 
@@ -67,14 +67,15 @@ class Kept:
         for (kind, _, _), (holder, name, value, tensor) in self._places.items():
             if kind == WITHIN:
                 _replace(holder, value, _shown(value, tensor, shown, set()))
-            elif _now(kind, holder, name) is value:
+            elif content(kind, holder, name) is value:
                 found = _shown(value, tensor, shown, set())
                 if found is not value:
-                    _put(kind, holder, name, found)
+                    put(kind, holder, name, found)
         self._places.clear()
 
 
-def _now(kind: int, holder: Any, name: Any) -> Any:
+def content(kind: int, holder: Any, name: Any) -> Any:
+    """What stands at a place; `NOTHING` where nothing does."""
     try:
         if kind == CELL:
             return holder.cell_contents
@@ -82,15 +83,15 @@ def _now(kind: int, holder: Any, name: Any) -> Any:
             return holder[name]
         return _attribute(holder, name)
     except (AttributeError, LookupError, ValueError, TypeError):
-        return _NOTHING
+        return NOTHING
 
 
 def held(guard: Guard) -> Any:
     """What a place holds itself: of an attribute, not what a class has under its name."""
     if guard.read != OF_OBJECT:
         return guard.in_run()
-    found = _now(ATTRIBUTE, guard.holder, guard.name)
-    if found is not _NOTHING:
+    found = content(ATTRIBUTE, guard.holder, guard.name)
+    if found is not NOTHING:
         return found
     scopes = map(type_dict, type_mro(type(guard.holder)))
     set_by_class = any(hasattr(scope.get(guard.name), "__set__") for scope in scopes)
@@ -106,7 +107,7 @@ def _attribute(holder: Any, name: str) -> Any:
         found = type_dict(base).get(name)
         if type(found) is MemberDescriptorType:
             return found.__get__(holder)
-    return _NOTHING
+    return NOTHING
 
 
 def _dict_of(x: Any) -> Any:
@@ -116,7 +117,8 @@ def _dict_of(x: Any) -> Any:
         return {}
 
 
-def _put(kind: int, holder: Any, name: Any, value: Any) -> None:
+def put(kind: int, holder: Any, name: Any, value: Any) -> None:
+    """Puts something at a place; no code of a user runs."""
     if kind == CELL:
         cell: CellType = holder
         cell.cell_contents = value

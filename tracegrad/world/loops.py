@@ -41,9 +41,12 @@ from tracegrad.world.heads import (
     UNCLOSED,
     Head,
     ManyTurns,
+    Unclosed,
 )
+from tracegrad.world.kept import ITEM
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
+from tracegrad.world.slots import Place, has_name
 from tracegrad.world.walking import Level, Walk, untraced
 from tracegrad.world.world import CALL, RULES
 
@@ -51,14 +54,16 @@ from tracegrad.world.world import CALL, RULES
 class Loops(Closing):
     """The loops of one run."""
 
-    def __init__(self, world: Any, trace: Any) -> None:
+    def __init__(self, world: Any, trace: Any, target: str) -> None:
         self.world = world
         self.trace = trace
+        self.unclosed = UNCLOSED[target]
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
         self.changes = 0  # how often something was changed that a turn is not told of
         self.written = []
         self.seats = {}
+        self.places = {}
         self.walk = Walk(trace)
         self.lists = Lists(self)
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
@@ -130,8 +135,21 @@ class Loops(Closing):
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
-        if id(operation) in CHANGING and type(operands[0]) not in UNCHANGING:
+        if id(operation) not in CHANGING or type(operands[0]) in UNCHANGING:
+            return
+        if operation is not operator.setitem or not has_name(ITEM, *operands[:2]):
             self.changes += 1
+
+    def stores(self, kind: int, holder: Any, name: Any) -> None:
+        """An attribute, an item or a cell is about to get another value."""
+        if not self.heads:
+            return
+        if not has_name(kind, holder, name):
+            self.changes += 1
+            return
+        place = Place(kind, holder, name)
+        if place not in self.places:
+            self.places[place] = self.world.stood(place)
 
     def sees_method(self, x: Any, name: str, given: Sequence[Any] = ()) -> None:
         """A method of C: what is not known to read alone may change the object."""
@@ -192,7 +210,7 @@ class Loops(Closing):
         """Whether a loop is tried: in a generator, others do what a turn does."""
         if frame.code.co_flags & SUSPENDED:
             return False
-        return target not in UNCLOSED.get(frame.code, ())
+        return target not in self.unclosed.get(frame.code, ())
 
     def _leave(self, frame: Any, target: int) -> None:
         """Loops behind an instruction, and those of frames that have returned, are left."""
@@ -233,6 +251,7 @@ class Loops(Closing):
             self.iterators.clear()
             self.seats.clear()
             self.written.clear()
+            self.places.clear()
             self.walk.forget()
             self.lists.log.clear()
             self.trace.operands = None
@@ -291,9 +310,8 @@ class Loops(Closing):
         return (
             self.changes,
             head.changes,
-            len(world._log),
+            sum(done.operation is not operator.setitem for done in world._log),
             len(world.effects),
-            len(world._stored),
             len(trace.counts),
             len(trace.drawn_from),
             trace.disturbed,
@@ -355,13 +373,15 @@ class Loops(Closing):
         self._settle(head)
 
     def _unrolled(self, head: Head) -> None:
-        UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+        self.unclosed.setdefault(head.frame.code, set()).add(head.target)
 
     def _refuse(self, head: Head, what: str) -> None:
         """The run is no program; in the next one the loop stays unrolled."""
+        self._unrolled(head)
+        if self.trace.samples:
+            raise Unclosed(what)
         self.trace.read(what)
         self.refused = True
-        self._unrolled(head)
         self._settle(head)
 
     def derives(self) -> None:
@@ -409,7 +429,9 @@ class Loops(Closing):
         def go() -> int:
             frames = back.frames(outermost)
             walk.levels = [level for level in walk.levels if level.head in seat.heads]
+            self.places = {place.of(back.made): x for place, x in self.places.items()}
             for level in walk.levels:
+                level.head.moves(back.made)
                 self._stands(level, frames)
             self.trace.operands = walk.notes
             for level in walk.levels:

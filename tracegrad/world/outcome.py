@@ -221,6 +221,14 @@ class Outcome(StandIns):
                 found.append(Done(store.put, (now,), guard.text))
         return found
 
+    def written_to(self) -> list[Any]:
+        """What the run has put into objects from outside."""
+        found = [held(guard) for guard in self._stored.values()]
+        for changed in self._changed.values():
+            x = changed.holder
+            found += x.values() if isinstance(x, dict) else x
+        return found
+
     def _moves(self) -> list[Done]:
         """What was done to containers, and printed, in order."""
         return [
@@ -239,17 +247,19 @@ class Outcome(StandIns):
             if changed.moved:
                 changed.restore()
 
+    def _counts(self, guard: Guard, now: Any) -> bool:
+        """Whether a loop has made a number of the program of an int that it began with."""
+        return type(now) is Tensor and type(now._array) is int and guard.place not in self.counters
+
     def counted(self) -> set[Any]:
         """After a run: the places of ints that it read and gave another value."""
         if self.effects:
             return set()
         read = {guard.place for guard in self.guards.values()}
-        stored = {id(store.guard) for store in self.stores()}
         return {
             guard.place
             for guard, now in self._written()
-            if id(guard) not in stored
-            and type(guard.value) is int
-            and type(now) is int
+            if type(guard.value) is int
+            and (type(now) is int or self._counts(guard, now))
             and guard.place in read
         }

@@ -25,6 +25,7 @@ from tracegrad.machine.world import ABSENT
 from tracegrad.tensor import Tensor
 from tracegrad.world.heads import Head
 from tracegrad.world.rows import Rows
+from tracegrad.world.slots import Place as Slotted
 
 CONSTANT = frozenset(
     {
@@ -93,6 +94,7 @@ class Seat:
 
     places: tuple[Place, ...]
     heads: frozenset[Head]  # the loops that they stand in
+    slots: tuple[tuple[Slotted, Any], ...]  # the places that turns write to, with forms
     renamed: Mapping[Value, Value]  # values that have others in their place by now
 
     def inside(self, frame: Frame) -> Sequence[Place]:
@@ -117,7 +119,9 @@ class Keeper:
     def seat(self, stack: Sequence[Any], index: int) -> Seat | None:
         """The seat, with this stack of the innermost frame; None where there is none."""
         try:
-            return Seat(tuple(self._places(stack, index)), self._around(), {})
+            places = tuple(self._places(stack, index))
+            slots = tuple((p, self.form(p.now())) for p in self.loops.places)
+            return Seat(places, self._around(), slots, {})
         except Unknown:
             return None
 
@@ -250,6 +254,8 @@ class Return:
             if found:
                 frame.back = found[-1]
             found.append(frame)
+        for slot, x in [(slot, self.now(form)) for slot, form in self.seat.slots]:
+            self.loops.world.renews(slot.of(self.made), x)
         return found
 
     def now(self, form: Any) -> Any:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from types import BuiltinFunctionType, MethodType
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from types import BuiltinFunctionType, CellType, MethodType
 from typing import Any
 
 import numpy as np
 
+from tracegrad.machine.world import ABSENT
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
 from tracegrad.world.facts import ATTRIBUTE, PLAIN
 from tracegrad.world.outcome import Outcome
+from tracegrad.world.slots import Place
 from tracegrad.world.whose import is_trusted
 
 _MADE_ANEW = frozenset({int, float, complex, str, bytes, range})
@@ -27,6 +32,8 @@ class Told(Outcome):
     loops: Any  # those of the run, where they may stay loops
     shown: list[Tensor]
     identities: bool
+    _read: dict[Any, tuple[Any, Any]]
+    _place: Callable[[Any, Any], Any]
 
     def is_outside_tensor(self, x: Any) -> bool:
         """Whether it is a Tensor that was there before the run."""
@@ -51,6 +58,40 @@ class Told(Outcome):
         if self.loops is not None:
             self.loops.decides(x)
         return bool(super().decide(x))
+
+    def delete_global(self, names: dict[str, Any], name: str) -> None:
+        self._tell_of_removal()
+        super().delete_global(names, name)
+
+    def delete_cell(self, cell: CellType, name: str) -> None:
+        self._tell_of_removal()
+        super().delete_cell(cell, name)
+
+    def delete_own_attribute(self, x: Any, name: str) -> None:
+        self._tell_of_removal()
+        super().delete_own_attribute(x, name)
+
+    def _tell_of_removal(self) -> None:
+        if self.loops is not None:
+            self.loops.changes += 1
+
+    def stood(self, place: Place) -> Any:
+        """What stands at a place, as the function has it."""
+        now = place.now()
+        known = self._read.get(self._place(place.holder, place.name))
+        return known[1] if known is not None and known[0] is now else now
+
+    def renews(self, place: Place, x: Any) -> None:
+        """A place that turns of a loop write to gets what the last of them has left there."""
+        if place.now() is x:
+            return
+        if x is not ABSENT:
+            self.kept.writes(place.kind, place.holder, place.name, x)
+        place.put(x)
+        for i, done in enumerate(self._log):
+            sets = done.operation is operator.setitem
+            if sets and Place(place.kind, *done.operands[:2]) == place:
+                self._log[i] = replace(done, operands=(*done.operands[:2], x))
 
     def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
         """An operation may ask an array from outside for its dtype: it is an input of the program.

@@ -170,7 +170,7 @@ class Walk:
 
     def _give(self, cycle: Cycle, arguments: Sequence[Value]) -> None:
         given = [
-            (parameter, _of_type(parameter.type, self.value(v)))
+            (parameter, _handed(parameter.type, self.value(v)))
             for parameter, v in zip(cycle.parameters, arguments, strict=True)
             if not self._is_rows(v)
         ]
@@ -208,7 +208,13 @@ class Walk:
         constant = self.trace.builder.constant_of(value)
         if constant is not None:
             return _of_type(value.type, constant.value)
-        return untraced(self.tensors[value])
+        x = self.tensors[value]
+        return x if getattr(x, "_node", None) is LEAF else untraced(x)
+
+
+def _handed(type_: Any, x: Any) -> Any:
+    """An argument as a parameter; a leaf of the tape is one Tensor, and variables have others."""
+    return untraced(x) if getattr(x, "_node", None) is LEAF else _of_type(type_, x)
 
 
 def _of_type(type_: Any, x: Any) -> Any:

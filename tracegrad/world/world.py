@@ -404,7 +404,7 @@ class World(Told):
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         if self.loops is not None:
-            self.loops.changes += 1
+            self.loops.stores(kind, holder, name)
         if self.numbers.found(value) is not None:
             self._floats[id(value)] = value, self.numbers.lifted(self, value)
         super().writes(kind, holder, name, value)
