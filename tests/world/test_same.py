@@ -231,3 +231,18 @@ def test_an_argument_whose_class_has_a_getattr():
         warnings.simplefilter("ignore")
         assert np.array_equal(tg.compile(f)(X, d, Hooked()), X * 8.0)
     assert d == {}
+
+
+def test_a_set_that_is_changed_and_read_is_given_up():
+    seen = set()
+
+    def f(x):
+        seen.add(len(seen))
+        return x * len(seen) if seen & {0} else x
+
+    compiled = tg.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for turn in range(6):
+            assert np.array_equal(compiled(X), X * (turn + 1))
+    assert compiled.cache_info().traces <= 3

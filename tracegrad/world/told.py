@@ -35,6 +35,10 @@ class Told(Outcome):
     _read: dict[Any, tuple[Any, Any]]
     _place: Callable[[Any, Any], Any]
 
+    def knows_class(self, cls: type) -> bool:
+        """Whether a class was there before the run: it was seen outside, or an object of it was."""
+        return self.is_outside(cls) or any(type(x) is cls for x, _ in self._sources.values())
+
     def is_outside_tensor(self, x: Any) -> bool:
         """Whether it is a Tensor that was there before the run."""
         return id(x) in self._tensors

@@ -36,6 +36,7 @@ from tracegrad.world.changed import ANY, OWN, Changed
 from tracegrad.world.check import agrees, check, without
 from tracegrad.world.facts import (
     ATTRIBUTE,
+    BY_VALUE,
     CELL,
     CLASS,
     EACH,
@@ -696,7 +697,7 @@ class World(Told):
         """The places that hold another object of the same class now than they held."""
         found = set()
         for guard in self.guards.values():
-            if is_renewable(guard.kind):
+            if guard.read not in BY_VALUE and is_renewable(guard.kind):
                 now = guard.now()
                 if now is not guard.value and type(now) is guard.kind:
                     found.add(guard.place)
