@@ -93,3 +93,34 @@ def test_arguments_of_a_call_that_raises_are_changed(f, transform):
                     raised.append(isinstance(error, ValueError))
             assert raised[0] == raised[1]
             assert repr(one) == repr(other)
+
+
+def view_of_an_argument(o, x):
+    o.view = x[1:]
+    return x * 2
+
+
+def reshaped_argument(o, x):
+    o.kept.append(1)
+    o.view = x.reshape(-1)
+    return x * 2
+
+
+def view_of_what_is_kept(o, x):
+    o.kept = x * 2
+    o.view = o.kept[1:]
+    return x * 3
+
+
+@pytest.mark.parametrize("f", [view_of_an_argument, reshaped_argument, view_of_what_is_kept])
+@pytest.mark.parametrize("gradient", [False, True])
+def test_a_view_that_is_left_is_a_view(f, gradient):
+    o = State(kept=[], view=None)
+    ours = tg.value_and_grad(lambda x: f(o, x).sum()) if gradient else tg.compile(lambda x: f(o, x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(3):
+            o.kept, o.view, x = [], None, X.copy()
+            ours(x)
+            base = x if f is not view_of_what_is_kept else o.kept
+            assert np.shares_memory(o.view, base)

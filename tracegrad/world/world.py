@@ -365,7 +365,7 @@ class World(Told):
         if self.trace is not None and self.trace.samples:
             self.trace.refuse(f"reads or changes {text}", SAMPLED)
         line = self.line()
-        text = f"{text} ({line})" if line else text
+        text = f"{text} ({line})" if line else text.rstrip(",")
         if text not in self.effects:
             self.effects.append(text)
         self.print_now()
