@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,11 +18,11 @@ import numpy as np
 
 from tracegrad.autograd.tape import LEAF
 from tracegrad.autograd.writes import memory_of, stamp
-from tracegrad.errors import ArgumentError, GradientError
+from tracegrad.errors import ArgumentError, GradientError, TracegradError
 from tracegrad.machine.world import delete_plainly, set_plainly
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import besides_fields, children, is_leaf, map_tree
+from tracegrad.tree import besides_fields, children, flatten, is_leaf, map_tree, unflatten_as
 
 DIFFERENTIATED = (
     "an argument by which is differentiated is changed in place, and its gradient would be that of "
@@ -77,6 +78,7 @@ class Borrowed:
         self._arrays: list[tuple[Any, Tensor, Any]] = []  # given, as the function had it, its node
         self._containers: list[tuple[Any, Any, Any]] = []  # given, as it had it, what that held
         self._given: dict[int, Any] = {}  # by id of what the function had
+        self._known: dict[int, Any] = {}  # containers as the function has them, by id of the given
 
     def box(self, value: Any, leaf: Callable[[Any], Any]) -> Any:
         """An argument as the function gets it: containers are new, ``leaf(x)`` stands for x."""
@@ -89,13 +91,14 @@ class Borrowed:
 
         if is_leaf(value):
             return boxed(value)
-        made = map_tree(boxed, value)
+        leaves, spec = flatten(value)
+        made = unflatten_as(value, spec, map(boxed, leaves), self._known)
         self.watch(value, made)
         return made
 
     def watch(self, given: Any, had: Any) -> None:
         """Remembers what containers hold, with the caller's that they stand for."""
-        if is_leaf(given) or given is None:
+        if is_leaf(given) or given is None or id(had) in self._given:
             return
         if given is not had:
             for name, value in besides_fields(given).items():
@@ -147,6 +150,11 @@ class Borrowed:
             now = _content(had)
             if _differs(before, now):
                 _replace(given, now, partial(self._shown, shown))
+
+    def settle_raised(self) -> None:
+        """The function has raised: what it did before that is done; what cannot be, is left."""
+        with suppress(TracegradError):
+            self.settle()
 
     def _shown(self, shown: Callable[[Any], Any], value: Any) -> Any:
         """What the caller's container is to hold for what the function's holds."""

@@ -129,7 +129,7 @@ def warn_caller(message: str, category: type[Warning] = RecompileWarning) -> Non
     warnings.warn(message, category, stacklevel=level)
 
 
-def raise_told(error: ValueError) -> None:
+def raise_told(error: BaseException) -> None:
     """Raises our error where NumPy has put one of its own around it, which says less."""
     if isinstance(error.__cause__, ConversionError):
         raise error.__cause__.with_traceback(error.__traceback__) from None

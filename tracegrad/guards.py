@@ -18,7 +18,7 @@ from codegen.load import load
 from codegen.sizes import Dim, Size
 from tracegrad.blame import checked
 from tracegrad.borrowed import in_c_order, overlapping
-from tracegrad.signature import is_plain
+from tracegrad.signature import as_key, is_of_parts, is_plain
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.tree import TreeSpec, check_text, path_text
@@ -189,6 +189,10 @@ def _conditions(
                 names[key] = leaf.value
                 names[f"{key}_type"] = type_
                 conditions.append(f"type({text}) is {key}_type")
+                if is_of_parts(leaf.value):
+                    names.update({"as_key": as_key, key: leaf.kind[2]})
+                    conditions.append(f"as_key({text}) == {key}")
+                    continue
                 constant = leaf.value is None or isinstance(leaf.value, bool)
                 plain = is_plain(leaf.value) and not constant
                 if type_ is tuple and all(map(is_plain, leaf.value)):  # (1,) == (True,)

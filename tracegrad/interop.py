@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,8 +65,8 @@ def _spoken(kwargs: Mapping[str, Any]) -> dict[str, Any]:
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     name = ufunc.__name__
     operands = [
-        np.asarray(x) if type(x) is not Tensor and isinstance(x, list | tuple) else x
-        for x in inputs
+        np.asarray(x) if isinstance(x, list | tuple) and (i != 1 or method != "at") else x
+        for i, x in enumerate(inputs)  # the second one of `at` is an index
     ]
     given = _spoken(kwargs)
     if _writes_numbers(method, operands, given):
@@ -142,12 +142,37 @@ def _at(name: str, x: Any, index: Any, *values: Any) -> None:
     if name in ("add", "subtract"):
         update(x, namespace.index_add, index, values[0] if name == "add" else -values[0])
         return
-    if normalize(x, index)[1]["repeats"]:
+    function = _ufunc_called(name)
+    if not normalize(x, index)[1]["repeats"]:
+        x[index] = function(getitem(x, index), *values)  # type: ignore[index]
+        return
+    parts = index if isinstance(index, tuple) else (index,)
+    parts = tuple([np.asarray(part, int) if type(part) is list else part for part in parts])
+    if any(isinstance(part, Tensor) or np.asarray(part).dtype.kind not in "iu" for part in parts):
         raise TracegradError(
-            f"np.{name}.at with an array of places, of which some may be named twice, has no "
-            f"gradient here: write x[index] = np.{name}(x[index], ...) where none is"
+            f"np.{name}.at with an array of places that is an argument, or read from outside, of "
+            f"which some may be named twice, has no gradient here: write "
+            f"x[index] = np.{name}(x[index], ...) where none is"
         )
-    x[index] = _ufunc_called(name)(getitem(x, index), *values)  # type: ignore[index]
+    places = np.broadcast_arrays(*parts)
+    shape = (*places[0].shape, *x.shape[len(places) :])
+    whole = [namespace.broadcast_to(namespace.asarray(v), shape) for v in values]
+    for turn in _turns(places, x.shape):
+        at = tuple([place[turn] for place in places])
+        x[at] = function(getitem(x, at), *[getitem(v, turn) for v in whole])  # type: ignore[index]
+
+
+def _turns(places: Sequence[np.ndarray], shape: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
+    """The places in such groups that none is named twice in one: first namings, second ones, ..."""
+    lengths = shape[: len(places)]
+    inside = [place % length for place, length in zip(places, lengths, strict=True)]
+    flat = np.ravel_multi_index(inside, lengths).ravel()
+    order = np.argsort(flat, kind="stable")
+    starts = np.searchsorted(flat[order], flat[order])
+    number = np.empty_like(order)
+    number[order] = np.arange(flat.size) - starts
+    for k in range(number.max(initial=-1) + 1):
+        yield np.unravel_index(np.flatnonzero(number == k), places[0].shape)
 
 
 def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:

@@ -48,7 +48,8 @@ def plain_leaf(leaf: Any) -> Any:
 def handed_out(result: Any, given: Sequence[Any]) -> Any:
     """A result with arrays for Tensors, which are the caller's: no two of them, and none of them
     and an argument, share memory."""
-    taken = {id(memory_of(getattr(leaf, "_array", leaf))) for leaf in given}
+    arrays = [array for array in map(plain_leaf, given) if isinstance(array, np.ndarray)]
+    taken = set(map(id, map(memory_of, arrays)))
 
     def owned(leaf: Any) -> Any:
         array = plain_leaf(leaf)
@@ -74,6 +75,9 @@ def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> A
     before = STATE.update(standing=not _holds_tensors(values))
     try:
         result = call(boxed)
+    except BaseException:
+        borrowed.settle_raised()
+        raise
     finally:
         STATE.update(**before)
     borrowed.settle()
@@ -114,7 +118,8 @@ def derivative_of_arrays(
     before, STATE.standing = STATE.standing, True
     try:
         value = Watch(transform.kind).run(call_user, function, values, {})
-    except ValueError as error:
+    except BaseException as error:
+        borrowed.settle_raised()
         raise_told(error)
         raise
     finally:
@@ -200,8 +205,12 @@ def derivative_on_tensors(
     numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
     before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
     try:
-        with unrolled():
-            returned = Watch(transform.kind, transform.has_aux).run(call, values)
+        try:
+            with unrolled():
+                returned = Watch(transform.kind, transform.has_aux).run(call, values)
+        except BaseException:
+            borrowed.settle_raised()
+            raise
         borrowed.settle()
         tangents: list[Any] = []
         if transform.takes_tangents:

@@ -381,7 +381,8 @@ def _on_tensors(
                 raise ArgumentError(f"{name_of(f)} must return (value, aux) with has_aux=True")
             main, aux = returned if has_aux else (returned, None)
             outputs, spec = flatten(main)  # before what stands in containers are arrays again
-    except ValueError as error:
+    except BaseException as error:
+        borrowed.settle_raised()
         raise_told(error)
         raise
     finally:

@@ -18,7 +18,7 @@ from codegen.ir import Origin, Value
 from codegen.types import is_inexact, kind
 from tracegrad.dispatch import dtype_of
 from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableError
-from tracegrad.signature import Arguments, Leaf
+from tracegrad.signature import NUMERIC, Arguments, Leaf
 from tracegrad.tensor import Tensor
 from tracegrad.trace import Trace
 from tracegrad.tree import Item, Step, TreeSpec, flatten, leaf_paths, path_text, unflatten
@@ -277,7 +277,8 @@ def outputs_of(
     main = 0 if not transform.gives_derivatives else leaves_in(main_of(spec, transform))
     for i, leaf in enumerate(leaves):
         number = i < main  # a float too is to be differentiated
-        if number or isinstance(leaf, Tensor | np.ndarray | np.generic):
+        of_numpy = isinstance(leaf, np.generic) and leaf.dtype.kind in NUMERIC
+        if number or of_numpy or isinstance(leaf, Tensor | np.ndarray):
             shown.append(len(outputs))
             outputs.append(trace.lift(leaf, Origin()))
             if transform.of_number and number and outputs[0].type.ndim:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter
 from types import CodeType, MappingProxyType
 from typing import Any
@@ -34,7 +35,7 @@ from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import MetTracer, OneByOne, Trace
-from tracegrad.tree import flatten, map_tree, unflatten
+from tracegrad.tree import flatten, map_tree, unflatten_as
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
 from tracegrad.world.loops import Loops
@@ -146,6 +147,10 @@ def run_traced(
         for store in world.written_arrays():
             store.carry()
         world.settle()
+        for value, tensor in zip(given, tensors, strict=True):
+            borrowed.stands_for(value, tensor)
+        STATE.update(**before)
+        borrowed.settle_raised()
         raise
     finally:
         STATE.update(**before)
@@ -272,11 +277,13 @@ def _tensors(
 
 def _structured(arguments: Arguments, filled: Sequence[Any]) -> list[Any]:
     """The arguments again, from their leaves."""
-    rebuilt, start = [], 0
-    for spec, n in zip(arguments.specs, _counts(arguments), strict=True):
-        rebuilt.append(unflatten(spec, filled[start : start + n]))
-        start += n
-    return rebuilt
+    leaves, known = iter(filled), dict[int, Any]()
+    return [
+        unflatten_as(value, spec, islice(leaves, n), known)
+        for value, spec, n in zip(
+            arguments.values, arguments.specs, _counts(arguments), strict=True
+        )
+    ]
 
 
 def _counts(arguments: Arguments) -> list[int]:

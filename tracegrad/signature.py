@@ -287,14 +287,14 @@ NO_ARRAY = "neither an array, a number, a tuple, list or dict of them, nor hasha
 
 def _static(value: Any, text: str, wrong: str = f"which is {NO_ARRAY}") -> tuple[Hashable, ...]:
     try:
-        hash(value)
+        hash(_parts(value) if type(value) is slice else value)
     except TypeError:
         raise ArgumentError(
             f"argument {text} is a {type(value).__name__}, {wrong}: pass its arrays, or give it "
             "__hash__ and __eq__"
         ) from None
     kind: Any = type(value)
-    return ("static", kind, _as_key(value))
+    return ("static", kind, as_key(value))
 
 
 class Same:
@@ -314,20 +314,33 @@ class Same:
 
 def is_plain(value: Any) -> bool:
     """Immutables that are what their type and value say."""
-    return type(value) in (int, str, bytes, bool, type(None), range, type(Ellipsis), np.dtype)
+    return type(value) in (int, str, bytes, bool, type(None), type(Ellipsis), np.dtype)
 
 
-def _as_key(value: Any) -> Hashable:
+def is_of_parts(value: Any) -> bool:
+    """Ranges and slices, of which equal ones may have other ends."""
+    return type(value) in (range, slice)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value.start, value.stop, value.step
+
+
+def as_key(value: Any) -> Hashable:
     """What stands for a static value in a key: objects by identity, frozen records by fields."""
     if is_plain(value):
         return value
     if type(value) is float:
         return repr(value)
+    if is_of_parts(value):
+        value = _parts(value)
+    if isinstance(value, np.generic) and type(value).__module__ == "numpy":
+        return value.dtype, value.tobytes()
     parameters = getattr(type(value), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen and parameters.eq:
         read = [getattr(value, f.name) for f in fields(value)]
-        return tuple((type(item), _as_key(item)) for item in read)
+        return tuple((type(item), as_key(item)) for item in read)
     if isinstance(value, tuple | frozenset):
         whole = tuple if isinstance(value, tuple) else frozenset
-        return whole((type(item), _as_key(item)) for item in value)
+        return whole((type(item), as_key(item)) for item in value)
     return Same(value)

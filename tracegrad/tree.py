@@ -36,6 +36,7 @@ __all__ = [
     "path_text",
     "register_node",
     "unflatten",
+    "unflatten_as",
 ]
 
 
@@ -147,6 +148,31 @@ def unflatten(spec: TreeSpec, leaves: Iterable[Any]) -> Any:
     if len(leaves) != (wanted := len(leaf_paths(spec))):
         raise ValueError(f"unflatten: {spec} has {wanted} leaves, but {len(leaves)} were given")
     return _unflatten(spec, iter(leaves))
+
+
+def unflatten_as(tree: Any, spec: TreeSpec, leaves: Iterable[Any], known: dict[int, Any]) -> Any:
+    """Return `unflatten(spec, leaves)`, where what is one container in ``tree`` is one again.
+
+    ``known`` holds what stands for the containers met so far, by their id; it is added to.
+
+    ```python
+    >>> one = [1]
+    >>> a, b = unflatten_as((one, one), flatten((one, one))[1], [2, 2], {})
+    >>> a is b
+    True
+
+    ```
+    """
+    return _unflatten_as(tree, spec, iter(leaves), known)
+
+
+def _unflatten_as(tree: Any, spec: TreeSpec, leaves: Iterator[Any], known: dict[int, Any]) -> Any:
+    node = None if spec.type is None else _node(spec.type)
+    if node is None:
+        return next(leaves)
+    pairs = zip(children(tree), spec.children, strict=True)
+    made = node.join(spec, [_unflatten_as(*pair, leaves, known) for pair in pairs])
+    return known.setdefault(id(tree), made)
 
 
 def _unflatten(spec: TreeSpec, leaves: Iterator[Any]) -> Any:

@@ -111,9 +111,16 @@ full_of = define(
 
 
 def _constant_array(name: str) -> Any:
+    def text(attributes: Mapping[str, Any]) -> Spelling:
+        if not dims_of_shape(attributes["shape"]):  # a number, as every result of no axes
+            kind = np.dtype(attributes["dtype"])
+            number = kind.type(name == "ones").item()
+            return spell(f"np.{'bool_' if kind.kind == 'b' else kind.name}({number!r})")
+        return spell(f"np.{name}(shape, dtype=dtype)")
+
     return define(
         name,
-        f"np.{name}(shape, dtype=dtype)",
+        text,
         operands="",
         infer=_filled,
         attributes={"shape": ..., "dtype": DEFAULT_FLOAT},

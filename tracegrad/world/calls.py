@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import weakref
 from collections import OrderedDict
@@ -28,6 +27,7 @@ from tracegrad.errors import ConversionError
 from tracegrad.machine.calls import make_instance
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
+from tracegrad.world.caches import CACHED, ask
 from tracegrad.world.callees import (
     is_library,
     module_of,
@@ -62,7 +62,6 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 
 
 _WEAK = (weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType)
-_CACHE = type(functools.lru_cache(lambda: None))
 
 
 def _is_instance_of_jax(callee: Any) -> bool:
@@ -75,8 +74,8 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
     """A call of what is written in C, or of a library's Python."""
     if type(callee) is np.vectorize:
         callee = _vectorize(world, callee)
-    if type(callee) is _CACHE and not keywords and all(type(x) in PLAIN for x in operands):
-        return _asked_again(world, callee, operands, f"{name_of_callable(callee)}()")
+    if type(callee) is CACHED:
+        return ask(world, callee, operands, keywords)
     own = instead(callee, operands, keywords)
     if own is not None:
         return own()

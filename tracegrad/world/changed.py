@@ -25,6 +25,7 @@ class Changed:
     def __init__(self, holder: Any) -> None:
         self.holder = holder
         self.before: Any = _copied(holder)
+        self.typed = typed(holder) if isinstance(holder, set) else None
         self.moved = False  # more than items were set: others stand in their places
         self.emptied = False  # at some time: all is the run's own since
         self.at_end = not isinstance(holder, deque)  # of a list: only its end was changed
@@ -54,7 +55,7 @@ class Changed:
         if isinstance(self.holder, dict) and read in (LENGTH, KEYS):
             return KEYS, None, tuple(self.before)
         if isinstance(self.holder, set) and read in (LENGTH, TYPED):
-            return TYPED, frozenset(self.before), typed(self.before)
+            return TYPED, frozenset(self.before), self.typed
         if read == LENGTH:
             return read, None, len(self.before)
         if read == EACH:

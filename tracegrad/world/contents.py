@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.signature import NUMERIC
 from tracegrad.tensor import Tensor
 from tracegrad.tree import children, is_leaf
 from tracegrad.world import tables
@@ -86,9 +87,8 @@ def contents(world: World, x: Any) -> Any:
     if kind is defaultdict:
         return defaultdict(x.default_factory, _renewed(world, items_of(world, x)))
     if kind in (set, frozenset):
-        copy = frozenset(x)
-        world.guard(TYPED, x, copy, typed(x), world.text_of(x))
-        return set(copy) if kind is set else x
+        world.guard(TYPED, x, frozenset(x), typed(x), world.text_of(x))
+        return x  # a copy may give its items in another order
     if kind is bytearray:
         world.guard(STATE_OF, x, None, bytes(x), world.text_of(x))
         return x
@@ -209,6 +209,8 @@ def guard_returned(world: World, x: Any) -> None:
     """What the function returns: calls return what stands in containers from outside then."""
     if is_leaf(x):
         world.pin(x)
+        if type(x) is np.ndarray and x.dtype.kind not in NUMERIC:
+            world.effect(f"an array of {x.dtype}, which it returns,")
         if not (world.is_outside(x) or _is_returned(x)):
             world.effect(f"a new {type(x).__name__}, which it returns,")
         return

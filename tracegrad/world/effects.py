@@ -14,6 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -377,14 +378,18 @@ class Forms:
         """Whether a sequence or set is its items and nothing besides."""
         kind = type(x)
         if isinstance(x, tuple) and hasattr(kind, "_fields"):
-            return bool(self.world.is_outside(kind))
+            return bool(self.world.knows_class(kind))
         return kind in _FILLED or (kind is deque and x.maxlen is None)
 
     def _is_plain(self, cls: type) -> bool:
         """Whether objects of a class are their attributes and nothing besides."""
-        return self.world.is_outside(cls) and all(
-            owner is object or (is_mutable(owner) and "__slots__" not in vars(owner))
-            for owner in cls.__mro__
+        return (
+            self.world.knows_class(cls)
+            and not issubclass(cls, Enum | type)
+            and all(
+                owner is object or (is_mutable(owner) and "__slots__" not in vars(owner))
+                for owner in cls.__mro__
+            )
         )
 
 

@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count, repeat
 from operator import is_, length_hint
-from types import CellType, MethodType
+from types import CellType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import Any
 
 import numpy as np
 
 from tracegrad.dispatch import is_jax_array
+from tracegrad.machine.world import get_plainly, type_dict, type_mro
 from tracegrad.tensor import Tensor
+from tracegrad.world import tables
+from tracegrad.world.whose import is_mutable
 
 IMMUTABLE = (int, float, complex, str, bytes, bool, type(None), range, type(Ellipsis))
 PLAIN = frozenset(IMMUTABLE)
@@ -79,6 +82,11 @@ class Guard:
         literal = self._literal(names)
         if self.read == PACKED:
             names["packed"] = packed
+        if self.read == ATTRIBUTE and asks_code(type(self.holder), self.name):
+            if has_attributes(self.holder) and self.name in get_plainly(self.holder, "__dict__"):
+                return f"{holder}.__dict__[{literal}]"
+            names["attribute_of"] = attribute_of
+            return f"attribute_of({holder}, {literal})"
         if self.value is not MISSING:
             if self.read == ATTRIBUTE and self.name.isidentifier():
                 return f"{holder}.{self.name}"
@@ -98,6 +106,13 @@ class Guard:
         """Python that is true while the fact holds and the value is the same object."""
         if self.value is MISSING and self.read == GLOBAL:  # a third of the time of `get`
             return f"{self._literal(names)} not in {holder}"
+        if self.read == KEYS:
+            if not _TOLD_BY_TYPE.issuperset(map(type, self.value)):
+                names["same"] = same
+                return f"same({self.over(holder, names)}, {value})"
+            names[kinds := f"{value}_kinds"] = [*map(type, self.value)]
+            keys = self.over(holder, names)
+            return f"{keys} == {value} and [*map(type, {holder})] == {kinds}"
         if self.read in (APART, APART_OF) and len(self.name) <= FEW:
             places = [holder] * len(self.name)
             if self.read == APART_OF:
@@ -127,7 +142,7 @@ def _shown(value: Any) -> str:
 
 READS: dict[str, Callable[[Any, Any], Any]] = {
     "holder.get(name, MISSING)": lambda holder, name: holder.get(name, MISSING),
-    "getattr(holder, name, MISSING)": lambda holder, name: getattr(holder, name, MISSING),
+    "getattr(holder, name, MISSING)": lambda holder, name: attribute_of(holder, name),
     "holder.cell_contents": lambda holder, name: _cell(holder),
     "len(holder)": lambda holder, name: len(holder),
     "holder[name]": lambda holder, name: holder[name],
@@ -149,7 +164,39 @@ READS: dict[str, Callable[[Any, Any], Any]] = {
 GLOBAL, ATTRIBUTE, CELL, LENGTH, ITEM, SAME, KEYS, EACH, STATE_OF, TYPED = [*READS][:10]
 FEW = 6  # names that are looked for one by one
 PACKED, CLASS, PRESENT, APART, APART_OF, ITSELF, CALLED = [*READS][10:]
+_TOLD_BY_TYPE = frozenset({str, int, bool, bytes, type(None)})  # equal ones are the same
 BY_VALUE = frozenset({LENGTH, SAME, KEYS, EACH, STATE_OF, TYPED})
+
+
+def asks_code(cls: type, name: str) -> bool:
+    """Whether Python runs code of the user's for an attribute that objects of a class lack."""
+    if not is_mutable(cls):
+        return False
+    scopes = [type_dict(owner) for owner in type_mro(cls) if is_mutable(owner)]
+    found = next((scope[name] for scope in scopes if name in scope), None)
+    binds = hasattr(type(found), "__get__") and type(found) not in tables.ATOMS
+    return binds or any("__getattr__" in scope for scope in scopes)
+
+
+def attribute_of(x: Any, name: str) -> Any:
+    """What an object itself has under a name; no code of the user's runs."""
+    if asks_code(type(x), name):
+        if has_attributes(x) and name in (held := get_plainly(x, "__dict__")):
+            return held[name]
+        scopes = [type_dict(owner) for owner in type_mro(type(x))]
+        found = next((scope[name] for scope in scopes if name in scope), None)
+        if not isinstance(found, MemberDescriptorType | GetSetDescriptorType):
+            return MISSING
+        return found.__get__(x)  # raises where a slot is empty
+    return getattr(x, name, MISSING)
+
+
+def has_attributes(x: Any) -> bool:
+    """Whether an object has a dictionary of attributes; no code of a user's runs."""
+    try:
+        return isinstance(get_plainly(x, "__dict__"), dict)
+    except AttributeError:
+        return False
 
 
 def _cell(cell: CellType) -> Any:
@@ -220,6 +267,8 @@ def same(a: Any, b: Any) -> bool:
         return struct.pack("d", a) == struct.pack("d", b)
     if type(a) is complex:
         return struct.pack("dd", a.real, a.imag) == struct.pack("dd", b.real, b.imag)
+    if type(a) is range or type(a) is slice:
+        return same((a.start, a.stop, a.step), (b.start, b.stop, b.step))
     if type(a) in PLAIN:
         return bool(a == b)
     if isinstance(a, tuple):
@@ -232,9 +281,12 @@ def same(a: Any, b: Any) -> bool:
 
 
 def typed(value: Any) -> Any:
-    """A set, or what it holds, as something that is equal for the same alone: 1 is not True."""
+    """A set, or what it holds, as something that is equal for the same alone: 1 is not True.
+
+    The order in which a set gives its items is told as well.
+    """
     if isinstance(value, set | frozenset):
-        return frozenset(map(typed, value))
+        return tuple(map(typed, value))
     if type(value) is tuple:
         return tuple, *map(typed, value)
     return (type(value), repr(value)) if type(value) in PLAIN else id(value)

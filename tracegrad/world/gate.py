@@ -7,6 +7,7 @@ it changes an effect. An operation without a rule makes the run no program.
 from __future__ import annotations
 
 import _abc  # type: ignore[import-not-found]
+import abc
 import operator
 import sys
 from collections import defaultdict, deque, namedtuple
@@ -97,6 +98,7 @@ def compute_in_place(world: World, operation: Any, operands: Operands, keywords:
 
 @rule_for(operator.is_, operator.is_not)
 def compare_identity(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
+    operands = tuple(map(world.numbers.as_read, operands))
     world.compares(*operands)
     if world.loops is not None:
         world.loops.compares(*operands)
@@ -346,7 +348,10 @@ def _of_class(world: World, cls: type, name: str, value: Any) -> Any:
     return value  # bound anew each time
 
 
-@rule_for(_abc._abc_instancecheck, _abc._abc_subclasscheck)
+@rule_for(
+    *(_abc._abc_instancecheck, _abc._abc_subclasscheck),
+    *(abc.ABCMeta.__instancecheck__, abc.ABCMeta.__subclasscheck__),
+)
 def check_class(world: World, operation: Any, operands: Operands, keywords: Keywords) -> bool:
     """``isinstance`` of an abstract class: others may be registered with it."""
     cls, x = operands

@@ -151,9 +151,9 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return of_sparse(callee, operands)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
-    if type(callee) is type and callee in _INTEGERS:
-        array = [type(x) for x in operands] == [Tensor] and operands[0].ndim
-        return (lambda: operands[0].astype(callee)) if array else None  # a number is looked at
+    if type(callee) is type and callee in _SCALARS:
+        one = [type(x) for x in operands] == [Tensor] and not keywords
+        return (lambda: operands[0].astype(callee)) if one and _casts(callee, *operands) else None
     if type(callee) is np.vectorize and any(
         type(x) is Tensor for x in (*operands, *keywords.values())
     ):
@@ -166,9 +166,15 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
     return None
 
 
-_INTEGERS = frozenset({
+_SCALARS = frozenset({
     *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_),
+    *(np.float16, np.float32, np.float64, np.complex64, np.complex128),
 })  # fmt: skip
+
+
+def _casts(kind: type, x: Tensor) -> bool:
+    """Whether ``kind(x)`` gives what is recorded; else a number is read: of an int, or Python's."""
+    return bool(x.ndim) or (x.dtype.kind in "fc" and not issubclass(kind, float | complex))
 
 
 def _reads_types(callee: Any) -> bool:

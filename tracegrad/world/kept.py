@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from types import CellType, MemberDescriptorType, SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from tracegrad.machine.world import get_plainly, set_plainly, type_dict, type_mro
 from tracegrad.tensor import Tensor
 from tracegrad.world.facts import ATTRIBUTE as OF_OBJECT
@@ -19,6 +21,7 @@ from tracegrad.world.facts import MISSING, Guard
 ATTRIBUTE, ITEM, CELL, WITHIN = range(4)
 NOTHING = object()
 _HOLDING = (Tensor, list, tuple, dict, deque, SimpleNamespace)
+_WATCHED = (*_HOLDING, np.ndarray)  # an array may become a Tensor where it stands
 
 
 class Kept:
@@ -29,7 +32,7 @@ class Kept:
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         """The function is about to write a value to a place."""
-        if not isinstance(value, _HOLDING):
+        if not isinstance(value, _WATCHED):
             return
         key = kind, id(holder), name if isinstance(name, str | int) else id(name)
         known = self._places.get(key)
@@ -39,8 +42,25 @@ class Kept:
     def puts(self, holder: Any, values: Iterable[Any]) -> None:
         """The function is about to put values into a container, somewhere."""
         for value in values:
-            if isinstance(value, _HOLDING):
+            if isinstance(value, _WATCHED):
                 self._places[WITHIN, id(holder), id(value)] = (holder, value, value, False)
+
+    def values(self) -> list[Any]:
+        """What was written."""
+        return [value for _, _, value, _ in self._places.values()]
+
+    def swap(self, array: Any, tensor: Tensor) -> None:
+        """Puts a Tensor where an array was put, and stands."""
+        for (kind, _, _), (holder, name, value, was_tensor) in list(self._places.items()):
+            if value is not array:
+                continue
+            if kind == WITHIN:
+                _replace(holder, array, tensor)
+                self.puts(holder, [tensor])
+            elif content(kind, holder, name) is array:
+                put(kind, holder, name, tensor)
+                key = kind, id(holder), name if isinstance(name, str | int) else id(name)
+                self._places[key] = (holder, name, tensor, was_tensor)
 
     def settle(self, shown: Callable[[Tensor, bool], Any]) -> None:
         """Puts ``shown(x, whether a Tensor stood there before)`` where a Tensor x was put."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from tracegrad.autograd.views import base_of
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.changed import Changed
 from tracegrad.world.effects import Done, Effect, Forms, NoForm, effect_of, shown
@@ -24,6 +25,15 @@ from tracegrad.world.kept import held
 from tracegrad.world.numbers import Numbers
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.stores import Store, store_of
+
+
+def _sharing(values: Iterable[Any]) -> set[int]:
+    """The ids of Tensors of which another one looks at the same memory."""
+    by_base: dict[int, set[int]] = {}
+    for x in values:
+        if type(x) is Tensor and isinstance(x._array, np.ndarray):
+            by_base.setdefault(id(base_of(x)), set()).add(id(x))
+    return {key for alike in by_base.values() if len(alike) > 1 for key in alike}
 
 
 def _stands_for_array(value: Any) -> bool:
@@ -69,6 +79,15 @@ class Outcome(StandIns):
             if done.operation is print:
                 print(*map(shown, done.operands), **done.keywords)
         self._printed = len(self._log)
+
+    def written(self) -> list[Any]:
+        return [*super().written(), *(x for done in self._log for x in done.operands)]
+
+    def swaps(self, array: Any, tensor: Tensor) -> None:
+        for done in self._log:
+            if any(x is array for x in done.operands):
+                done.operands = tuple([tensor if x is array else x for x in done.operands])
+        super().swaps(array, tensor)
 
     def forget_last(self, x: Any, operation: Any) -> bool:
         """Takes the last thing out of the log that was done to a container, if it was this."""
@@ -132,18 +151,24 @@ class Outcome(StandIns):
         A program can give these values as outputs, and every call write them there again. It
         serves only if there is no effect besides.
         """
-        found = []
-        for guard, now in self._written():
+        found, written = [], self._written()
+        shared = _sharing([now for _, now in written])
+        for guard, now in written:
             number, stands = self._floats.get(id(now)), self.stands_for_array(now)
             if number is not None and (isinstance(guard.value, float) or guard.value is None):
                 found.append(store_of(guard, number[1], self._classes, True))
             elif type(guard.value) is int and stands and type(now._array) is int:
                 found.append(store_of(guard, now, self._classes, True))
-            elif self.original(now) is not now:
-                continue  # an array that is there already: a copy is not that
+            elif self.original(now) is not now or id(now) in shared or self._shows_given(now):
+                continue  # an array that is there already, or a view of one: a copy is not that
             elif _stands_for_array(guard.value) and isinstance(now, Tensor | np.ndarray):
                 found.append(store_of(guard, now, self._classes, stands))
         return found
+
+    def _shows_given(self, x: Any) -> bool:
+        """Whether a Tensor looks at the memory of an array that was there before the run."""
+        base = base_of(x) if type(x) is Tensor and isinstance(x._array, np.ndarray) else x
+        return self.original(base) is not base
 
     def settle(self, tapes: bool = False) -> None:
         """After a run that answers its call itself: what it left in places is no part of a trace.

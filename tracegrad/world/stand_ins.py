@@ -84,6 +84,14 @@ class StandIns(machine.World):
         """The function is about to write a value to a place, inside or outside."""
         self.kept.writes(kind, holder, name, value)
 
+    def written(self) -> list[Any]:
+        """What the function has put into places that it did not make."""
+        return self.kept.values()
+
+    def swaps(self, array: Any, tensor: Tensor) -> None:
+        """A Tensor takes an array's place there."""
+        self.kept.swap(array, tensor)
+
     def puts(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """The function calls a method that changes the first operand, perhaps by the others."""
         self.kept.puts(operands[0], added(operands, keywords))

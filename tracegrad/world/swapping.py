@@ -103,19 +103,26 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     root = array if array.base is None else array.base
     if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
         raise written_into_plain()
-    family = [root, *world.views_of(root)]
+    holders = _holders(world)
+    shown = [x for _, inner in holders for x in inner if type(x) is np.ndarray and x.base is root]
+    views = {id(x): x for x in (*world.views_of(root), *shown, array) if x is not root}
+    family = [root, *views.values()]
     if any(map(world.is_outside, family)):
         raise written_into_plain()
-    places = _places(world, family)
+    held = {id(x) for _, inner in holders for x in inner} | set(map(id, world.written()))
     for x in family:
-        if not (places[id(x)] or (x is array and _passes(x, operands, family))):
+        shows = x is root and len(family) > 1  # its views hold it
+        if not (id(x) in held or shows or (x is array and _passes(x, operands, family))):
             raise written_into_plain()  # what holds it was there before the function
+    puts = _puts(holders, set(map(id, family)))
     ways = [(view, _way_to(root, view)) for view in family[1:]]
     tensors = {id(root): _as_tensor(root)}
     tensors.update((id(view), way(tensors[id(root)])) for view, way in ways)
+    renewed: dict[int, Any] = {**tensors}
     for x in family:
-        for put in places[id(x)]:
-            put(tensors[id(x)])
+        world.swaps(x, tensors[id(x)])
+    for put, x in puts:
+        put(_renewed(x, renewed))
     return tensors[id(array)]
 
 
@@ -128,6 +135,8 @@ def _passes(array: np.ndarray, operands: Operands | None, family: list[np.ndarra
 
 def _way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
     """What gives a view of an array: an index, then an order of axes; raises where they cannot."""
+    if root.flags.c_contiguous and view.flags.c_contiguous and root.dtype == view.dtype:
+        return _part_in_order(root, view)
     left = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     starts = []
     for stride in root.strides:
@@ -163,6 +172,16 @@ def _way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
     return go
 
 
+def _part_in_order(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
+    """What gives a view that has elements in the order of memory, one after the other."""
+    if root.shape == view.shape:
+        return lambda x: x[...]
+    left = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    start = left // max(root.itemsize, 1)
+    part = slice(start, start + view.size)
+    return lambda x: x.reshape(-1)[part].reshape(view.shape)
+
+
 def _is_same(x: np.ndarray, y: np.ndarray) -> bool:
     """Whether two arrays have the same numbers at the same places."""
     if (x.shape, x.dtype) != (y.shape, y.dtype) or not x.size:
@@ -172,31 +191,80 @@ def _is_same(x: np.ndarray, y: np.ndarray) -> bool:
     return start and all(n == 1 or a == b for n, a, b in pairs)
 
 
-def _places(world: Any, arrays: list[np.ndarray]) -> dict[int, list[Callable[[Tensor], None]]]:
-    """What puts a Tensor where the function has each array, by its id; from the frames that run."""
-    waiting: list[Any] = []
+_Holders = list[tuple[Any, list[Any]]]
+
+
+def _holders(world: Any) -> _Holders:
+    """What the function has that holds something, with what it holds; from the frames that run."""
+    waiting: list[Any] = world.written()
     frame = STATE.machine.frame
     while frame is not None:
         waiting += [frame.fast, frame.stack, frame.closure, frame.names]
         frame = frame.back
-    seen: dict[int, Any] = {}
-    found: dict[int, list[Callable[[Tensor], None]]] = {id(array): [] for array in arrays}
+    found: dict[int, tuple[Any, list[Any]]] = {}
     while waiting:
         x = waiting.pop()
-        if id(x) in seen or type(x) in _CLOSED or world.is_outside(x) or isinstance(x, type):
+        if id(x) in found or type(x) in _CLOSED or world.is_outside(x) or isinstance(x, type):
             continue
-        if len(seen) > _MOST:
+        if len(found) > _MOST:
             raise written_into_plain()
-        seen[id(x)] = x
         if type(x) is FunctionType:
             inner: list[Any] = [x.__closure__, x.__defaults__, x.__kwdefaults__]
         else:
             inner = gc.get_referents(x)
-        for array in arrays:
-            if any(y is array for y in inner):
-                found[id(array)] += _places_in(x, array)
+        found[id(x)] = x, inner
         waiting += inner
-    return found
+    return [*found.values()]
+
+
+def _puts(holders: _Holders, among: set[int]) -> list[tuple[Callable[[Any], None], Any]]:
+    """What puts other objects where the function has some, which are given by id; with these.
+
+    What cannot be changed and holds one of them is one of them as well.
+    """
+    fixed = [(holder, _parts(holder)) for holder, _ in holders if type(holder) in _REBUILT]
+    before = 0
+    while len(among) > before:
+        before = len(among)
+        among |= {id(holder) for holder, parts in fixed if not among.isdisjoint(map(id, parts))}
+    return [
+        (put, x)
+        for holder, inner in holders
+        if type(holder) not in _REBUILT and type(holder) not in _REUSING
+        for x in {id(x): x for x in inner if id(x) in among}.values()
+        for put in _places_in(holder, x)
+    ]
+
+
+def _renewed(x: Any, renewed: dict[int, Any]) -> Any:
+    """An object with others in place of what it holds, and cannot change; they are added to."""
+    if id(x) not in renewed and type(x) in _REBUILT:
+        parts = _parts(x)
+        found = [_renewed(part, renewed) for part in parts]
+        if any(map(operator.is_not, found, parts)):
+            renewed[id(x)] = _REBUILT[type(x)](x, found)
+    return renewed.get(id(x), x)
+
+
+def _parts(x: Any) -> tuple[Any, ...]:
+    return x if type(x) is tuple else x.__reduce__()[1]
+
+
+def _rows_left(x: Any, parts: list[Any]) -> Any:
+    """The iterator over what is left of an array's rows, over those of its Tensor."""
+    (rows,), place = parts, x.__reduce__()[2]
+    return iter([rows[i] for i in range(place, len(rows))])
+
+
+_REBUILT: dict[Any, Callable[[Any, list[Any]], Any]] = {
+    tuple: lambda x, parts: tuple(parts),
+    type(iter(np.zeros(1))): _rows_left,
+    enumerate: lambda x, parts: enumerate(*parts),
+    zip: lambda x, parts: zip(*parts, strict=False),
+}
+"""Makes objects that cannot be changed anew, of other parts."""
+_REUSING: frozenset[Any] = frozenset({type(iter({}.items()))})
+"""Types that keep the tuple which they gave last, to use it again."""
 
 
 _MOST = 100_000
@@ -225,7 +293,11 @@ def _as_tensor(array: np.ndarray) -> Tensor:
     """A Tensor with an array's numbers, as the function would have made it."""
     kind = array.dtype
     if array.size and not array.any() and not array.tobytes().strip(b"\0"):  # no -0.0 either
-        return zeros(array.shape, dtype=kind)
-    if array.size and array.any() and (array == array.flat[0]).all():
-        return full(array.shape, array.flat[0].item(), dtype=kind)
-    return asarray(wrap(array.copy()))
+        made = zeros(array.shape, dtype=kind)
+    elif array.size and array.any() and (array == array.flat[0]).all():
+        made = full(array.shape, array.flat[0].item(), dtype=kind)
+    else:
+        made = asarray(wrap(array.copy()))
+    if STATE.trace is not None and made._traced is not None:
+        STATE.trace.shown.discard(made._traced[1])  # what the function leaves somewhere is an array
+    return made

@@ -16,6 +16,14 @@ from tracegrad.world import tables
 from tracegrad.world.facts import ATTRIBUTE, PLAIN
 from tracegrad.world.outcome import Outcome
 from tracegrad.world.slots import Place
+from tracegrad.world.whose import is_trusted
+
+_MADE_ANEW = frozenset({int, float, complex, str, bytes, range})
+
+
+def _is_one_object(x: Any) -> bool:
+    """Whether Python has one object alone of this value."""
+    return -5 <= x <= 256 if type(x) is int else type(x) in (str, bytes) and len(x) <= 1
 
 
 class Told(Outcome):
@@ -26,6 +34,10 @@ class Told(Outcome):
     identities: bool
     _read: dict[Any, tuple[Any, Any]]
     _place: Callable[[Any, Any], Any]
+
+    def knows_class(self, cls: type) -> bool:
+        """Whether a class was there before the run: it was seen outside, or an object of it was."""
+        return self.is_outside(cls) or any(type(x) is cls for x, _ in self._sources.values())
 
     def is_outside_tensor(self, x: Any) -> bool:
         """Whether it is a Tensor that was there before the run."""
@@ -128,6 +140,11 @@ class Told(Outcome):
             if isinstance(x, tuple):
                 self.pin(x)
         if type(a) in tables.ATOMS or type(b) in tables.ATOMS:
+            equal = type(a) is type(b) and (type(a) is float or a == b)
+            frame = self.machine.frame
+            plain = frame is not None and is_trusted(frame.globals)  # which keeps what it compares
+            if equal and not plain and type(a) in _MADE_ANEW and not _is_one_object(a):
+                self.effect(f"which of two equal objects of type {type(a).__name__} it has")
             return
         for x in (a, b):
             original = self.original(x)

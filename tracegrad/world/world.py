@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 
 from tracegrad import config, machine
-from tracegrad.machine.world import get_plainly
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
 from tracegrad.world.changed import ANY, OWN, Changed
 from tracegrad.world.check import agrees, check, without
 from tracegrad.world.facts import (
     ATTRIBUTE,
+    BY_VALUE,
     CELL,
     CLASS,
     EACH,
@@ -52,6 +52,7 @@ from tracegrad.world.facts import (
     SAME,
     Guard,
     Place,
+    has_attributes,
     is_array,
     key_of,
     kind_of_items,
@@ -101,6 +102,7 @@ class World(Told):
         self.shown: list[Tensor] = []  # Tensors whose shapes were
         self.asked_mode = False  # the function asked whether operations are recorded
         self.identities = False  # the function asked whether two arrays are one
+        self._helpers: dict[Any, Any] = {}  # under caches, with keywords that they were called with
         self._in_tuples: set[int] = set()  # ids of what tuples hold
         self._holding: dict[int, list[Guard]] | None = None
         for text, value in outside:
@@ -205,6 +207,11 @@ class World(Told):
         self._by_path[id(value)] = guard
         self._sources[id(value)] = (value, text)
         return value
+
+    def helper(self, helper: Any, keywords: dict[str, Any], known: Any) -> Any:
+        """What the run knows a helper under a cache by: one object, as guards hold it."""
+        key = id(helper), tuple((name, key_of(x)) for name, x in keywords.items())
+        return self._helpers.setdefault(key, known(helper, keywords))
 
     def was_read(self, holder: Any, name: Any) -> bool:
         """Whether the run has read a place, or written to it."""
@@ -358,7 +365,7 @@ class World(Told):
         if self.trace is not None and self.trace.samples:
             self.trace.refuse(f"reads or changes {text}", SAMPLED)
         line = self.line()
-        text = f"{text} ({line})" if line else text
+        text = f"{text} ({line})" if line else text.rstrip(",")
         if text not in self.effects:
             self.effects.append(text)
         self.print_now()
@@ -510,7 +517,7 @@ class World(Told):
         else:
             read, holder, text = ATTRIBUTE, x, f"{self.text_of(x)}.{name}"
         if found is machine.ABSENT:
-            if read == GLOBAL or _has_dict(x):
+            if read == GLOBAL or has_attributes(x):
                 self.lacks(read, holder, name, text)
             return found
         return self.read(read, holder, name, found, text)
@@ -690,7 +697,7 @@ class World(Told):
         """The places that hold another object of the same class now than they held."""
         found = set()
         for guard in self.guards.values():
-            if is_renewable(guard.kind):
+            if guard.read not in BY_VALUE and is_renewable(guard.kind):
                 now = guard.now()
                 if now is not guard.value and type(now) is guard.kind:
                     found.add(guard.place)
@@ -775,14 +782,6 @@ class World(Told):
         places = [p for p in places if id(p.value) not in read and id(p) not in left_out]
         by_path, others = self._known_by_path(), self._others()
         return check(guards, places, self.contents, self.shown or None, by_path, others)
-
-
-def _has_dict(x: Any) -> bool:
-    """Whether an object has a dictionary of attributes; no code of a user runs."""
-    try:
-        return isinstance(get_plainly(x, "__dict__"), dict)
-    except AttributeError:
-        return False
 
 
 CALL = 0

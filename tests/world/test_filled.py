@@ -1,0 +1,203 @@
+"""Arrays that the function made and fills with recorded values, wherever it has them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+
+X = np.arange(3.0) + 1.5
+HELD: dict = {}
+ITEMS: list = []
+PROGRAMS = []
+
+
+class Model:
+    buffer = None
+
+
+MODEL = Model()
+
+
+def program(f):
+    PROGRAMS.append(f)
+    return f
+
+
+@program
+def item_of_a_dict_outside(x):
+    HELD["a"] = np.zeros(3)
+    HELD["a"][0] = x[0]
+    return HELD["a"] * 2
+
+
+@program
+def item_under_another_name(x):
+    HELD["a"] = np.zeros(3)
+    a = HELD["a"]
+    a[0] = x[0]
+    HELD["a"][1] = x[1]
+    return HELD["a"] * 2 + a
+
+
+@program
+def default_of_a_dict(x):
+    y = HELD.setdefault(x.shape[0], [np.zeros(3)])
+    y[0] = np.zeros(3)
+    y[0][:] = x
+    return HELD[3][0] * 2
+
+
+@program
+def attribute_outside(x):
+    MODEL.buffer = np.zeros((2, 3))
+    MODEL.buffer[1] = x * 2
+    return MODEL.buffer.sum(axis=0)
+
+
+@program
+def last_of_a_list_outside(x):
+    ITEMS.append(np.zeros(3))
+    ITEMS[-1][0] = x[0]
+    return ITEMS[-1] * 3
+
+
+@program
+def global_name(x):
+    global MADE
+    MADE = np.zeros(3)
+    MADE[0] = x[0]
+    return MADE * 2
+
+
+@program
+def rows_by_a_loop(x):
+    b = np.zeros((2, 3))
+    for row in b:
+        row[:] = x
+    return (b * 2).sum(axis=0)
+
+
+@program
+def rows_by_enumerate(x):
+    b = np.zeros((2, 3))
+    for i, row in enumerate(b, start=1):
+        row[i] = x[i]
+    return b.sum(axis=0)
+
+
+@program
+def rows_by_zip(x):
+    b, other = np.zeros((2, 3)), np.zeros((2, 3))
+    for row, same, apart in zip(b, b, other, strict=True):
+        row[0] = x[0]
+        same[1] = x[1] * 2
+        apart[2] = x[2]
+    return (b + other).sum(axis=0)
+
+
+@program
+def rows_in_a_list(x):
+    b = np.zeros((2, 3))
+    rows = list(b)
+    rows[0][0] = x[0]
+    rows[1][:] = x * 2
+    return b.sum(axis=0) + rows[1]
+
+
+@program
+def values_of_a_dict(x):
+    d = {name: np.zeros(3) for name in "ab"}
+    for name, value in d.items():
+        value[0] = x[0] if name == "a" else x[1]
+    return d["a"] + d["b"]
+
+
+@program
+def tuple_of_two(x):
+    b = np.zeros((2, 3))
+    pair = (b, b[1], (b[0],))
+    pair[2][0][0] = x[0]
+    pair[1][1] = x[1]
+    pair[0][0, 2] = x[2]
+    return b.sum(axis=0) + pair[1]
+
+
+@program
+def reshaped(x):
+    b = np.zeros(6)
+    m = b.reshape(2, 3)
+    m[1] = x
+    return b[3:] + m[0]
+
+
+@program
+def made_reshaped(x):
+    m = np.zeros(6).reshape(2, 3)
+    m[0] = x
+    return m.sum(axis=0)
+
+
+@program
+def made_transposed(x):
+    m = np.zeros((3, 2)).T
+    m[0] = x
+    return m.sum(axis=0)
+
+
+@program
+def places_twice(x):
+    b = np.ones((2, 3))
+    np.multiply.at(b, ([0, 0, 1], [1, 1, 2]), x)
+    np.maximum.at(b, ([0, 0, -1], [0, 0, 2]), -x)
+    np.add.at(b, ([0, 0, 1], [1, 1, 2]), x)
+    np.minimum.at(b, [], b[:0] * x)
+    return b.sum(axis=0)
+
+
+@program
+def of_other_dtypes(x):
+    return np.int64(x[0]) * x + np.int32(x) * x + np.float32(x) + np.bool_(x[1]) * x[np.intp(x[0])]
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("how", ["compile", "gradient", "eager"])
+def test_filled(f, how, monkeypatch):
+    def called(function):
+        HELD.clear(), ITEMS.clear()
+        MODEL.buffer = None
+        found = [function(x) for x in (X, X + 1, X)]
+        return found, repr((HELD, ITEMS, MODEL.buffer))
+
+    monkeypatch.setattr(tg.config, "compile", how != "eager")
+    plain, left = called(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if how == "compile":
+            ours = tg.compile(f)
+            found, also_left = called(ours)
+            assert ours.cache_info().hits >= 1
+        else:
+            found, also_left = called(tg.value_and_grad(lambda x: f(x).sum()))
+    assert left == also_left
+    for x, expected, got in zip((X, X + 1, X), plain, found, strict=True):
+        if how == "compile":
+            assert np.array_equal(got, expected)
+            continue
+        assert got[0] == expected.sum()
+        if f is not of_other_dtypes:
+            steps = 1e-6 * np.eye(3)
+            slopes = [(f(x + s).sum() - f(x - s).sum()) / 2e-6 for s in steps]
+            np.testing.assert_allclose(got[1], slopes, atol=1e-5)
+
+
+def test_a_gradient_of_zero_is_a_number_where_others_are():
+    def f(x, y):
+        return (y * 1.0).sum()
+
+    for given in (2.0, np.float64(2.0), np.array(2.0), np.float32(2.0)):
+        assert isinstance(tg.grad(f)(given, X), np.floating)
+    assert isinstance(tg.vjp(f, 2.0, X)[1](1.0)[0], np.floating)
