@@ -116,3 +116,43 @@ def test_a_compiled_function_in_one_that_stays_eager(transform):
 def test_the_source_calls_the_rule_for_each_row():
     made = tg.jacrev(lambda x: by_vjp(x) * x)
     assert "by_vjp_backward_of_each(" in made.source(X)
+
+
+class Column:
+    """What pandas has for a column of a table, as far as NumPy asks."""
+
+    def __init__(self, numbers: Any) -> None:
+        self.numbers = np.asarray(numbers)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.numbers, dtype=dtype)
+
+
+Column.__module__ = "pandas.core.series"
+
+
+def test_columns_of_tables_are_arrays_that_are_read_by_every_call():
+    """Such a run is no program; its tape answers, rules of the user's on it."""
+    mask = Column([True, False, True])
+
+    def f(x):
+        return np.sum(by_vjp(x)[mask])
+
+    gradient, hessian = tg.grad(f), tg.hessian(f)
+    for _ in range(3):
+        kept = np.asarray(mask)
+        assert_close(gradient(X), np.cos(X) * kept, 1e-14)
+        assert_close(hessian(X), np.diag(-np.sin(X) * kept), 1e-14)
+        mask.numbers = ~mask.numbers
+
+
+def test_numbers_that_c_code_reads_of_what_is_not_differentiated():
+    """They are no part of a program; of a batch each example has its own."""
+
+    def f(x, w):
+        return x * float.fromhex(np.asarray(w).tobytes().hex()[:2] and "0x1p1") * w
+
+    gradient = tg.grad(lambda x, w: np.sum(f(x, w)))
+    for scale in (1.0, 2.0, 3.0):
+        assert_close(gradient(X, scale * V), 2.0 * scale * V, 0.0)
+    assert_close(tg.vmap(f)(BOTH, BOTH), 2.0 * BOTH * BOTH, 0.0)

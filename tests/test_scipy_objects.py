@@ -44,6 +44,10 @@ CASES: dict[str, tuple[Any, Any]] = {
         lambda x: spsolve(A.tocsc(), np.outer(x, x)),
         lambda x: np.linalg.solve(DENSE, np.outer(x, x)),
     ),
+    "matrices": (
+        lambda x: filled(x, sparse.csr_matrix) @ filled(x, sparse.csc_matrix).T.dot(x),
+        lambda x: dense(x) @ (dense(x).T @ x),
+    ),
     "data": (lambda x: filled(x) @ (x * x), lambda x: dense(x) @ (x * x)),
     "data by columns": (
         lambda x: (x * x) @ filled(x, sparse.csc_array).T,

@@ -220,7 +220,7 @@ def _value(trace: Any, x: Any) -> Value | None:
 
 def _marks(trace: Any) -> tuple[Any, ...]:
     """What differs after something was done besides computing."""
-    return () if trace.world is None else trace.world.marks
+    return () if trace.world is None else (trace.unseen, *trace.world.marks)
 
 
 def _refuse_writes(

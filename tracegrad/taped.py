@@ -14,8 +14,10 @@ import numpy as np
 
 from codegen.ir import Call, Constant, Frame, Graph, Node, Origin, Value
 from codegen.sizes import Sizes
+from codegen.types import ArrayType
 from tracegrad.autograd import engine
 from tracegrad.autograd.call_of_tape import in_graph
+from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.engine import node_behind
 from tracegrad.autograd.tape import WRITES
 from tracegrad.autograd.writes import damaged
@@ -129,7 +131,9 @@ class _Tape:
         found = self.values.get(key)
         if found is None:
             tensor = self.tape.tensor(key)
-            found = Value(type_of(tensor), _origin(tensor))
+            context = isinstance(getattr(tensor, "_array", None), FunctionCtx)
+            type = ArrayType("object") if context else type_of(tensor)
+            found = Value(type, _origin(tensor))
             self.values[key], self.keys[found] = found, key
         return found
 

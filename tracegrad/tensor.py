@@ -31,6 +31,7 @@ from tracegrad.autograd.tape import FREED, LEAF, Node, Output, is_flat, record
 from tracegrad.autograd.views import Link, is_view_of, leave, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
+from tracegrad.columns import numbers_of
 from tracegrad.devices import Device, DeviceArray, DeviceError, beside_jax, kernel_on_device, where
 from tracegrad.dispatch import (
     HANDLERS,
@@ -293,8 +294,10 @@ class Tensor:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         self._refuse_storing()
         if self._is_traced:
-            known = None if self.requires_grad else self._traced[0].without_inputs(self._traced[1])
-            if known:
+            trace, value = self._traced
+            if not self.requires_grad:
+                if not trace.without_inputs(value):  # C code has the numbers: this is no program
+                    trace.read("the numbers of an array")
                 array = np.array(plain(self._array), dtype=dtype)
                 array.flags.writeable = False  # a write would be lost
                 return array
@@ -662,6 +665,7 @@ def _with_axes(x: Tensor) -> Tensor:
 
 def _of_plain_class(op: Any, x: Any) -> Any:
     """An operand of a class that is not known; raises for one that has rules of its own."""
+    x = numbers_of(x)
     if isinstance(x, np.ndarray):
         try:
             refuse_subclass(x, f"{op.name}: an operand")

@@ -132,8 +132,9 @@ def test_gradients_are_those_of_differences(name):
 def test_every_row_of_the_table_is_tried():
     """Here, or by its name in the tests of `tracegrad.scipy`."""
     known = {key.split()[0] for key in ROWS}
-    text = (Path(__file__).parent.parent / "test_scipy_stats.py").read_text(encoding="utf-8")
-    words = set(re.findall(r"\w+", text))
+    tests = Path(__file__).parent.parent
+    files = [tests / f"test_scipy_{of}.py" for of in ("stats", "objects")]
+    words = {w for file in files for w in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
     for module, table in scipy_functions.functions().items():
         names = [name for name in table if f"{module}.{name}" not in known]
         assert set(names) <= words

@@ -25,6 +25,7 @@ from codegen.sizes import Dim, Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import ArrayType, broadcast, kind
 from codegen.types import ShapeError as ShapeMismatch
+from tracegrad.columns import numbers_of
 from tracegrad.dispatch import HANDLERS, apply_in, dtype_of, ndim_of, shape_of, small_of
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError
 from tracegrad.ops import batch_rules
@@ -541,7 +542,7 @@ def normalize(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
         elif isinstance(item, int | np.integer) and not isinstance(item, bool):
             shown.append(int(item))
         else:
-            array = _index_array(item)
+            array = _index_array(numbers_of(item))
             found = [array]
             if dtype_of(array) == "bool" and ndim_of(array) and _static_lengths(array, x):
                 found = _places_of(x, array)

@@ -250,10 +250,15 @@ def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[
 
 def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A function of SciPy without a counterpart: it may do what Tensors can do."""
+    name = scipy_functions.name_of(callee, operands)
+    before = None if STATE.trace is None else STATE.trace.unseen
     try:
-        return callee(*operands, **keywords)
+        found = callee(*operands, **keywords)
     except (ConversionError, TracegradError) as error:
-        raise scipy_functions.refused(scipy_functions.name_of(callee, operands)) from error
+        raise scipy_functions.refused(name) from error
+    if STATE.trace is not None and STATE.trace.unseen != before:  # it has read a traced value
+        raise scipy_functions.refused(name)
+    return found
 
 
 def vectorized(callee: np.vectorize) -> Callable[..., Any]:

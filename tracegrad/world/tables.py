@@ -22,7 +22,9 @@ from typing import Any
 
 import numpy as np
 
-LIBRARY = frozenset({"tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black", "torch"})
+LIBRARY = frozenset({
+    *("tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black", "torch", "pandas"),
+})  # fmt: skip
 """Packages whose Python is not interpreted: it computes on what it is given."""
 HOLDING = (
     *("tracegrad.optim", "tracegrad.counterparts.integration"),
