@@ -43,6 +43,8 @@ from tracegrad.ops.checkpoints import budget_end, budget_start
 from tracegrad.ops.elementwise import add
 from tracegrad.ops.tapes import least
 
+DEEPEST = 3
+"""So many loops does one become at most."""
 FEWEST = 4
 """Loops of fewer turns keep them all."""
 
@@ -125,7 +127,7 @@ class Segments:
             return Plan((max(2, round(sqrt(turns))),))
         if turns * turn <= budget:
             return None
-        plans = [_levels(turns, max(carry, 1), max(turn, 1), n) for n in range(2, 6)]
+        plans = [_levels(turns, max(carry, 1), max(turn, 1), n) for n in range(2, DEEPEST + 1)]
         fitting = [plan for plan in plans if plan.bytes <= budget]
         plan = fitting[0] if fitting else min(plans, key=lambda plan: plan.bytes)
         return plan if plan.bytes < turns * turn else None
