@@ -41,6 +41,7 @@ from tracegrad.world.heads import (
     UNCLOSED,
     Head,
     ManyTurns,
+    Unclosed,
 )
 from tracegrad.world.kept import ITEM
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
@@ -53,9 +54,10 @@ from tracegrad.world.world import CALL, RULES
 class Loops(Closing):
     """The loops of one run."""
 
-    def __init__(self, world: Any, trace: Any) -> None:
+    def __init__(self, world: Any, trace: Any, target: str) -> None:
         self.world = world
         self.trace = trace
+        self.unclosed = UNCLOSED[target]
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
         self.changes = 0  # how often something was changed that a turn is not told of
@@ -208,7 +210,7 @@ class Loops(Closing):
         """Whether a loop is tried: in a generator, others do what a turn does."""
         if frame.code.co_flags & SUSPENDED:
             return False
-        return target not in UNCLOSED.get(frame.code, ())
+        return target not in self.unclosed.get(frame.code, ())
 
     def _leave(self, frame: Any, target: int) -> None:
         """Loops behind an instruction, and those of frames that have returned, are left."""
@@ -371,13 +373,15 @@ class Loops(Closing):
         self._settle(head)
 
     def _unrolled(self, head: Head) -> None:
-        UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+        self.unclosed.setdefault(head.frame.code, set()).add(head.target)
 
     def _refuse(self, head: Head, what: str) -> None:
         """The run is no program; in the next one the loop stays unrolled."""
+        self._unrolled(head)
+        if self.trace.samples:
+            raise Unclosed(what)
         self.trace.read(what)
         self.refused = True
-        self._unrolled(head)
         self._settle(head)
 
     def derives(self) -> None:
