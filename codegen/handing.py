@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from codegen.ir import Again, Block, Graph, Loop, Value, inner_blocks, kept_by, walk
+from codegen.types import LIST
 
 Turns = frozenset[object]
 """The loops that something stands in the turn of, by label."""
@@ -65,12 +66,15 @@ def own_parameters(graph: Graph) -> frozenset[Value]:
 
 
 def _kept(graph: Graph) -> set[Value]:
-    """What others keep, and what parameters that they keep may show."""
+    """What others keep, and what parameters that they keep may show.
+
+    Who keeps an item of a list does not keep the list.
+    """
     kept: set[Value] = set()
     waiting = list(kept_by(walk(graph.nodes)))
     while waiting:
         value = graph.owner[waiting.pop()]
-        if value not in kept:
+        if value not in kept and value.type != LIST:
             kept.add(value)
             waiting += graph.given.get(value, ())
     return kept

@@ -215,6 +215,6 @@ def test_what_it_is_given():
     assert tg.checkpoint(layer).__name__ == "layer"
     assert type(tg.checkpoint(layer)(X, W[0])) is np.ndarray
     with pytest.raises(tg.errors.ArgumentError, match="max_bytes"):
-        tg.checkpoint(layer, max_bytes=100)
+        tg.checkpoint(layer, max_bytes="100")
     with pytest.raises(tg.errors.ArgumentError, match="function"):
         tg.checkpoint(3.0)

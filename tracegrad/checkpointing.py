@@ -14,8 +14,9 @@ from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.engine import conjugate
 from tracegrad.autograd.function import Function
 from tracegrad.errors import ArgumentError
+from tracegrad.modes import check_bytes
 from tracegrad.nested import unrolled
-from tracegrad.ops.checkpoints import region_end, region_start
+from tracegrad.ops.checkpoints import budget, region_end, region_start
 from tracegrad.pullbacks import vjp_on_tape
 from tracegrad.state import STATE, call
 from tracegrad.tensor import Tensor, wrap
@@ -33,10 +34,19 @@ def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callab
     stands in the generated source; loops inside are unrolled. What has an effect (a draw of random
     numbers, a call of the user's own Python) runs once, and its result is kept.
 
+    With `max_bytes` loops in NumPy source stay loops, and none keeps more than so many bytes of its
+    turns for the backward, if that can be. One that keeps less anyway is left as it is. Another one
+    is gone through in segments: what every k-th turn began with is kept, and the backward makes the
+    turns of a segment once more before it goes back through them; where that is too much yet, there
+    are segments of segments. Of a ``while`` nobody knows the number of turns: its segments grow by
+    a turn each. The header of the source says what is kept. All else is kept. The lengths of the
+    call that is compiled decide. A loop over a range that a value bounds, or that is left in a turn
+    with loops in it, keeps all its turns. ``tg.config.max_bytes`` is the same for all loops.
+
     Raises
     ------
     tg.errors.ArgumentError
-        `max_bytes` is given: a bound for loops is not there yet.
+        `f` is no function, `max_bytes` no number of bytes.
 
     Examples
     --------
@@ -47,17 +57,28 @@ def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callab
     array([[1.],
            [1.]])
 
+    >>> def decay(x):
+    ...     for t in range(1000):
+    ...         x = x - 0.01 * np.sin(x)
+    ...     return np.sum(x)
+    >>> within = tg.grad(tg.checkpoint(decay, max_bytes=10_000))
+    >>> bool(np.all(within(np.ones(20)) == tg.grad(decay)(np.ones(20))))
+    True
+
     Reference: Griewank 1992; Chen, Xu, Zhang, Guestrin 2016, Training deep nets with sublinear
     memory cost.
     """
-    if max_bytes is not None:
-        raise ArgumentError("checkpoint: max_bytes, a bound for loops, is not supported")
+    check_bytes(max_bytes)
     if not callable(f):
         raise ArgumentError(f"expected a function, not {type(f).__name__}")
 
     @functools.wraps(f, updated=())
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
+        trace = STATE.trace
+        if trace is not None and max_bytes is not None and not trace.static_lengths:
+            with budget(trace, max_bytes):
+                return call(f, args, kwargs)
         if STATE.trace is not None:
             with _region(STATE.trace), unrolled():
                 return call(f, args, kwargs)

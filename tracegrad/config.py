@@ -22,6 +22,13 @@ That is faster and rounds otherwise than eager: factors meet and cancel, sums of
 BLAS's, the products of a loop's turns are one. Off, compiled and eager agree in every bit.
 """
 
+max_bytes: int | None = None
+"""What a loop of a compiled function may keep of its turns for the backward, in bytes.
+
+None: all that the backward reads. A loop that keeps more is gone through in segments, of which it
+keeps the beginnings, and its turns are made once more (see `tg.checkpoint`); no bit changes.
+"""
+
 versions: int = 32
 """How many compiled versions a function may have before it stays eager."""
 
@@ -39,8 +46,9 @@ class _Settings(ModuleType):
     """This module's class: compiled calls learn of settings without asking each time."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("backend", "fast_math"):
-            choose(**{"backend": self.backend, "fast_math": self.fast_math, name: value})
+        if name in ("backend", "fast_math", "max_bytes"):
+            now = {key: getattr(self, key) for key in ("backend", "fast_math", "max_bytes")}
+            choose(**{**now, name: value})
         if name in ("check_finite", "compile"):
             settings = {"check_finite": self.check_finite, "compile": self.compile, name: value}
             State.aside = bool(settings["check_finite"] or not settings["compile"])

@@ -14,7 +14,7 @@ loop over the rest. Order and bits are those of the same loop walked by the tape
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeAlias
@@ -41,8 +41,10 @@ from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
 from tracegrad.loop_reading import FREE, Number, Reading
+from tracegrad.loop_recomputing import made_again
 from tracegrad.loop_rows import Turns, set_once, without_resets
 from tracegrad.loop_seeds import Unchanged
+from tracegrad.loop_segments import Segments, has_budgets
 from tracegrad.loop_tapes import INT, Facts, Stretch, Tapes, made_by
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import (
@@ -93,13 +95,27 @@ def numbered_gradients(
     """
     writer = _Writer(graph, wanted, seeds)
     whole = writer.whole()
+    if has_budgets(graph):  # now it is known what turns keep
+        segments = Segments(graph, writer.facts)
+        graph = segments.graph
+        writer = _Writer(graph, wanted, seeds, segments.again, segments.over)
+        whole = writer.whole()
     several = [len(list(ends(block))) for block in writer.ends.values()]
     return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
 class _Writer(Reading):
-    def __init__(self, graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        wanted: Sequence[Value],
+        seeds: Seeds | None = None,
+        again: Set[object] = frozenset(),
+        over: Set[object] = frozenset(),
+    ) -> None:
         self.graph = graph
+        self.again = again  # the loops whose turns are made once more
+        self.segments = over  # the loops over their segments
         self.seeds = seeds
         self.wanted = tuple(wanted)
         self.reverse = Reverse(graph)
@@ -124,7 +140,8 @@ class _Writer(Reading):
                 block = self._sweep(path, len(path) - 1, cts, self._returning(end))
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
                 self.ends[end] = _giving(block, end)
-        block = Tapes(self.graph, self.facts, self.ends).rebuilt(self.graph.block, {})
+        kept = {label: self._kept(facts) for label, facts in self.facts.items()}
+        block = Tapes(self.graph, kept, self.ends).rebuilt(self.graph.block, {})
         block = renamed(block, self._renamed())
         return self.graph.with_block(block)
 
@@ -241,9 +258,24 @@ class _Writer(Reading):
         def before_the_loop(cts: Cotangents) -> Block:
             return self._sweep(path, at - 1, self._entered(loop, cts), finish)
 
-        return self._turns(
-            loop, self._count(loop, self.facts[loop.label], in_turn), cts, before_the_loop, 0
-        )
+        again = loop.label in self.again
+        count = self._count(loop, self.facts[loop.label], in_turn, again)
+        if not again or self.dry:
+            return self._turns(loop, count, cts, before_the_loop, 0)
+        counter = loop.counter
+        assert counter is not None
+        with self._writing() as builder:
+            block = self._turns(loop, count, cts, before_the_loop, 0)
+        block = replace(block, nodes=(*builder.nodes, *block.nodes))
+        stop = counter.index if in_turn else counter.stop
+        return made_again(self.graph, self.facts, loop, stop, block)
+
+    def _kept(self, facts: Facts) -> Facts:
+        """What the forward keeps of a loop: nothing of turns that are made once more."""
+        labels = (facts.loop.label, *(other.loop.label for other in facts.around))
+        if self.again.isdisjoint(labels):
+            return facts
+        return replace(facts, saved={}, carried={}, which=None)
 
     def _through(self, nodes: Sequence[Node], cts: Cotangents) -> Cotangents:
         """Cotangents before straight code, of those after it."""
@@ -347,6 +379,8 @@ class _Writer(Reading):
             after = [found for turn in turns for found in self._flowing(facts, turn, begun)]
             if self._is_steady(facts, begun, after):
                 new = {v: ct for v, ct in begun.items() if v not in mine}
+                if facts.loop.label in self.segments:
+                    return after if self._is_nothing_in_turns(facts, mine) else None
                 if all(self._is_unchanged(facts, turn, mine, new) for turn in turns):
                     return after
                 return None
@@ -355,6 +389,16 @@ class _Writer(Reading):
                     if value in facts.own:
                         begun.setdefault(value, Value(ct.type, ct.origin))
         return None
+
+    def _is_nothing_in_turns(self, facts: Facts, mine: Cotangents) -> bool:
+        """Whether that is so of the loop in segments, in the last of which all begin."""
+        (again, path), *_ = facts.turns
+        loop = path[0].loop
+        assert loop is not None
+        cts = self._handed(facts.loop, again.arguments, mine)
+        inner = self.facts[loop.label]
+        begun = {v: ct for v, ct in cts.items() if v in self._carried(inner)}
+        return self._from_nothing(inner, begun) is not None
 
     def _is_unchanged(self, facts: Facts, turn: int, mine: Cotangents, new: Cotangents) -> bool:
         """Whether a turn's backward computes the same with some cotangents as without them."""
@@ -483,10 +527,12 @@ class _Writer(Reading):
         named = loop.counter.index.origin if loop.counter else Origin("turn", True)
         index = Value(INT, replace(named, section="backward"))
         begin = self._first_number(loop)
-        k = Number(index, -begin)
+        k = Number(index, -begin, count.minus)
         keys = list(mine)
         parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
         self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
+        if loop.label in self.segments:  # whose turns meet other rows than those of others
+            self.empty.update(parameters[v] for v in keys if mine[v] in self.empty)
 
         def finish(found: Cotangents) -> Block:
             arguments = tuple(found[v] for v in keys)
@@ -503,9 +549,12 @@ class _Writer(Reading):
         if loop.counter:
             counted = Turns(turn.nodes, label, index, begin, count.plus)
             turn = replace(turn, nodes=self._by_rows(counted, parameters, mine, after))
-        first = self._written(count + (begin - 1))
+        first, before = self._written(count + (begin - 1)), self._number(begin - 1)
+        if count.minus is not None:  # the user's numbers
+            first = self._written(Number(count.value, -1))
+            before = self._written(Number(count.minus, -1))
         arguments = tuple(mine[v] for v in keys)
-        counter = Counter(index, first, self._number(begin - 1), -1)
+        counter = Counter(index, first, before, -1)
         names = tuple(parameters[v] for v in keys)
         return self._ended(Loop(label, names, arguments, (turn, after), counter, origin))
 

@@ -30,23 +30,24 @@ from tracegrad.differentiate import Reverse
 from tracegrad.loop_tapes import INT, Facts
 from tracegrad.ops.elementwise import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.indexing import element, gather, getitem_basic
-from tracegrad.ops.tapes import item
+from tracegrad.ops.tapes import item, least
 
 FREE = frozenset({getitem_basic, element, gather})
 """Ops that are computed again in the backward, where what they read is at hand."""
-COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder})
+COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder, least})
 """Ops on numbers of turns, which are free as well."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of turns: a value and what is added to it, or that alone."""
+    """A number of turns: a value, without what is subtracted, and what is added to it."""
 
     value: Value | None
     plus: int = 0
+    minus: Value | None = None
 
     def __add__(self, more: int) -> Number:
-        return Number(self.value, self.plus + more)
+        return Number(self.value, self.plus + more, self.minus)
 
 
 class Reading:
@@ -148,18 +149,22 @@ class Reading:
     def _index(self, counter: Counter, k: Number) -> Value:
         """The counter's number in turn `k`."""
         start = self.graph.constant(counter.start)
+        if k.minus is counter.start and k.value is not None and k.plus == 0:
+            return k.value
         if counter.step == 1 and start is not None:
             return self._written(k + start.value)  # type: ignore[operator]
         value = self._written(k)
+        origin = replace(counter.index.origin, section="backward")
         if counter.step != 1:
-            value = self._call(multiply, value, self._number(counter.step))
+            last = start is not None and start.value == 0
+            number = self._number(counter.step)
+            value = self._call(multiply, value, number, origin=origin if last else None)
         if start is None or start.value != 0:
             first = counter.start if start is None else self._number(start.value)
-            origin = replace(counter.index.origin, section="backward")
             value = self._call(add, value, first, origin=origin)
         return value
 
-    def _count(self, loop: Loop, facts: Facts, in_turn: bool) -> Number:
+    def _count(self, loop: Loop, facts: Facts, in_turn: bool, again: bool) -> Number:
         """How many whole turns there were, on a path that leaves the loop so."""
         counter = loop.counter
         if counter is not None:
@@ -172,6 +177,15 @@ class Reading:
                     step = self._number(counter.step)
                     done = Number(self._call(floor_divide, self._written(done), step))
                 return done
+        if again and counter is not None:
+            last = counter.index if in_turn else counter.stop
+            done = Number(last, 0, counter.start if start is None or start.value else None)
+            if counter.step != 1:  # the last one may be shorter
+                done = done if in_turn else done + (counter.step - 1)
+                step, origin = self._number(counter.step), Origin("count", True)
+                origin = replace(origin, section="backward")
+                done = Number(self._call(floor_divide, self._written(done), step, origin=origin))
+            return done
         if facts.count is None:
             origin = replace(loop.origin, name="turns", final=True)
             facts.count = facts.keeps(Value(INT, origin))
@@ -187,10 +201,13 @@ class Reading:
         """A number of turns as a value."""
         if number.value is None:
             return self._number(number.plus)
+        value = number.value
+        if number.minus is not None:
+            value = self._call(subtract, value, number.minus)
         if number.plus == 0:
-            return number.value
+            return value
         op = add if number.plus > 0 else subtract
-        return self._call(op, number.value, self._number(abs(number.plus)))
+        return self._call(op, value, self._number(abs(number.plus)))
 
     def _number(self, number: Any) -> Value:
         return self.reverse.builder.constant(number, INT)

@@ -79,6 +79,10 @@ class Tapes:
         listed = [*facts.carried.values(), *facts.saved.values()]
         return [*listed, facts.which] if facts.which is not None else listed
 
+    def keeping(self, loop: Loop) -> list[Node]:
+        """A loop that stands in no other one, with lists as further parameters."""
+        return self._keeping(loop, {})
+
     def _keeping(self, loop: Loop, lists: dict[Value, Value]) -> list[Node]:
         """A loop with lists as further parameters, and what makes them."""
         facts, builder = self.facts[loop.label], Builder(self.graph.sizes)

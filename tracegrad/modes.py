@@ -9,13 +9,15 @@ from tracegrad.errors import ArgumentError
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """A target and how freely its programs round; of each there is one object."""
+    """A target, how freely its programs round, and what a loop may keep; of each there is one."""
 
     target: str
     fast_math: bool = False
+    max_bytes: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.target} with fast math" if self.fast_math else self.target
+        text = f"{self.target} with fast math" if self.fast_math else self.target
+        return text if self.max_bytes is None else f"{text} within {self.max_bytes} bytes a loop"
 
 
 EXACT = {target: Mode(target) for target in ("numpy", "jax")}
@@ -26,11 +28,31 @@ CHOSEN: dict[str | None, Mode] = {None: EXACT["numpy"]}
 CHOSEN.update(EXACT)
 
 
-def choose(backend: str, fast_math: bool) -> None:
-    """Makes these the choice for all calls from now on; `ArgumentError` for an unknown backend."""
+_BOUNDED: dict[tuple[Mode, int], Mode] = {}
+
+
+def choose(backend: str, fast_math: bool, max_bytes: int | None) -> None:
+    """Makes these the choice for all calls from now on.
+
+    `ArgumentError` for an unknown backend, and a bound that is no number of bytes.
+    """
     if backend not in EXACT:
         known = " or ".join(f'"{name}"' for name in EXACT)
         raise ArgumentError(f"backend={backend!r}: must be {known}")
+    check_bytes(max_bytes)
     modes = FAST if fast_math else EXACT
+    if max_bytes is not None:
+        modes = {name: _bounded(mode, max_bytes) for name, mode in modes.items()}
     CHOSEN.update(modes)
     CHOSEN[None] = modes[backend]
+
+
+def check_bytes(max_bytes: int | None) -> None:
+    """Raises where a bound is no number of bytes."""
+    if max_bytes is not None and (type(max_bytes) is not int or max_bytes < 0):
+        raise ArgumentError(f"max_bytes={max_bytes!r}: must be a number of bytes, or None")
+
+
+def _bounded(mode: Mode, max_bytes: int) -> Mode:
+    made = Mode(mode.target, mode.fast_math, max_bytes)
+    return _BOUNDED.setdefault((mode, max_bytes), made)

@@ -27,6 +27,7 @@ from tracegrad.borrowed import (
     written_leaves,
 )
 from tracegrad.errors import GradientError
+from tracegrad.ops.checkpoints import budget
 from tracegrad.ops.elementwise import alias
 from tracegrad.overlap import Runs, watch_writes
 from tracegrad.overlap import held as held_still
@@ -124,7 +125,8 @@ def run_traced(
     borrowed.watch(tuple(arguments.values), tuple(structured))
     try:
         try:
-            itself = call(structured)
+            with budget(trace, config.max_bytes if target == "numpy" else None):
+                itself = call(structured)
             _refuse_lanes(trace, itself)
         except OneByOne:  # it is run again in another way
             world.take_back()

@@ -235,4 +235,7 @@ def range_text(start: Fragment, stop: Fragment, step: int) -> str:
         if a != start.text:
             up = range_text(Fragment(str(int(b) + 1)), Fragment(a), 1)
             return f"reversed({up})"
+    both = a.endswith(" - 1") and b.endswith(" - 1")
+    if step == -1 and both and start.precedence == stop.precedence == SUM:
+        return f"reversed(range({b.removesuffix(' - 1')}, {a.removesuffix(' - 1')}))"
     return f"range({start.text}, {b}, {step})"

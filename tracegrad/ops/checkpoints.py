@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -118,3 +119,32 @@ def _begun_before(nodes: Sequence[Node]) -> int:
 def constants_of(nodes: Iterable[Node]) -> set[Any]:
     """The values that are constants."""
     return {node.result for node in nodes if isinstance(node, Constant)}
+
+
+def _budget_type(sizes: Sizes, *, max_bytes: int) -> ArrayType:
+    return ArrayType("bool")
+
+
+budget_start = OpRecord(
+    name="budget",
+    operands=(),
+    infer=_budget_type,
+    spelling={"numpy": spell("True"), "jax": spell("True")},
+    attributes={"max_bytes": ...},
+    differentiable=False,
+    doc="Loops that follow keep no more than so many bytes for the backward.",
+)
+budget_end = _marker("budget_end", "The end of where loops have a budget.")
+
+
+@contextmanager
+def budget(trace: Any, max_bytes: int | None) -> Iterator[None]:
+    """Loops that are recorded inside keep no more than so many bytes for the backward."""
+    if max_bytes is None:
+        yield
+        return
+    trace.builder.call(budget_start, (), trace.origin(), max_bytes=max_bytes)
+    try:
+        yield
+    finally:
+        trace.builder.call(budget_end, (), trace.origin())

@@ -72,6 +72,14 @@ item = OpRecord(
     differentiable=False,
     doc="One value of a list.",
 )
+least = OpRecord(
+    name="least",
+    operands=("a", "b"),
+    infer=lambda sizes, a, b: a,
+    spelling={"numpy": spell("min(a, b)")},
+    differentiable=False,
+    doc="The smaller one of two numbers of turns.",
+)
 
 
 def _room_text(attributes: Mapping[str, Any]) -> Spelling:

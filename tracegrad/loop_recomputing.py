@@ -1,0 +1,115 @@
+"""A loop and the backward of its turns enter; the backward leaves behind the turns made once more.
+
+The loop is gone through again from what its first turn had, without the ways that leave it, and
+leaves lists of what the backward reads; nothing of them was kept by the forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Constant,
+    Counter,
+    Graph,
+    Loop,
+    Node,
+    Value,
+    inner_blocks,
+    renamed,
+    with_operands,
+)
+from tracegrad.loop_tapes import Facts, Tapes
+
+
+def made_again(
+    graph: Graph, facts: Mapping[object, Facts], loop: Loop, stop: Value | None, back: Block
+) -> Block:
+    """The block that makes the turns of a loop, up to a number, and then goes back through them."""
+    mine = facts[loop.label]
+    read = set(_read(back))
+    kept = replace(
+        mine,
+        saved={v: listed for v, listed in mine.saved.items() if listed in read},
+        carried={v: listed for v, listed in mine.carried.items() if listed in read},
+        which=mine.which if mine.which in read else None,
+        count=None,
+    )
+    turn = _staying(graph, loop.turn, loop.label)
+    counter = loop.counter
+    assert counter is not None and stop is not None
+    counter = Counter(counter.index, counter.start, stop, counter.step)
+    again = replace(loop, blocks=(turn,), counter=counter)
+    nodes = Tapes(graph, {**facts, loop.label: kept}, {}).keeping(again)
+    new: dict[object, Any] = {}
+    copies = [_copy(node, new) for node in nodes]
+    whole = copies[-1]
+    assert isinstance(whole, Loop)
+    lists = {v: new[v] for v in (*kept.saved.values(), *kept.carried.values()) if v in new}
+    if kept.which is not None:
+        lists[kept.which] = new[kept.which]
+    after = renamed(back, lists)
+    return Block((*copies[:-1], replace(whole, blocks=(*whole.blocks, after))))
+
+
+def _staying(graph: Graph, block: Block, label: object) -> Block:
+    """The block without the ways that do not lead to the next turn of a loop."""
+    last = block.nodes[-1]
+    before = block.nodes[:-1]
+    if isinstance(last, Branch):
+        arms = zip(last.outcomes, last.blocks, strict=True)
+        left = [(o, _staying(graph, b, label)) for o, b in arms if label in graph.leads[b]]
+        if len(left) == 1:
+            return replace(block, nodes=(*before, *left[0][1].nodes))
+        outcomes, blocks = zip(*left, strict=True)
+        branch = replace(last, outcomes=tuple(outcomes), blocks=tuple(blocks))
+        return replace(block, nodes=(*before, branch))
+    return block
+
+
+def _copy(node: Node, new: dict[object, Any]) -> Node:
+    """A node of new values, and of what was copied before."""
+    moved: Any = with_operands(node, lambda value: new.get(value, value))
+    for result in node.results:
+        new[result] = Value(result.type, replace(result.origin, section="backward"))
+    match moved:
+        case Constant():
+            return replace(moved, result=new[moved.result])
+        case Call():
+            return replace(moved, results=tuple([new[v] for v in moved.results]))
+        case Again():
+            origin = replace(moved.origin, section="backward")
+            return replace(moved, label=new.get(moved.label, moved.label), origin=origin)
+        case Loop():
+            new[moved.label] = object()
+            counter = moved.counter and replace(moved.counter, index=new[moved.counter.index])
+            moved = replace(
+                moved,
+                label=new[moved.label],
+                parameters=tuple([new[v] for v in moved.parameters]),
+                counter=counter,
+                origin=replace(moved.origin, section="backward"),
+            )
+    if inner_blocks(node):
+        moved = replace(moved, blocks=tuple([_copied(b, new) for b in inner_blocks(node)]))
+    return moved  # type: ignore[no-any-return]
+
+
+def _copied(block: Block, new: dict[object, Any]) -> Block:
+    nodes = tuple([_copy(node, new) for node in block.nodes])
+    outputs = tuple([new.get(v, v) for v in block.outputs])
+    return replace(block, nodes=nodes, outputs=outputs)
+
+
+def _read(block: Block) -> Iterable[Value]:
+    for node in block.nodes:
+        yield from node.operands
+        for inner in inner_blocks(node):
+            yield from _read(inner)
+    yield from block.outputs
