@@ -234,7 +234,7 @@ def test_a_filter_with_its_state_in_a_dictionary_reads_as_it_was_written():
         "ll = np.float64(0.0)",
         "m = np.float64(0.0)",
         "P = np.float64(1.0)",
-        "for i in range(12):",
+        "for i in range(x.size):",
         "    z = x[i]",
         "    P_1 = w[0]",
         "    P = P + P_1 * P_1",
@@ -246,3 +246,74 @@ def test_a_filter_with_its_state_in_a_dictionary_reads_as_it_was_written():
         "    ll = ll - 0.5 * (np.log(S) + e * e / S)",
         "return ll",
     ])  # fmt: skip
+
+
+def garch(p, r):
+    s, total = np.var(r), 0.0
+    for t in range(1, len(r)):
+        s = p[0] + p[1] * r[t - 1] ** 2 + p[2] * s
+        total = total + np.log(s) + r[t] ** 2 / s
+    return total
+
+
+def rows(p, x):
+    h = p * 0.5
+    for row in x:
+        h = np.tanh(h * p + row)
+    return h.sum()
+
+
+def pairs_of_rows(p, x):
+    s, n = p[0], len(x)
+    for k, (u, v) in enumerate(zip(x, x * 2)):
+        s = np.tanh(s * u) + v * k / n
+    return s
+
+
+def backwards(p, x):
+    s = p[0]
+    for t in range(len(x) - 1, -1, -1):
+        s = np.tanh(s * x[t]) + p[1]
+    for t in reversed(range(len(x))):
+        s = s * 0.5 + x[t]
+    return s
+
+
+def collected(p, x):
+    out = []
+    for row in x:
+        out.append(np.tanh(row * p))
+    return np.stack(out).sum()
+
+
+def counted(p, x):
+    out = [p[0] * 1.0]
+    for row in x:
+        out.append(row * p[1])
+    return out[-1] * len(out) + np.stack(out).sum()
+
+
+@pytest.mark.parametrize(
+    "function", [garch, rows, pairs_of_rows, backwards, collected], ids=lambda f: f.__name__
+)
+def test_one_program_makes_any_number_of_turns(function):
+    random = np.random.default_rng(0)
+    p, gradient = abs(random.normal(size=3)), tg.value_and_grad(function, argnums=(0, 1))
+    compiled = tg.compile(function)
+    for turns in (12, 20, 9, 100, 3, 2, 13):
+        x = random.normal(size=turns)
+        assert_same_bits(gradient(p, x), eagerly(gradient, p, x))
+        assert_same_bits(compiled(p, x), function(p, x))
+    assert gradient.cache_info().versions == compiled.cache_info().versions == 1
+    for turns in (1, 0):
+        x = np.ones(turns)
+        if turns or function is backwards:
+            assert_same_bits(compiled(p, x), function(p, x))
+
+
+def test_what_is_seen_of_a_list_is_of_its_length():
+    random = np.random.default_rng(0)
+    p, gradient = random.normal(size=3), tg.value_and_grad(counted, argnums=(0, 1))
+    for turns in (12, 20, 9, 12):
+        x = random.normal(size=turns)
+        assert_same_bits(gradient(p, x), eagerly(gradient, p, x))

@@ -37,12 +37,14 @@ from codegen.ir import (
     renamed,
     walk,
 )
+from codegen.sizes import Dim, mul
+from codegen.sizes import add as add_dims
 from codegen.spelling import Slot, Subscript
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
 from tracegrad.loop_tapes import INT, Facts, Stretch, Tapes, made_by
-from tracegrad.ops.creation import full_of, zeros_of
+from tracegrad.ops.creation import full_of, length, zeros_of
 from tracegrad.ops.elementwise import (
     add,
     floor_divide,
@@ -323,6 +325,8 @@ class _Writer:
         none: Callable[[], Block],
     ) -> Block:
         """The blocks for some whole turns, and for none."""
+        if self._is_length(count):
+            return some()
         origin = replace(loop.origin, section="backward")
         test = self._call(greater, count, self._number(0), origin=origin)
         blocks = []
@@ -674,6 +678,9 @@ class _Writer:
             start, stop = (self.graph.constant(v) for v in (counter.start, counter.stop))
             if not in_turn and start is not None and stop is not None:
                 return len(range(start.value, stop.value, counter.step))  # type: ignore[arg-type]
+            turns = None if in_turn else self._turns_of(counter)
+            if turns is not None:
+                return turns
             if in_turn and start is not None:
                 done = counter.index
                 if start.value != 0:
@@ -685,6 +692,26 @@ class _Writer:
             origin = replace(loop.origin, name="turns", final=True)
             facts.count = facts.keeps(Value(INT, origin))
         return facts.count
+
+    def _turns_of(self, counter: Counter) -> Value | None:
+        """The number of turns, where lengths tell it: there is one at least."""
+        dims: list[Dim] = []
+        for value in (counter.start, counter.stop):
+            known, made = self.graph.constant(value), self.graph.producer.get(value)
+            if known is not None:
+                dims.append(known.value)  # type: ignore[arg-type]
+            elif isinstance(made, Call) and made.op is length:
+                dims.append(made.attribute("size"))
+            else:
+                return None
+        if abs(counter.step) != 1:
+            return None
+        size = mul([counter.step, add_dims(dims[1], mul([-1, dims[0]]))])
+        return self.reverse.builder.call(length, (), Origin(section="backward"), size=size)[0]
+
+    def _is_length(self, count: Value) -> bool:
+        made = self.reverse.builder.producer.get(count)
+        return isinstance(made, Call) and made.op is length
 
     # -- nodes ------------------------------------------------------------------------------------
 

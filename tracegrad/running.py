@@ -124,6 +124,7 @@ def run_traced(
         try:
             itself = call(structured)
             _refuse_lanes(trace, itself)
+            itself = itself if world.lengths is None else world.lengths.returned(itself)
         except OneByOne:  # it is run again in another way
             world.take_back()
             trace.give_back()

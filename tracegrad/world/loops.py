@@ -43,6 +43,7 @@ from tracegrad.world.heads import (
     ManyTurns,
 )
 from tracegrad.world.kept import ITEM
+from tracegrad.world.lengths import Lengths
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
 from tracegrad.world.slots import Place, has_name
@@ -64,6 +65,7 @@ class Loops(Closing):
         self.places = {}
         self.walk = Walk(trace)
         self.lists = Lists(self)
+        self.lengths = Lengths(self)
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
         self.closed = []
@@ -102,6 +104,8 @@ class Loops(Closing):
 
     def _advances(self, iterator: Any) -> None:
         """An iterator goes on that is not a loop's: turns in which it was not made change it."""
+        self.lengths.looked(iterator)
+        self.lengths.fix_range(iterator)
         made = self.iterators.get(id(iterator), (-1, None))[0]
         for head in self.heads.values():
             if made < head.made:
@@ -124,12 +128,17 @@ class Loops(Closing):
             rows = None if outside else (zipped if operation is zip else enumerated)(*operands)
             if rows is not None:
                 self.makes(rows)
+                self.lengths.go_along(rows, operation is enumerate)
                 return lambda *given: rows
+            for x in operands:
+                self.lengths.looked(x)
         self.sees(operation, operands)
+        rows = self.lists.stacked(operation, operands, keywords)
+        if rows is not None:
+            return lambda *given, **named: rows
         if operation is not list.append and operation is not getattr:
             self.lists.touches(operands)
-        rows = self.lists.stacked(operation, operands, keywords)
-        return None if rows is None else lambda *given, **named: rows
+        return None
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
@@ -151,6 +160,7 @@ class Loops(Closing):
 
     def sees_method(self, x: Any, name: str, given: Sequence[Any] = ()) -> None:
         """A method of C: what is not known to read alone may change the object."""
+        self.lists.counts(x)
         appends = type(x) is list and name == "append" and len(given) == 1
         if appends and self.heads and not self.world.is_outside(x):
             self.lists.appends(x, given[0])
@@ -163,6 +173,7 @@ class Loops(Closing):
         rows = None if self.world.is_outside_tensor(x) else rows_of(x)
         if rows is not None:
             self.makes(rows)
+            self.lengths.go_along(rows, False)
         return rows
 
     def compares(self, *operands: Any) -> None:
@@ -196,6 +207,7 @@ class Loops(Closing):
         if shown is not iterator:
             name = "i"
         head = Head(frame, frame.index, iterator, shown, numbers[state or 0 :], name)
+        head.ends = self.lengths.ends(iterator, head.numbers)
         self._enter(head)
         self.ranges[id(iterator)] = head
         head.index = self._new_index(head)
@@ -239,6 +251,7 @@ class Loops(Closing):
         if level is not None:
             del self.walk.levels[self.walk.levels.index(level) :]
         if head.cycle is None:
+            self.lengths.fix_range(head.iterator)
             if head.open:
                 self._release(head)
             elif head.index is not None:
@@ -519,4 +532,5 @@ def _iter(world: Any, operation: Any, operands: tuple[Any, ...], keywords: Any) 
     result = RULES.get(id(iter), RULES[CALL])(world, operation, operands, keywords)
     if result is not operands[0]:
         world.loops.makes(result)
+        world.loops.lengths.goes_through(result, operands[0])
     return result
