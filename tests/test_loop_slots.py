@@ -317,3 +317,42 @@ def test_what_is_seen_of_a_list_is_of_its_length():
     for turns in (12, 20, 9, 12):
         x = random.normal(size=turns)
         assert_same_bits(gradient(p, x), eagerly(gradient, p, x))
+
+
+def test_a_run_that_no_program_stands_for_has_a_tape_through_the_turns():
+    outside, done = RNN(), []
+
+    def effects_first(p, x):
+        done.append(1)
+        outside.rate = iter(())
+        return rows(p, x) * garch(abs(p), x)
+
+    def effects_last(p, x):
+        value = rows(p, x) * garch(abs(p), x)
+        done.append(1)
+        outside.rate = iter(())
+        return value
+
+    random = np.random.default_rng(0)
+    p, x = random.normal(size=3), random.normal(size=30)
+    for function in (effects_first, effects_last):
+        gradient, count = tg.value_and_grad(function, argnums=(0, 1)), len(done)
+        for _ in range(2):
+            assert_same_bits(gradient(p, x), eagerly(gradient, p, x))
+        assert len(done) == count + 4
+
+
+def test_a_number_that_is_read_behind_turns_without_a_tape_loses_its_gradient():
+    def f(p, x):
+        return float(rows(p, x))
+
+    def g(p, x):
+        rate = 0.5
+        for _ in x:
+            rate = rate * 0.9
+        return rows(p, x) * float(rate)
+
+    p, x = np.ones(3), np.linspace(-1, 1, 30)
+    with pytest.raises(tg.errors.LostGradientError, match="float"):
+        tg.grad(f)(p, x)
+    assert_same_bits(tg.grad(g)(p, x), eagerly(tg.grad(g), p, x))

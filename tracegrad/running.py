@@ -38,6 +38,7 @@ from tracegrad.tree import flatten, map_tree, unflatten
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
 from tracegrad.world.loops import Loops
+from tracegrad.world.straight import Taped
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
 """With these names, code finds out whether operations are recorded."""
@@ -66,6 +67,12 @@ class Run:
         """Whether a program can stand for this run."""
         return self.alone and not self.effect
 
+    @property
+    def lacks_tape(self) -> bool:
+        """Whether it is to be made again: no program stands for it, and it has no tape."""
+        loops = self.world.loops
+        return not self.serves and loops is not None and loops.untaped and loops.differentiated
+
     def undo(self) -> None:
         """Puts state and generators back to where they were before the run."""
         self.world.take_back()
@@ -87,6 +94,7 @@ def run_traced(
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
     samples: bool = False,
+    taped: bool = True,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
@@ -105,6 +113,7 @@ def run_traced(
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
     if target == "numpy" and tree is None and not histories and not config.fast_math:
         world.watch_loops(Loops(world, trace))
+        world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
     tensors = _tensors(trace, arguments, wanted, histories)
@@ -125,7 +134,7 @@ def run_traced(
             itself = call(structured)
             _refuse_lanes(trace, itself)
             itself = itself if world.lengths is None else world.lengths.returned(itself)
-        except OneByOne:  # it is run again in another way
+        except (OneByOne, Taped):  # it is run again in another way
             world.take_back()
             trace.give_back()
             raise
@@ -135,7 +144,7 @@ def run_traced(
         names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
         known = dict(zip(map(id, tensors), names, strict=True))
         effects, effect = world.replayed(itself, known)
-    except OneByOne:
+    except (OneByOne, Taped):
         raise
     except BaseException as error:  # what was done is done
         if samples or isinstance(error, MetTracer):
@@ -186,7 +195,7 @@ def run_traced(
             seconds=seconds,
             grad_enabled=mode,
         )
-        if run.serves:  # the program will write and draw
+        if run.serves or run.lacks_tape:  # the program will write and draw, or another run
             run.undo()
         elif not samples:
             world.print_now()

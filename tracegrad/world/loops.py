@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from threading import active_count
 from typing import Any
 from weakref import ref
 
@@ -47,6 +48,7 @@ from tracegrad.world.lengths import Lengths
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
 from tracegrad.world.slots import Place, has_name
+from tracegrad.world.straight import Taped
 from tracegrad.world.walking import Level, Walk, untraced
 from tracegrad.world.world import CALL, RULES
 
@@ -72,6 +74,9 @@ class Loops(Closing):
         self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
         self.suspended = 0  # derivatives that are being taken of what runs
         self.patience: int | None = None  # so many turns are unrolled, if not any number
+        self.taped = True  # turns leave a tape
+        self.untaped = False  # some have not
+        self.differentiated = False  # what the run gives
         self.refused = False  # the run is no program, because a loop was closed
 
     # -- what the world tells ---------------------------------------------------------------------
@@ -403,6 +408,15 @@ class Loops(Closing):
         for head in self.closed:
             self._unrolled(head)
 
+    def _is_straight(self) -> bool:
+        """Whether turns may be run without a tape: a run that needs one can be made again."""
+        return not self.taped and not self.world.effects and active_count() == 1
+
+    def needs_tape(self) -> None:
+        """The run does something that cannot be done twice, and will not become a program."""
+        if self.untaped and self.differentiated:
+            raise Taped
+
     # -- running the turns that are left ----------------------------------------------------------
 
     def _run(self, head: Head) -> int:
@@ -410,6 +424,9 @@ class Loops(Closing):
         walk = self.walk
         for slot, parameter in head.parameters.items():
             walk.values[parameter] = untraced(held(head.frame, slot))
+        straight = self._is_straight()
+        walk.begin(straight)
+        self.untaped |= walk.straight
         before = STATE.update(trace=None, machine=None)
         try:
             found = walk.run()
@@ -489,13 +506,14 @@ class Loops(Closing):
 
     def renewed(self, x: Tensor, value: Value, found: Any) -> Tensor:
         """A Tensor that others have too, with what it is now."""
-        x._array, x._node, x._traced = found._array, found._node, (self.trace, value)
+        x._array, x._node = getattr(found, "_array", found), self.walk.node_of(value, found)
+        x._traced = self.trace, value
         return x
 
     def now(self, value: Value, found: Any, stands: bool) -> Tensor:
         """A Tensor for what a value is now."""
         tensor = wrap(getattr(found, "_array", found), (self.trace, value))
-        tensor._node = getattr(found, "_node", None)
+        tensor._node = self.walk.node_of(value, found)
         if stands:
             self.world.stands_for(tensor, tensor._array)
         return tensor

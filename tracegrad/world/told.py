@@ -18,6 +18,8 @@ from tracegrad.world.lengths import Length
 from tracegrad.world.outcome import Outcome
 from tracegrad.world.slots import Place
 
+SAMPLED = "pass what it reads, return what is to be kept, and do the rest outside JAX"
+
 
 class Told(Outcome):
     """The part of a world that watches operations on Tensors, and loops."""
@@ -46,6 +48,13 @@ class Told(Outcome):
     def unrolls(self) -> bool:
         """Whether a loop of this run will not stay one in the next."""
         return self.loops is not None and self.loops.refused
+
+    def about_to(self, text: str) -> None:
+        """The function is about to do something that no program does."""
+        if self.trace is not None and self.trace.samples:
+            self.trace.refuse(f"reads or changes {text}", SAMPLED)
+        if self.loops is not None:
+            self.loops.needs_tape()
 
     def decide(self, x: Any) -> bool:
         if type(x) is Length:
