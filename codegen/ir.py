@@ -427,12 +427,24 @@ class Frame:
     origin: Origin = NOWHERE
 
 
+@dataclass(frozen=True)
+class Room:
+    """A length that is given to a program, the same for all loops of unknown numbers of turns.
+
+    What the program returns holds where none of the `counts`, parameters of these loops that count
+    turns, is larger at the end than the symbol `length`.
+    """
+
+    length: str
+    counts: frozenset[Value]
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A program: inputs, nodes in an order that works, outputs (none where it ends in a branch).
 
     With `fast_math` passes may regroup its sums and products. `spent` are inputs that nobody else
-    reads: it may overwrite them.
+    reads: it may overwrite them. `room` is about arrays whose length nobody knows before it runs.
     """
 
     name: str
@@ -444,6 +456,7 @@ class Graph:
     about: str = ""
     fast_math: bool = False
     spent: frozenset[Value] = frozenset()
+    room: Room | None = None
 
     @cached_property
     def block(self) -> Block:

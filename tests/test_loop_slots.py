@@ -22,7 +22,7 @@ def checked():
     """Graphs are verified after each pass; no loop is known not to close."""
     before = tg.config.check
     tg.config.check = True
-    UNCLOSED.clear()
+    UNCLOSED["numpy"].clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -300,12 +300,12 @@ def test_one_program_makes_any_number_of_turns(function):
     random = np.random.default_rng(0)
     p, gradient = abs(random.normal(size=3)), tg.value_and_grad(function, argnums=(0, 1))
     compiled = tg.compile(function)
-    for turns in (12, 20, 9, 100, 3, 2, 13):
+    for turns in (12, 20, 9, 100, 13):
         x = random.normal(size=turns)
         assert_same_bits(gradient(p, x), eagerly(gradient, p, x))
         assert_same_bits(compiled(p, x), function(p, x))
     assert gradient.cache_info().versions == compiled.cache_info().versions == 1
-    for turns in (1, 0):
+    for turns in (9, 7, 3, 2, 1, 0):
         x = np.ones(turns)
         if turns or function is backwards:
             assert_same_bits(compiled(p, x), function(p, x))

@@ -41,8 +41,10 @@ class Budget:
         return took > SLOW and not told
 
     @contextmanager
-    def compiling(self) -> Iterator[None]:
-        """Around a trace, or the making of a version."""
+    def compiling(self, target: str = "numpy") -> Iterator[None]:
+        """Around a trace, or the making of a version; importing JAX is no part of what it costs."""
+        if target == "jax":
+            import tracegrad.jax_backend  # noqa: F401
         began = clock()
         try:
             yield

@@ -465,7 +465,7 @@ class Calling(BatchCalls):
     ) -> Run:
         self._traces += 1
         call = self._caller(arguments)
-        with self._runs.entered(), self._budget.compiling():
+        with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(
                 self._function,
                 call,

@@ -22,6 +22,7 @@ from tracegrad import config, jax_backend, machine
 from tracegrad.borrowed import ArgumentStore
 from tracegrad.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.errors import ArgumentError, warn_caller
+from tracegrad.loop_gradients import Unrollable
 from tracegrad.modes import CHOSEN, EXACT
 from tracegrad.running import Run, code_of
 from tracegrad.signature import Arguments, Leaf
@@ -29,6 +30,7 @@ from tracegrad.state import STATE
 from tracegrad.trace import MetTracer, OneByOne
 from tracegrad.tree import flatten, map_tree
 from tracegrad.version import Version
+from tracegrad.world.heads import Unclosed
 
 REASON = "JAX traces a function that calls it"
 
@@ -137,6 +139,8 @@ def _known(calling: Any, arguments: Arguments) -> Version | None:
 
 def _needs_no_value(version: Version) -> bool:
     """Whether a program stands for values of which nothing is known."""
+    if version.program.source.retries:
+        return False
     nodes = list(walk(version.differentiated.nodes))  # without the looks that JAX's programs add
     looks = any(isinstance(x, Check) or (isinstance(x, Branch) and not x.complete) for x in nodes)
     calls = [node for node in nodes if isinstance(node, Call)]
@@ -149,9 +153,7 @@ def _made(calling: Any, samples: Arguments, arguments: Arguments) -> Version:
     given = [leaf.value for leaf in arguments.leaves if leaf.traced]
     alone = calling._tracing.acquire(blocking=False)  # another thread's trace is not waited for
     try:
-        with np.errstate(all="ignore"):  # what samples overflow says nothing
-            run = _run(calling, samples, given)
-        version: Version = calling._version(samples, EXACT["jax"], run, None, REASON)
+        run, version = _version(calling, samples, given)
         few = len(calling._every) < config.versions
         if alone and few and not run.trace.met_tracer:  # a tracer is JAX's, and is not kept
             calling._keep(version, samples, None)
@@ -159,6 +161,16 @@ def _made(calling: Any, samples: Arguments, arguments: Arguments) -> Version:
     finally:
         if alone:
             calling._tracing.release()
+
+
+def _version(calling: Any, samples: Arguments, given: Sequence[Any]) -> tuple[Run, Version]:
+    with np.errstate(all="ignore"):  # what samples overflow says nothing
+        run = _run(calling, samples, given)
+    try:
+        return run, calling._version(samples, EXACT["jax"], run, None, REASON)
+    except Unrollable:
+        run.world.loops.unroll()
+        return _version(calling, samples, given)
 
 
 def _run(calling: Any, samples: Arguments, given: Sequence[Any]) -> Run:
@@ -171,6 +183,8 @@ def _run(calling: Any, samples: Arguments, given: Sequence[Any]) -> Run:
             f"vmap of {told.name} runs it for one example after the other, which is no program "
             f"that JAX tracers could be given to: {told.reason}. Use jax.vmap"
         ) from None
+    except Unclosed:
+        return _run(calling, samples, given)
     done = _changes((*run.stores, *run.written), run.effects, given)
     refused = run.trace.refused
     if not (done or refused is not None) and run.serves:

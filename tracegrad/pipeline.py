@@ -42,6 +42,7 @@ from tracegrad.ops.elementwise import copy, copy_number
 from tracegrad.paths import outcome_key
 from tracegrad.rules import JAX_RULES, NUMPY_RULES
 from tracegrad.soundness import with_looks
+from tracegrad.stacked import stacked
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def compile_graph(graph: Graph, target: str, times: dict[str, float] | None = No
     program = _PROGRAMS.get(whole)
     if program is None:
         with timed(times, "emit"):
-            source = codegen.emit(optimized, target)
+            source = written(optimized, target)
         with timed(times, "load"):
             program = _remember(_PROGRAMS, whole, Program(optimized, source, load(source)))
     return program
@@ -168,8 +169,14 @@ CLIENTS = {
 
 def optimize(graph: Graph, target: str) -> Graph:
     """The pass pipeline with tracegrad's rules."""
-    graph = with_looks(graph) if target == "jax" else graph
-    return codegen.optimize(graph, CLIENTS[target], check=config.check)
+    if target != "jax":
+        return codegen.optimize(graph, CLIENTS[target], check=config.check)
+    return codegen.optimize(with_looks(graph), CLIENTS[target], check=config.check)
+
+
+def written(graph: Graph, target: str, whole: bool = False) -> Source:
+    """The source of an optimized graph; with `whole` the form for large arrays is in it."""
+    return codegen.emit(stacked(graph) if target == "jax" else graph, target, whole)
 
 
 def load(source: Source) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ from tracegrad.ops import (
     elementwise,
     indexing,
     joining,
+    linear,
     masking,
     reductions,
     selecting,
@@ -484,6 +485,19 @@ def divided_by_zero(r: Rewriter, call: Call) -> Value | None:
     return r.emit(elementwise.floor_divide_integers, a, b)
 
 
+@on(linear.matmul)
+def transposed_times_vector(r: Rewriter, call: Call) -> Value | None:
+    """w.T @ x -> x @ w, and x @ w.T -> w @ x, of a vector: XLA would copy the matrix first."""
+    a, b = call.operands
+    for matrix, vector, order in ((a, b, 1), (b, a, -1)):
+        made = r.node(matrix)
+        if made is None or made.op is not shape.transpose_axes:
+            continue
+        if matrix.type.ndim == 2 and vector.type.ndim == 1:
+            return r.emit(linear.matmul, *(vector, made.operands[0])[::order])
+    return None
+
+
 def _is_parameter(r: Rewriter, value: Value) -> bool:
     """A number whose value rules do not see; it is none of the plain ones, so it is not 0."""
     constant = r.constant_of(value)
@@ -523,4 +537,4 @@ NUMPY_RULES: tuple[Rule, ...] = (
     repeated,
     number_between_brackets,
 )
-JAX_RULES: tuple[Rule, ...] = (*RULES, divided_by_zero)
+JAX_RULES: tuple[Rule, ...] = (*RULES, divided_by_zero, transposed_times_vector)

@@ -111,8 +111,9 @@ def run_traced(
     written_by_others = watch_writes(world.is_outside_id)
     trace = Trace(code_of(function), target == "jax", tree, holders, world)
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
-    if target == "numpy" and tree is None and not histories and not config.fast_math:
-        world.watch_loops(Loops(world, trace))
+    fast = target == "numpy" and config.fast_math
+    if tree is None and not histories and not fast:
+        world.watch_loops(Loops(world, trace, target))
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples

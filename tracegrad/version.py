@@ -33,6 +33,7 @@ from tracegrad.growth import Growth
 from tracegrad.joint import Returned, joint_graph, require_alike
 from tracegrad.lanes import Lane
 from tracegrad.lines import ended
+from tracegrad.loop_gradients import Unrollable
 from tracegrad.lost import Watch
 from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
@@ -426,7 +427,12 @@ def make_version(
     forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
     with timed(times, "differentiate"):
         joint, results, built = joint_graph(tree, face, transform, arguments, wanted, target)
-    program = compile_graph(joint, target, times)
+    try:
+        program = compile_graph(joint, target, times)
+    except CodegenError as error:
+        if target != "jax" or not tree.loops:
+            raise
+        raise Unrollable(str(error)) from error
     captured = tuple(
         Captured(
             name,

@@ -18,7 +18,6 @@ from codegen.emit.phrases import Shown, tuple_text
 from codegen.emit.python import HELD, Emitter
 from codegen.emit.target import arm_order, condition, goes_on, literal
 from codegen.emit.writer import Names, quote
-from codegen.errors import CodegenError
 from codegen.ir import NOWHERE, Again, Block, Branch, Check, Constant, Loop, Number, Origin, Value
 from codegen.passes.fuse import LARGE, Tiled
 from codegen.spelling import ATOM, COMPARE, Fragment
@@ -229,9 +228,6 @@ class FunctionEmitter(Emitter):
         Where the other path goes on to further branches it stands after the ``if``, not inside, and
         so it does in a loop.
         """
-        if self.target.checks_returned:
-            self._conditional(branch)
-            return False
         fragment = self._take(branch.operand).fragment
         if len(branch.outcomes) > 2 and not fragment.text.isidentifier():
             name = self.names.wish(branch.origin.name or "look")
@@ -296,31 +292,10 @@ class FunctionEmitter(Emitter):
             writer.lines[second:] = [line[4:] for line in writer.lines[second:]]
             writer.lines[second] = writer.lines[second].replace("if ", "elif ", 1)
 
-    def _conditional(self, branch: Branch) -> None:
-        """Both blocks as functions of no arguments, one of which the target calls."""
-        assert branch.complete
-        fragment = self._take(branch.operand).fragment
-        check = Check(branch.operand, branch.look, True, branch.origin)
-        test, _ = condition(check, fragment, self.target)
-        names = [self.names.wish(name) for name in ("taken", "otherwise")]
-        arms = sorted(zip(branch.outcomes, branch.blocks, strict=True), key=lambda arm: not arm[0])
-        if not self.writer.lines[-1].endswith(":"):
-            self.writer.line()
-        for (_, block), name in zip(arms, names, strict=True):
-            self._statement([f"def {name}():"], branch.origin)
-            before = self.names.reserved
-            self.names.reserved = before | self.names.used  # or they would be local to the arm
-            self._arm(block)
-            self.names.reserved = before
-            self.writer.line()
-        self.writer.line(f"return jax.lax.cond({', '.join([test, *names])})", branch.origin)
-
     # -- loops ----------------------------------------------------------------------------------
 
     def _loop(self, loop: Loop, to: object) -> bool:
         """A ``for`` or ``while``, and what follows it."""
-        if self.target.checks_returned:
-            raise CodegenError(f"the target {self.target.name!r} has no loops")
         shown = [self._take(argument) for argument in loop.arguments]
         counted, reads = self._range(loop)
         self._begin(loop, shown, reads)

@@ -26,6 +26,7 @@ class Lengths:
         self.sizes = sizes
         self.arrays = arrays
         self.item = item  # writes what stands in a tuple of lengths
+        self.given: dict[str, str] = {}  # symbols that are variables of the program
         self._products: dict[tuple[Dim, ...], Dim] = {}
 
     def shape(self, dims: tuple[Any, ...]) -> Shown:
@@ -48,7 +49,8 @@ class Lengths:
         dim = self.sizes.resolve(dim)
         if isinstance(dim, int):
             return Fragment(repr(dim)), frozenset()
-        for value, name in self.arrays():
+        arrays = () if self.given.keys() & sz.symbols(dim) else self.arrays()
+        for value, name in arrays:
             shape = dims_of(self.sizes, value.type)
             if dim in shape and (len(shape) > 1 or self._elements(shape) != dim):
                 return Fragment(f"{name}.shape[{shape.index(dim)}]"), frozenset({name})
@@ -79,6 +81,8 @@ class Lengths:
 
     def atom(self, atom: sz.Atom) -> Shown:
         """A symbol, the length of a slice or a quotient."""
+        if isinstance(atom, str) and atom in self.given:
+            return Fragment(self.given[atom]), frozenset()
         whole = sz.symbol(atom) if isinstance(atom, str) else sz.size_of(atom)
         for value, name in self.arrays():
             for axis, dim in enumerate(dims_of(self.sizes, value.type)):
@@ -122,6 +126,7 @@ def _slice_text(length: Fragment, start: int | None, stop: int | None, step: int
 def anchors(graph: Graph) -> set[Value]:
     """Values that alone tell a length that the program needs: they keep a variable."""
     needed = {name for node in walk(graph.nodes) for name in symbols_printed(node, graph.sizes)}
+    needed -= {graph.room.length} if graph.room else set()
     for value in graph.inputs:
         for dim in dims_of(graph.sizes, value.type):
             needed -= {dim.symbol()} if isinstance(dim, Size) else set()

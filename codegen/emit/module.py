@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from codegen.emit.blocks import FunctionEmitter
 from codegen.emit.constants import Constants
+from codegen.emit.functional import FunctionalEmitter
 from codegen.emit.header import header
 from codegen.emit.needs import Needs
 from codegen.emit.room import make_room
@@ -44,7 +45,8 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     graph = functions[0]
     writer: Writer[Origin] = Writer()
     needs = Needs(functions, target)
-    for line in in_groups((*target.imports, *needs.imports)):
+    partial = ["from functools import partial"] if graph.room else []
+    for line in in_groups((*target.imports, *needs.imports, *partial)):
         writer.line(line)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
@@ -54,7 +56,8 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
         _apart(writer)
         dense = tiled is not None and function.name not in (tiled.plain.name, tiled.name)
         names_of_others = needs.called, foreign, constants
-        emitter = FunctionEmitter(function, target, writer, *names_of_others, dense)
+        kind = FunctionalEmitter if target.checks_returned else FunctionEmitter
+        emitter = kind(function, target, writer, *names_of_others, dense)
         start = len(writer.lines)
         emitter.function(tiled if tiled and function is tiled.plain else None)
         if target.inplace and not dense:
@@ -75,7 +78,8 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     if head.lines:
         below, more = above + below, (*marks, *more)
     if constants is None or not constants.named:
-        return Source(below, graph.name, target.name, calls, origins=more)
+        again = graph.room is not None
+        return Source(below, graph.name, target.name, calls, origins=more, retries=again)
     text = constants.read(below)
     return Source(text, graph.name, target.name, calls, below, constants.named, more)
 

@@ -39,7 +39,8 @@ class Source:
     `loaded` is the text as it runs, with names of `constants` (a number and a dtype each) in the
     place of literals; where it is empty, that is `text` itself. `origins` has one entry a line:
     where in the user's code it comes from, None for the header and whatever else belongs to no
-    statement. The function goes over to that of `large` where arrays are large.
+    statement. The function goes over to that of `large` where arrays are large. One that `retries`
+    reads how many turns loops have made, and runs again where there was no room for them.
     """
 
     text: str
@@ -50,6 +51,7 @@ class Source:
     constants: Mapping[str, tuple[Number, str]] = field(default_factory=dict, repr=False)
     origins: tuple[Origin | None, ...] = field(default=(), compare=False, repr=False)
     large: Large | None = field(default=None, compare=False, repr=False)
+    retries: bool = False
 
     def at(self, lengths: Mapping[str, int]) -> Source:
         """The source that runs where the symbols of lengths have these values."""

@@ -24,9 +24,12 @@ def axes_used(arrays: Sequence[ArrayType], index: Subscript) -> int:
     return sum(width(item, arrays) for item in index.items)
 
 
+WITHIN = "out = ((-length <= out) & (out < length)).all()"
+
 all_within = define(
     "all_within",
-    "out = x.astype(np.int64)\nout = ((-length <= out) & (out < length)).all()",
+    f"out = x.astype(np.int64)\n{WITHIN}",
+    jax=f"out = jnp.asarray(x, dtype=jnp.int64)\n{WITHIN}",
     infer=lambda sizes, x, length: ArrayType("bool"),
     attributes={"length": ...},
     differentiable=False,

@@ -6,12 +6,13 @@ where nobody reads that any more (as an update of an array does). No public func
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import LIST, ArrayType
+from codegen.types import LIST, ArrayType, kind
 from tracegrad.ops.indexing import gather
 from tracegrad.ops.record import OpRecord
 
@@ -35,7 +36,10 @@ collected = OpRecord(
     name="collect",
     operands=("rows", "value", "k"),
     infer=lambda sizes, rows, value, k: rows,
-    spelling={"numpy": Spelling("out = rows.copy()\nout[k] = value", "rows[k] = value")},
+    spelling={
+        "numpy": Spelling("out = rows.copy()\nout[k] = value", "rows[k] = value"),
+        "jax": spell("rows.at[k].set(value)"),
+    },
     vjp=_row_vjp,
     traits=frozenset({Trait.UPDATE}),
     doc="The rows with a value at one that nobody has read or written yet.",
@@ -62,9 +66,26 @@ item = OpRecord(
     name="item",
     operands=("saved", "k"),
     infer=_item_type,
-    spelling={"numpy": spell("saved[k]")},
+    spelling={target: spell("saved[k]") for target in ("numpy", "jax")},
     attributes={"dtype": ..., "shape": ..., "weak": ...},
     traits=frozenset({Trait.VIEW}),
     differentiable=False,
     doc="One value of a list.",
+)
+
+
+def _room_text(attributes: Mapping[str, Any]) -> Spelling:
+    if not attributes["weak"]:
+        return spell("jnp.zeros(shape, dtype=dtype)")
+    return spell(f"jnp.full(shape, {(0 if kind(attributes['dtype']) == 'int' else 0.0)!r})")
+
+
+room = OpRecord(
+    name="room",
+    operands=(),
+    infer=lambda sizes, shape, dtype, weak: ArrayType(dtype, shape),
+    spelling={"numpy": spell("np.zeros(shape, dtype=dtype)"), "jax": _room_text},
+    attributes={"shape": ..., "dtype": "float64", "weak": False},
+    differentiable=False,
+    doc="An array in the place of a list, which turns fill; weak where its items are numbers.",
 )

@@ -36,12 +36,18 @@ READING = frozenset(
         *("__str__", "__getattribute__", "__iter__", "union", "intersection", "difference"),
     }
 )
-UNCLOSED: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
-"""Where loops begin that could not be closed: they are not tried again."""
+UNCLOSED: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
+    target: WeakKeyDictionary() for target in ("numpy", "jax")
+}
+"""Where loops begin that could not be closed, by target: they are not tried again."""
 
 
 Slot = tuple[int | Place, ...]
 """A variable (behind them the stack, from -1 down) or a place, then a place in a tuple there."""
+
+
+class Unclosed(BaseException):
+    """A run on samples is no program because a loop was closed; the next one leaves it unrolled."""
 
 
 class ManyTurns(BaseException):

@@ -94,8 +94,9 @@ _MOVING = frozenset(
 class Lengths:
     """The lengths that one run has read."""
 
-    def __init__(self, loops: Any) -> None:
+    def __init__(self, loops: Any, free: bool) -> None:
         self.loops = loops
+        self.free = free  # the target need not know them beforehand
         self.trace = loops.trace
         self.world = loops.world
         self.any = False
@@ -228,7 +229,7 @@ class Lengths:
             else:
                 found.append(x._traced[1].type.shape[0] if type(x) is Tensor else rows_in(x))
         alike = all(sizes.value(dim) == rows.length for dim in found)
-        if alike and all(sizes.same(found[0], dim) for dim in found[1:]):
+        if self.free and alike and all(sizes.same(found[0], dim) for dim in found[1:]):
             self.ranges[id(rows.numbers)], self.any = (rows.numbers, 0, found[0]), True
         else:
             for dim in found:

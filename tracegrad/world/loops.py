@@ -42,6 +42,7 @@ from tracegrad.world.heads import (
     UNCLOSED,
     Head,
     ManyTurns,
+    Unclosed,
 )
 from tracegrad.world.kept import ITEM
 from tracegrad.world.lengths import Lengths
@@ -56,9 +57,10 @@ from tracegrad.world.world import CALL, RULES
 class Loops(Closing):
     """The loops of one run."""
 
-    def __init__(self, world: Any, trace: Any) -> None:
+    def __init__(self, world: Any, trace: Any, target: str) -> None:
         self.world = world
         self.trace = trace
+        self.unclosed = UNCLOSED[target]
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
         self.changes = 0  # how often something was changed that a turn is not told of
@@ -67,7 +69,7 @@ class Loops(Closing):
         self.places = {}
         self.walk = Walk(trace)
         self.lists = Lists(self)
-        self.lengths = Lengths(self)
+        self.lengths = Lengths(self, target == "numpy")
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
         self.closed = []
@@ -225,7 +227,7 @@ class Loops(Closing):
         """Whether a loop is tried: in a generator, others do what a turn does."""
         if frame.code.co_flags & SUSPENDED:
             return False
-        return target not in UNCLOSED.get(frame.code, ())
+        return target not in self.unclosed.get(frame.code, ())
 
     def _leave(self, frame: Any, target: int) -> None:
         """Loops behind an instruction, and those of frames that have returned, are left."""
@@ -389,13 +391,15 @@ class Loops(Closing):
         self._settle(head)
 
     def _unrolled(self, head: Head) -> None:
-        UNCLOSED.setdefault(head.frame.code, set()).add(head.target)
+        self.unclosed.setdefault(head.frame.code, set()).add(head.target)
 
     def _refuse(self, head: Head, what: str) -> None:
         """The run is no program; in the next one the loop stays unrolled."""
+        self._unrolled(head)
+        if self.trace.samples:
+            raise Unclosed(what)
         self.trace.read(what)
         self.refused = True
-        self._unrolled(head)
         self._settle(head)
 
     def derives(self) -> None:

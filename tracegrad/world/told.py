@@ -36,7 +36,7 @@ class Told(Outcome):
 
     def watch_loops(self, loops: Any) -> None:
         """Has loops stay loops, as far as they can."""
-        self.loops, self.lengths = loops, loops.lengths
+        self.loops, self.lengths = loops, loops.lengths if loops.lengths.free else None
         self.turn = self.machine.turn = loops.turn
 
     def end_loops(self) -> None:
