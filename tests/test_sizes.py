@@ -171,17 +171,53 @@ def test_the_second_derivative_is_free_of_sizes_as_well():
 # -- looks at lengths ---------------------------------------------------------------------------
 
 
-def test_a_length_that_python_reads_is_fixed():
-    made = tg.value_and_grad(lambda x: np.sum(x) / len(x))
+def test_a_length_that_python_looks_at_is_fixed():
+    made = tg.value_and_grad(lambda x: np.sum(x) / float(len(x)))
     for n in (3, 4, 3, 4, 5):
         value, gradient = made(ramp(n))
         assert_close((value, gradient), (ramp(n).sum() / n, np.full(n, 1.0 / n)), 1e-14)
     assert made.cache_info().traces == 3
 
 
-def test_only_the_length_that_was_read_is_fixed():
+def test_a_length_that_arrays_are_computed_with_is_free():
+    made = tg.value_and_grad(lambda x: np.sum(x) / (len(x) + 1))
+    for n in (3, 4, 3, 4, 5):
+        value, gradient = made(ramp(n))
+        wanted = ramp(n).sum() / (n + 1), np.full(n, 1.0 / (n + 1))
+        assert_close((value, gradient), wanted, 1e-14)
+    assert made.cache_info().traces == 1
+
+
+READINGS = {
+    "if": lambda x: np.sum(x) * (2 if len(x) else 3),
+    "text": lambda x: np.sum(x) * len(f"{len(x)}"),
+    "compared": lambda x: np.sum(x) * (2 if 3 < x.shape[0] <= 5 else 3),
+    "shapes": lambda x: np.sum(x) * (2 if x.shape == (4,) else 3),
+    "key": lambda x: np.sum(x) * {4: 5}.get(len(x), 7),
+    "index": lambda x: [x[0], x[1] * 2, x[0] * 3, x[1], x[2], x[1], x[0]][len(x)],
+    "slice": lambda x: np.sum(x[: len(x) - 1]),
+    "list": lambda x: np.sum(x) * len([0] * len(x)),
+    "sorted": lambda x: np.sum(x) * sorted([len(x), 5, 3])[0],
+    "range": lambda x: np.sum(x) * sum(range(len(x))),
+    "class": lambda x: np.sum(x) * (2 if type(len(x)) is int else 1),
+    "filled": lambda x: np.full(len(x), 2.0) @ x,
+    "returned": lambda x: (np.sum(x), [len(x), x.shape]),
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_however_python_looks_at_a_length_no_call_gets_that_of_another(name):
+    made = tg.compile(READINGS[name])
+    for n in (4, 5, 3, 6, 4):
+        given, wanted = made(ramp(n)), READINGS[name](ramp(n))
+        assert_close(given, wanted, 1e-14)
+        if name == "returned":
+            assert [type(x) for x in (given[1][0], *given[1][1])] == [int, int]
+
+
+def test_only_the_length_that_was_looked_at_is_fixed():
     def f(x):
-        return np.sum(x) * x.shape[0]
+        return np.sum(x) * float(x.shape[0])
 
     made = tg.grad(f)
     for shape in [(3, 2), (3, 5), (3, 0), (3, 1), (3, 9)]:
@@ -192,7 +228,7 @@ def test_only_the_length_that_was_read_is_fixed():
 
 
 def test_negative_indices_read_one_length():
-    made = tg.grad(lambda x: np.sum(x) * x.shape[-1])
+    made = tg.grad(lambda x: np.sum(x) * float(x.shape[-1]))
     for rows in (2, 7, 0):
         assert_close(made(ramp(rows, 3)), np.full((rows, 3), 3.0), 1e-14)
     assert made.cache_info().traces == 1

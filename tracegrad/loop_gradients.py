@@ -124,6 +124,7 @@ class _Writer(Reading):
         self.rows: set[Value] = set()  # cotangents that were put together of rows
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
+        self.counted = {}
         self._learn(graph.block, ())
         self.active = self._active()
 
@@ -352,6 +353,8 @@ class _Writer(Reading):
         none: Callable[[], Block],
     ) -> Block:
         """The blocks for some whole turns, and for none."""
+        if self._least(count) > 0:
+            return some()
         origin = replace(loop.origin, section="backward")
         assert count.value is not None
         test = self._call(greater, count.value, self._number(-count.plus), origin=origin)
@@ -547,8 +550,8 @@ class _Writer(Reading):
             after = then({**cts, **parameters})
             after = replace(after, nodes=(*builder.nodes, *after.nodes))
         if loop.counter:
-            counted = Turns(turn.nodes, label, index, begin, count.plus)
-            turn = replace(turn, nodes=self._by_rows(counted, parameters, mine, after))
+            counted = Turns(turn.nodes, label, index, begin, self._least(count))
+            turn = replace(turn, nodes=self._by_rows(counted, count, parameters, mine, after))
         first, before = self._written(count + (begin - 1)), self._number(begin - 1)
         if count.minus is not None:  # the user's numbers
             first = self._written(Number(count.value, -1))
@@ -566,14 +569,14 @@ class _Writer(Reading):
         return 0 if start is None else start.value  # type: ignore[return-value]
 
     def _by_rows(
-        self, turn: Turns, parameters: Cotangents, mine: Cotangents, after: Block
+        self, turn: Turns, count: Number, parameters: Cotangents, mine: Cotangents, after: Block
     ) -> tuple[Node, ...]:
         """The nodes of a turn that goes back, which write rows as a tape does it."""
 
         def ahead(parameter: Value, update: Call, n: int) -> None:
             (value,) = [v for v, p in parameters.items() if p is parameter]
             none = self.reverse.builder.constant(-0.0, replace(mine[value].type, shape=()))
-            place = self._number(turn.lowest + turn.count - 1 + n)
+            place = self._written(count + (turn.lowest - 1 + n))
             given = dict(update.attributes)
             (mine[value],) = self.reverse.builder.call(
                 set_at, (mine[value], none, place), mine[value].origin, **given

@@ -25,9 +25,12 @@ from codegen.ir import (
     renamed,
     walk,
 )
+from codegen.sizes import Dim, mul
+from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiate import Reverse
 from tracegrad.loop_tapes import INT, Facts
+from tracegrad.ops.creation import length
 from tracegrad.ops.elementwise import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.indexing import element, gather, getitem_basic
 from tracegrad.ops.tapes import item, least
@@ -36,6 +39,9 @@ FREE = frozenset({getitem_basic, element, gather})
 """Ops that are computed again in the backward, where what they read is at hand."""
 COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder, least})
 """Ops on numbers of turns, which are free as well."""
+
+LEAST = 7
+"""A loop whose turns a length tells makes eight of them, of which one may stand before it."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ class Reading:
 
     graph: Graph
     reverse: Reverse
+    counted: dict[Value, int]  # numbers of turns that lengths tell, with what is added to them
     dry: bool  # nothing is kept that a look at a turn's backward asks for
 
     def _writing(self) -> AbstractContextManager[Builder]:
@@ -171,6 +178,11 @@ class Reading:
             start, stop = (self.graph.constant(v) for v in (counter.start, counter.stop))
             if not in_turn and start is not None and stop is not None:
                 return Number(None, len(range(start.value, stop.value, counter.step)))  # type: ignore[arg-type]
+            whole = None if in_turn else self._turns_of(counter)
+            if whole is not None:
+                assert whole.value is not None
+                self.counted[whole.value] = whole.plus
+                return whole
             if in_turn and start is not None:
                 done = Number(counter.index, -start.value)  # type: ignore[operator,arg-type]
                 if counter.step != 1:
@@ -190,6 +202,32 @@ class Reading:
             origin = replace(loop.origin, name="turns", final=True)
             facts.count = facts.keeps(Value(INT, origin))
         return Number(facts.count)
+
+    def _turns_of(self, counter: Counter) -> Number | None:
+        """The number of turns, where lengths tell it: see `LEAST`."""
+        dims: list[Dim] = []
+        for value in (counter.start, counter.stop):
+            known, made = self.graph.constant(value), self.graph.producer.get(value)
+            if known is not None:
+                dims.append(known.value)  # type: ignore[arg-type]
+            elif isinstance(made, Call) and made.op is length:
+                dims.append(made.attribute("size"))
+            else:
+                return None
+        if abs(counter.step) != 1:
+            return None
+        first, last = dims if counter.step > 0 else reversed(dims)
+        more = -first if isinstance(first, int) else 0
+        size = last if isinstance(first, int) else add_dims(last, mul([-1, first]))
+        origin = Origin(section="backward")
+        return Number(self.reverse.builder.call(length, (), origin, size=size)[0], more)
+
+    def _least(self, count: Number) -> int:
+        """So many turns there are at least."""
+        if count.value is None:
+            return count.plus
+        whole = self.counted.get(count.value)
+        return 0 if whole is None else LEAST + count.plus - whole
 
     # -- nodes ------------------------------------------------------------------------------------
 

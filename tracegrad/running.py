@@ -40,6 +40,7 @@ from tracegrad.tree import flatten, map_tree, unflatten_as
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
 from tracegrad.world.loops import Loops
+from tracegrad.world.straight import Taped
 
 ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
 """With these names, code finds out whether operations are recorded."""
@@ -68,6 +69,12 @@ class Run:
         """Whether a program can stand for this run."""
         return self.alone and not self.effect
 
+    @property
+    def lacks_tape(self) -> bool:
+        """Whether it is to be made again: no program stands for it, and it has no tape."""
+        loops = self.world.loops
+        return not self.serves and loops is not None and loops.untaped and loops.differentiated
+
     def undo(self) -> None:
         """Puts state and generators back to where they were before the run."""
         self.world.take_back()
@@ -89,6 +96,7 @@ def run_traced(
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
     samples: bool = False,
+    taped: bool = True,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
@@ -108,6 +116,7 @@ def run_traced(
     fast = target == "numpy" and config.fast_math
     if tree is None and not histories and not fast:
         world.watch_loops(Loops(world, trace, target))
+        world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
     tensors = _tensors(trace, arguments, wanted, histories)
@@ -128,7 +137,8 @@ def run_traced(
             with budget(trace, config.max_bytes if target == "numpy" else None):
                 itself = call(structured)
             _refuse_lanes(trace, itself)
-        except OneByOne:  # it is run again in another way
+            itself = itself if world.lengths is None else world.lengths.returned(itself)
+        except (OneByOne, Taped):  # it is run again in another way
             world.take_back()
             trace.give_back()
             raise
@@ -138,7 +148,7 @@ def run_traced(
         names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
         known = dict(zip(map(id, tensors), names, strict=True))
         effects, effect = world.replayed(itself, known)
-    except OneByOne:
+    except (OneByOne, Taped):
         raise
     except BaseException as error:  # what was done is done
         if samples or isinstance(error, MetTracer):
@@ -193,7 +203,7 @@ def run_traced(
             seconds=seconds,
             grad_enabled=mode,
         )
-        if run.serves:  # the program will write and draw
+        if run.serves or run.lacks_tape:  # the program will write and draw, or another run
             run.undo()
         elif not samples:
             world.print_now()

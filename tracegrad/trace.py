@@ -200,6 +200,8 @@ class Trace:
 
     def forget_unused(self, outputs: Sequence[Value], before: int) -> None:
         """Drops arrays from outside, after the first `before`, that were moved around alone."""
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.lists.leave(outputs)
         nodes = [*self.builder.nodes]
         used = {*outputs, *(x for node in nodes for x in node.operands)}
         for key, (_, value) in [*self.captured.items()][before:]:

@@ -50,6 +50,7 @@ from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared
 from tracegrad.world.facts import ITEM, PACKED
 from tracegrad.world.numbers import Count, is_number_read, own
+from tracegrad.world.straight import Taped
 
 
 @dataclass
@@ -364,15 +365,24 @@ def traced_run(
     one_by_one: Collection[Any] = (),
     samples: bool = False,
 ) -> Run:
-    """Traces the function; `known` is a version that stands for the call but for a look."""
+    """Traces the function; `known` is a version that stands for the call but for a look.
+
+    Turns of its loops leave no tape, where a program will stand for the run; else it is made again.
+    """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
     tree, holders, numbers = _continued(known)
     call = partial(Watch(transform.kind, transform.has_aux).run, call)
-    return run_traced(
+    run = partial(
+        run_traced,
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
         *(numbers, counters, renewed, one_by_one, samples),
     )
+    try:
+        made = run(taped=False)
+    except Taped:
+        return run(taped=True)
+    return run(taped=True) if made.lacks_tape else made
 
 
 @collected_later()

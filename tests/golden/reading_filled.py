@@ -29,15 +29,13 @@ def filled_value_and_grad(w, x):
     # model.py  return np.sum(out**2)
     out_bar = 2.0 * out
     # model.py  out[i] = np.sin(w[i] * x)
-    out_bar_2 = out_bar[2]
+    out_bar_2 = out_bar[2] * np.cos(out_6)
     out_bar[2] = 0.0
-    out_bar_2 = out_bar_2 * np.cos(out_6)
     del out
     w_bar = np.zeros(w.size)
     w_bar[2] = out_bar_2 * x
-    out_bar_3 = out_bar[1]
+    out_bar_3 = out_bar[1] * np.cos(out_4)
     out_bar[1] = 0.0
-    out_bar_3 = out_bar_3 * np.cos(out_4)
     w_bar[1] = out_bar_3 * x
     out_bar = out_bar[0] * np.cos(out_2)
     x_bar = out_bar_2 * out_5 + out_bar_3 * out_3 + out_bar * out_1

@@ -13,12 +13,14 @@ from typing import Any
 from weakref import ref
 
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
+from codegen.sizes import Dim, add
 from codegen.types import kind, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise import alias
 from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.heads import INT, Head, Leaf, Slot
+from tracegrad.world.heads import FEWEST, Head, Leaf, Slot
+from tracegrad.world.lengths import minus
 from tracegrad.world.seats import Keeper, Seat
 from tracegrad.world.slots import Place, reached_from
 from tracegrad.world.turns import Same, counted, renamed
@@ -32,6 +34,7 @@ class Closing:
     trace: Any
     walk: Walk
     lists: Any
+    lengths: Any
     written: list[ref[Tensor]]  # Tensors that were written to
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
     places: dict[Place, Any]  # that were written to, with what stood there before
@@ -218,6 +221,7 @@ class Closing:
         numbers = head.numbers
         first = self._first_turn(head, body, arguments)
         if first is None:  # it is another one
+            self._look_at_first(head)
             self._define_index(head, head.first, head.start, 0)
             given = tuple([head.arguments[p] for p in self._all(head)])
             numbers, head.peeled = numbers[1:], True
@@ -229,8 +233,7 @@ class Closing:
             given, head.peeled = self._earlier(head, body, arguments, begins, size), False
         given += self.lists.given(head, head.peeled)
         if head.index is not None:
-            start = self.trace.builder.constant(numbers.start, INT)
-            stop = self.trace.builder.constant(numbers.stop, INT)
+            start, stop = self._ends(head, numbers)
             counter = Counter(head.index, start, stop, numbers.step)
         origin = self._origin(head, body)
         parameters = (*self._all(head), *(known.parameter for known in head.collects))
@@ -242,6 +245,26 @@ class Closing:
         self.closed.append(head)
         self._forget(body)
         return cycle
+
+    def _look_at_first(self, head: Head) -> None:
+        """A turn stands before the loop: its number is a number."""
+        if head.ends is not None:
+            self.lengths.fix(head.ends[0])
+
+    def _ends(self, head: Head, numbers: range) -> tuple[Value, Value]:
+        """The first number of a loop, and the one behind the last."""
+        start, stop = head.ends or (numbers.start, numbers.stop)
+        step = numbers.step
+        self.lengths.assume_turns(start, stop, step, FEWEST)
+        start = add(start, step * head.peeled) if head.ends else start
+        return self.lengths.value(start), self.lengths.value(stop)
+
+    def turns_of(self, head: Head) -> Dim:
+        """How many turns a loop has from where it was first watched."""
+        if head.ends is None:
+            return len(head.numbers)
+        start, stop = head.ends
+        return minus(stop, start) if head.numbers.step > 0 else minus(start, stop)
 
     def _all(self, head: Head) -> list[Value]:
         return list(head.arguments)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Call, Origin, Value
+from codegen.sizes import Size
+from codegen.sizes import add as add_dims
 from codegen.spelling import Subscript
 from codegen.types import ArrayType
 from tracegrad.ops.creation import zeros_of_shape
@@ -51,6 +53,7 @@ class Lists:
         self.trace = loops.trace
         self.log: list[tuple[list[Any], Any]] = []
         self.tracked: dict[int, Head] = {}
+        self.items: dict[Value, Value] = {}  # the array that they are rows of
         self.finished: dict[int, tuple[list[Any], tuple[Any, ...], Value]] = {}
 
     def appends(self, items: list[Any], x: Any) -> None:
@@ -79,6 +82,19 @@ class Lists:
             head = self.tracked.get(id(x)) if type(x) is list else None
             if head is not None:
                 head.changes += 1
+            self.counts(x)
+
+    def counts(self, x: Any) -> None:
+        """The function sees how many items a list has that turns have appended to."""
+        if id(x) in self.finished:
+            for dim in self.finished[id(x)][2].type.shape[:1]:
+                self.loops.lengths.fix(dim)
+
+    def leave(self, outputs: Sequence[Value]) -> None:
+        """The program gives these: items of such lists are of a list of this length."""
+        for value in outputs:
+            if value in self.items:
+                self.loops.lengths.fix(self.items[value].type.shape[0])
 
     def _fits(self, type: ArrayType, of: ArrayType) -> bool:
         sizes = self.trace.sizes
@@ -101,7 +117,9 @@ class Lists:
             before = len(items) - 1
             if before > MOST_BEFORE or id(items) not in keeper.known or items[-1] is not x:
                 return False
-            shape = (before + len(head.numbers), *value.type.shape)
+            if head.ends is not None and isinstance(head.ends[0], Size):
+                return False
+            shape = (add_dims(before, self.loops.turns_of(head)), *value.type.shape)
             kind = ArrayType(value.type.dtype, shape)
             if x._view is not None or not all(self._is_row(y, kind) for y in items):
                 return False
@@ -210,6 +228,7 @@ class Lists:
         op = element if rows.type.ndim == 1 else getitem_basic
         index = Subscript((k,))
         (value,) = self.trace.builder.call(op, (rows,), rows.origin.named(None), index=index)
+        self.items[value] = rows
         tensor = wrap(getattr(x, "_array", x), (self.trace, value))
         tensor._node = getattr(x, "_node", None)
         return tensor

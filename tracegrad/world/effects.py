@@ -25,6 +25,7 @@ from tracegrad.overlap import wrote
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import children, is_leaf
 from tracegrad.world.facts import PLAIN, Guard, same
+from tracegrad.world.lengths import Length
 from tracegrad.world.stores import Store, as_kept
 from tracegrad.world.whose import is_mutable, is_trusted
 
@@ -303,6 +304,8 @@ class Forms:
 
     def of(self, x: Any) -> Form:
         """The form of an object; raises `NoForm`."""
+        if type(x) is Length:
+            x = x.look()
         if type(x) in PLAIN and self.world.numbers.found(x) is None:
             return Constant(x)
         if id(x) not in self._known:

@@ -79,6 +79,7 @@ class Head:
     shown: Any = None  # the iterator that the function has
     numbers: range = range(0)
     name: str = ""
+    ends: Any = None  # the first number and the one behind the last, where lengths tell them
     index: Value | None = None  # the number, in the turn that is being recorded
     first: Value | None = None  # in the turn before
     start: int = 0  # the node that turn begins with

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from threading import active_count
 from typing import Any
 from weakref import ref
 
@@ -44,9 +45,11 @@ from tracegrad.world.heads import (
     Unclosed,
 )
 from tracegrad.world.kept import ITEM
+from tracegrad.world.lengths import Lengths
 from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
 from tracegrad.world.slots import Place, has_name
+from tracegrad.world.straight import Taped
 from tracegrad.world.walking import Level, Walk, untraced
 from tracegrad.world.world import CALL, RULES
 
@@ -66,12 +69,16 @@ class Loops(Closing):
         self.places = {}
         self.walk = Walk(trace)
         self.lists = Lists(self)
+        self.lengths = Lengths(self, target == "numpy")
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
         self.closed = []
         self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
         self.suspended = 0  # derivatives that are being taken of what runs
         self.patience: int | None = None  # so many turns are unrolled, if not any number
+        self.taped = True  # turns leave a tape
+        self.untaped = False  # some have not
+        self.differentiated = False  # what the run gives
         self.refused = False  # the run is no program, because a loop was closed
 
     # -- what the world tells ---------------------------------------------------------------------
@@ -104,6 +111,8 @@ class Loops(Closing):
 
     def _advances(self, iterator: Any) -> None:
         """An iterator goes on that is not a loop's: turns in which it was not made change it."""
+        self.lengths.looked(iterator)
+        self.lengths.fix_range(iterator)
         made = self.iterators.get(id(iterator), (-1, None))[0]
         for head in self.heads.values():
             if made < head.made:
@@ -126,12 +135,17 @@ class Loops(Closing):
             rows = None if outside else (zipped if operation is zip else enumerated)(*operands)
             if rows is not None:
                 self.makes(rows)
+                self.lengths.go_along(rows, operation is enumerate)
                 return lambda *given: rows
+            for x in operands:
+                self.lengths.looked(x)
         self.sees(operation, operands)
+        rows = self.lists.stacked(operation, operands, keywords)
+        if rows is not None:
+            return lambda *given, **named: rows
         if operation is not list.append and operation is not getattr:
             self.lists.touches(operands)
-        rows = self.lists.stacked(operation, operands, keywords)
-        return None if rows is None else lambda *given, **named: rows
+        return None
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
@@ -153,6 +167,7 @@ class Loops(Closing):
 
     def sees_method(self, x: Any, name: str, given: Sequence[Any] = ()) -> None:
         """A method of C: what is not known to read alone may change the object."""
+        self.lists.counts(x)
         appends = type(x) is list and name == "append" and len(given) == 1
         if appends and self.heads and not self.world.is_outside(x):
             self.lists.appends(x, given[0])
@@ -165,6 +180,7 @@ class Loops(Closing):
         rows = None if self.world.is_outside_tensor(x) else rows_of(x)
         if rows is not None:
             self.makes(rows)
+            self.lengths.go_along(rows, False)
         return rows
 
     def compares(self, *operands: Any) -> None:
@@ -198,6 +214,7 @@ class Loops(Closing):
         if shown is not iterator:
             name = "i"
         head = Head(frame, frame.index, iterator, shown, numbers[state or 0 :], name)
+        head.ends = self.lengths.ends(iterator, head.numbers)
         self._enter(head)
         self.ranges[id(iterator)] = head
         head.index = self._new_index(head)
@@ -241,6 +258,7 @@ class Loops(Closing):
         if level is not None:
             del self.walk.levels[self.walk.levels.index(level) :]
         if head.cycle is None:
+            self.lengths.fix_range(head.iterator)
             if head.open:
                 self._release(head)
             elif head.index is not None:
@@ -394,6 +412,15 @@ class Loops(Closing):
         for head in self.closed:
             self._unrolled(head)
 
+    def _is_straight(self) -> bool:
+        """Whether turns may be run without a tape: a run that needs one can be made again."""
+        return not self.taped and not self.world.effects and active_count() == 1
+
+    def needs_tape(self) -> None:
+        """The run does something that cannot be done twice, and will not become a program."""
+        if self.untaped and self.differentiated:
+            raise Taped
+
     # -- running the turns that are left ----------------------------------------------------------
 
     def _run(self, head: Head) -> int:
@@ -401,6 +428,9 @@ class Loops(Closing):
         walk = self.walk
         for slot, parameter in head.parameters.items():
             walk.values[parameter] = untraced(held(head.frame, slot))
+        straight = self._is_straight()
+        walk.begin(straight)
+        self.untaped |= walk.straight
         before = STATE.update(trace=None, machine=None)
         try:
             found = walk.run()
@@ -480,13 +510,14 @@ class Loops(Closing):
 
     def renewed(self, x: Tensor, value: Value, found: Any) -> Tensor:
         """A Tensor that others have too, with what it is now."""
-        x._array, x._node, x._traced = found._array, found._node, (self.trace, value)
+        x._array, x._node = getattr(found, "_array", found), self.walk.node_of(value, found)
+        x._traced = self.trace, value
         return x
 
     def now(self, value: Value, found: Any, stands: bool) -> Tensor:
         """A Tensor for what a value is now."""
         tensor = wrap(getattr(found, "_array", found), (self.trace, value))
-        tensor._node = getattr(found, "_node", None)
+        tensor._node = self.walk.node_of(value, found)
         if stands:
             self.world.stands_for(tensor, tensor._array)
         return tensor
@@ -523,4 +554,5 @@ def _iter(world: Any, operation: Any, operands: tuple[Any, ...], keywords: Any) 
     result = RULES.get(id(iter), RULES[CALL])(world, operation, operands, keywords)
     if result is not operands[0]:
         world.loops.makes(result)
+        world.loops.lengths.goes_through(result, operands[0])
     return result

@@ -21,6 +21,7 @@ import numpy as np
 from tracegrad.machine import natives
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.facts import Guard
+from tracegrad.world.lengths import Length
 
 ARITHMETIC = frozenset(
     map(id, (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg))
@@ -177,6 +178,8 @@ class Numbers:
 
     def lifted(self, world: Any, x: Any) -> Any:
         """A float as an input of the program, or what is recorded of it; others as they are."""
+        if type(x) is Length:
+            return x.look()
         known = self.found(x)
         if known is None:
             if type(x) in (list, tuple) and any(self.found(item) for item in x):

@@ -57,14 +57,14 @@ def rows_of(x: Any) -> Rows | None:
     """The iterator over the rows of a Tensor."""
     if type(x) is not Tensor or not x._is_traced or not x.ndim:
         return None
-    return Rows((x,), len(x), single=True)
+    return Rows((x,), len(x._array), single=True)
 
 
 def zipped(*operands: Any) -> Rows | None:
     """What ``zip`` gives, where it is of Tensors alone, and of ranges."""
     if not any(type(x) is Tensor for x in operands):
         return None
-    lengths = [_length(x) for x in operands]
+    lengths = [rows_in(x) for x in operands]
     if any(length is None for length in lengths):
         return None
     return Rows(operands, min(length for length in lengths if length is not None))
@@ -72,13 +72,13 @@ def zipped(*operands: Any) -> Rows | None:
 
 def enumerated(x: Any, start: Any = 0) -> Rows | None:
     """What ``enumerate`` gives of a Tensor."""
-    length = _length(x)
+    length = rows_in(x)
     if length is None or type(start) is not int or type(x) is range:
         return None
     return Rows((range(start, start + length), x), length)
 
 
-def _length(x: Any) -> int | None:
+def rows_in(x: Any) -> int | None:
     """How many rows there are, of something that may be gone through by numbers."""
     if type(x) is range:
         return len(x)

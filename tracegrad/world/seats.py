@@ -302,7 +302,7 @@ class Return:
 
     def _renewed(self, form: OfTensor, value: Value) -> Any:
         found = self.values[value]
-        if id(form.holder) in self.written and type(found) is Tensor:
+        if id(form.holder) in self.written and type(found) in (Tensor, np.ndarray):
             return self.loops.renewed(form.holder, value, found)
         tensor = self.loops.now(value, found, form.stands)
         if form.link is not None:

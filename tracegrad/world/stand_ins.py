@@ -14,6 +14,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
 from tracegrad.world.kept import ATTRIBUTE, CELL, ITEM, Kept, added
+from tracegrad.world.lengths import Length
 from tracegrad.world.rows import Rows
 from tracegrad.world.swapping import received
 
@@ -21,8 +22,9 @@ from tracegrad.world.swapping import received
 class StandIns(machine.World):
     """What Tensors, and copies of containers, are in the eyes of the function's caller."""
 
-    opaque = frozenset({id(Tensor), id(Rows)})
+    opaque = frozenset({id(Tensor), id(Rows), id(Length)})
     watches_c = True
+    lengths: Any = None  # those of the run, where loops may be of any length
 
     def __init__(self) -> None:
         self._views: dict[int, list[ref[Any]]] = {}  # arrays that look at another's memory, by it
@@ -59,6 +61,12 @@ class StandIns(machine.World):
 
     def native(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
         """The gate: numbers that are read of what is differentiated are followed through it."""
+        if self.lengths is not None:
+            taken = self.lengths.taken(operation, operands, keywords)
+            if taken is not None:
+                operands, keywords = taken
+                if keywords is None:
+                    return operands
         if keywords or (operands and type(operands[0]) in _WRITTEN):
             operation, operands, keywords = received(self, operation, operands, keywords)
         watch = STATE.watch

@@ -14,6 +14,7 @@ from tracegrad.machine.world import ABSENT
 from tracegrad.tensor import Tensor
 from tracegrad.world import tables
 from tracegrad.world.facts import ATTRIBUTE, PLAIN
+from tracegrad.world.lengths import Length
 from tracegrad.world.outcome import Outcome
 from tracegrad.world.slots import Place
 from tracegrad.world.whose import is_trusted
@@ -24,6 +25,8 @@ _MADE_ANEW = frozenset({int, float, complex, str, bytes, range})
 def _is_one_object(x: Any) -> bool:
     """Whether Python has one object alone of this value."""
     return -5 <= x <= 256 if type(x) is int else type(x) in (str, bytes) and len(x) <= 1
+
+SAMPLED = "pass what it reads, return what is to be kept, and do the rest outside JAX"
 
 
 class Told(Outcome):
@@ -45,7 +48,7 @@ class Told(Outcome):
 
     def watch_loops(self, loops: Any) -> None:
         """Has loops stay loops, as far as they can."""
-        self.loops = loops
+        self.loops, self.lengths = loops, loops.lengths if loops.lengths.free else None
         self.turn = self.machine.turn = loops.turn
 
     def end_loops(self) -> None:
@@ -58,7 +61,16 @@ class Told(Outcome):
         """Whether a loop of this run will not stay one in the next."""
         return self.loops is not None and self.loops.refused
 
+    def about_to(self, text: str) -> None:
+        """The function is about to do something that no program does."""
+        if self.trace is not None and self.trace.samples:
+            self.trace.refuse(f"reads or changes {text}", SAMPLED)
+        if self.loops is not None:
+            self.loops.needs_tape()
+
     def decide(self, x: Any) -> bool:
+        if type(x) is Length:
+            return bool(x.look())
         if self.loops is not None:
             self.loops.decides(x)
         return bool(super().decide(x))
@@ -74,6 +86,19 @@ class Told(Outcome):
     def delete_own_attribute(self, x: Any, name: str) -> None:
         self._tell_of_removal()
         super().delete_own_attribute(x, name)
+
+    def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
+        super().set_own_attribute(x, name, self._kept(x, value))
+
+    def store_global(self, names: dict[str, Any], name: str, value: Any) -> None:
+        super().store_global(names, name, self._kept(names, value))
+
+    def store_cell(self, cell: CellType, name: str, value: Any) -> None:
+        super().store_cell(cell, name, self._kept(cell, value))
+
+    def _kept(self, holder: Any, value: Any) -> Any:
+        """What an object from outside is given: no length that nobody has looked at."""
+        return value.look() if type(value) is Length and self.is_outside(holder) else value
 
     def _tell_of_removal(self) -> None:
         if self.loops is not None:

@@ -20,6 +20,7 @@ from tracegrad.ops.tapes import collected
 from tracegrad.paths import Cycle, Entry, Limb, outcome_key, turn_of
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import Head
+from tracegrad.world.straight import active, function_of, is_plain, pending
 
 
 def untraced(x: Any) -> Any:
@@ -56,7 +57,10 @@ class Walk:
         self.tensors: dict[Value, Any] = {}
         self.heads: dict[Cycle, Head] = {}
         self.rows: dict[Value, list[Any]] = {}  # what turns put into arrays that stand for lists
+        self.straight = False  # turns are run on arrays, and leave no tape
+        self.active: set[Value] = set()  # then: to which a gradient would flow
         self._outer: dict[Value, Any] = {}
+        self._functions: dict[tuple[Any, ...], Any] = {}
         self._attributes: dict[Call, dict[str, Any]] = {}
 
     def notes(self, values: Sequence[Value], operands: Sequence[Any]) -> None:
@@ -78,6 +82,7 @@ class Walk:
         self.levels.clear()
         for known in (self.values, self.tensors, self._outer, self._attributes):
             known.clear()  # type: ignore[attr-defined]
+        self.active.clear()
 
     def around(self, head: Head) -> Level | None:
         """The level of a loop that runs."""
@@ -98,12 +103,16 @@ class Walk:
         limb where its look ends otherwise than before.
         """
         self._find_limbs()
+        self._functions.clear()
         nodes = self.trace.builder.nodes
         limb: Limb | Level | None = self._next()
         while isinstance(limb, Limb):
-            for node in limb.nodes:
-                if type(node) is Call:
-                    self._call(node)
+            if self.straight:
+                self._compute(limb)
+            else:
+                for node in limb.nodes:
+                    if type(node) is Call:
+                        self._call(node)
             nodes += limb.nodes
             if limb.look is not None:
                 outcome = bool(self.value(limb.look.operand))
@@ -164,7 +173,8 @@ class Walk:
     def _again(self, cycle: Cycle, arguments: Sequence[Value]) -> Limb | Level | None:
         while self.levels[-1].cycle is not cycle:
             self.levels.pop()
-        self._give(cycle, arguments)
+        if not self.straight:
+            self._give(cycle, arguments)
         del self.trace.builder.nodes[self.levels[-1].entered + 1 :]
         return self._next()
 
@@ -180,6 +190,48 @@ class Walk:
         """Whether it is an array that stands for a list, which runs as the list."""
         made = self.trace.builder.producer.get(value)
         return isinstance(made, Call) and made.op is collected
+
+    def begin(self, straight: bool) -> None:
+        """Turns are about to be run: on arrays, or on Tensors that leave a tape."""
+        cycles = [level.cycle for level in self.levels]
+        for cycle in cycles:
+            inner = [n.cycle for way in cycle.ways for n in way.nodes if type(n) is Entry]
+            cycles += [found for found in inner if found not in cycles]
+        self.straight = straight and is_plain(cycles)
+        if self.straight:
+            self.active = active(cycles, self.tensors)
+            for value, x in self.values.items():
+                self.values[value] = getattr(x, "_array", x)
+                if getattr(x, "_node", None) is not None:
+                    self.active.add(value)
+
+    def node_of(self, value: Value, found: Any) -> Any:
+        """The node of what a value is now."""
+        if not self.straight or value not in self.active:
+            return getattr(found, "_node", None)
+        known = (x for x in self.tensors.values() if getattr(x, "_node", None) is not None)
+        of = next(known, None)
+        return None if of is None else pending(found, of)
+
+    def _compute(self, limb: Limb) -> None:
+        function = self._functions.get((limb.nodes, limb.again))
+        if function is None:
+            calls = [n for n in limb.nodes if type(n) is Call and n.op is not collected]
+            rows = [n for n in limb.nodes if type(n) is Call and n.op is collected]
+            moves: list[Any] = []
+            if limb.again is not None:
+                cycle, arguments = limb.again
+                pairs = zip(cycle.parameters, arguments, strict=True)
+                moves = [pair for pair in pairs if not self._is_rows(pair[1])]
+            made = function_of(
+                *(calls, moves, [n.operands[1] for n in rows]),
+                *(self.values, self.value, self.trace.concrete),
+            )
+            function = self._functions[limb.nodes, limb.again] = made, rows
+        for node, x in zip(function[1], function[0](self.values), strict=True):
+            row = wrap(x)
+            row._node = self.node_of(node.operands[1], x)
+            self.rows.setdefault(node.operands[0], []).append(row)
 
     def _call(self, node: Call) -> None:
         if node.op is collected:

@@ -72,7 +72,6 @@ SMALL = 64  # elements of a container that are guarded one by one
 HANDFUL = 4
 _HASHING = (dict, set, frozenset, MappingProxyType)
 
-SAMPLED = "pass what it reads, return what is to be kept, and do the rest outside JAX"
 
 _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
@@ -362,8 +361,7 @@ class World(Told):
 
     def effect(self, text: str) -> None:
         """The function does something that a program would not do again."""
-        if self.trace is not None and self.trace.samples:
-            self.trace.refuse(f"reads or changes {text}", SAMPLED)
+        self.about_to(text)
         line = self.line()
         text = f"{text} ({line})" if line else text.rstrip(",")
         if text not in self.effects:

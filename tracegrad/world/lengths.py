@@ -1,0 +1,291 @@
+"""Lengths that Python reads are numbers of the program, as long as nothing but loops asks for them.
+
+``len(x)`` and ``x.shape[0]`` give a `Length`: the int, and what is known of it (`codegen.sizes`).
+Sums, differences and products of such are such; a range of them counts turns. Whatever else is done
+with one looks at it: from there on it is an int, and the program is for that length alone.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from codegen.ir import Value
+from codegen.sizes import Dim, Size, SliceLength, add, mul, size_of
+from codegen.types import weak
+from tracegrad.machine import natives
+from tracegrad.ops.creation import length
+from tracegrad.tensor import Tensor, wrap
+from tracegrad.tree import flatten, map_tree
+from tracegrad.world.rows import Rows, rows_in
+
+INT = weak("int")
+
+
+class Length(int):
+    """An int that is a length: nobody has looked at it yet."""
+
+    dim: Dim
+    lengths: Lengths
+    line: str
+
+    def look(self) -> int:
+        """Python looks at it: it is a constant from here on."""
+        self.lengths.fix(self.dim, self.line)
+        return int.__index__(self)
+
+
+def _looking(name: str) -> Callable[..., Any]:
+    plain = getattr(int, name)
+
+    def method(self: Length, *operands: Any) -> Any:
+        return plain(self.look(), *operands)
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    *("bool", "eq", "ne", "lt", "le", "gt", "ge", "hash", "repr", "str", "format", "int", "index"),
+    *("float", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv"),
+    *("rfloordiv", "mod", "rmod", "pow", "rpow", "neg", "divmod", "rdivmod"),
+):
+    setattr(Length, f"__{_name}__", _looking(f"__{_name}__"))
+
+
+def minus(a: Dim, b: Dim) -> Dim:
+    """The difference of lengths."""
+    return add(a, mul([-1, b]))
+
+
+_SUMS: dict[int, tuple[Callable[[int, int], int], Callable[[Dim, Dim], Dim]]] = {
+    id(op): (plain, of)
+    for ops, plain, of in (
+        ((operator.add, operator.iadd), operator.add, add),
+        ((operator.sub, operator.isub), operator.sub, minus),
+        ((operator.mul, operator.imul), operator.mul, lambda a, b: mul([a, b])),
+    )
+    for op in ops
+}
+_MEETING = frozenset(
+    map(
+        id,
+        (
+            *(operator.add, operator.sub, operator.mul, operator.truediv),
+            *(operator.iadd, operator.isub, operator.imul, operator.itruediv),
+            *(operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne),
+        ),
+    )
+)
+"""What Tensors and lengths are given together."""
+_MOVING = frozenset(
+    map(
+        id,
+        (
+            *(natives.unpack_sequence, natives.unpack_starred, natives.list_extend),
+            *(natives.list_to_tuple, list.append, iter, next),
+        ),
+    )
+)
+"""Operations that hand on what a container holds."""
+
+
+class Lengths:
+    """The lengths that one run has read."""
+
+    def __init__(self, loops: Any, free: bool) -> None:
+        self.loops = loops
+        self.free = free  # the target need not know them beforehand
+        self.trace = loops.trace
+        self.world = loops.world
+        self.any = False
+        self.ranges: dict[int, tuple[Any, Dim, Dim]] = {}  # by id, and iterators over them
+
+    def of(self, dim: Dim, number: int) -> int:
+        """The int that Python gets for a length."""
+        dim = self.trace.sizes.resolve(dim)
+        if not isinstance(dim, Size):
+            return number
+        found = Length(number)
+        found.dim, found.lengths, self.any = dim, self, True
+        found.line = self.world.line()
+        return found
+
+    def fix(self, dim: Dim, line: str = "") -> None:
+        """A length is a constant from here on."""
+        sizes = self.trace.sizes
+        dim = sizes.resolve(dim)
+        if isinstance(dim, Size) and not self.trace.finished:
+            self.trace.looked_at[str(dim)] = line or self.world.line()
+            sizes.fix(dim)
+
+    def looked(self, x: Any) -> Any:
+        """The object with ints in place of its lengths."""
+        kind = type(x)
+        if kind is Length:
+            return x.look()
+        if kind is tuple and any(type(item) in _HOLDING for item in x):
+            return tuple(map(self.looked, x))
+        if kind is slice and Length in (type(x.start), type(x.stop), type(x.step)):
+            return slice(*map(self.looked, (x.start, x.stop, x.step)))
+        if kind is list:
+            for i, item in enumerate(x):
+                if type(item) is Length:
+                    x[i] = item.look()
+        elif kind is dict:
+            for key, item in x.items():
+                if type(item) is Length:
+                    x[key] = item.look()
+        elif kind is range:
+            self.fix_range(x)
+        elif kind is Rows:
+            self.fix_range(x.numbers)
+        return x
+
+    def fix_range(self, x: Any) -> None:
+        """How many numbers a range, or what goes through it, has is looked at."""
+        _, start, stop = self.ranges.get(id(x), (None, 0, 0))
+        self.fix(start)
+        self.fix(stop)
+
+    # -- operations -------------------------------------------------------------------------------
+
+    def taken(
+        self, operation: Any, operands: Sequence[Any], keywords: dict[str, Any]
+    ) -> tuple[Any, Any] | None:
+        """The operands of an operation and its keywords, or its result and None."""
+        if operation is len or operation is getattr:
+            found = self._read(operation, operands)
+            if found is not None:
+                return found, None
+        if not self.any:
+            return None
+        key, kinds = id(operation), [type(x) for x in operands]
+        if Length in kinds:
+            if key in _SUMS and all(kind is Length or kind is int for kind in kinds):
+                plain, of = _SUMS[key]
+                a, b = (getattr(x, "dim", x) for x in operands)
+                return self.of(of(a, b), plain(*map(int.__index__, operands))), None
+            if operation is range and not keywords:
+                return self._range(operands), None
+            if key in _MEETING and all(map(self._meets, operands)):
+                return [self._tensor(x) for x in operands], keywords
+        if operation is reversed and id(operands[0]) in self.ranges:
+            return self._reversed(operands[0]), None
+        if operation is zip or operation is enumerate:  # loops go through these
+            return None
+        if key in _MOVING or (operation is operator.getitem and kinds[0] in (tuple, list, dict)):
+            return [*operands[:1], *map(self.looked, operands[1:])], keywords
+        puts = operation is operator.setitem and kinds[0] in (list, dict)
+        if puts and not self.world.is_outside(operands[0]):
+            return [operands[0], self.looked(operands[1]), operands[2]], keywords
+        if any(kind in _HOLDING for kind in kinds) or keywords:
+            named = {name: self.looked(x) for name, x in keywords.items()}
+            return [*map(self.looked, operands)], named
+        return None
+
+    def _read(self, operation: Any, operands: Sequence[Any]) -> Any:
+        """The length, or the shape, of a Tensor; None for others."""
+        x: Any = operands[0] if operands else None
+        if not self.loops.is_recorded(x) or self.world.is_outside_tensor(x):
+            return None
+        dims: tuple[Dim, ...] = x._traced[1].type.shape
+        if operation is len and dims:
+            return self.of(dims[0], x._array.shape[0])
+        if operation is getattr and len(operands) == 2 and operands[1] == "shape" and dims:
+            return tuple(map(self.of, dims, x._array.shape))
+        return None
+
+    def _range(self, operands: Sequence[Any]) -> range:
+        numbers = [int.__index__(x) for x in operands if isinstance(x, int)]
+        if len(numbers) < len(operands):
+            return range(*map(self.looked, operands))
+        dims = [getattr(x, "dim", x) for x in operands]
+        step = numbers[2] if len(numbers) > 2 else 1
+        if step not in (1, -1) or (type(operands[-1]) is Length and len(operands) > 2):
+            return range(*map(self.looked, operands))
+        made = range(*numbers)
+        start, stop = (0, dims[0]) if len(dims) == 1 else dims[:2]
+        self.ranges[id(made)] = made, start, stop
+        return made
+
+    def _reversed(self, x: range) -> Any:
+        _, start, stop = self.ranges[id(x)]
+        made = reversed(x)
+        self.ranges[id(made)] = made, add(stop, -x.step), add(start, -x.step)
+        return made
+
+    def go_along(self, rows: Rows, counted: bool) -> None:
+        """An iterator over rows was made; where they are `counted` by the first item."""
+        sizes: Any = self.trace.sizes
+        found: list[Any] = []
+        for x in rows.given[counted:]:
+            known = self.ranges.get(id(x.numbers if type(x) is Rows else x))
+            if known is not None:
+                _, start, stop = known
+                down = type(x) is range and x.step < 0
+                found.append(minus(start, stop) if down else minus(stop, start))
+            else:
+                found.append(x._traced[1].type.shape[0] if type(x) is Tensor else rows_in(x))
+        alike = all(sizes.value(dim) == rows.length for dim in found)
+        if self.free and alike and all(sizes.same(found[0], dim) for dim in found[1:]):
+            self.ranges[id(rows.numbers)], self.any = (rows.numbers, 0, found[0]), True
+        else:
+            for dim in found:
+                self.fix(dim)
+
+    def goes_through(self, iterator: Any, x: Any) -> None:
+        """An iterator was made over something."""
+        if id(x) in self.ranges:
+            _, start, stop = self.ranges[id(x)]
+            self.ranges[id(iterator)] = iterator, start, stop
+
+    def _meets(self, x: Any) -> bool:
+        return type(x) is Length or self.loops.is_recorded(x)
+
+    def returned(self, x: Any) -> Any:
+        """What the function returns has ints in place of lengths."""
+        if not self.any or all(type(leaf) is not Length for leaf in flatten(x)[0]):
+            return x
+        return map_tree(self.looked, x)
+
+    def _tensor(self, x: Any) -> Any:
+        return wrap(int.__index__(x), (self.trace, self.value(x.dim))) if type(x) is Length else x
+
+    def value(self, dim: Dim) -> Value:
+        """A length as a value of the program."""
+        dim = self.trace.sizes.resolve(dim)
+        if not isinstance(dim, Size):
+            return self.trace.builder.constant(dim, INT)  # type: ignore[no-any-return]
+        origin = self.trace.origin().named(None)
+        (value,) = self.trace.builder.call(length, (), origin, size=dim)
+        self.loops.walk.tensors[value] = self.trace.sizes.value(dim)
+        return value  # type: ignore[no-any-return]
+
+    # -- turns ------------------------------------------------------------------------------------
+
+    def ends(self, iterator: Any, numbers: range) -> tuple[Dim, Dim] | None:
+        """The first number of a loop and the one behind the last, where lengths tell them."""
+        known = self.ranges.get(id(iterator))
+        if known is None:
+            return None
+        _, start, stop = known
+        sizes = self.trace.sizes
+        whole = sizes.value(start), sizes.value(stop)
+        passed = (numbers.start - whole[0]) // numbers.step
+        if passed and isinstance(sizes.resolve(start), Size):
+            return None
+        return (numbers.start if passed else start), stop
+
+    def assume_turns(self, start: Dim, stop: Dim, step: int, count: int) -> None:
+        """A loop makes so many turns at least."""
+        sizes = self.trace.sizes
+        of = sizes.resolve(minus(stop, start) if step > 0 else minus(start, stop))
+        if isinstance(of, Size):
+            pair = size_of(SliceLength(of, None, count, None)), count
+            if pair not in sizes.guards:
+                sizes.guards.append(pair)
+
+
+_HOLDING = frozenset({Length, tuple, list, dict, slice, range, Rows})
