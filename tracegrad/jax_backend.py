@@ -24,6 +24,7 @@ from codegen.emit.target import Source
 from tracegrad.dispatch import is_jax_tracer
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.signature import NUMERIC, Arguments, Leaf
+from tracegrad.symbolic import example_lengths
 
 
 class MissingBackendError(TracegradError, ImportError):
@@ -143,6 +144,29 @@ def array_class() -> type:
         return type(jax.numpy.zeros(()))
 
 
+# -- looking inside -----------------------------------------------------------------------------
+
+
+def lowered(
+    function: Callable[..., Any], args: Any, kwargs: Any, platforms: Sequence[str] | None
+) -> Any:
+    """The `jax.stages.Lowered` of a function of arrays and floats; all else is constant in it."""
+    leaves, structure = jax.tree.flatten((args, kwargs))
+    varies = [isinstance(x, float) or hasattr(x, "shape") for x in leaves]
+    given = [x for x, wanted in zip(leaves, varies, strict=True) if wanted]
+
+    def call(*now: Any) -> Any:
+        arrays = iter(now)
+        both = [next(arrays) if v else x for x, v in zip(leaves, varies, strict=True)]
+        new_args, new_kwargs = structure.unflatten(both)
+        return function(*new_args, **new_kwargs)
+
+    call.__name__ = getattr(function, "__name__", "program")
+    with _wide_types(True):
+        traced = jax.jit(call).trace(*given)
+        return traced.lower(lowering_platforms=None if platforms is None else tuple(platforms))
+
+
 # -- arguments and results ----------------------------------------------------------------------
 
 
@@ -173,12 +197,7 @@ def sample(leaf: Any, text: str = "an argument") -> Any:
     if not is_jax_tracer(leaf):
         return to_numpy(leaf)
     refuse_dtype(leaf.dtype, text)
-    shape = leaf.shape
-    if not all(isinstance(n, int) for n in shape):
-        raise ArgumentError(
-            f"an argument is a JAX tracer of shape {shape}, with a length that is a symbol: "
-            "programs are made for lengths that are numbers"
-        )
+    shape = example_lengths(leaf.shape)
     if leaf.dtype.kind in "biu":
         return np.zeros(shape, leaf.dtype)
     steps = np.arange(1.0, 1.0 + np.prod(shape, dtype=int)).reshape(shape)
