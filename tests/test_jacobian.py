@@ -512,3 +512,18 @@ def test_second_derivatives_of_loops_in_loops(f):
     np.testing.assert_allclose(tg.hessian(f)(x), steps, rtol=1e-5, atol=1e-6)
     product = tg.hvp(f, (x,), (np.ones(2),))
     np.testing.assert_allclose(product, np.sum(steps, 0), rtol=1e-5, atol=1e-6)
+
+
+def test_as_many_results_as_data_tell():
+    x = np.array([1.0, -2.0, 3.0])
+    expected = np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 6.0]])
+    for jacobian in (tg.jacobian, tg.jacrev, tg.jacfwd):
+        assert_close(jacobian(lambda x: x[x > 0] ** 2)(x), expected, 1e-15)
+        assert jacobian(lambda x: x[x > 0] ** 2)(-x).shape == (1, 3)
+
+
+def test_dtypes_are_those_of_the_arguments_in_either_mode():
+    narrow, wide = np.ones(3, np.float32), np.ones(2)
+    for jacobian in (tg.jacrev, tg.jacfwd):
+        found = jacobian(lambda a, b: np.sum(a) * b, (0, 1))(narrow, wide)
+        assert [block.dtype for block in found] == [np.float32, np.float64]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.ruled import Rule, Ruled
+from tracegrad.autograd.ruled import Rule, Ruled, Written
 from tracegrad.pullbacks import vjp_on_tape
 from tracegrad.state import call
 from tracegrad.tensor import Tensor, wrap
@@ -48,7 +48,18 @@ class custom_vjp(Ruled):
         def pulled(kept: Any, cotangent: Any, asked: tuple[int, ...]) -> Any:
             return call(backward, (kept, cotangent), {})
 
-        self._follows(Rule(forward, pulled), (forward, backward))
+        def forward_lines(name: Any, args: list[str], kwargs: dict[str, str]) -> list[str]:
+            given = ", ".join([*args, *(f"{k}={v}" for k, v in kwargs.items())])
+            return [f"value, kept = {name(forward)}({given})"]
+
+        def backward_lines(name: Any, cotangent: str, asked: list[int]) -> list[str]:
+            return [
+                f"found = {name(backward)}(kept, {cotangent})",
+                "found = found if isinstance(found, tuple | list) else (found,)",
+            ]
+
+        written = Written(forward_lines, backward_lines)
+        self._follows(Rule(forward, pulled), (forward, backward), written)
 
 
 class custom_jvp(Ruled):

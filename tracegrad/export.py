@@ -28,10 +28,12 @@ from tracegrad.borrowed import ArgumentStore
 from tracegrad.demands import Demands
 from tracegrad.draws import Draw
 from tracegrad.errors import ExportError
+from tracegrad.function_texts import FunctionTexts
 from tracegrad.joint import Returned
 from tracegrad.literals import Literals, array_text, axes_by_memory
 from tracegrad.pipeline import written
 from tracegrad.returned import Transform
+from tracegrad.rule_texts import FITTED, refused, rule_text
 from tracegrad.running import code_of
 from tracegrad.signature import Arguments, name_of
 from tracegrad.tree import flatten
@@ -153,9 +155,10 @@ def _refuse(callee: Callee, version: Version) -> None:
             "do: return what is to be kept, and keep it in the caller"
         )
     for key, call in version.program.source.names.items():
-        if not isinstance(call, Draw) or version.target == "jax":
-            what = "draws random numbers" if isinstance(call, Draw) else f"calls {key}"
-            more = "draw them outside and pass them" if isinstance(call, Draw) else "use plain ops"
+        drawn = isinstance(call, Draw)
+        more = "draw them outside and pass them" if drawn else refused(call)
+        if version.target == "jax" or (more and not drawn):
+            what = "draws random numbers" if drawn else f"calls {key}"
             raise ExportError(
                 f"{name} {what}, a Python callable that cannot be written into a file: {more}"
             )
@@ -184,6 +187,7 @@ class _File:
         self.names = Names({self.name, "np", "jax", "jnp", "Path", *graph.frame.parameters})
         self.names.reserved |= set(callee.signature.parameters)
         self.literals = Literals(self.names)
+        self.texts = FunctionTexts(self.names, self.literals, self._held)
         self.parameters = list(callee.signature.parameters.values())[callee.bound :]
         self.roots = [*([None] * callee.bound), *_roots(self.parameters, version.arguments, callee)]
         self.program = f"_{graph.name}"
@@ -195,6 +199,7 @@ class _File:
             frame = replace(frame, parameters=frame.parameters[1:])
         shown = graph.replace(name=self.program, frame=frame, about="")
         self.source = written(shown, version.target, whole=True)
+        self.names.reserved |= set(self.source.names)
 
     def _stored(self) -> dict[Any, tuple[str, Any]]:
         """Where the file keeps what the function stores: in the array that it reads, or in one."""
@@ -213,18 +218,19 @@ class _File:
 
     def text(self) -> str:
         wrapper = self._wrapper()
-        constants = [*self._constants(), *self._generators()]
+        rules = self._rules()
+        constants = [*self._constants(), *self.texts.constants, *self._generators()]
         head, program = self._program()
-        imports = [*head, *self.literals.lines]
+        imports = dict.fromkeys([*head, *self.literals.lines, *self.texts.imports])
         if self.large:
-            imports.append("from pathlib import Path")
+            imports["from pathlib import Path"] = None
         wide = []
         if self.version.target == "jax":
-            imports, wide = [*imports, "import numpy as np"], [WIDE]
-        functions = {**self.functions, **self.literals.functions}
+            imports["import numpy as np"], wide = None, [WIDE]
+        functions = {**self.functions, **self.literals.functions, **self.texts.functions, **rules}
         parts = [
             f'"""{self._about()}"""\n',
-            *in_groups(imports),
+            *in_groups(list(imports)),
             *wide,
             f"__tracegrad__ = {self._facts()!r}\n",
             *constants,
@@ -287,7 +293,7 @@ class _File:
             facts["arrays"] = self.captures
         if self.stored:
             facts["stores"] = [name for name, _ in self.stored.values()]
-        if self.source.names:
+        if self.generators:
             facts["generators"] = self.generators
         if self.callee.static:
             facts["static_argnames"] = sorted(self.callee.static)
@@ -336,11 +342,26 @@ class _File:
             text += f".transpose({tuple(int(i) for i in np.argsort(order))})"
         return f"{name} = {text}"
 
+    def _held(self, name: str, array: np.ndarray) -> str | None:
+        """The statement that makes an array; None where it stands beside the file."""
+        text = array_text(array)
+        if text is not None:
+            return f"{name} = {text}"
+        self.read.append(self._beside(name, array))
+        return None
+
+    def _rules(self) -> dict[str, str]:
+        """The functions that stand for halves of rules of the user's."""
+        calls = {k: c for k, c in self.source.names.items() if not isinstance(c, Draw)}
+        found = {name: rule_text(name, call, self.texts) for name, call in calls.items()}
+        return {"_fitted": FITTED, **found} if found else {}
+
     def _generators(self) -> Iterator[str]:
         """Generators of random numbers, which go on from where those of the function stand."""
         made: dict[int, str] = {}
         for name, draw in self.source.names.items():
-            assert isinstance(draw, Draw)
+            if not isinstance(draw, Draw):
+                continue
             generator = draw.generator
             if id(generator) not in made:
                 made[id(generator)] = known = self.names.wish("generator")

@@ -14,10 +14,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tracegrad.autograd.ruled import Rule, Ruled
+from tracegrad.autograd.ruled import Rule, Ruled, Written
 from tracegrad.custom_rules import transposed
 from tracegrad.errors import ArgumentError, NotDifferentiableError
 from tracegrad.ops.elementwise import stop_gradient
@@ -57,8 +57,16 @@ class primitive(Ruled):
         super().__init__(f_raw)
         self.fun = f_raw
 
-    def pulls_by(self, maker: Callable[..., Any], users: Sequence[Any]) -> None:
-        """``maker(argnums, ans, args, kwargs)`` gives a function of the cotangent."""
+    def pulls_by(
+        self,
+        maker: Callable[..., Any],
+        users: Sequence[Any],
+        makers: Mapping[int, Any] | None = None,
+    ) -> None:
+        """``maker(argnums, ans, args, kwargs)`` gives a function of the cotangent.
+
+        `makers` are the rules of single arguments that it stands for, if it does.
+        """
 
         def forward(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
             ans = self._function(*args, **kwargs)
@@ -72,8 +80,17 @@ class primitive(Ruled):
                 found[argnum] = ct
             return found
 
-        self._follows(Rule(forward, backward), users)
+        written = None if makers is None else Written(self._forward_lines, _pulling(makers))
+        self._follows(Rule(forward, backward), users, written)
         self.has_vjp = True
+
+    def _forward_lines(self, name: Any, args: list[str], kwargs: dict[str, str]) -> list[str]:
+        named = ", ".join(f'"{key}": {text}' for key, text in kwargs.items())
+        return [
+            f"args, kwargs = ({''.join(f'{x}, ' for x in args)}), {{{named}}}",
+            f"value = {name(self._function)}(*args, **kwargs)",
+            "kept = value, args, kwargs",
+        ]
 
     has_vjp = False
 
@@ -99,6 +116,20 @@ class primitive(Ruled):
             return transposed(pushed, args, cotangent)
 
         self._follows(Rule(forward, backward), users)
+
+
+def _pulling(makers: Mapping[int, Any]) -> Callable[..., list[str]]:
+    """Writes the cotangents that rules of single arguments give."""
+
+    def lines(name: Any, cotangent: str, asked: list[int]) -> list[str]:
+        made = ["value, args, kwargs = kept", "found = [None] * len(args)"]
+        for argnum in asked:
+            if makers.get(argnum) is not None:
+                rule = name(makers[argnum])
+                made.append(f"found[{argnum}] = {rule}(value, *args, **kwargs)({cotangent})")
+        return made
+
+    return lines
 
 
 def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,7 +172,7 @@ def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None
         pulls = [None if rule is None else call(rule, (ans, *args), kwargs) for rule in rules]
         return lambda g: [None if pull is None else call(pull, (g,), {}) for pull in pulls]
 
-    _primitive(fun).pulls_by(maker, vjpmakers)
+    _primitive(fun).pulls_by(maker, vjpmakers, makers)
 
 
 def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:

@@ -58,13 +58,23 @@ def with_jacobian(
         of the targets, of the shape of the value and then that of the target.
     mode
         "forward" or "reverse", or "auto": forward where there are fewer inputs than results.
+        Where only data tell how many results there are it is forward.
+
+    Jacobians have the dtype of the target, as its gradient has, in either mode.
     """
     lengths = [_length([v.type for v in values]) for values in asked]
     alike = all(graph.sizes.equal(length, lengths[0]) for length in lengths)
     mode = chosen(graph, targets, lengths[0], mode)
+    told = {s for v in graph.inputs for n in v.type.shape for s in _symbols(graph, n)}
+    alike = alike and told.issuperset(_symbols(graph, lengths[0]))
     if mode == "forward" or not alike:  # paths that return more or less have their inputs in common
         return _by_tangents(graph, targets, asked)
     return _by_cotangents(graph, targets, asked, lengths[0])
+
+
+def _symbols(graph: Graph, length: Dim) -> set[str]:
+    """The free lengths in a length; those that inputs have are known before the program runs."""
+    return sz.symbols(graph.sizes.resolve(length))
 
 
 def chosen(graph: Graph, targets: Sequence[Value], rows: Dim, mode: str) -> str:
@@ -246,6 +256,8 @@ def _column(
         columns = transpose_axes(columns, axes=(*range(1, ndim), 0))
     if target.type.ndim != 1:
         columns = reshape_to(columns, shape=(*of, *target.type.shape))
+    if not target.type.weak:  # as the rows of reverse mode have it
+        columns = in_dtype(columns, Staged(stage, target))
     return columns.value
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from codegen.ir import (
     Again,
@@ -33,7 +33,6 @@ from codegen.ir import (
     Origin,
     Value,
     ends,
-    inner_blocks,
     renamed,
     walk,
 )
@@ -41,36 +40,30 @@ from codegen.spelling import Slot, Subscript
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
+from tracegrad.loop_reading import FREE, Number, Reading
+from tracegrad.loop_rows import Turns, set_once, without_resets
+from tracegrad.loop_seeds import Unchanged
 from tracegrad.loop_tapes import INT, Facts, Stretch, Tapes, made_by
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import (
     add,
-    floor_divide,
     greater,
-    multiply,
-    negative,
-    remainder,
-    subtract,
 )
 from tracegrad.ops.indexing import (
     add_at,
-    element,
     gather,
-    getitem_basic,
     scattered,
     set_at,
     subtract_at,
 )
-from tracegrad.ops.tapes import collected, item
+from tracegrad.ops.tapes import collected
 from tracegrad.staging import Stage
 
-FREE = frozenset({getitem_basic, element, gather})
-"""Ops that are computed again in the backward, where what they read is at hand."""
-COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder})
-"""Ops on numbers of turns, which are free as well."""
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 """Ops that put a cotangent together of those of rows."""
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
+
+NONE = Number(None, 0)
 
 Cotangents: TypeAlias = "dict[Value, Value]"
 Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
@@ -104,7 +97,7 @@ def numbered_gradients(
     return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
-class _Writer:
+class _Writer(Reading):
     def __init__(self, graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> None:
         self.graph = graph
         self.seeds = seeds
@@ -114,7 +107,6 @@ class _Writer:
         self.ends: dict[Block, Block] = {}  # the backward behind each return
         self.rows: set[Value] = set()  # cotangents that were put together of rows
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
-        self.indices: set[Value] = set()  # numbers of counters, in a turn's backward
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
         self._learn(graph.block, ())
         self.active = self._active()
@@ -249,7 +241,9 @@ class _Writer:
         def before_the_loop(cts: Cotangents) -> Block:
             return self._sweep(path, at - 1, self._entered(loop, cts), finish)
 
-        return self._turns(loop, self._count(loop, in_turn), cts, before_the_loop, 0)
+        return self._turns(
+            loop, self._count(loop, self.facts[loop.label], in_turn), cts, before_the_loop, 0
+        )
 
     def _through(self, nodes: Sequence[Node], cts: Cotangents) -> Cotangents:
         """Cotangents before straight code, of those after it."""
@@ -296,20 +290,23 @@ class _Writer:
             kept[rows] = ct
 
     def _turns(
-        self, loop: Loop, count: Value | int, cts: Cotangents, then: Finish, peeled: int
+        self, loop: Loop, count: Number, cts: Cotangents, then: Finish, peeled: int
     ) -> Block:
         """The block that goes back through `count` whole turns, and then on."""
         facts = self.facts[loop.label]
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
-        if count == 0 or not facts.turns or not mine:
+        if count == NONE or not facts.turns or not mine:
             return then(cts)
         turns = range(len(facts.turns))
         after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
         if self._is_steady(facts, mine, after):
             return self._all_turns(facts, count, mine, after, cts, then)
+        found = self._from_nothing(facts, mine)
+        if found is not None:
+            return self._all_turns(facts, count, mine, found, cts, then)
         if peeled == MOST_PEELED:
             raise Unrollable("what gradients flow to differs from turn to turn")
-        if isinstance(count, int):
+        if count.value is None:
             return self._single(facts, count, cts, then, peeled)
         return self._if_any(
             loop, count, lambda: self._single(facts, count, cts, then, peeled), lambda: then(cts)
@@ -318,13 +315,14 @@ class _Writer:
     def _if_any(
         self,
         loop: Loop,
-        count: Value,
+        count: Number,
         some: Callable[[], Block],
         none: Callable[[], Block],
     ) -> Block:
         """The blocks for some whole turns, and for none."""
         origin = replace(loop.origin, section="backward")
-        test = self._call(greater, count, self._number(0), origin=origin)
+        assert count.value is not None
+        test = self._call(greater, count.value, self._number(-count.plus), origin=origin)
         blocks = []
         for write in (some, none):
             with self._writing() as builder:
@@ -339,10 +337,58 @@ class _Writer:
             for found in after
         )
 
+    def _from_nothing(self, facts: Facts, mine: Cotangents) -> list[Cotangents] | None:
+        """What has a cotangent before a turn where those that are missing behind it are -0.0.
+
+        None where that changes more than sums.
+        """
+        turns, begun = range(len(facts.turns)), dict(mine)
+        for _ in range(MOST_PEELED):
+            after = [found for turn in turns for found in self._flowing(facts, turn, begun)]
+            if self._is_steady(facts, begun, after):
+                new = {v: ct for v, ct in begun.items() if v not in mine}
+                if all(self._is_unchanged(facts, turn, mine, new) for turn in turns):
+                    return after
+                return None
+            for found in after:
+                for value, ct in found.items():
+                    if value in facts.own:
+                        begun.setdefault(value, Value(ct.type, ct.origin))
+        return None
+
+    def _is_unchanged(self, facts: Facts, turn: int, mine: Cotangents, new: Cotangents) -> bool:
+        """Whether a turn's backward computes the same with some cotangents as without them."""
+        with_them = self._looked_at(facts, turn, {**mine, **new})
+        without = self._looked_at(facts, turn, mine)
+        same = Unchanged(self.graph.sizes, {*new.values()})
+        return with_them[1] == without[1] and same.by(with_them[0], without[0])
+
+    def _looked_at(self, facts: Facts, turn: int, mine: Cotangents) -> tuple[Block, list[Value]]:
+        """A turn's backward, of which nothing is kept, and to what it has cotangents flow."""
+        flows: list[Value] = []
+        carried = [*self._carried(facts)]
+
+        def finish(cts: Cotangents) -> Block:
+            flows.extend(v for v in carried if v in cts)
+            return Block((), tuple([cts[v] for v in carried if v in cts]))
+
+        with self._dry() as builder:
+            block = self._back(facts, turn, mine, finish)
+        return replace(block, nodes=(*builder.nodes, *block.nodes)), flows
+
+    @contextmanager
+    def _dry(self) -> Iterator[Builder]:
+        """What is written is only looked at."""
+        before, self.dry = self.dry, True
+        names = dict(self.reverse.names)
+        with self._writing() as builder:
+            yield builder
+        self.dry, self.reverse.names = before, names
+
     def _all_turns(
         self,
         facts: Facts,
-        count: Value | int,
+        count: Number,
         mine: Cotangents,
         after: Sequence[Cotangents],
         cts: Cotangents,
@@ -351,30 +397,34 @@ class _Writer:
         """A loop over all turns."""
 
         def some() -> Block:
-            begun = self._begun(mine, after)
+            begun = self._begun(facts, mine, after)
             return self._loop_back(facts, count, begun, cts, then)
 
         new = any(found.keys() != mine.keys() for found in after)
-        if new and not isinstance(count, int):
+        if new and count.value is not None:
             return self._if_any(facts.loop, count, some, lambda: then(cts))
         return some()
 
-    def _begun(self, mine: Cotangents, after: Sequence[Cotangents]) -> Cotangents:
+    def _begun(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> Cotangents:
         """The cotangents that the loop over the turns begins with.
 
         Sums over turns begin with what changes no sum: with zeros where rows are added up (as a
         tape does it), else with -0.0.
         """
         new = {v: ct for found in after for v, ct in found.items() if v not in mine}
+        held = {**mine, **{v: Value(ct.type, ct.origin) for v, ct in new.items()}}
+        turns = range(len(facts.turns))
+        summed = [found for turn in turns for found in self._flowing(facts, turn, held)]
+        of_rows = {v for found in summed for v, ct in found.items() if self._is_of_rows(ct)}
         begun = dict(mine)
         for value, ct in new.items():
             self.reverse.stage.origin = self._named(value, ct)
-            zeros = zeros_of(self.reverse.staged(value))
-            if ct not in self.rows:  # -0.0 + x is x, 0.0 + -0.0 is not
+            if value in of_rows:
+                zeros = zeros_of(self.reverse.staged(value))
+                self.empty.add(zeros.value)
+            else:  # -0.0 + x is x, 0.0 + -0.0 is not
                 none = self.reverse.builder.constant(-0.0, replace(ct.type, shape=()))
                 zeros = full_of(self.reverse.staged(none), shape=ct.type.shape, dtype=ct.type.dtype)
-            else:
-                self.empty.add(zeros.value)
             begun[value] = zeros.value
         return begun
 
@@ -404,15 +454,12 @@ class _Writer:
         carried = self._carried(facts)
 
         def finish(cts: Cotangents) -> Block:
-            found.append({v: ct for v, ct in cts.items() if v in carried})
             self.rows.update(filter(self._is_of_rows, cts.values()))
+            found.append({v: ct for v, ct in cts.items() if v in carried})
             return Block(())
 
-        before, self.dry = self.dry, True
-        names = dict(self.reverse.names)
-        with self._writing():
+        with self._dry():
             self._back(facts, turn, mine, finish)
-        self.dry, self.reverse.names = before, names
         return found
 
     def _is_of_rows(self, ct: Value) -> bool:
@@ -428,13 +475,15 @@ class _Writer:
         return self._sweep(path, len(path) - 1, cts, finish)
 
     def _loop_back(
-        self, facts: Facts, count: Value | int, mine: Cotangents, cts: Cotangents, then: Finish
+        self, facts: Facts, count: Number, mine: Cotangents, cts: Cotangents, then: Finish
     ) -> Block:
         """A loop over the turns, last to first, and what follows it."""
         loop, label = facts.loop, object()
         origin = replace(loop.origin, section="backward")
-        index = loop.counter.index.origin if loop.counter else Origin("turn", True)
-        k = Value(INT, replace(index, section="backward"))
+        named = loop.counter.index.origin if loop.counter else Origin("turn", True)
+        index = Value(INT, replace(named, section="backward"))
+        begin = self._first_number(loop)
+        k = Number(index, -begin)
         keys = list(mine)
         parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
         self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
@@ -443,70 +492,54 @@ class _Writer:
             arguments = tuple(found[v] for v in keys)
             for v, argument in zip(keys, arguments, strict=True):
                 self._same_type(parameters[v], argument)
+                if self._is_of_rows(argument):
+                    self.rows.add(parameters[v])
             return Block((Again(label, arguments, origin),))
 
         turn = self._one_turn(facts, k, parameters, finish)
-        if self._counts_up(loop):
-            empty = {parameters[v] for v in keys if mine[v] in self.empty}
-            turn = replace(turn, nodes=self._set_once(turn.nodes, empty, label))
-        one, none = self._number(1), self._number(-1)
-        start = self._number(count - 1) if isinstance(count, int) else None
-        if start is None:
-            start = self._call(subtract, count, one)  # type: ignore[arg-type]
         with self._writing() as builder:
             after = then({**cts, **parameters})
             after = replace(after, nodes=(*builder.nodes, *after.nodes))
+        if loop.counter:
+            counted = Turns(turn.nodes, label, index, begin, count.plus)
+            turn = replace(turn, nodes=self._by_rows(counted, parameters, mine, after))
+        first = self._written(count + (begin - 1))
         arguments = tuple(mine[v] for v in keys)
-        counter = Counter(k, start, none, -1)
+        counter = Counter(index, first, self._number(begin - 1), -1)
         names = tuple(parameters[v] for v in keys)
         return self._ended(Loop(label, names, arguments, (turn, after), counter, origin))
 
-    def _counts_up(self, loop: Loop) -> bool:
-        """Whether the counter's numbers name different rows of any array."""
-        counter = loop.counter
-        if counter is None or counter.step < 0:
-            return False
-        start = self.graph.constant(counter.start)
-        return start is not None and type(start.value) is int and start.value >= 0
+    def _first_number(self, loop: Loop) -> int:
+        """The number that a loop that goes back ends with: the user's, where they are known."""
+        if loop.counter is None or loop.counter.step != 1:
+            return 0
+        start = self.graph.constant(loop.counter.start)
+        return 0 if start is None else start.value  # type: ignore[return-value]
 
-    def _set_once(
-        self, nodes: Sequence[Node], empty: set[Value], label: object
+    def _by_rows(
+        self, turn: Turns, parameters: Cotangents, mine: Cotangents, after: Block
     ) -> tuple[Node, ...]:
-        """The nodes of a turn, which sets rows where it would add to zeros (-0.0 stays so).
+        """The nodes of a turn that goes back, which write rows as a tape does it."""
 
-        `empty` are parameters that begin as zeros. A row that the counter names is met once; where
-        one addition alone is to such a parameter, whose result goes to the next turn as it is,
-        nobody else has written there.
-        """
+        def ahead(parameter: Value, update: Call, n: int) -> None:
+            (value,) = [v for v, p in parameters.items() if p is parameter]
+            none = self.reverse.builder.constant(-0.0, replace(mine[value].type, shape=()))
+            place = self._number(turn.lowest + turn.count - 1 + n)
+            given = dict(update.attributes)
+            (mine[value],) = self.reverse.builder.call(
+                set_at, (mine[value], none, place), mine[value].origin, **given
+            )
 
-        def goes_on(value: Value) -> bool:
-            users = (node for node in walk(nodes) if value in node.operands)
-            return all(isinstance(node, Again) and node.label is label for node in users)
+        known = {r: node for node in turn.nodes for r in node.results}
 
-        reads = [v for node in walk(nodes) for v in node.operands]
-        changed: list[Node] = []
-        for node in nodes:
-            if (
-                isinstance(node, Call)
-                and node.op in (add_at, subtract_at)
-                and node.operands[0] in empty
-                and reads.count(node.operands[0]) == 1
-                and len(node.operands) == 3
-                and node.operands[2] in self.indices
-                and goes_on(node.results[0])
-            ):
-                x, value, index = node.operands
-                if node.op is subtract_at:
-                    (value,) = self._negated(value, changed)
-                node = replace(node, op=set_at, operands=(x, value, index))
-            changed.append(node)
-        return tuple(changed)
+        def is_zero(value: Value) -> bool:
+            made = known.get(value) or self.reverse.builder.producer.get(value)
+            return isinstance(made, Constant) and made.value == 0
 
-    def _negated(self, value: Value, nodes: list[Node]) -> tuple[Value, ...]:
-        builder = Builder(self.graph.sizes)
-        results = builder.call(negative, (value,), value.origin)
-        nodes += builder.nodes
-        return results
+        empty = {p: None for v, p in parameters.items() if mine[v] in self.empty}
+        nodes = set_once(turn, empty, self.graph.sizes, ahead)
+        turn = replace(turn, nodes=nodes)
+        return without_resets(turn, list(parameters.values()), after, is_zero)
 
     def _named(self, value: Value, ct: Value) -> Origin:
         """The origin of a parameter for the cotangent of a value."""
@@ -520,14 +553,10 @@ class _Writer:
             raise Unrollable(f"a cotangent of type {a} becomes one of type {b}")
 
     def _single(
-        self, facts: Facts, count: Value | int, cts: Cotangents, then: Finish, peeled: int
+        self, facts: Facts, count: Number, cts: Cotangents, then: Finish, peeled: int
     ) -> Block:
         """One turn by itself, and the block that follows it."""
-        if isinstance(count, int):
-            rest: Value | int = count - 1
-            k = self._number(count - 1)
-        else:
-            rest = k = self._call(subtract, count, self._number(1))
+        k = rest = count + -1
         held: dict[Value, Value] = {}  # what is of now, and not of the turn
         cts = {v: self._of_now(facts, ct, held) for v, ct in cts.items()}
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
@@ -547,7 +576,7 @@ class _Writer:
         held[name] = ct
         return name
 
-    def _one_turn(self, facts: Facts, k: Value, mine: Cotangents, finish: Finish) -> Block:
+    def _one_turn(self, facts: Facts, k: Number, mine: Cotangents, finish: Finish) -> Block:
         """The block that goes back through turn number `k`, by the way that it went."""
         ways = []
         for turn in range(len(facts.turns)):
@@ -562,143 +591,13 @@ class _Writer:
         with self._writing() as builder:
             listed = facts.which or Value(LIST)
             two = len(ways) == 2
-            way = self._item(listed, k, weak("bool") if two else INT, Origin("way", True))
+            way = self._item(
+                listed, self._written(k), weak("bool") if two else INT, Origin("way", True)
+            )
             outcomes = (True, False) if two else tuple(range(len(ways)))
             origin = replace(facts.loop.origin, section="backward")
             branch = Branch(way, "bool" if two else "int", outcomes, tuple(ways), origin)
             return Block((*builder.nodes, branch))
-
-    # -- what a turn's backward reads -------------------------------------------------------------
-
-    def _restored(self, facts: Facts, k: Value, way: int, block: Block) -> Block:
-        """A turn's backward, which reads the turn's values where turn `k` left them."""
-        made = {r for node in walk(block.nodes) for r in node.results}
-        read = dict.fromkeys(v for v in _read_in(block) if v in facts.own and v not in made)
-        new: dict[Value, Value] = {}
-        with self._writing() as builder:
-            for value in read:
-                self._restore(facts, k, way, value, new)
-            nodes = tuple(builder.nodes)
-        block = renamed(block, new)
-        return replace(block, nodes=(*nodes, *block.nodes))
-
-    def _restore(
-        self, facts: Facts, k: Value, way: int, value: Value, new: dict[Value, Value]
-    ) -> Value:
-        """A value of turn `k`: counted, computed again, or taken from the list of its values."""
-        if value not in facts.own:
-            return value
-        if value not in new:
-            made = self.graph.producer.get(value)
-            counter = facts.loop.counter
-            if counter is not None and value is counter.index:
-                new[value] = self._index(counter, k)
-            elif self._is_free(facts, value):
-                new[value] = self._again(facts, k, way, made, new)
-            elif (parameter := self._parameter_of(facts, way, value)) is not None:
-                new[value] = self._carried_item(facts, k, parameter, value)
-            else:
-                if value not in facts.saved and not self.dry:
-                    facts.saved[value] = facts.keeps(Value(LIST, self._list_name(value)))
-                listed = facts.saved.get(value) or Value(LIST)
-                new[value] = self._item(listed, k, value.type, value.origin)
-        return new[value]
-
-    def _parameter_of(self, facts: Facts, way: int, value: Value) -> Value | None:
-        """The parameter that is this value, at the beginning of a turn or of the next one."""
-        loop = facts.loop
-        given = zip(loop.parameters, loop.arguments, strict=True)
-        whole = {p for p, a in given if (a.type.dtype, a.type.weak) == (p.type.dtype, p.type.weak)}
-        if value in whole:
-            return value
-        again = facts.turns[way][0].arguments
-        for parameter, argument in zip(loop.parameters, again, strict=True):
-            if argument is value and parameter in whole:
-                return parameter
-        return None
-
-    def _carried_item(self, facts: Facts, k: Value, parameter: Value, value: Value) -> Value:
-        """What a parameter was at the beginning of turn `k`, or at its end."""
-        if parameter not in facts.carried and not self.dry:
-            facts.carried[parameter] = facts.keeps(Value(LIST, self._list_name(parameter)))
-        listed = facts.carried.get(parameter) or Value(LIST)
-        place = k if value is parameter else self._call(add, k, self._number(1))
-        return self._item(listed, place, value.type, value.origin)
-
-    def _list_name(self, value: Value) -> Origin:
-        return Origin(f"{value.origin.name or 'value'}_saved", True)
-
-    def _is_free(self, facts: Facts, value: Value) -> bool:
-        """Whether a value of a turn costs nothing to compute again."""
-        if value not in facts.own or (facts.loop.counter and value is facts.loop.counter.index):
-            return True
-        made = self.graph.producer.get(value)
-        if isinstance(made, Constant):
-            return True
-        if not isinstance(made, Call):
-            return False
-        counts = made.op in COUNTING and made.results[0].type == INT
-        if not counts and made.op not in FREE:
-            return False
-        return all(self._is_free(facts, v) for v in made.operands)
-
-    def _again(self, facts: Facts, k: Value, way: int, made: Any, new: dict[Value, Value]) -> Value:
-        builder = self.reverse.builder
-        if isinstance(made, Constant):
-            result = Value(made.result.type, made.result.origin)
-            builder.append(replace(made, result=result))
-            return result
-        operands = tuple([self._restore(facts, k, way, v, new) for v in made.operands])
-        origin = replace(made.results[0].origin, section="backward")
-        result = Value(made.results[0].type, origin)
-        builder.append(replace(made, operands=operands, results=(result,)))
-        return result
-
-    def _index(self, counter: Counter, k: Value) -> Value:
-        """The counter's number in turn `k`."""
-        start = self.graph.constant(counter.start)
-        value = k
-        if counter.step != 1:
-            value = self._call(multiply, value, self._number(counter.step))
-        if start is None or start.value != 0:
-            first = counter.start if start is None else self._number(start.value)
-            origin = replace(counter.index.origin, section="backward")
-            value = self._call(add, value, first, origin=origin)
-        self.indices.add(value)
-        return value
-
-    def _count(self, loop: Loop, in_turn: bool) -> Value | int:
-        """How many whole turns there were, on a path that leaves the loop so."""
-        facts, counter = self.facts[loop.label], loop.counter
-        if counter is not None:
-            start, stop = (self.graph.constant(v) for v in (counter.start, counter.stop))
-            if not in_turn and start is not None and stop is not None:
-                return len(range(start.value, stop.value, counter.step))  # type: ignore[arg-type]
-            if in_turn and start is not None:
-                done = counter.index
-                if start.value != 0:
-                    done = self._call(subtract, done, self._number(start.value))
-                if counter.step != 1:
-                    done = self._call(floor_divide, done, self._number(counter.step))
-                return done
-        if facts.count is None:
-            origin = replace(loop.origin, name="turns", final=True)
-            facts.count = facts.keeps(Value(INT, origin))
-        return facts.count
-
-    # -- nodes ------------------------------------------------------------------------------------
-
-    def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
-        origin = origin or Origin(section="backward")
-        return self.reverse.builder.call(op, operands, origin)[0]
-
-    def _number(self, number: Any) -> Value:
-        return self.reverse.builder.constant(number, INT)
-
-    def _item(self, listed: Value, k: Value, type: Any, origin: Origin) -> Value:
-        given = {"dtype": type.dtype, "shape": type.shape, "weak": type.weak}
-        origin = replace(origin, section="backward")
-        return self.reverse.builder.call(item, (listed, k), origin, **given)[0]
 
 
 def _giving(block: Block, end: Block) -> Block:
@@ -710,12 +609,3 @@ def _giving(block: Block, end: Block) -> Block:
     if isinstance(last, Again):
         return block
     return replace(end, nodes=block.nodes, outputs=(*end.outputs, *block.outputs))
-
-
-def _read_in(block: Block) -> Iterator[Value]:
-    """What a block reads, in order."""
-    for node in block.nodes:
-        yield from node.operands
-        for inner in inner_blocks(node):
-            yield from _read_in(inner)
-    yield from block.outputs

@@ -101,6 +101,7 @@ class Emitter:
         }
         self.names = Names(reserved)
         self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
+        self.paths = Paths(graph)
         self.written: dict[Value, int] = {}  # where an array is written to in place
         self.filled = self._fillings()
         self.shown: dict[Value, Shown] = {}
@@ -123,7 +124,6 @@ class Emitter:
         self.branched = any(isinstance(node, Branch) for node in nodes)
         self.group: tuple[object, ...] = ()
         self.section = ""
-        self.paths = Paths(graph)
         self.places: dict[Value, str] = {}  # the variables of the parameters of loops
 
     def _count_uses(self, block: Block) -> dict[Value, int]:
@@ -201,6 +201,9 @@ class Emitter:
         spelling = self._spelling(call)
         if self._fold(call):
             return
+        if self._is_of_turns(call):
+            self.shown[call.results[0]] = self._expression(call, spelling)
+            return
         if len(call.results) == 1 and self._may_nest(call, spelling):
             value = call.results[0]
             shown = self._expression(call, spelling)
@@ -213,12 +216,28 @@ class Emitter:
             return
         self._write(call, spelling)
 
+    def _is_of_turns(self, call: Call) -> bool:
+        """Whether a call adds a number to that of a turn: ``t - 1`` is written where it is read."""
+        made = [self.graph.producer.get(v) for v in call.operands]
+        return (
+            call.results[0].type.weak
+            and len(made) == 2
+            and isinstance(made[0], Loop)
+            and made[0].counter is not None
+            and made[0].counter.index is call.operands[0]
+            and isinstance(made[1], Constant)
+            and self._spelling(call).operator(call.op.operands) in ("+", "-")
+            and not (call.results[0].origin.final and call.results[0].origin.name)
+            and call.results[0] not in self.wish
+        )
+
     def _is_overtaken(self, value: Value, shown: Shown) -> bool:
         """Whether an array that an expression reads is written to before the expression is read."""
         readers = self.graph.users.get(value)
         last = self.place[readers[0]] if readers else -1
         arrays = [self.owner[name] for name in shown.reads if name in self.owner]
-        return any(self.written.get(array, last) < last for array in arrays)
+        here = self.place.get(self.graph.producer[value], last)
+        return any(here < self.written.get(array, last) < last for array in arrays)
 
     def _fold(self, call: Call) -> bool:
         """Arithmetic on parameters of the program is done here, where their values are known."""
@@ -628,7 +647,9 @@ class Emitter:
                 continue
             value, result = node.operands[0], node.results[0]
             renamed = value.origin.final and value.origin.name != result.origin.name
-            if not renamed and self.graph.users[value][-1] is node:
+            if value in self.paths.goals.get(result, ()):
+                self.written[value] = self.place[node]
+            elif not renamed and self.graph.users[value][-1] is node:
                 self.written[value] = self.place[node]
                 filled[value] = filled.get(result, result)
         return filled

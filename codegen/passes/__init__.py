@@ -12,6 +12,7 @@ from codegen.passes.client import NO_CLIENT, Client, Pass
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
 from codegen.passes.fold import fold
+from codegen.passes.late import late
 from codegen.passes.lifetime import lifetime
 from codegen.passes.narrow import narrow
 from codegen.passes.own import own
@@ -34,6 +35,7 @@ MEMORY: tuple[Pass, ...] = (
     Pass(own, "once it is clear what the outputs are, and before memory is given away"),
     Pass(dce, "what simplify, cse and own left without a reader"),
     Pass(narrow, "before lifetime: what is only compared later may be overwritten sooner"),
+    Pass(late, "before lifetime: what is changed later may be changed in place"),
     Pass(lifetime, "last: it looks at who reads what last"),
 )
 

@@ -39,7 +39,7 @@ _CONTEXT = ArrayType("object")
 """The type of a context as a value of a graph."""
 
 
-class _Here:
+class Here:
     """Stands for the next Tensor among the arguments."""
 
 
@@ -48,7 +48,7 @@ class Forward:
     """The first half of an application in a program: arrays to the outputs and the context."""
 
     cls: type[Any]
-    args: tuple[Any, ...]  # as given, with `_Here` for Tensors
+    args: tuple[Any, ...]  # as given, with `Here` for Tensors
     needs: tuple[bool, ...]
     dtypes: tuple[str, ...]  # of the Tensors
     writes: frozenset[int]  # Tensors that are changed in place
@@ -76,7 +76,7 @@ class Forward:
     def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
         """The second half, as another call."""
         cts = {k: ct[self.result(k)] for k in self.carrying if ct[self.result(k)] is not None}
-        needs = [need for need, x in zip(self.needs, self.args, strict=True) if x is _Here]
+        needs = [need for need, x in zip(self.needs, self.args, strict=True) if x is Here]
         wanted = tuple(i for i, x in enumerate(operands) if needs[i] and is_inexact(dtype_of(x)))
         contributions: list[Any] = [None] * len(operands)
         if not cts or not wanted:
@@ -165,7 +165,7 @@ def _run(
 ) -> tuple[bool, list[Any]]:
     """Forward on these Tensors in the places of `args` that are theirs."""
     rest = iter(tensors)
-    filled = [next(rest) if x is _Here else x for x in args]
+    filled = [next(rest) if x is Here else x for x in args]
     try:
         return quietly(run_forward, cls, ctx, filled)
     except ValueError as error:
@@ -179,7 +179,7 @@ def _run(
 
 def apply_traced(cls: type[Any], trace: Any, args: tuple[Any, ...]) -> Any:
     """`Function.apply` in a function that is being compiled."""
-    template = tuple(_Here if isinstance(x, Tensor) else x for x in args)
+    template = tuple(Here if isinstance(x, Tensor) else x for x in args)
     for x in template:
         refuse_hidden(x, trace, f"an argument of {cls.__name__}.apply")
     for half in cls._halves:

@@ -23,7 +23,7 @@ from tracegrad.pullbacks import vjp_on_tape
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
+from tracegrad.tree import Path, TreeSpec, flatten, leaf_paths, map_tree, unflatten
 from tracegrad.world.answers import interpreted
 from tracegrad.world.whose import is_interpreted
 
@@ -39,6 +39,19 @@ class Rule:
 
     forward: Callable[..., tuple[Any, Any]]
     backward: Callable[[Any, Any, tuple[int, ...]], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Written:
+    """The two halves as statements of an exported file, around calls of the user's functions.
+
+    Both get what gives the name of a function in the file. ``forward(name, args, kwargs)`` makes
+    `value` and `kept`; ``backward(name, cotangent, asked)`` makes `found` of `kept`, one cotangent
+    an argument.
+    """
+
+    forward: Callable[[Callable[[Any], str], list[str], dict[str, str]], list[str]]
+    backward: Callable[[Callable[[Any], str], str, list[int]], list[str]]
 
 
 class Ruled:
@@ -77,11 +90,15 @@ class Ruled:
     _by_position = True  # arguments that are given by name have derivatives too
     _users: tuple[Any, ...] = ()  # functions of the user's that run
 
-    def _follows(self, rule: Rule, parts: Sequence[Any]) -> None:
+    written: Written | None = None  # None where no file can hold the rule
+
+    def _follows(self, rule: Rule, parts: Sequence[Any], written: Written | None = None) -> None:
         """Has calls go by a rule; `parts` are the user's functions in it."""
+        self.written = written
         users = (self._function, *parts)
         self._users = tuple([u for u in users if is_interpreted(getattr(u, "__globals__", {}))])
         self._applied = _function_of(self.__name__, rule)
+        self._applied.ruled = self  # type: ignore[attr-defined]
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -95,6 +112,7 @@ class _Call:
 
     value: TreeSpec
     count: int  # of the value's leaves
+    fresh: tuple[Path, ...]  # the arrays that the forward made for the backward
 
     def __init__(self, name: str, spec: TreeSpec) -> None:
         self.name = name
@@ -118,11 +136,14 @@ def _function_of(name: str, rule: Rule) -> type[Function]:
         known = {id(x._array): x for x in leaves if isinstance(x, Tensor)}
         known |= {id(y): x for y, x in zip(values, outputs, strict=True) if isinstance(x, Tensor)}
         saved: list[Any] = []  # None where it is no array
-        for x in kept:
+        fresh_paths: list[Path] = []
+        for x, path in zip(kept, leaf_paths(needed_spec), strict=True):
             same = known.get(id(x))
             saved.append(_boxed(x, always=False) if same is None else same)
             if same is None and isinstance(saved[-1], Tensor):
                 outputs.append(saved[-1])
+                fresh_paths.append(path)
+        call.fresh = tuple(fresh_paths)
         fresh = len(outputs) > call.count
         tensors = [x for x in saved if isinstance(x, Tensor)]
         inputs = [x for x in leaves if isinstance(x, Tensor)] if fresh else []

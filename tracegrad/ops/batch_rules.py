@@ -136,6 +136,11 @@ def elementwise(batch: Batch) -> Any:
     return batch.run(*[batch.aligned(i, ndim) for i in count])
 
 
+def spacing(batch: Batch) -> Any:
+    """Elementwise, with the numbers of each example along an axis before it."""
+    return moved(elementwise(batch), 1, 0)
+
+
 leading = elementwise
 """The rule of ops on the last axes, which take any number of axes before."""
 

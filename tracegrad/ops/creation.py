@@ -230,6 +230,7 @@ linspace_between = define(
     operands="start stop",
     infer=_linspace_type,
     vjp=_linspace_vjp,
+    batch=batch_rules.spacing,
     attributes={"num": ..., "endpoint": True, "dtype": None},
 )
 

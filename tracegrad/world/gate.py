@@ -50,7 +50,7 @@ from tracegrad.world.facts import (
     PLAIN,
     PRESENT,
 )
-from tracegrad.world.interception import JOINING, holds_tensors, instead
+from tracegrad.world.interception import JOINING, holds_tensors, instead, of_sparse
 from tracegrad.world.kept import ATTRIBUTE as OF_OBJECT
 from tracegrad.world.whose import is_mutable, is_trusted
 from tracegrad.world.world import RULES, World, rule_for
@@ -68,6 +68,9 @@ def compute(world: World, operation: Any, operands: Operands, keywords: Keywords
     for x in operands:
         kind = type(x)
         if kind is not Tensor and kind not in tables.ATOMS:
+            own = of_sparse(operation, operands)
+            if own is not None:
+                return own()
             operands = tuple([contents(world, x) for x in operands])
             break
     return operation(*operands, **keywords)

@@ -147,6 +147,8 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return _array(callee, operands, keywords)
     if callee is np.full or callee is np.full_like:
         return _filled(callee, operands, keywords)
+    if any(callee is x for x in _PRODUCTS):
+        return of_sparse(callee, operands)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
     if type(callee) is type and callee in _INTEGERS:
@@ -213,6 +215,21 @@ def of_jax(
         return known if type(x) is Tensor and is_jax_array(known) else x
 
     return tuple(map(given, operands)), {name: given(x) for name, x in keywords.items()}
+
+
+_PRODUCTS = (operator.matmul, operator.mul)
+
+
+def of_sparse(callee: Any, operands: Operands) -> Callable[[], Any] | None:
+    """A product of a sparse matrix of SciPy's and a Tensor; None of anything else."""
+    if "scipy.sparse" not in sys.modules or all(callee is not x for x in _PRODUCTS):
+        return None
+    sparse = [x for x in operands if scipy_functions.is_sparse(x)]
+    if not sparse or not any(type(x) is Tensor for x in operands):
+        return None
+    if callee is operator.mul and not type(sparse[0]).__name__.endswith("matrix"):
+        raise scipy_functions.refused(f"the product of {type(sparse[0]).__name__} by elements")
+    return lambda: scipy_functions.times(*operands)
 
 
 def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:

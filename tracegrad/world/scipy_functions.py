@@ -17,15 +17,25 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.counterparts import convolution, matrices, special
+from tracegrad.counterparts import convolution, interpolation, matrices, sparse_matrices, special
 from tracegrad.counterparts import distributions as densities
 from tracegrad.counterparts.refusing import refused
+from tracegrad.counterparts.sparse_matrices import is_sparse, times
 from tracegrad.namespace import trapezoid
 
 Table = dict[str, Callable[..., Any]]
 LINALG = "scipy.linalg"
 
-__all__ = ["counterpart", "distributions", "functions", "is_of_scipy", "name_of", "refused"]
+__all__ = [
+    "counterpart",
+    "distributions",
+    "functions",
+    "is_of_scipy",
+    "is_sparse",
+    "name_of",
+    "refused",
+    "times",
+]
 
 
 @cache
@@ -36,6 +46,9 @@ def functions() -> dict[str, Table]:
         LINALG: matrices.TABLE,
         "scipy.signal": convolution.TABLE,
         "scipy.integrate": {"trapezoid": trapezoid, **integration_table()},
+        "scipy.interpolate": interpolation.TABLE,
+        "scipy.sparse": sparse_matrices.TABLE,
+        "scipy.sparse.linalg": sparse_matrices.SOLVERS,
     }
 
 
@@ -55,6 +68,11 @@ def distributions() -> dict[tuple[str, str], Callable[..., Any]]:
 def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | None:
     """What computes the same as a function of SciPy, called with these operands."""
     name = getattr(callee, "__name__", "")
+    if name in ("dot", "__matmul__", "__rmatmul__") and _is_sparse(callee, operands):
+        return _product(callee)
+    at = interpolation.of_object(callee)
+    if at is not None:
+        return at
     if type(callee) is MethodType or (operands and _is_distribution(operands[0])):
         owner = callee.__self__ if type(callee) is MethodType else operands[0]
         found = _of_distribution(owner, name)
@@ -65,6 +83,18 @@ def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | 
         if name in table and getattr(sys.modules.get(module), name, None) is callee:
             return partial(_by_name, callee, table[name]) if module == LINALG else table[name]
     return None
+
+
+def _is_sparse(callee: Any, operands: tuple[Any, ...]) -> bool:
+    owner = callee.__self__ if type(callee) is MethodType else (*operands, None)[0]
+    return sparse_matrices.is_sparse(owner)
+
+
+def _product(callee: Any) -> Callable[..., Any]:
+    bound = (callee.__self__,) if type(callee) is MethodType else ()
+    if callee.__name__ == "__rmatmul__":
+        return lambda *operands: sparse_matrices.times(*(*bound, *operands)[::-1])
+    return lambda *operands: sparse_matrices.times(*bound, *operands)
 
 
 def _by_name(callee: Any, function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:

@@ -24,7 +24,10 @@ import numpy as np
 
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy", "scipy", "jax", "jaxlib", "black", "torch"})
 """Packages whose Python is not interpreted: it computes on what it is given."""
-HOLDING = ("tracegrad.optim", "tracegrad.counterparts.integration", "tracegrad.keyed")
+HOLDING = (
+    *("tracegrad.optim", "tracegrad.keyed", "tracegrad.counterparts.integration"),
+    *("tracegrad.counterparts.sparse_matrices", "tracegrad.counterparts.interpolation"),
+)
 """Modules of tracegrad whose objects hold what users put there: these are interpreted."""
 
 IMPURE = frozenset({

@@ -1,0 +1,210 @@
+"""A turn's backward enters; it leaves reading what the turn left, of the turn's own number.
+
+What costs nothing (``x[t]``, numbers of turns) is computed again, all else the turn appends to a
+list (`loop_tapes.py`), and the backward reads it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from codegen.ir import (
+    Block,
+    Builder,
+    Call,
+    Constant,
+    Counter,
+    Graph,
+    Loop,
+    Origin,
+    Value,
+    inner_blocks,
+    renamed,
+    walk,
+)
+from codegen.types import LIST
+from tracegrad.differentiate import Reverse
+from tracegrad.loop_tapes import INT, Facts
+from tracegrad.ops.elementwise import add, floor_divide, multiply, remainder, subtract
+from tracegrad.ops.indexing import element, gather, getitem_basic
+from tracegrad.ops.tapes import item
+
+FREE = frozenset({getitem_basic, element, gather})
+"""Ops that are computed again in the backward, where what they read is at hand."""
+COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder})
+"""Ops on numbers of turns, which are free as well."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of turns: a value and what is added to it, or that alone."""
+
+    value: Value | None
+    plus: int = 0
+
+    def __add__(self, more: int) -> Number:
+        return Number(self.value, self.plus + more)
+
+
+class Reading:
+    """What reads turns that have been made."""
+
+    graph: Graph
+    reverse: Reverse
+    dry: bool  # nothing is kept that a look at a turn's backward asks for
+
+    def _writing(self) -> AbstractContextManager[Builder]:
+        raise NotImplementedError
+
+    def _restored(self, facts: Facts, k: Number, way: int, block: Block) -> Block:
+        """A turn's backward, which reads the turn's values where turn `k` left them."""
+        made = {r for node in walk(block.nodes) for r in node.results}
+        read = dict.fromkeys(v for v in _read_in(block) if v in facts.own and v not in made)
+        new: dict[Value, Value] = {}
+        with self._writing() as builder:
+            for value in read:
+                self._restore(facts, k, way, value, new)
+            nodes = tuple(builder.nodes)
+        block = renamed(block, new)
+        return replace(block, nodes=(*nodes, *block.nodes))
+
+    def _restore(
+        self, facts: Facts, k: Number, way: int, value: Value, new: dict[Value, Value]
+    ) -> Value:
+        """A value of turn `k`: counted, computed again, or taken from the list of its values."""
+        if value not in facts.own:
+            return value
+        if value not in new:
+            made = self.graph.producer.get(value)
+            counter = facts.loop.counter
+            if counter is not None and value is counter.index:
+                new[value] = self._index(counter, k)
+            elif self._is_free(facts, value):
+                new[value] = self._again(facts, k, way, made, new)
+            elif (parameter := self._parameter_of(facts, way, value)) is not None:
+                new[value] = self._carried_item(facts, k, parameter, value)
+            else:
+                if value not in facts.saved and not self.dry:
+                    facts.saved[value] = facts.keeps(Value(LIST, self._list_name(value)))
+                listed = facts.saved.get(value) or Value(LIST)
+                new[value] = self._item(listed, self._written(k), value.type, value.origin)
+        return new[value]
+
+    def _parameter_of(self, facts: Facts, way: int, value: Value) -> Value | None:
+        """The parameter that is this value, at the beginning of a turn or of the next one."""
+        loop = facts.loop
+        given = zip(loop.parameters, loop.arguments, strict=True)
+        whole = {p for p, a in given if (a.type.dtype, a.type.weak) == (p.type.dtype, p.type.weak)}
+        if value in whole:
+            return value
+        again = facts.turns[way][0].arguments
+        for parameter, argument in zip(loop.parameters, again, strict=True):
+            if argument is value and parameter in whole:
+                return parameter
+        return None
+
+    def _carried_item(self, facts: Facts, k: Number, parameter: Value, value: Value) -> Value:
+        """What a parameter was at the beginning of turn `k`, or at its end."""
+        if parameter not in facts.carried and not self.dry:
+            facts.carried[parameter] = facts.keeps(Value(LIST, self._list_name(parameter)))
+        listed = facts.carried.get(parameter) or Value(LIST)
+        place = self._written(k if value is parameter else k + 1)
+        return self._item(listed, place, value.type, value.origin)
+
+    def _list_name(self, value: Value) -> Origin:
+        return Origin(f"{value.origin.name or 'value'}_saved", True)
+
+    def _is_free(self, facts: Facts, value: Value) -> bool:
+        """Whether a value of a turn costs nothing to compute again."""
+        if value not in facts.own or (facts.loop.counter and value is facts.loop.counter.index):
+            return True
+        made = self.graph.producer.get(value)
+        if isinstance(made, Constant):
+            return True
+        if not isinstance(made, Call):
+            return False
+        counts = made.op in COUNTING and made.results[0].type == INT
+        if not counts and made.op not in FREE:
+            return False
+        return all(self._is_free(facts, v) for v in made.operands)
+
+    def _again(
+        self, facts: Facts, k: Number, way: int, made: Any, new: dict[Value, Value]
+    ) -> Value:
+        builder = self.reverse.builder
+        if isinstance(made, Constant):
+            result = Value(made.result.type, made.result.origin)
+            builder.append(replace(made, result=result))
+            return result
+        operands = tuple([self._restore(facts, k, way, v, new) for v in made.operands])
+        origin = replace(made.results[0].origin, section="backward")
+        result = Value(made.results[0].type, origin)
+        builder.append(replace(made, operands=operands, results=(result,)))
+        return result
+
+    def _index(self, counter: Counter, k: Number) -> Value:
+        """The counter's number in turn `k`."""
+        start = self.graph.constant(counter.start)
+        if counter.step == 1 and start is not None:
+            return self._written(k + start.value)  # type: ignore[operator]
+        value = self._written(k)
+        if counter.step != 1:
+            value = self._call(multiply, value, self._number(counter.step))
+        if start is None or start.value != 0:
+            first = counter.start if start is None else self._number(start.value)
+            origin = replace(counter.index.origin, section="backward")
+            value = self._call(add, value, first, origin=origin)
+        return value
+
+    def _count(self, loop: Loop, facts: Facts, in_turn: bool) -> Number:
+        """How many whole turns there were, on a path that leaves the loop so."""
+        counter = loop.counter
+        if counter is not None:
+            start, stop = (self.graph.constant(v) for v in (counter.start, counter.stop))
+            if not in_turn and start is not None and stop is not None:
+                return Number(None, len(range(start.value, stop.value, counter.step)))  # type: ignore[arg-type]
+            if in_turn and start is not None:
+                done = Number(counter.index, -start.value)  # type: ignore[operator,arg-type]
+                if counter.step != 1:
+                    step = self._number(counter.step)
+                    done = Number(self._call(floor_divide, self._written(done), step))
+                return done
+        if facts.count is None:
+            origin = replace(loop.origin, name="turns", final=True)
+            facts.count = facts.keeps(Value(INT, origin))
+        return Number(facts.count)
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
+        origin = origin or Origin(section="backward")
+        return self.reverse.builder.call(op, operands, origin)[0]
+
+    def _written(self, number: Number) -> Value:
+        """A number of turns as a value."""
+        if number.value is None:
+            return self._number(number.plus)
+        if number.plus == 0:
+            return number.value
+        op = add if number.plus > 0 else subtract
+        return self._call(op, number.value, self._number(abs(number.plus)))
+
+    def _number(self, number: Any) -> Value:
+        return self.reverse.builder.constant(number, INT)
+
+    def _item(self, listed: Value, k: Value, type: Any, origin: Origin) -> Value:
+        given = {"dtype": type.dtype, "shape": type.shape, "weak": type.weak}
+        origin = replace(origin, section="backward")
+        return self.reverse.builder.call(item, (listed, k), origin, **given)[0]
+
+
+def _read_in(block: Block) -> Iterator[Value]:
+    """What a block reads, in order."""
+    for node in block.nodes:
+        yield from node.operands
+        for inner in inner_blocks(node):
+            yield from _read_in(inner)
+    yield from block.outputs
