@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import export
 from numpy.testing import assert_allclose
+from test_ops import every_op, for_jax, jax_kernel
 
 import tracegrad as tg
 from tracegrad.errors import ArgumentError
@@ -128,3 +129,23 @@ def test_what_numpy_refuses_is_nan_in_files_under_jit(tmp_path):
         assert np.isnan(jax.jit(exported)(W, i + 2)[1]).all()
     with pytest.raises(LookupError):
         exported(W, i + 2)
+
+
+# -- for a GPU that is not there ------------------------------------------------------------------
+
+
+@pytest.mark.sampled(12)
+@every_op
+def test_every_op_is_lowered_for_cuda(op):
+    """And none calls back to the host."""
+    (sample, *_) = for_jax(op, "float64", 1) or for_jax(op, "int64", 1)
+    run = jax_kernel(op, sample.attributes)
+    with jax.enable_x64(True):
+        traced = jax.jit(lambda *given: run(*given, **sample.attributes)).trace(*sample.operands)
+        text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert "callback" not in text
+
+
+def test_loops_are_lowered_for_cuda():
+    text = tg.value_and_grad(summed).stablehlo(shape(20, 3), platforms=("cuda",))
+    assert text.count("stablehlo.while") == 2 and "callback" not in text
