@@ -416,7 +416,9 @@ class Frame:
     """The generated function's face: parameters, how inputs are read from them, what it returns.
 
     `reads` has one Python expression an input; `captures` are inputs that are not arguments but
-    are passed by keyword; `returns`, `names` and `origin` are the `Block`'s.
+    are passed by keyword; `returns`, `names` and `origin` are the `Block`'s. `alike` are pairs of
+    an output, in the structure `shape` (as in `returns`, of every end), and an input that it is a
+    gradient in: it is to lie where that lies.
     """
 
     parameters: tuple[str, ...]
@@ -425,6 +427,8 @@ class Frame:
     returns: str | None = None
     names: tuple[str, ...] = ()
     origin: Origin = NOWHERE
+    shape: str = ""
+    alike: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from textwrap import dedent
 
+import jax
 import numpy as np
 import pytest
 import toy
@@ -1136,9 +1137,26 @@ def test_a_loop_runs_as_by_hand(name):
         assert same(function(emit(of(case), "numpy"))(*given), byhand["f"](*given))
 
 
-def test_the_jax_target_refuses_loops_by_name():
-    with pytest.raises(CodegenError, match="'jax' has no loops"):
-        emit(of(CASES["a_break"]), "jax")
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", [name for name in CASES if name != "outcomes_that_were_seen"])
+def test_a_loop_runs_in_jax_as_by_hand(name):
+    case = CASES[name]
+    byhand: dict = {"np": np}
+    exec(case.byhand, byhand)
+    source = emit(of(case), "jax")
+    run = load(source.text, source.name, source.names)
+    with jax.enable_x64(True):
+        for less in (0, 1, 3):
+            given = [max(i - less, 0) if isinstance(i, int) else i for i in case.inputs]
+            found, expected = run(*given), byhand["f"](*given)
+            if isinstance(found, tuple) and isinstance(found[-1], tuple):
+                found = found[0]  # behind it are the looks
+            jax.tree.map(np.testing.assert_allclose, found, expected)
+
+
+def test_outcomes_that_nobody_has_seen_have_no_form_in_jax():
+    with pytest.raises(CodegenError, match="outcomes that nobody has seen"):
+        emit(of(CASES["outcomes_that_were_seen"]), "jax")
 
 
 @pytest.mark.parametrize("name", CASES)

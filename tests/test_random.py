@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -266,3 +267,55 @@ def test_backwards_use_the_numbers_that_were_drawn() -> None:
     x = tg.ones(3, requires_grad=True)
     loss(x).backward()
     np.testing.assert_array_equal(x.grad.numpy(), numpys.normal(size=3))
+
+
+# -- keys -----------------------------------------------------------------------------------------
+
+
+def test_numbers_of_a_key_are_those_of_jax():
+    generator, key = tg.random.KeyGenerator(5), jax.random.key(5)
+    with jax.enable_x64(True):
+        for draw, reference in (
+            (lambda: generator.random((3, 5)), lambda key: jax.random.uniform(key, (3, 5))),
+            (
+                lambda: generator.random(4, dtype=np.float32),
+                lambda key: jax.random.uniform(key, (4,), "float32"),
+            ),
+            (lambda: generator.standard_normal(7), lambda key: jax.random.normal(key, (7,))),
+        ):
+            key, used = jax.random.split(key)
+            found = np.asarray(draw())
+            np.testing.assert_allclose(found, reference(used), rtol=1e-12)
+            assert found.dtype == reference(used).dtype
+    assert generator.key.tolist() == jax.random.key_data(key).tolist()
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_compiled_calls_advance_a_key_as_eager_ones_do(backend):
+    def noisy(x, generator):
+        return np.sum(x * generator.normal(1.0, 2.0, 3)) + generator.uniform(size=())
+
+    eager, compiled = tg.random.KeyGenerator(1), tg.random.KeyGenerator(1)
+    f = tg.value_and_grad(noisy, backend=backend)
+    for _ in range(3):
+        value, slope = f(np.ones(3), compiled)
+        drawn = np.asarray(eager.normal(1.0, 2.0, 3))
+        np.testing.assert_allclose(slope, drawn, rtol=1e-12)
+        np.testing.assert_allclose(value, drawn.sum() + float(eager.uniform()), rtol=1e-12)
+        assert np.asarray(compiled.key).tolist() == np.asarray(eager.key).tolist()
+    assert f.cache_info().versions == 1
+    if backend == "jax":
+        assert "callback" not in f.source(np.ones(3), compiled)
+
+
+def test_a_key_may_be_an_argument():
+    def noisy(x, key):
+        return np.sum(x * tg.random.KeyGenerator(key).random(3))
+
+    key, f = jax.random.PRNGKey(4), tg.grad(noisy, backend="jax")
+    _, used = jax.random.split(jax.random.wrap_key_data(key))
+    with jax.enable_x64(True):
+        expected = jax.random.uniform(used, (3,))
+        np.testing.assert_allclose(f(np.ones(3), key), expected)
+        np.testing.assert_allclose(jax.jit(f)(np.ones(3), key), expected)
+    assert "custom_call" not in f.stablehlo(np.ones(3), key, platforms=("cuda",))

@@ -28,7 +28,7 @@ from tracegrad.counterparts.records import SciPyOp
 from tracegrad.dispatch import type_of
 from tracegrad.fast_math import products
 from tracegrad.fast_math.turns import ops as turns
-from tracegrad.ops import checkpoints, each, powers, reductions, tapes
+from tracegrad.ops import checkpoints, each, keys, powers, reductions, tapes
 from tracegrad.ops import elementwise as ew
 from tracegrad.ops.record import TABLE, OpRecord
 
@@ -252,7 +252,8 @@ def test_every_record_is_tried():
         if isinstance(value, OpRecord)
     }
     of_programs = {*turns._APART.values(), *turns.ROW_OPS.values()}
-    of_programs |= {tapes.new_list, tapes.appended, tapes.item, tapes.collected}
+    of_programs |= {tapes.new_list, tapes.appended, tapes.item, tapes.collected, tapes.room}
+    of_programs |= {keys.split, keys.spread}  # a key is two numbers
     of_programs |= {checkpoints.region_start, checkpoints.region_end, checkpoints.recomputed}
     of_programs |= {op for op in records if isinstance(op, SciPyOp)}
     of_programs |= set(each._RECORDS.values())  # stacks of what records that are tried give

@@ -9,6 +9,7 @@ import copy
 import functools
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,34 @@ class Compiled(Calling):
         """
         return write(path, self._callee(), self._asked_for(args, kwargs))
 
+    def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
+        """The program for JAX, lowered for these arguments: a `jax.stages.Lowered`.
+
+        Arrays may be given as a `jax.ShapeDtypeStruct`. Arrays and floats are inputs, all else is a
+        constant. `platforms` (``("cuda",)``) need not be there; by default it is the one that
+        runs. What is compiled for float64 is called where JAX has 64-bit types. Raises
+        `tg.errors.ArgumentError` where a value decides what is done, with the line.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> x = np.ones(3, np.float32)
+        >>> lowered = tg.grad(lambda x: (x**2).sum()).lower(x)
+        >>> np.asarray(lowered.compile()(x))
+        array([2., 2., 2.], dtype=float32)
+        """
+        from tracegrad.jax_backend import lowered
+
+        return lowered(self, args, kwargs, platforms)
+
+    def stablehlo(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> str:
+        """The text of what `lower` gives: the program in StableHLO, which XLA compiles.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> "stablehlo.cosine" in tg.grad(lambda x: np.sin(x).sum()).stablehlo(np.ones(3))
+        True
+        """
+        text: str = self.lower(*args, platforms=platforms, **kwargs).as_text()
+        return text
+
     def verify(self, *args: Any, **kwargs: Any) -> Verification:
         """Whether the program agrees with the function run eagerly and with finite differences.
 
@@ -185,6 +214,17 @@ class Bound:
         compiled = self._compiled
         version = compiled._asked_for(self._given(args, kwargs), kwargs)
         return write(path, compiled._callee(bound=True), version)
+
+    def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
+        """As `Compiled.lower`; what the object holds is constant."""
+        from tracegrad.jax_backend import lowered
+
+        return lowered(self, args, kwargs, platforms)
+
+    def stablehlo(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> str:
+        """As `Compiled.stablehlo`."""
+        text: str = self.lower(*args, platforms=platforms, **kwargs).as_text()
+        return text
 
     def verify(self, *args: Any, **kwargs: Any) -> Verification:
         """As `Compiled.verify`."""

@@ -49,11 +49,33 @@ def _owned(tree):
     return structure.unflatten([a if a.ndim else a[()] for a in arrays])
 '''
 LOOKS = '''
-def _expect_looks(looks, texts):
-    """Raises where Python saw something at a look that was never traced."""
+def _expect_looks(outputs, looks, texts):
+    """The outputs; raises where Python saw something at a look that was never traced."""
     for look, text in zip(looks, texts):
         if not look:
             raise LookupError(text)
+    return outputs
+'''
+SOUND = '''
+def _expect_looks(outputs, looks, texts):
+    """The outputs; raises where NumPy would have raised. While JAX traces, floats are nan there."""
+    if any(isinstance(look, jax.core.Tracer) for look in looks):
+        sound = jnp.stack([jnp.asarray(look) for look in looks]).all()
+        return jax.tree.map(
+            lambda x: x * jnp.where(sound, 1.0, jnp.nan).astype(x.real.dtype)
+            if jnp.issubdtype(x.dtype, jnp.inexact) else x,
+            outputs,
+        )
+    for look, text in zip(looks, texts):
+        if not look:
+            raise LookupError(text)
+    return outputs
+'''
+TYPES = '''
+def _numpy_types(*arrays):
+    """NumPy's 64-bit types; while JAX traces, those that it has."""
+    traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arrays))
+    return _wide_types(jax.dtypes.canonicalize_dtype(np.float64) == np.float64 or not traced)
 '''
 WIDE = """
 try:
@@ -519,7 +541,8 @@ class _File:
 
     def _call_jax(self, call: str, outputs: str, given: Sequence[str]) -> list[str]:
         """As above, with 64-bit types, the outcomes of looks, and NumPy out for NumPy in."""
-        lines = ["with _wide_types(True):"]
+        lines = [f"with _numpy_types({', '.join(given)}):"]
+        self.functions["_numpy_types"] = TYPES
         if self.version.checked:
             looks = self.names.wish("looks")
             lines.append(f"{INDENT}{outputs}, {looks} = {call}")
@@ -527,8 +550,8 @@ class _File:
             if _branched(self.version):  # one outcome stands for the looks of all paths
                 texts = [" or ".join(texts)]
             messages = [f"{text}  was all that was traced" for text in texts]
-            self.functions["_expect_looks"] = LOOKS
-            lines.append(f"_expect_looks({looks}, {messages!r})")
+            self.functions["_expect_looks"] = LOOKS if _looks_itself(self.version) else SOUND
+            lines.append(f"{outputs} = _expect_looks({outputs}, {looks}, {messages!r})")
         else:
             lines.append(f"{INDENT}{outputs} = {call}")
         self.functions["_owned"] = OWNED
@@ -577,6 +600,13 @@ def _looks(version: Version) -> list[str]:
         where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a value"
         found.append(f"{where}  ({node.look}: {seen})")
     return found
+
+
+def _looks_itself(version: Version) -> bool:
+    """Whether the function itself looks at values, and not the program alone."""
+    nodes = list(walk(version.differentiated.nodes))
+    asks = any(isinstance(x, Check) or (isinstance(x, Branch) and not x.complete) for x in nodes)
+    return asks or any(isinstance(x, Loop) and x.counter and not x.after for x in nodes)
 
 
 def _branched(version: Version) -> bool:

@@ -10,6 +10,7 @@ to JAX's default device.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from codegen.emit.target import Source
 from tracegrad.dispatch import is_jax_tracer
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.signature import NUMERIC, Arguments, Leaf
+from tracegrad.symbolic import example_lengths
 
 
 class MissingBackendError(TracegradError, ImportError):
@@ -66,6 +68,8 @@ def load_jax(source: Source) -> Callable[..., Any]:
     ``run.accepts`` are the classes of arrays that it takes.
     """
     function = codegen.load(source.text, source.name, source.names)
+    if jax.device_count() > 1:
+        function = _over_devices(source, function)
     array = array_class()
 
     def run(*inputs: Any, **captures: Any) -> Any:
@@ -93,6 +97,55 @@ def load_jax(source: Source) -> Callable[..., Any]:
     run.checked = checked  # type: ignore[attr-defined]
     run.accepts = (np.ndarray, array)  # type: ignore[attr-defined]
     return run
+
+
+def _over_devices(source: Source, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, for arguments that lie on several devices as well.
+
+    Gradients lie as what they are gradients in. On a mesh with explicit axes the function runs with
+    automatic ones, and everything else that it returns lies on every device.
+    """
+    frame, known = source.frame, dict[Any, Callable[..., Any]]()
+    assert frame is not None
+
+    def placed(inputs: Sequence[Any], captures: Mapping[str, Any]) -> tuple[Any, ...]:
+        given = [*inputs, *captures.values()]
+        return tuple([_sharding_of(leaf) for leaf in jax.tree.leaves(given)])
+
+    def made(mesh: Any, inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
+        names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
+        lies = {i: _sharding_of(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
+        explicit = jax.sharding.AxisType.Explicit in mesh.axis_types
+        rest = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) if explicit else None
+        shown = re.sub(r"\{(\d+)\}", r"\1", frame.shape)
+        of = jax.tree.map(lambda i: lies.get(i) or rest, eval(shown)) if shown else rest
+        if source.looks:
+            of = (of, rest)
+        if explicit:
+            return jax.sharding.auto_axes(function, out_sharding=of)  # type: ignore[no-any-return]
+        return jax.jit(function, out_shardings=of)
+
+    def run(*inputs: Any, **captures: Any) -> Any:
+        shardings = placed(inputs, captures)
+        mesh = next((s.mesh for s in shardings if s is not None), None)
+        if mesh is None or source.retries:
+            return function(*inputs, **captures)
+        if shardings not in known:
+            known[shardings] = made(mesh, inputs, captures)
+        return known[shardings](*inputs, **captures)
+
+    return run
+
+
+def _sharding_of(leaf: Any) -> Any:
+    """Where an array lies that lies on several devices of a mesh; None of any other."""
+    traced = is_jax_tracer(leaf)
+    sharding = jax.typeof(leaf).sharding if traced else getattr(leaf, "sharding", None)
+    if not isinstance(sharding, jax.sharding.NamedSharding) or sharding.mesh.size < 2:
+        return None
+    if traced and jax.sharding.AxisType.Explicit not in sharding.mesh.axis_types:
+        return None  # nobody knows yet
+    return sharding
 
 
 @contextmanager
@@ -143,6 +196,29 @@ def array_class() -> type:
         return type(jax.numpy.zeros(()))
 
 
+# -- looking inside -----------------------------------------------------------------------------
+
+
+def lowered(
+    function: Callable[..., Any], args: Any, kwargs: Any, platforms: Sequence[str] | None
+) -> Any:
+    """The `jax.stages.Lowered` of a function of arrays and floats; all else is constant in it."""
+    leaves, structure = jax.tree.flatten((args, kwargs))
+    varies = [isinstance(x, float) or hasattr(x, "shape") for x in leaves]
+    given = [x for x, wanted in zip(leaves, varies, strict=True) if wanted]
+
+    def call(*now: Any) -> Any:
+        arrays = iter(now)
+        both = [next(arrays) if v else x for x, v in zip(leaves, varies, strict=True)]
+        new_args, new_kwargs = structure.unflatten(both)
+        return function(*new_args, **new_kwargs)
+
+    call.__name__ = getattr(function, "__name__", "program")
+    with _wide_types(True):
+        traced = jax.jit(call).trace(*given)
+        return traced.lower(lowering_platforms=None if platforms is None else tuple(platforms))
+
+
 # -- arguments and results ----------------------------------------------------------------------
 
 
@@ -173,12 +249,7 @@ def sample(leaf: Any, text: str = "an argument") -> Any:
     if not is_jax_tracer(leaf):
         return to_numpy(leaf)
     refuse_dtype(leaf.dtype, text)
-    shape = leaf.shape
-    if not all(isinstance(n, int) for n in shape):
-        raise ArgumentError(
-            f"an argument is a JAX tracer of shape {shape}, with a length that is a symbol: "
-            "programs are made for lengths that are numbers"
-        )
+    shape = example_lengths(leaf.shape)
     if leaf.dtype.kind in "biu":
         return np.zeros(shape, leaf.dtype)
     steps = np.arange(1.0, 1.0 + np.prod(shape, dtype=int)).reshape(shape)

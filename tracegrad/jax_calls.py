@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from codegen.ir import Branch, Call, Check, Trait, walk
-from tracegrad import config, jax_backend, machine
+from codegen.ir import Branch, Call, Check, Loop, Trait, walk
+from tracegrad import config, jax_backend, machine, symbolic
 from tracegrad.borrowed import ArgumentStore
 from tracegrad.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.errors import ArgumentError, warn_caller
@@ -99,6 +99,10 @@ def inside_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             version = _made(calling, _with_fixed_numbers(calling, samples), fixed)
     if version.arguments.key != arguments.key:
         arguments = fixed
+    given = [leaf.value for leaf in arguments.leaves if leaf.traced]
+    leaves = [*given, *version.captured_arrays()]
+    if not _holds(version, leaves):
+        raise symbolic.refusal(version, leaves, name)
     _tell_of_types(calling, version)
     return _applied(version, arguments, name)
 
@@ -131,10 +135,19 @@ def _known(calling: Any, arguments: Arguments) -> Version | None:
         effects = [effect for returned in version.results for effect in returned.effects]
         if not _needs_no_value(version) or _changes(stores, effects, given):
             continue
-        if version.holds([*given, *version.captured_arrays()]):
+        if _holds(version, [*given, *version.captured_arrays()]):
             found: Version = version
             return found
     return None
+
+
+def _holds(version: Version, leaves: Sequence[Any]) -> bool:
+    """Whether a version stands for these arrays, some of which may have symbols for lengths."""
+    lengths = [n for leaf in leaves for n in getattr(leaf, "shape", ())]
+    if all(isinstance(n, int) for n in lengths):
+        return version.holds(leaves)
+    known = {name: leaves[i].shape[axis] for name, (i, axis) in version.symbols.items()}
+    return version.unchanged() and not symbolic.broken(version.guards, known)
 
 
 def _needs_no_value(version: Version) -> bool:
@@ -142,7 +155,12 @@ def _needs_no_value(version: Version) -> bool:
     if version.program.source.retries:
         return False
     nodes = list(walk(version.differentiated.nodes))  # without the looks that JAX's programs add
-    looks = any(isinstance(x, Check) or (isinstance(x, Branch) and not x.complete) for x in nodes)
+    looks = any(
+        isinstance(x, Check)
+        or (isinstance(x, Branch) and not x.complete)
+        or (isinstance(x, Loop) and x.counter is not None and x.after is None)
+        for x in nodes
+    )
     calls = [node for node in nodes if isinstance(node, Call)]
     besides = any(call.op.opaque or Trait.EFFECT in call.op.traits for call in calls)  # type: ignore[attr-defined]
     return not (looks or besides)

@@ -84,6 +84,11 @@ def joint_graph(
 
     block = blocks(tree.root, close)
     frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
+    if transform.kind in ("grad", "value_and_grad") and not (built and len(all_ends) > 1):
+        count = len(shown[0].names)
+        places = [tree.inputs.index(value) for value in targets]
+        pairs = [(count - len(places) + i, at) for i, at in enumerate(places)]
+        frame = replace(frame, shape=templates[0] or _tuple_of(count), alike=tuple(pairs))
     graph, of = face.replace(frame=frame).with_block(block), all_ends
     if tree.loops:
         graph = _verified(graph)

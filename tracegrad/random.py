@@ -20,6 +20,7 @@ from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.draws import draw
 from tracegrad.dtypes import get_default_dtype
 from tracegrad.errors import ArgumentError, DTypeError, TraceError
+from tracegrad.keyed import KeyGenerator as KeyGenerator
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.creation import astype, shape_tuple
 from tracegrad.ops.elementwise import less

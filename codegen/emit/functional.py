@@ -40,7 +40,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.passes.fuse import Tiled
-from codegen.spelling import SUM, Fragment
+from codegen.spelling import PRODUCT, SUM, Fragment
 from codegen.types import kind
 
 AROUND = """
@@ -406,6 +406,13 @@ class FunctionalEmitter(FunctionEmitter):
             return literal(number, self.target).text
         shape, dtype = self._attribute(type_.shape)[0], self._attribute(type_.dtype)[0]
         return f"jnp.zeros({shape.text}, dtype={dtype.text})"
+
+    def _of_kind(self, parameter: Value, argument: Value, shown: Shown) -> Fragment:
+        """A Python number of a parameter's kind; JAX's own has no conversion by name."""
+        if argument in self.literals:
+            return super()._of_kind(parameter, argument, shown)
+        one = "1.0" if kind(parameter.type.dtype) == "float" else "(1.0 + 0.0j)"
+        return Fragment(f"{shown.fragment.at(PRODUCT)} * {one}", PRODUCT)
 
     # -- turns ------------------------------------------------------------------------------------
 

@@ -78,8 +78,9 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     if head.lines:
         below, more = above + below, (*marks, *more)
     if constants is None or not constants.named:
-        again = graph.room is not None
-        return Source(below, graph.name, target.name, calls, origins=more, retries=again)
+        source = Source(below, graph.name, target.name, calls, origins=more)
+        looks = target.checks_returned and emitter.looked
+        return replace(source, retries=graph.room is not None, looks=looks, frame=graph.frame)
     text = constants.read(below)
     return Source(text, graph.name, target.name, calls, below, constants.named, more)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import copysign, inf
 
-from codegen.ir import Block, Branch, Call, Check, Loop, Number, Origin
+from codegen.ir import Block, Branch, Call, Check, Frame, Loop, Number, Origin
 from codegen.passes.fuse import LARGE
 from codegen.sizes import Dim, substitute
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
@@ -40,7 +40,8 @@ class Source:
     place of literals; where it is empty, that is `text` itself. `origins` has one entry a line:
     where in the user's code it comes from, None for the header and whatever else belongs to no
     statement. The function goes over to that of `large` where arrays are large. One that `retries`
-    reads how many turns loops have made, and runs again where there was no room for them.
+    reads how many turns loops have made, and runs again where there was no room for them. `looks`
+    tells that it returns these beside the result. `frame` is that of the graph.
     """
 
     text: str
@@ -52,6 +53,8 @@ class Source:
     origins: tuple[Origin | None, ...] = field(default=(), compare=False, repr=False)
     large: Large | None = field(default=None, compare=False, repr=False)
     retries: bool = False
+    looks: bool = False
+    frame: Frame | None = field(default=None, compare=False, repr=False)
 
     def at(self, lengths: Mapping[str, int]) -> Source:
         """The source that runs where the symbols of lengths have these values."""

@@ -27,7 +27,7 @@ LIBRARY = frozenset({
 })  # fmt: skip
 """Packages whose Python is not interpreted: it computes on what it is given."""
 HOLDING = (
-    *("tracegrad.optim", "tracegrad.counterparts.integration"),
+    *("tracegrad.optim", "tracegrad.keyed", "tracegrad.counterparts.integration"),
     *("tracegrad.counterparts.sparse_matrices", "tracegrad.counterparts.interpolation"),
 )
 """Modules of tracegrad whose objects hold what users put there: these are interpreted."""
