@@ -130,6 +130,7 @@ class Trace:
         The `tracegrad.world.World` tells of an array whether it was there before the run (others
         were made by the function itself) and what the function's code calls it.
         """
+        self.budgets = 0  # within so many loops keep no more than they may
         self.static_lengths = static_lengths  # the target must know every length beforehand
         self.code = code
         self.definition = definition(code)

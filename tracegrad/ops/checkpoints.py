@@ -144,7 +144,9 @@ def budget(trace: Any, max_bytes: int | None) -> Iterator[None]:
         yield
         return
     trace.builder.call(budget_start, (), trace.origin(), max_bytes=max_bytes)
+    trace.budgets += 1
     try:
         yield
     finally:
+        trace.budgets -= 1
         trace.builder.call(budget_end, (), trace.origin())

@@ -255,6 +255,9 @@ class Closing:
         """The first number of a loop, and the one behind the last."""
         start, stop = head.ends or (numbers.start, numbers.stop)
         step = numbers.step
+        if self.trace.budgets:  # what turns keep is told by their number
+            self.lengths.fix(start)
+            self.lengths.fix(stop)
         self.lengths.assume_turns(start, stop, step, FEWEST)
         start = add(start, step * head.peeled) if head.ends else start
         return self.lengths.value(start), self.lengths.value(stop)
