@@ -26,6 +26,7 @@ def _is_one_object(x: Any) -> bool:
     """Whether Python has one object alone of this value."""
     return -5 <= x <= 256 if type(x) is int else type(x) in (str, bytes) and len(x) <= 1
 
+
 SAMPLED = "pass what it reads, return what is to be kept, and do the rest outside JAX"
 
 
