@@ -87,16 +87,20 @@ def elementwise(x, y):
     return np.sum(np.sqrt((a - c) * (a - c) + 1.0))
 
 
+def looked_at(*shapes):
+    """The sum of lengths, each of which Python looks at: a program is for these alone."""
+    return sum(float(n) for shape in shapes for n in shape)
+
+
 def layers(w, v, x, y):
-    n, width = x.shape[0], w.shape[1] + x.shape[1] + v.shape[1] + w.shape[0] + v.shape[0]
+    n, width = x.shape[0], looked_at(x.shape[1:], w.shape, v.shape)
     h = np.tanh(x @ w)
     error = h @ v - y
     return np.sum(error * error) / (n + width)
 
 
 def softmaxes(q, k):
-    heads, rows, width = q.shape
-    scores = q @ np.swapaxes(k, 1, 2) / (heads + rows + width + k.shape[1])
+    scores = q @ np.swapaxes(k, 1, 2) / looked_at(q.shape, k.shape[1:2])
     return np.sum(tg.special.softmax(scores, axis=-1) ** 2)
 
 
@@ -108,7 +112,7 @@ def mixture(means, x):
 
 
 def long_expressions(x):
-    n, m = x.shape
+    n, m = map(float, x.shape)
     return (x * 2.0 + 1.0) * x / n - x / m
 
 
@@ -191,7 +195,7 @@ def test_memory_that_a_view_shows_is_freed_with_the_view() -> None:
     """The array and what shows it go together, or not at all."""
 
     def turned(x, w):
-        n, m = x.shape
+        n, m = map(int, x.shape)  # Python looks at them
         wide = np.exp(x @ w)
         flat = np.reshape(wide, (n * m,))
         a = np.cumsum(flat) * 1e-3
