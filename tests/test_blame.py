@@ -178,6 +178,7 @@ def cases() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         yield tg.value_and_grad(function), draw(Draw(0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", FAULTS)
 def test_a_fault_at_each_statement_is_blamed_on_it(checks: None, number: str) -> None:
     found = [result for compiled, args in cases() for result in injected(compiled, args, number)]

@@ -290,9 +290,8 @@ def test_a_traced_value_becomes_part_of_an_array(f, slope):
         f(tg.tensor(X, requires_grad=True))
 
 
-def test_a_traced_value_written_into_a_plain_array_elsewhere_is_refused():
-    with pytest.raises(errors.ConversionError, match=r"tg\.zeros"):
-        tg.grad(into_a_shared_tuple)(X)
+def test_a_traced_value_becomes_part_of_an_array_that_a_tuple_holds():
+    assert tg.grad(into_a_shared_tuple)(X).tolist() == [1, 0, 0]
 
 
 def test_plain_out_arguments_are_written_by_every_call():
@@ -382,7 +381,7 @@ def test_the_global_random_state_keeps_a_function_eager(draw):
 def test_state_is_what_it_was_after_an_error():
     before = os.getcwd(), np.geterr()
     t = tg.tensor(X, requires_grad=True)
-    for f in (into_a_shared_tuple, lambda x: x[7]):
+    for f in (lambda x: float(np.sum(x)), lambda x: x[7]):
         with pytest.raises(Exception):  # noqa: B017
             tg.grad(f)(X)
     (t * t).sum().backward()

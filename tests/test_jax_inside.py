@@ -629,6 +629,7 @@ def test_arrays_of_jax_cannot_be_written_to():
         tg.grad(writes)(np.ones(3))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_tracers_from_outside(backend):
     def ours(w, x):

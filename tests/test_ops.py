@@ -498,6 +498,7 @@ def test_against_jax(op):
             assert_close(found, wanted, 1e-10, atol=1e-12, what=f"gradient {sample}")
 
 
+@pytest.mark.sampled(2)
 @every_op
 def test_the_jax_backend_has_numpys_dtypes(op):
     pytest.importorskip("jax")

@@ -237,7 +237,7 @@ def test_the_report_names_state_and_lengths():
     scale = 2
 
     def f(x, y):
-        return np.sum(x * y) * scale / len(x)
+        return np.sum(x * y) * scale / float(len(x))
 
     made = tg.grad(f)
     made(UP, UP)

@@ -162,6 +162,7 @@ def test_other_values_and_sizes(program):
         assert_same_bits(split(f(*args)), expected, f"again, {shapes}")
 
 
+@pytest.mark.sampled(2)
 @every_program
 def test_fast_math_stays_within_rounding(program, monkeypatch):
     """At all sizes, for one callable; its source is written as carefully."""

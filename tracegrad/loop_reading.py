@@ -30,10 +30,9 @@ from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiate import Reverse
 from tracegrad.loop_tapes import INT, Facts
-from tracegrad.ops.creation import length
 from tracegrad.ops.elementwise import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.indexing import element, gather, getitem_basic
-from tracegrad.ops.tapes import item, least
+from tracegrad.ops.tapes import item, least, length
 
 FREE = frozenset({getitem_basic, element, gather})
 """Ops that are computed again in the backward, where what they read is at hand."""

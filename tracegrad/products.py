@@ -77,7 +77,7 @@ def _identity(f: Any) -> Any:
     """What functions that may be alike have in common."""
     if type(f) is MethodType:
         return _identity(f.__func__)
-    return f.__code__ if type(f) is FunctionType else id(f)
+    return (f.__code__, id(f.__globals__)) if type(f) is FunctionType else id(f)
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -41,6 +41,7 @@ from tracegrad.lines import definition
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
+from tracegrad.ops.tapes import symbols_of_lengths
 from tracegrad.paths import Limb, PathBuilder, Tree
 from tracegrad.points import capture_run, constant_index, holding_variable, label
 from tracegrad.state import STATE
@@ -205,8 +206,11 @@ class Trace:
             self.world.loops.lists.leave(outputs)
         nodes = [*self.builder.nodes]
         used = {*outputs, *(x for node in nodes for x in node.operands)}
+        lengths = set(symbols_of_lengths(nodes, self.sizes))
         for key, (_, value) in [*self.captured.items()][before:]:
             if value in used or id(value) in self.asked or not self._is_free(value):
+                continue
+            if not lengths.isdisjoint(s for dim in value.type.shape for s in symbols(dim)):
                 continue
             del self.captured[key]
 

@@ -58,18 +58,6 @@ extent = define(
 )
 
 
-length = define(
-    "length",
-    "size",
-    operands="",
-    infer=lambda sizes, size: weak("int"),
-    attributes={"size": ...},
-    traits=(Trait.EXTENT,),
-    differentiable=False,
-    doc="The length of an axis, or a sum of such, as an int.",
-)
-
-
 def _number_of_elements(size: int, dtype: str) -> Any:
     return np.dtype(dtype).type(size)
 

@@ -6,13 +6,13 @@ where nobody reads that any more (as an update of an array does). No public func
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from codegen.ir import Trait
-from codegen.sizes import Sizes
+from codegen.ir import Call, Node, Trait, walk
+from codegen.sizes import Sizes, symbols
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import LIST, ArrayType, kind
+from codegen.types import LIST, ArrayType, kind, weak
 from tracegrad.ops.indexing import gather
 from tracegrad.ops.record import OpRecord
 
@@ -72,6 +72,16 @@ item = OpRecord(
     differentiable=False,
     doc="One value of a list.",
 )
+length = OpRecord(
+    name="length",
+    operands=(),
+    infer=lambda sizes, size: weak("int"),
+    spelling={target: spell("size") for target in ("numpy", "jax")},
+    attributes={"size": ...},
+    traits=frozenset({Trait.EXTENT}),
+    differentiable=False,
+    doc="The length of an axis, or a sum of such, as an int.",
+)
 least = OpRecord(
     name="least",
     operands=("a", "b"),
@@ -97,3 +107,10 @@ room = OpRecord(
     differentiable=False,
     doc="An array in the place of a list, which turns fill; weak where its items are numbers.",
 )
+
+
+def symbols_of_lengths(nodes: Iterable[Node], sizes: Sizes) -> Iterator[str]:
+    """The symbols of the lengths that nodes have as numbers."""
+    for node in walk(nodes):
+        if isinstance(node, Call) and node.op is length:
+            yield from symbols(sizes.resolve(node.attribute("size")))

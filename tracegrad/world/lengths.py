@@ -15,7 +15,7 @@ from codegen.ir import Value
 from codegen.sizes import Dim, Size, SliceLength, add, mul, size_of
 from codegen.types import weak
 from tracegrad.machine import natives
-from tracegrad.ops.creation import length
+from tracegrad.ops.tapes import length
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
 from tracegrad.world.rows import Rows, rows_in
