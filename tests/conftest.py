@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 from tracegrad import budget, config
+from tracegrad.world.heads import UNCLOSED
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -47,6 +49,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     gone = set(map(id, left_out))
     items[:] = [item for item in items if id(item) not in gone]
     config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture
+def fresh_loops() -> Iterator[None]:
+    """No loop is known not to close, and none warns that it is unrolled."""
+    UNCLOSED["numpy"].clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @pytest.fixture

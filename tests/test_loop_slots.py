@@ -6,27 +6,14 @@ bits of plain Python.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from checks import assert_same_bits
 from test_loops import body_of, eagerly, loops_in
 
 import tracegrad as tg
-from tracegrad.world.heads import UNCLOSED
 
-
-@pytest.fixture(autouse=True)
-def checked():
-    """Graphs are verified after each pass; no loop is known not to close."""
-    before = tg.config.check
-    tg.config.check = True
-    UNCLOSED["numpy"].clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    tg.config.check = before
+pytestmark = pytest.mark.usefixtures("fresh_loops")
 
 
 class RNN:

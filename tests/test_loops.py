@@ -6,7 +6,6 @@ Compiled calls and gradients have the bits of eager ones; the text does not grow
 from __future__ import annotations
 
 import re
-import warnings
 from textwrap import dedent
 
 import jax
@@ -16,19 +15,8 @@ import pytest
 from checks import assert_same_bits
 
 import tracegrad as tg
-from tracegrad.world.heads import UNCLOSED
 
-
-@pytest.fixture(autouse=True)
-def checked():
-    """Graphs are verified after each pass; no loop is known not to close."""
-    before = tg.config.check
-    tg.config.check = True
-    UNCLOSED["numpy"].clear()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    tg.config.check = before
+pytestmark = pytest.mark.usefixtures("fresh_loops")
 
 
 def relax(u, most):
