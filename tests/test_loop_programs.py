@@ -219,6 +219,35 @@ PROGRAMS = {
         s, r = p
     return s + r
 """,
+    "two variables that begin as one array": """
+    a = b = w
+    for t in range(12):
+        a = np.sin(a) * w + b * 0.3
+        b = np.cos(b) * a + w * b
+    return (a * b).sum()
+""",
+    "what a loop begins with is read in its turns": """
+    a = w
+    for t in range(12):
+        a = np.sin(a) * w + a * (0.3 - w) - a
+    return a.sum()
+""",
+    "what a loop begins with is read behind it": """
+    a = w
+    for t in range(12):
+        a = np.sin(a) * 0.7 + a * x[t] - a * a
+    return (a * w + w).sum()
+""",
+    "what an inner loop begins with is read by the outer one": """
+    a, s = w, 0.0
+    for t in range(9):
+        b = a
+        for u in range(9):
+            b = np.sin(b) * 0.7 + a * b * x[u]
+        a = np.tanh(a * b)
+        s = s + (a * w).sum()
+    return s
+""",
 }
 """The side conditions under which one turn may stand for all, each in programs that break it."""
 

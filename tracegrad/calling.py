@@ -422,9 +422,9 @@ class Calling(BatchCalls):
         except OneByOne as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, args, left, histories, counts) if again else None
-        except Unrollable:
+        except Unrollable as told:
             assert run is not None
-            run.world.loops.unroll()
+            run.world.loops.unroll(getattr(told, "label", None))
             return self._make(arguments, mode, args, left, histories, counts)
         if version is not None:
             self._keep(version, arguments, args)

@@ -186,8 +186,8 @@ def _version(calling: Any, samples: Arguments, given: Sequence[Any]) -> tuple[Ru
         run = _run(calling, samples, given)
     try:
         return run, calling._version(samples, EXACT["jax"], run, None, REASON)
-    except Unrollable:
-        run.world.loops.unroll()
+    except Unrollable as told:
+        run.world.loops.unroll(getattr(told, "label", None))
         return _version(calling, samples, given)
 
 

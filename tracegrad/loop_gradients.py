@@ -76,6 +76,18 @@ class Unrollable(TraceError):
     """A loop whose backward cannot be written as a loop."""
 
 
+class FirstTurn(Unrollable):
+    """A loop whose first turn is to stand by itself: what it begins with has other readers.
+
+    Cotangents of those and of the parameter's readers in that turn are added up one by one, as the
+    tape does it, which a sum over turns is not. `label` is the loop's.
+    """
+
+    def __init__(self, label: object) -> None:
+        super().__init__("what a loop begins with is read by others too")
+        self.label = label
+
+
 def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
     """The graph whose every return gives the cotangents of `wanted` besides.
 
@@ -288,7 +300,16 @@ class _Writer(Reading):
         return {value: ct.value for value, ct in found.items()}
 
     def _entered(self, loop: Loop, cts: Cotangents) -> Cotangents:
-        """Cotangents of parameters go to the first arguments."""
+        """Cotangents of parameters go to the first arguments.
+
+        Raises `FirstTurn` where one of these has a cotangent from elsewhere.
+        """
+        known = {v for v in cts if v not in loop.parameters}
+        for parameter, argument in zip(loop.parameters, loop.arguments, strict=True):
+            if parameter in cts and argument in self.active and not self._is_collected(argument):
+                if argument in known:
+                    raise FirstTurn(loop.label)
+                known.add(argument)
         return self._handed(loop, loop.arguments, cts)
 
     def _handed(self, loop: Loop, arguments: Sequence[Value], cts: Cotangents) -> Cotangents:

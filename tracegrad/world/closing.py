@@ -39,6 +39,7 @@ class Closing:
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
     places: dict[Place, Any]  # that were written to, with what stood there before
     closed: list[Head]
+    apart: Any  # where loops begin whose first turn stands by itself
 
     def is_recorded(self, x: Any) -> bool:
         """Whether a Tensor is of this run's trace."""
@@ -219,7 +220,8 @@ class Closing:
         body = tuple(nodes[head.begin :])  # with the numbers that are handed on
         counter = None
         numbers = head.numbers
-        first = self._first_turn(head, body, arguments)
+        apart = head.target in self.apart.get(head.frame.code, ())
+        first = None if apart else self._first_turn(head, body, arguments)
         if first is None:  # it is another one
             self._look_at_first(head)
             self._define_index(head, head.first, head.start, 0)

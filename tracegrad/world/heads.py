@@ -40,6 +40,10 @@ UNCLOSED: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
     target: WeakKeyDictionary() for target in ("numpy", "jax")
 }
 """Where loops begin that could not be closed, by target: they are not tried again."""
+APART: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
+    target: WeakKeyDictionary() for target in ("numpy", "jax")
+}
+"""Where loops begin whose first turn stands by itself: see `loop_gradients.FirstTurn`."""
 
 
 Slot = tuple[int | Place, ...]

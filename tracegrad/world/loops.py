@@ -30,6 +30,7 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.closing import Closing, held
 from tracegrad.world.collecting import Lists
 from tracegrad.world.heads import (
+    APART,
     CHANGING,
     FEWEST,
     INT,
@@ -60,7 +61,7 @@ class Loops(Closing):
     def __init__(self, world: Any, trace: Any, target: str) -> None:
         self.world = world
         self.trace = trace
-        self.unclosed = UNCLOSED[target]
+        self.unclosed, self.apart = UNCLOSED[target], APART[target]
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
         self.changes = 0  # how often something was changed that a turn is not told of
@@ -407,8 +408,12 @@ class Loops(Closing):
         for head in [*self.closed]:
             self._refuse(head, "a derivative of a loop in the function itself")
 
-    def unroll(self) -> None:
-        """No loop of this run stays one from here on."""
+    def unroll(self, label: object = None) -> None:
+        """No loop of this run stays one from here on; of the one with a label, the first turn."""
+        head = self.walk.heads.get(label)  # type: ignore[call-overload]
+        if head is not None and not head.peeled:
+            self.apart.setdefault(head.frame.code, set()).add(head.target)
+            return
         for head in self.closed:
             self._unrolled(head)
 
