@@ -418,7 +418,8 @@ class Frame:
     `reads` has one Python expression an input; `captures` are inputs that are not arguments but
     are passed by keyword; `returns`, `names` and `origin` are the `Block`'s. `alike` are pairs of
     an output, in the structure `shape` (as in `returns`, of every end), and an input that it is a
-    gradient in: it is to lie where that lies.
+    gradient in: it is to lie where that lies. `donated` are parameters whose memory a caller
+    gives away: a call may overwrite it.
     """
 
     parameters: tuple[str, ...]
@@ -429,6 +430,7 @@ class Frame:
     origin: Origin = NOWHERE
     shape: str = ""
     alike: tuple[tuple[int, int], ...] = ()
+    donated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

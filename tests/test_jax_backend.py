@@ -630,3 +630,115 @@ def test_a_missing_jax_says_how_to_get_it(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install \"tracegrad\[jax\]\"") as caught:
         tg.grad(lambda x: np.sum(np.sinh(x)), backend="jax")(np.ones(3))
     assert isinstance(caught.value, TracegradError)
+
+
+# -- the memory of devices ----------------------------------------------------------------------
+
+
+def layers(p, x):
+    return np.mean(np.tanh(x @ p["w"] + p["b"]) ** 2)
+
+
+def test_donated_arguments_are_given_away():
+    w, b, x, _ = draw(*LAYER)
+    expected = tg.grad(layers)({"w": w, "b": b}, x)
+    slopes = tg.grad(layers, backend="jax", donate_argnums=0)
+    assert '@partial(jax.jit, donate_argnames=("b", "w"))' in slopes.source({"w": w, "b": b}, x)
+    for _ in range(2):
+        with jax.enable_x64(True):
+            p, there = {"w": jnp.array(w), "b": jnp.array(b)}, jnp.array(x)
+        assert_close(slopes(p, there), expected, RTOL)
+    assert p["w"].is_deleted() and p["b"].is_deleted() and not there.is_deleted()
+    kept = {"w": w.copy(), "b": b.copy()}  # NumPy's stay
+    assert_close(slopes(kept, x), expected, RTOL)
+    assert (kept["w"] == w).all() and (kept["b"] == b).all()
+
+
+def test_many_donated_arguments_are_written_as_black_writes_them():
+    from codegen.emit.formatting import formatted
+
+    p = {f"weights_of_layer_{i}": np.ones(2) for i in range(6)}
+    slopes = tg.grad(lambda p: sum(w.sum() for w in p.values()), backend="jax", donate_argnums=0)
+    slopes(p)
+    (version,) = slopes._every
+    text = version.program.source.text
+    assert "@partial(\n    jax.jit,\n    donate_argnames=(\n" in text
+    assert formatted(text) == text
+
+
+def looking(x):
+    return (x**2).sum() if x[0] > 0 else x.sum()
+
+
+def turning(x):
+    while (x * x).sum() > 1:
+        x = np.sin(x)
+    return (x * x).sum()
+
+
+@pytest.mark.parametrize("f", [looking, turning])
+def test_what_may_run_twice_gives_nothing_away(f):
+    slopes = tg.grad(f, backend="jax", donate_argnums=-1)
+    for value in (2.0, 2.0, 9.0):
+        x = jnp.full(100, value)
+        assert_close(slopes(x), tg.grad(f)(np.asarray(x)), 1e-4)
+        assert not x.is_deleted()
+    assert "donate" not in slopes.source()
+
+
+def test_what_is_stored_is_not_given_away():
+    class Model:
+        last = None
+
+        def loss(self, x):
+            self.last = x
+            return (x**2).sum()
+
+    model = Model()
+    slopes = tg.grad(model.loss, backend="jax", donate_argnums=0)
+    for _ in range(3):
+        x = jnp.ones(3)
+        slopes(x)
+        assert float(model.last.sum()) == 3.0
+
+
+def test_checked_calls_name_their_statement_all_the_same(monkeypatch):
+    monkeypatch.setattr(tg.config, "check_finite", True)
+    f = tg.compile(lambda x: np.log(x - 1.0) * 2.0, backend="jax", donate_argnums=0)
+    for _ in range(2):
+        x = jnp.ones(3)
+        with pytest.raises(tg.errors.FiniteError, match="log"):
+            f(x)
+        assert not x.is_deleted()
+
+
+def test_results_lie_where_they_are_asked_for():
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    f = tg.compile(lambda x: {"a": (x, x + 1), "b": 2.5}, backend="jax", out_shardings=place)
+    assert f(jnp.ones(3))["a"][1].committed
+    for shardings in ({"a": place, "b": None}, {"a": (None, place), "b": place}):
+        f = tg.compile(
+            lambda x: {"a": (x, x + 1), "b": 2.5}, backend="jax", out_shardings=shardings
+        )
+        for _ in range(2):
+            result = f(jnp.ones(3))
+            assert result["a"][1].committed and result["b"] == 2.5
+    assert type(f(np.ones(3))["a"][1]) is np.ndarray
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"donate_argnums": "x"}, "donate_argnums='x': must be an int"),
+        ({"donate_argnums": 3}, "donate_argnums=3: the function has 1 argument"),
+        ({"out_shardings": {"c": None}}, "out_shardings of <lambda> is .* but the result is"),
+    ],
+)
+def test_what_is_said_of_memory_must_fit(options, told):
+    with pytest.raises(ArgumentError, match=told):
+        tg.compile(lambda x: {"a": x + 1}, backend="jax", **options)(jnp.ones(3))
+
+
+def test_sparse_matrices_have_no_place():
+    with pytest.raises(ArgumentError, match="cannot be given with sparse=True"):
+        tg.jacobian(np.sin, sparse=True, donate_argnums=0)

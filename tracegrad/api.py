@@ -10,7 +10,7 @@ from tracegrad.callables import Compiled
 from tracegrad.errors import ArgumentError
 from tracegrad.products import hvp, jvp, known, linearize
 from tracegrad.pullbacks import vjp
-from tracegrad.returned import Transform
+from tracegrad.returned import Placement, Transform
 from tracegrad.sparse import Sparse
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def _positions(argnums: Any) -> int | tuple[int, ...]:
+def _positions(argnums: Any, name: str = "argnums") -> int | tuple[int, ...]:
     """``argnums`` as ints of Python's own."""
     try:
         if isinstance(argnums, Sequence) and not isinstance(argnums, str):
@@ -37,8 +37,14 @@ def _positions(argnums: Any) -> int | tuple[int, ...]:
         return index(argnums)
     except TypeError:
         raise ArgumentError(
-            f"argnums={argnums!r}: must be an int or a sequence of ints, the positions of arguments"
+            f"{name}={argnums!r}: must be an int or a sequence of ints, the positions of arguments"
         ) from None
+
+
+def _placement(donate_argnums: Any, out_shardings: Any) -> Placement:
+    """What is said of the memory of devices."""
+    donated = _positions(donate_argnums, "donate_argnums")
+    return Placement((donated,) if isinstance(donated, int) else donated, out_shardings)
 
 
 def _decorator(
@@ -48,13 +54,14 @@ def _decorator(
     has_aux: bool,
     backend: str | None,
     static_argnames: Sequence[str],
+    placement: Placement,
     mode: str = "auto",
 ) -> Any:
     if mode not in ("auto", "forward", "reverse"):
         raise ArgumentError(f'mode={mode!r}: must be "auto", "forward" or "reverse"')
     known(backend)
     numbers = _positions(argnums)
-    transform = Transform(kind, numbers, has_aux, mode=mode)
+    transform = Transform(kind, numbers, has_aux, mode=mode, placement=placement)
     if f is None:
         return lambda function: Compiled(function, transform, backend, static_argnames)
     return Compiled(f, transform, backend, static_argnames)
@@ -67,6 +74,7 @@ def _sparse(
     has_aux: bool,
     backend: str | None,
     static_argnames: Sequence[str],
+    placement: Placement,
     mode: str = "forward",
 ) -> Any:
     if mode not in ("auto", "forward", "reverse"):
@@ -76,6 +84,8 @@ def _sparse(
         raise ArgumentError(f"argnums={argnums!r}: with sparse=True it must be one int")
     if static_argnames:
         raise ArgumentError("static_argnames cannot be given with sparse=True")
+    if placement != Placement():
+        raise ArgumentError("donate_argnums and out_shardings cannot be given with sparse=True")
     known(backend)
     if f is None:
         return lambda function: Sparse(function, kind, number, has_aux, mode, backend)
@@ -89,6 +99,8 @@ def grad(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    out_shardings: Any = None,
     argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The gradient of a function that returns one number, as compiled source.
@@ -109,6 +121,14 @@ def grad(
         The target of the generated source; default ``tg.config.backend``.
     static_argnames : sequence of str
         Arguments whose value is part of what is compiled.
+    donate_argnums : int or sequence of int
+        Arguments whose JAX arrays a call may overwrite, as for `jax.jit`: their memory becomes that
+        of results, and who reads them afterwards gets an error. Programs for NumPy leave arguments
+        alone, and so do those that may run a second time: with looks at values, or a `while` whose
+        turns a gradient keeps.
+    out_shardings : sharding, or pytree of them, optional
+        Where JAX arrays of the result are to lie, as for `jax.jit`: a tree that may end before the
+        structure of the result does; None leaves it to the program.
     argnum : int or sequence of int, optional
         HIPS autograd's name of `argnums`.
 
@@ -138,8 +158,9 @@ def grad(
     >>> slope(np.array([1.0, 2.0]))
     array([2., 4.])
     """
+    placement = _placement(donate_argnums, out_shardings)
     argnums = argnums if argnum is None else argnum
-    return _decorator("grad", f, argnums, has_aux, backend, static_argnames)
+    return _decorator("grad", f, argnums, has_aux, backend, static_argnames, placement)
 
 
 def value_and_grad(
@@ -149,6 +170,8 @@ def value_and_grad(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    out_shardings: Any = None,
     argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The value and the gradient together; parameters as for `grad`.
@@ -166,8 +189,9 @@ def value_and_grad(
     >>> print(value, gradient)
     5.0 [2. 4.]
     """
+    placement = _placement(donate_argnums, out_shardings)
     argnums = argnums if argnum is None else argnum
-    return _decorator("value_and_grad", f, argnums, has_aux, backend, static_argnames)
+    return _decorator("value_and_grad", f, argnums, has_aux, backend, static_argnames, placement)
 
 
 def jacobian(
@@ -179,6 +203,8 @@ def jacobian(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    out_shardings: Any = None,
     argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The full Jacobian of a function, all rows or columns at once, as compiled source.
@@ -187,7 +213,7 @@ def jacobian(
     ----------
     f : callable
         Plain Python over arrays that returns an array, or a pytree of arrays, of floating point.
-    argnums, has_aux, backend, static_argnames, argnum
+    argnums, has_aux, backend, static_argnames, donate_argnums, out_shardings, argnum
         As for `grad`.
     mode : "auto", "forward" or "reverse"
         Whether tangents of all inputs are pushed forward, or cotangents of all results pulled back.
@@ -234,10 +260,11 @@ def jacobian(
     >>> print(differences.explain().splitlines()[0])
     sparse: 99 x 100, 198 nonzeros, 2 colours, forward mode
     """
+    placement = _placement(donate_argnums, out_shardings)
     argnums = argnums if argnum is None else argnum
     if sparse:
-        return _sparse("jacobian", f, argnums, has_aux, backend, static_argnames, mode)
-    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, mode)
+        return _sparse("jacobian", f, argnums, has_aux, backend, static_argnames, placement, mode)
+    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, placement, mode)
 
 
 def jacrev(
@@ -247,6 +274,8 @@ def jacrev(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    out_shardings: Any = None,
 ) -> Any:
     """`jacobian` in reverse mode: for functions of many inputs and few results.
 
@@ -257,7 +286,10 @@ def jacrev(
     >>> tg.jacrev(lambda x: x.sum() * x[:1])(np.array([1.0, 2.0]))
     array([[4., 1.]])
     """
-    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, "reverse")
+    placement = _placement(donate_argnums, out_shardings)
+    return _decorator(
+        "jacobian", f, argnums, has_aux, backend, static_argnames, placement, "reverse"
+    )
 
 
 def jacfwd(
@@ -267,6 +299,8 @@ def jacfwd(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    out_shardings: Any = None,
 ) -> Any:
     """`jacobian` in forward mode: for functions of few inputs and many results.
 
@@ -277,7 +311,10 @@ def jacfwd(
     >>> tg.jacfwd(lambda t: np.array([1.0, 2.0]) * t)(3.0)
     array([1., 2.])
     """
-    return _decorator("jacobian", f, argnums, has_aux, backend, static_argnames, "forward")
+    placement = _placement(donate_argnums, out_shardings)
+    return _decorator(
+        "jacobian", f, argnums, has_aux, backend, static_argnames, placement, "forward"
+    )
 
 
 def hessian(
@@ -288,6 +325,8 @@ def hessian(
     has_aux: bool = False,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    out_shardings: Any = None,
     argnum: int | Sequence[int] | None = None,
 ) -> Any:
     """The Hessian of a function that returns one number: forward mode over reverse, all at once.
@@ -319,10 +358,11 @@ def hessian(
     >>> sparse(np.ones(1000)).nnz
     2998
     """
+    placement = _placement(donate_argnums, out_shardings)
     argnums = argnums if argnum is None else argnum
     if sparse:
-        return _sparse("hessian", f, argnums, has_aux, backend, static_argnames)
-    return _decorator("hessian", f, argnums, has_aux, backend, static_argnames)
+        return _sparse("hessian", f, argnums, has_aux, backend, static_argnames, placement)
+    return _decorator("hessian", f, argnums, has_aux, backend, static_argnames, placement)
 
 
 def compile(
@@ -330,10 +370,13 @@ def compile(
     *,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    out_shardings: Any = None,
 ) -> Any:
     """The function itself as compiled source; it stays differentiable from outside.
 
     On Tensors that require grad a call is one operation of the tape, with a compiled backward.
+    Parameters as for `grad`.
 
     Examples
     --------
@@ -345,7 +388,8 @@ def compile(
     >>> print(softplus(0.0))
     0.6931471805599453
     """
-    return _decorator("compile", f, (), False, backend, static_argnames)
+    placement = _placement(donate_argnums, out_shardings)
+    return _decorator("compile", f, (), False, backend, static_argnames, placement)
 
 
 def vmap(
@@ -355,6 +399,8 @@ def vmap(
     *,
     backend: str | None = None,
     static_argnames: Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    out_shardings: Any = None,
 ) -> Any:
     """A function of one example as a function of a batch of them, as compiled source.
 
@@ -372,7 +418,7 @@ def vmap(
         defaults and arrays that the function reads from outside are the same for all.
     out_axes : int, None, or a pytree of them
         Where the batch stands in each result; None for a result that is the same for all.
-    backend, static_argnames
+    backend, static_argnames, donate_argnums, out_shardings
         As for `grad`.
 
     Returns
@@ -406,7 +452,8 @@ def vmap(
     """
     if backend not in (None, "numpy", "jax"):
         raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
-    transform = Transform("vmap", (), in_axes=in_axes, out_axes=out_axes)
+    placement = _placement(donate_argnums, out_shardings)
+    transform = Transform("vmap", (), in_axes=in_axes, out_axes=out_axes, placement=placement)
     if f is None:
         return lambda function: Compiled(function, transform, backend, static_argnames)
     return Compiled(f, transform, backend, static_argnames)

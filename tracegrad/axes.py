@@ -91,25 +91,31 @@ def _positional(in_axes: Any, count: int, name: str) -> list[Any]:
 
 def spread(axes: Any, spec: TreeSpec, what: str, text: str) -> list[Axis]:
     """An axis for each leaf of a structure, from a tree of axes that may end before it does."""
-    leaves, of = flatten(axes)
-    return _spread(iter(leaves), of, spec, what, text)
+    found = each(axes, spec, what, text)
+    for axis in found:
+        if isinstance(axis, bool) or not isinstance(axis, int | np.integer | None):
+            raise ArgumentError(f"{what}: {axis!r} is no axis: give an int or None")
+    return [None if axis is None else int(axis) for axis in found]
 
 
-def _spread(rest: Any, of: TreeSpec, spec: TreeSpec, what: str, text: str) -> list[Axis]:
+def each(tree: Any, spec: TreeSpec, what: str, text: str) -> list[Any]:
+    """What a tree, which may end before a structure does, says of each leaf of that."""
+    leaves, of = flatten(tree)
+    return _each(iter(leaves), of, spec, what, text)
+
+
+def _each(rest: Any, of: TreeSpec, spec: TreeSpec, what: str, text: str) -> list[Any]:
     if of.type is type(None):
         return [None] * _count(spec)
     if of.type is None:
-        axis = next(rest)
-        if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
-            raise ArgumentError(f"{what}: {axis!r} is no axis: give an int or None")
-        return [int(axis)] * _count(spec)
+        return [next(rest)] * _count(spec)
     if of.type is not spec.type or of.steps != spec.steps or of.aux != spec.aux:
         raise ArgumentError(
             f"{what} is {_shown(of)}, but {text} is {_shown(spec)}: they must begin alike"
         )
-    found: list[Axis] = []
+    found: list[Any] = []
     for inner, child in zip(of.children, spec.children, strict=True):
-        found += _spread(rest, inner, child, what, text)
+        found += _each(rest, inner, child, what, text)
     return found
 
 

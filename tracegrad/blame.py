@@ -17,6 +17,7 @@ import numpy as np
 from codegen.ir import Call, Constant, Graph, Loop, Node, Origin, Trait, Value, walk
 from tracegrad import config
 from tracegrad.devices import bare
+from tracegrad.dispatch import is_jax_array
 from tracegrad.draws import given_back, sources_of
 from tracegrad.errors import FiniteError
 from tracegrad.pipeline import Turns, run_through
@@ -66,7 +67,8 @@ def checked(run: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
 
     def program(*args: Any, **captures: Any) -> Any:
         before = [source.state for source in sources]
-        result = run(*args, **captures)
+        given = map(_copied, args) if graph.frame.donated else args  # the call can be repeated
+        result = run(*given, **captures)
         if is_finite(result):
             return result
         for source, state in zip(sources, before, strict=True):
@@ -75,6 +77,11 @@ def checked(run: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
             raise blamed(graph, _inputs(graph, args, captures))
 
     return program
+
+
+def _copied(argument: Any) -> Any:
+    """What a program may be given for good in the place of an argument."""
+    return argument.copy() if is_jax_array(argument) else argument
 
 
 def _inputs(graph: Graph, args: Sequence[Any], captures: Mapping[str, Any]) -> list[Any]:

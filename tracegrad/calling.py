@@ -51,7 +51,7 @@ from tracegrad.nested import (
 )
 from tracegrad.overlap import runs_of
 from tracegrad.recorded import NotRecorded, Quick, Recorded, call_recorded, settle, untraced
-from tracegrad.returned import Transform
+from tracegrad.returned import Transform, placed
 from tracegrad.running import Run, asks_class, code_of, not_executed
 from tracegrad.signature import (
     Arguments,
@@ -161,7 +161,7 @@ class Calling(BatchCalls):
                 return self._natively(args, kwargs)
         if any(map(is_jax_tracer, flatten((args, kwargs))[0])):
             return self._inside_jax(args, kwargs)
-        return self._function(*args, **kwargs)
+        return placed(self._function(*args, **kwargs), self._transform, self.__name__)
 
     def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The derivative by running the function on Tensors, which only tracegrad sees."""

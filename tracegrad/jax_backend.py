@@ -22,10 +22,12 @@ import numpy as np
 
 import codegen
 from codegen.emit.target import Source
+from tracegrad.axes import each
 from tracegrad.dispatch import is_jax_tracer
 from tracegrad.errors import ArgumentError, TracegradError
 from tracegrad.signature import NUMERIC, Arguments, Leaf
 from tracegrad.symbolic import example_lengths
+from tracegrad.tree import flatten, unflatten
 
 
 class MissingBackendError(TracegradError, ImportError):
@@ -55,11 +57,12 @@ _wide_types = _x64_switch()
 # -- programs -----------------------------------------------------------------------------------
 
 
-def load_jax(source: Source) -> Callable[..., Any]:
+def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callable[..., Any]:
     """The function of generated source: ``run(*inputs, **captures)``.
 
     Arrays in decide arrays out: with a JAX array among the inputs it returns JAX arrays, where the
-    computation ran; else NumPy arrays and scalars in memory of their own.
+    computation ran; else NumPy arrays and scalars in memory of their own. `places` are shardings
+    for some of its outputs.
 
     ``run.checked`` is for source that returns ``(result, looks)``: it returns the result alone,
     and raises a plain `LookupError` when a look has another outcome than the traced one.
@@ -68,8 +71,8 @@ def load_jax(source: Source) -> Callable[..., Any]:
     ``run.accepts`` are the classes of arrays that it takes.
     """
     function = codegen.load(source.text, source.name, source.names)
-    if jax.device_count() > 1:
-        function = _over_devices(source, function)
+    if places or jax.device_count() > 1:
+        function = _over_devices(source, function, places or {})
     array = array_class()
 
     def run(*inputs: Any, **captures: Any) -> Any:
@@ -99,14 +102,17 @@ def load_jax(source: Source) -> Callable[..., Any]:
     return run
 
 
-def _over_devices(source: Source, function: Callable[..., Any]) -> Callable[..., Any]:
+def _over_devices(
+    source: Source, function: Callable[..., Any], places: Mapping[int, Any]
+) -> Callable[..., Any]:
     """The function, for arguments that lie on several devices as well.
 
-    Gradients lie as what they are gradients in. On a mesh with explicit axes the function runs with
-    automatic ones, and everything else that it returns lies on every device.
+    Outputs lie as `places` says, and gradients else as what they are gradients in. On a mesh with
+    explicit axes the function runs with automatic ones, and all that is left lies on every device.
     """
     frame, known = source.frame, dict[Any, Callable[..., Any]]()
     assert frame is not None
+    donated = tuple(map(frame.parameters.index, frame.donated))
 
     def placed(inputs: Sequence[Any], captures: Mapping[str, Any]) -> tuple[Any, ...]:
         given = [*inputs, *captures.values()]
@@ -115,26 +121,46 @@ def _over_devices(source: Source, function: Callable[..., Any]) -> Callable[...,
     def made(mesh: Any, inputs: Sequence[Any], captures: Mapping[str, Any]) -> Callable[..., Any]:
         names = dict(zip(frame.parameters, inputs, strict=True)) | dict(captures)
         lies = {i: _sharding_of(eval(frame.reads[at], {}, names)) for i, at in frame.alike}
-        explicit = jax.sharding.AxisType.Explicit in mesh.axis_types
+        explicit = mesh is not None and jax.sharding.AxisType.Explicit in mesh.axis_types
         rest = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) if explicit else None
-        shown = re.sub(r"\{(\d+)\}", r"\1", frame.shape)
-        of = jax.tree.map(lambda i: lies.get(i) or rest, eval(shown)) if shown else rest
-        if source.looks:
-            of = (of, rest)
+        of = _outputs(source, lambda i: places.get(i) or lies.get(i) or rest)
+        of = (of, rest) if source.looks else of
         if explicit:
-            return jax.sharding.auto_axes(function, out_sharding=of)  # type: ignore[no-any-return]
-        return jax.jit(function, out_shardings=of)
+            inner = jax.sharding.auto_axes(function, out_sharding=of)
+            return jax.jit(inner, donate_argnums=donated) if donated else inner  # type: ignore[no-any-return]
+        return jax.jit(function, out_shardings=of, donate_argnums=donated)
 
     def run(*inputs: Any, **captures: Any) -> Any:
         shardings = placed(inputs, captures)
         mesh = next((s.mesh for s in shardings if s is not None), None)
-        if mesh is None or source.retries:
+        if source.retries:
+            return _put(source, function(*inputs, **captures), places)
+        if mesh is None and not places:
             return function(*inputs, **captures)
         if shardings not in known:
             known[shardings] = made(mesh, inputs, captures)
         return known[shardings](*inputs, **captures)
 
     return run
+
+
+def _outputs(source: Source, of: Callable[[int], Any]) -> Any:
+    """Something for each output, in the structure that a program returns."""
+    assert source.frame is not None
+    return jax.tree.map(of, eval(re.sub(r"\{(\d+)\}", r"\1", source.frame.shape)))
+
+
+def _put(source: Source, result: Any, places: Mapping[int, Any]) -> Any:
+    """What a program has returned, with outputs where they are to lie."""
+    if not places:
+        return result
+    result, *looks = result if source.looks else (result,)
+    leaves, structure = jax.tree.flatten(result)
+    numbers = jax.tree.leaves(_outputs(source, lambda i: i))
+    pairs = zip(leaves, numbers, strict=True)
+    moved = [jax.device_put(x, places[i]) if i in places else x for x, i in pairs]
+    result = structure.unflatten(moved)
+    return (result, *looks) if looks else result
 
 
 def _sharding_of(leaf: Any) -> Any:
@@ -286,6 +312,19 @@ def from_numpy(leaf: Any, device: Any = None) -> Any:
         return leaf
     with _wide_types(True):
         return jax.device_put(np.asarray(leaf), device)
+
+
+def placed_as(result: Any, shardings: Any, name: str) -> Any:
+    """What a call returns, with its JAX arrays where they were asked for."""
+    leaves, spec = flatten(result)
+    said = each(shardings, spec, f"out_shardings of {name}", "the result")
+    return unflatten(
+        spec,
+        [
+            jax.device_put(leaf, place) if isinstance(leaf, jax.Array) and place else leaf
+            for leaf, place in zip(leaves, said, strict=True)
+        ],
+    )
 
 
 def device_of(leaves: Iterable[Any]) -> Any:

@@ -24,6 +24,7 @@ from tracegrad.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.errors import ArgumentError, warn_caller
 from tracegrad.loop_gradients import Unrollable
 from tracegrad.modes import CHOSEN, EXACT
+from tracegrad.returned import placed
 from tracegrad.running import Run, code_of
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
@@ -68,7 +69,8 @@ def call_on_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         plain_args, plain_kwargs = map_tree(jax_backend.to_numpy, (args, kwargs))
         result = calling(*plain_args, **plain_kwargs)
     device = jax_backend.device_of(leaves)
-    return map_tree(lambda leaf: jax_backend.from_numpy(leaf, device), result)
+    there = map_tree(lambda leaf: jax_backend.from_numpy(leaf, device), result)
+    return placed(there, calling._transform, calling.__name__)
 
 
 # -- inside a trace of JAX ----------------------------------------------------------------------

@@ -27,6 +27,7 @@ from tracegrad.pushforward import with_tangents
 from tracegrad.returned import (
     Result,
     Transform,
+    donated_in,
     leaves_in,
     left_out,
     main_of,
@@ -84,11 +85,13 @@ def joint_graph(
 
     block = blocks(tree.root, close)
     frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
-    if transform.kind in ("grad", "value_and_grad") and not (built and len(all_ends) > 1):
-        count = len(shown[0].names)
+    count, numbered = len(shown[0].names), built and len(all_ends) > 1
+    shape = f"-1, {_tuple_of(count)}" if numbered else templates[0] or _tuple_of(count)
+    frame = replace(frame, shape=shape, donated=_donated(shown, face, transform, arguments))
+    if transform.kind in ("grad", "value_and_grad") and not numbered:
         places = [tree.inputs.index(value) for value in targets]
         pairs = [(count - len(places) + i, at) for i, at in enumerate(places)]
-        frame = replace(frame, shape=templates[0] or _tuple_of(count), alike=tuple(pairs))
+        frame = replace(frame, alike=tuple(pairs))
     graph, of = face.replace(frame=frame).with_block(block), all_ends
     if tree.loops:
         graph = _verified(graph)
@@ -110,6 +113,16 @@ def joint_graph(
             _at_ends(graph.block, lambda b: replace(b, outputs=b.outputs[first:]))
         )
     return graph, tuple(shown), built
+
+
+def _donated(
+    returned: Sequence[Returned], face: Graph, transform: Transform, arguments: Arguments
+) -> tuple[str, ...]:
+    """The parameters that a call gives away: none where it does more than to return a result."""
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    given = [traced.index(leaf) for leaf in donated_in(arguments, transform)]
+    keeps = any(r.stores or r.effects for r in returned)
+    return () if keeps else tuple([face.frame.reads[at] for at in given])
 
 
 # -- reverse mode -------------------------------------------------------------------------------

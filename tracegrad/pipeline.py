@@ -100,6 +100,13 @@ def compile_graph(graph: Graph, target: str, times: dict[str, float] | None = No
     return program
 
 
+def with_outputs_at(program: Program, places: Mapping[int, Any]) -> Program:
+    """The program for JAX whose outputs lie where these shardings say."""
+    from tracegrad.jax_backend import load_jax
+
+    return replace(program, run=load_jax(program.source, places))
+
+
 def forget() -> None:
     """Forgets all programs, so that the next graphs are compiled anew."""
     _PROGRAMS.clear()

@@ -16,12 +16,25 @@ import numpy as np
 
 from codegen.ir import Origin, Value
 from codegen.types import is_inexact, kind
-from tracegrad.dispatch import dtype_of
+from tracegrad.axes import each
+from tracegrad.dispatch import dtype_of, is_jax_array
 from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableError
 from tracegrad.signature import NUMERIC, Arguments, Leaf
 from tracegrad.tensor import Tensor
 from tracegrad.trace import Trace
 from tracegrad.tree import Item, Step, TreeSpec, flatten, leaf_paths, path_text, unflatten
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What programs for JAX do with the memory of devices.
+
+    Arrays of the arguments at the positions `donated` are given away by each call. Results lie as
+    `shardings` says, a tree that may end before the structure of the result does.
+    """
+
+    donated: tuple[int, ...] = ()
+    shardings: Any = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,7 @@ class Transform:
     mode: str = "auto"
     in_axes: Any = 0
     out_axes: Any = 0
+    placement: Placement = Placement()
 
     @property
     def differentiates(self) -> bool:
@@ -161,6 +175,17 @@ def is_carried(leaf: Leaf) -> bool:
     """
     named = bool(leaf.path) and not _counted(leaf.path[-1])
     return not leaf.traced and bool(leaf.path) and (named or not isinstance(leaf.value, int))
+
+
+def donated_in(arguments: Arguments, transform: Transform) -> list[Leaf]:
+    """The arrays that a call gives away; raises where there is no such argument."""
+    count = len(arguments.parameters)
+    for position in transform.placement.donated:
+        if not -count <= position < count:
+            raise ArgumentError(f"donate_argnums={position}: the function has {count} arguments")
+    donated = {position % count for position in transform.placement.donated}
+    arrays = [leaf for leaf in arguments.leaves if leaf.kind[0] == "array"]
+    return [leaf for leaf in arrays if leaf.parameter in donated]
 
 
 def _counted(step: Step) -> bool:
@@ -364,6 +389,34 @@ def arranged(
 def _in_arguments(arguments: Arguments, transform: Transform, parts: Sequence[Any]) -> Any:
     gradients = gradients_in(arguments, transform, parts)
     return gradients[0] if isinstance(transform.argnums, int) else gradients
+
+
+def places_of(results: Sequence[Result], shardings: Any, name: str) -> dict[int, Any]:
+    """Where the outputs of a program are to lie of which something is said.
+
+    `results` has the structure that each path returns.
+    """
+    found: list[dict[int, Any]] = []
+    for result in results:
+        said = each(shardings, result.spec, f"out_shardings of {name}", "the result")
+        pairs = zip(result.leaves, said, strict=True)
+        found.append({i: s for i, s in pairs if isinstance(i, int) and s is not None})
+    if any(places != found[0] for places in found):
+        raise ArgumentError(
+            f"{name} returns other structures by the way that it takes: out_shardings must say the "
+            "same of each, give one sharding for all"
+        )
+    return found[0]
+
+
+def placed(result: Any, transform: Transform, name: str) -> Any:
+    """What no program has returned, with its arrays of JAX where they were asked for."""
+    shardings = transform.placement.shardings
+    if shardings is None or not any(map(is_jax_array, flatten(result)[0])):
+        return result
+    from tracegrad.jax_backend import placed_as  # JAX is there, as it made an array
+
+    return placed_as(result, shardings, name)
 
 
 def template_of(result: Result, target: str) -> str | None:

@@ -39,8 +39,8 @@ from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
-from tracegrad.pipeline import Program, compile_graph, lengths, timed
-from tracegrad.returned import Transform, check_wanted, left_out, outputs_of
+from tracegrad.pipeline import Program, compile_graph, lengths, timed, with_outputs_at
+from tracegrad.returned import Transform, check_wanted, left_out, outputs_of, places_of
 from tracegrad.running import Run, run_traced
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
@@ -433,6 +433,7 @@ def make_version(
         if target != "jax" or not tree.loops:
             raise
         raise Unrollable(str(error)) from error
+    program = _placed(program, results, transform, function)
     captured = tuple(
         Captured(
             name,
@@ -474,6 +475,17 @@ def make_version(
         grad_enabled=run.grad_enabled,
         looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
     )
+
+
+def _placed(
+    program: Program, results: Sequence[Returned], transform: Transform, function: Any
+) -> Program:
+    """The program with its results where they were asked for."""
+    shardings = transform.placement.shardings
+    if program.source.target != "jax" or shardings is None:
+        return program
+    name = getattr(function, "__name__", "the function")
+    return with_outputs_at(program, places_of([r.result for r in results], shardings, name))
 
 
 def _fewest_axes(one: int, other: int) -> int:
@@ -572,7 +584,8 @@ def over_batch(
         tree = replace(one.tree, inputs=inputs, sizes=sizes)
         transform = Transform("vmap", ())
         face = empty_graph(tree, function, transform, arguments, mode, holders, one.world)
-        returned = {name: getattr(graph.frame, name) for name in ("returns", "names", "origin")}
+        told = ("returns", "names", "origin", "shape")
+        returned = {name: getattr(graph.frame, name) for name in told}
         whole = face.replace(frame=replace(face.frame, **returned))
         whole = writer.named(whole.with_block(replace(block, nodes=(*before, *block.nodes))))
         times: dict[str, float] = {}

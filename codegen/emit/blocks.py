@@ -93,8 +93,8 @@ class FunctionEmitter(Emitter):
     def function(self, tiled: Tiled | None) -> None:
         """The function of the graph; where there is a form for large arrays, it goes over to it."""
         graph, writer, frame = self.graph, self.writer, self.graph.frame
-        if self.target.decorator:
-            writer.line(self.target.decorator)
+        if decorator := self._decorator():
+            writer.line(decorator)
         keywords = ["*", *frame.captures] if frame.captures else []
         writer.line(f"def {graph.name}({', '.join([*frame.parameters, *keywords])}):")
         writer.depth += 1
@@ -105,6 +105,10 @@ class FunctionEmitter(Emitter):
         if not (tiled and tiled.always):
             self._block(graph.block)
         writer.depth -= 1
+
+    def _decorator(self) -> str:
+        """What stands above the function."""
+        return self.target.decorator
 
     def _go_over(self, tiled: Tiled) -> None:
         """Calls the form for large arrays where they are."""

@@ -31,6 +31,7 @@ from codegen.ir import (
     Call,
     Check,
     Constant,
+    Graph,
     Loop,
     Node,
     Origin,
@@ -91,10 +92,10 @@ class FunctionalEmitter(FunctionEmitter):
         super().__init__(*arguments)
         self.turns: list[Turn] = []  # the loops in the turns of which the text stands
         self.outside: frozenset[Value] = frozenset()  # what the function reads from around it
-        loops = [node for node in walk(self.graph.nodes) if isinstance(node, Loop)]
-        self.looked |= any(loop.counter and not loop.after for loop in loops)
-        self.branched |= bool(loops)
+        self.looked = looks(self.graph)
+        self.branched |= any(isinstance(node, Loop) for node in walk(self.graph.nodes))
         self.counts: list[str] = []  # how many turns loops have made that keep what they do
+        self.most = ""  # the variable that says how many turns loops have room for
 
     def function(self, tiled: Tiled | None) -> None:
         """The function; with a second one that calls it where loops need room for their turns."""
@@ -108,14 +109,21 @@ class FunctionalEmitter(FunctionEmitter):
         self.lengths.given[room.length] = most
         keywords = (*frame.captures, most)
         self.graph = self.graph.replace(name=whole, frame=replace(frame, captures=keywords))
-        decorator = f'@partial(jax.jit, static_argnames="{most}")'
-        self.target = replace(self.target, decorator=decorator)
+        self.most = most
         super().function(tiled)
         names = ", ".join([*frame.parameters, *(f"{n}={n}" for n in keywords)])
         given = ", ".join([*frame.parameters, *(["*", *frame.captures] if frame.captures else [])])
         self.writer.block(
             AROUND.format(name=name, given=given, whole=whole, names=names, most=most)
         )
+
+    def _decorator(self) -> str:
+        donated = [f'"{name}"' for name in donated_by(self.graph)]
+        if self.most:
+            return f'@partial(jax.jit, static_argnames="{self.most}")'
+        if donated:
+            return f"@partial(jax.jit, donate_argnames={_carried(donated)})"
+        return self.target.decorator
 
     def _returns(self, block: Block) -> str:
         shown = super()._returns(block)
@@ -600,6 +608,20 @@ class FunctionalEmitter(FunctionEmitter):
             way = f"{way} == 0"
         self._choose(way, [f"way_{i}" for i in range(len(blocks))], blocks, to, loop)
         return False
+
+
+def looks(graph: Graph) -> bool:
+    """Whether the function returns how looks have ended, beside the result."""
+    return any(
+        isinstance(node, Check)
+        or (isinstance(node, Loop) and bool(node.counter and not node.after))
+        for node in walk(graph.nodes)
+    )
+
+
+def donated_by(graph: Graph) -> tuple[str, ...]:
+    """The parameters that the function is given for good: none where a call may be made again."""
+    return () if graph.room or looks(graph) else graph.frame.donated
 
 
 def _group(origin: Origin) -> tuple[object, ...]:

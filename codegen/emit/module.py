@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from codegen.emit.blocks import FunctionEmitter
 from codegen.emit.constants import Constants
-from codegen.emit.functional import FunctionalEmitter
+from codegen.emit.functional import FunctionalEmitter, donated_by
 from codegen.emit.header import header
 from codegen.emit.needs import Needs
 from codegen.emit.room import make_room
@@ -45,7 +45,8 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     graph = functions[0]
     writer: Writer[Origin] = Writer()
     needs = Needs(functions, target)
-    partial = ["from functools import partial"] if graph.room else []
+    donated = donated_by(graph) if target.checks_returned else ()
+    partial = ["from functools import partial"] if graph.room or donated else []
     for line in in_groups((*target.imports, *needs.imports, *partial)):
         writer.line(line)
     foreign = _foreign_names(graph, needs)
@@ -80,7 +81,8 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     if constants is None or not constants.named:
         source = Source(below, graph.name, target.name, calls, origins=more)
         looks = target.checks_returned and emitter.looked
-        return replace(source, retries=graph.room is not None, looks=looks, frame=graph.frame)
+        frame = replace(graph.frame, donated=donated)
+        return replace(source, retries=graph.room is not None, looks=looks, frame=frame)
     text = constants.read(below)
     return Source(text, graph.name, target.name, calls, below, constants.named, more)
 

@@ -183,8 +183,9 @@ def _split(statement: str, width: int) -> tuple[str, ...]:
         return lines
     before = "if x:\n    pass\n" if statement.startswith(("elif ", "else:")) else ""
     after = "\n    pass" if statement.endswith(":") else ""
+    after = "\ndef f():\n    pass" if statement.startswith("@") else after
     text = formatted(before + statement + after, width)
-    return tuple(text.splitlines()[before.count("\n") : -1 if after else None])
+    return tuple(text.splitlines()[before.count("\n") : -after.count("\n") or None])
 
 
 def quote(text: str) -> str:
