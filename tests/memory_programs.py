@@ -405,7 +405,7 @@ class Writer:
             f"np.put({v}, {flat}, {c})", f"{v}.put({flat}, {c})", f"{v}.fill({c})", f"{v}.sort()",
             f"{v}.sort(axis=0)", f"np.multiply({v}, {of_all}, out={v})", f"np.sin({v}, out={v})",
             f"np.add({of_all}, {c}, out={v})", f"np.putmask({v}, {v} > 0.1, {c})",
-            f"np.negative({v}, {v})", f"np.clip({v}, -0.4, 0.4, out={v})",
+            f"np.square({v}, {v})", f"np.clip({v}, -0.4, 0.4, out={v})",
             f"np.place({v}, {v} > 0.0, [0.5, 0.25])", f"np.cumsum({v}, axis=0, out={v})",
             f"{v}.partition(0)", f"np.multiply.at({v}, {k}, {c})",
             f"np.put_along_axis({v}, np.argmax({v}, axis=0)[None], {c}, axis=0)",
@@ -566,8 +566,14 @@ class Writer:
             f"np.reshape({v}, {self.other_shape(a)})", f"{v}.T.reshape(-1)", f"{v}[()]",
             f"{v}.reshape(-1, order='F')", f"np.flip({v}, 0)", f"{v}.swapaxes(0, -1)",
         ]  # fmt: skip
-        if self.chance(0.02):
-            return self.one(f"np.asarray({v})", f"np.ascontiguousarray({v})")
+        if self.chance(0.06):
+            order, copy, required = self.one(*"CFAK"), self.one("None", "False"), self.one(*"CFAW")
+            return self.one(
+                f"np.asarray({v})", f"np.asarray({v}, order='{order}')",
+                f"np.ascontiguousarray({v})", f"np.asfortranarray({v})",
+                f"np.require({v}, requirements='{required}')",
+                f"np.array({v}, copy={copy})", f"np.array({v}, copy={copy}, order='{order}')",
+            )  # fmt: skip
         if n % 2 == 0 and n:
             options += [f"np.split({v}, 2)[1]"]
         if a.shape == (n, n):

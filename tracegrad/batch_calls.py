@@ -15,7 +15,7 @@ from tracegrad.returned import Transform
 from tracegrad.running import code_of
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
-from tracegrad.trace import OneByOne, Place
+from tracegrad.trace import Aliased, OneByOne, Place
 from tracegrad.version import Version, over_batch
 from tracegrad.world.heads import ManyTurns
 
@@ -100,11 +100,18 @@ class BatchCalls:
 
         return on_batch
 
-    def _told(self, told: OneByOne, arguments: Arguments) -> bool:
+    def _told(self, told: OneByOne | Aliased, arguments: Arguments) -> bool:
         """From here on a `vmap` runs its function for one example after the other.
 
-        Returns whether the call is to be traced again.
+        Returns whether the call is to be traced again; not where C code has memory of it.
         """
+        if isinstance(told, Aliased):
+            self._give_up()
+            warn_caller(
+                f"{self.__name__} has C code keep the memory of an array, to which it writes: "
+                f"{told}. It runs eagerly from here on"
+            )
+            return False
         if told.reason is LOOP and told.place in self._looping:
             return True
         if told.place in self._single:

@@ -66,7 +66,7 @@ from tracegrad.signature import (
 from tracegrad.state import STATE
 from tracegrad.state import call as call_user
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.trace import MetTracer, OneByOne
+from tracegrad.trace import Aliased, MetTracer, OneByOne
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
@@ -419,7 +419,7 @@ class Calling(BatchCalls):
             if version is None:
                 run = self._run(arguments, mode, known, histories)
                 version = self._version(arguments, mode, run, known, reason) if run.serves else None
-        except OneByOne as told:
+        except (Aliased, OneByOne) as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, args, left, histories, counts) if again else None
         except Unrollable as told:

@@ -38,6 +38,10 @@ class AxisError(ShapeError, IndexError):
     """An axis that an array does not have; an ``IndexError`` too, as NumPy's."""
 
 
+class MemoryAccessError(TracegradError, AttributeError):
+    """Memory was asked for (an address, flags, the base) that tracegrad has in its own hands."""
+
+
 class DTypeError(TracegradError, TypeError):
     """A dtype that an operation, or a derivative, cannot take."""
 

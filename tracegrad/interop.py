@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from tracegrad import inspection, namespace, special
+from tracegrad.autograd.foreign import plain
 from tracegrad.autograd.inplace import update
+from tracegrad.autograd.views import register
 from tracegrad.devices import DeviceArray
 from tracegrad.dispatch import is_number
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError, TracegradError
@@ -26,6 +28,7 @@ from tracegrad.ops.creation import dtype_name
 from tracegrad.ops.elementwise import astype, strengthen
 from tracegrad.ops.indexing import getitem, normalize
 from tracegrad.ops.shape import one_axis
+from tracegrad.ops.windows import windows, windows_of
 from tracegrad.tensor import Tensor, written_into_plain
 
 # -- ufuncs -------------------------------------------------------------------------------------
@@ -305,11 +308,37 @@ def _renamed(func: Any, function: Any, kwargs: dict[str, Any]) -> dict[str, Any]
 def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
     """tracegrad's function for NumPy's, by the module where it stands."""
     if not module or module == "lib.stride_tricks":
+        if name == "sliding_window_view":
+            return _sliding_window_view
         found = LOOKS.get(name) or getattr(namespace, name, None)
         return getattr(special, name, None) if found is None and name == "i0" else found
     scope = sys.modules.get(f"tracegrad.{module}")
     function: Callable[..., Any] | None = getattr(scope, name, None)
     return function
+
+
+def _sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """NumPy's windows, which look at the memory of `x`."""
+    if writeable:
+        raise TracegradError(
+            "sliding_window_view(writeable=True): a write to windows that overlap has no rule: "
+            "write to the array itself"
+        )
+    return windows_of(namespace.asarray(x), window_shape, axis, _looking)
+
+
+def _looking(found: Tensor, x: Tensor, how: Mapping[str, Any]) -> Tensor:
+    """The windows of a Tensor, as a view of it."""
+    if not x._is_traced and x._node is None and isinstance(x._array, np.ndarray):
+        n = len(how["span"])
+        view = np.lib.stride_tricks.sliding_window_view(
+            plain(x._array), how["span"], tuple(range(x.ndim - n, x.ndim))
+        )
+        found._array = np.moveaxis(view, range(-n, 0), range(n))
+    register([found], x, windows, (), how)
+    return found
 
 
 def _call(shown: str, function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Any:

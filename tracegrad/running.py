@@ -35,7 +35,7 @@ from tracegrad.paths import Tree
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.trace import MetTracer, OneByOne, Trace
+from tracegrad.trace import Aliased, MetTracer, OneByOne, Trace
 from tracegrad.tree import flatten, map_tree, unflatten_as
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
@@ -137,8 +137,10 @@ def run_traced(
             with budget(trace, config.max_bytes if target == "numpy" else None):
                 itself = call(structured)
             _refuse_lanes(trace, itself)
+            if trace.aliased is not None:
+                raise trace.aliased
             itself = itself if world.lengths is None else world.lengths.returned(itself)
-        except (OneByOne, Taped):  # it is run again in another way
+        except (Aliased, OneByOne, Taped):  # it is run again in another way
             world.take_back()
             trace.give_back()
             raise
@@ -148,7 +150,7 @@ def run_traced(
         names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
         known = dict(zip(map(id, tensors), names, strict=True))
         effects, effect = world.replayed(itself, known)
-    except (OneByOne, Taped):
+    except (Aliased, OneByOne, Taped):
         raise
     except BaseException as error:  # what was done is done
         if samples or isinstance(error, MetTracer):

@@ -298,9 +298,8 @@ class Tensor:
             if not self.requires_grad:
                 if not trace.without_inputs(value):  # C code has the numbers: this is no program
                     trace.read("the numbers of an array")
-                array = np.array(plain(self._array), dtype=dtype)
-                array.flags.writeable = False  # a write would be lost
-                return array
+                array = trace.hands_out(self)
+                return array if dtype is None else array.astype(dtype)
             raise ConversionError(
                 "a traced value cannot become a plain array, its computation would be lost: use "
                 "tg.stack or tg.concat to build arrays of Tensors, x[i] = v on a Tensor "
@@ -634,8 +633,14 @@ def _note_views(
     x = operands[0]
     if is_view_of(tensors[0]._array, x._array) or _has_no_memory(x._array):
         register(tensors, x, op, operands[1:], attributes)
-    if x._traced is not None and op.name == "reshape" and x._is_traced and x.ndim > 1:
-        STATE.trace.note_reshape(x, tensors[0])
+    if x._traced is not None and op.name in _BY_LAYOUT and x._is_traced:
+        axes = _BY_LAYOUT[op.name]
+        if x.ndim >= axes:
+            STATE.trace.note_reshape(x, tensors[0], axes)
+
+
+_BY_LAYOUT = {"reshape": 2, "in_order": 1}
+"""Ops that are a view or a copy by the layout of an array of so many axes or more."""
 
 
 def _has_no_memory(array: Any) -> bool:

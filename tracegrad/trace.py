@@ -16,6 +16,7 @@ from functools import partial
 from os.path import basename
 from types import CodeType
 from typing import Any, NoReturn, TypeAlias
+from weakref import ref
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from codegen.sizes import Dim, Size, Sizes, symbols
 from codegen.spelling import Subscript
 from codegen.types import ArrayType, weak_of
 from tracegrad import budget
+from tracegrad.autograd.foreign import plain
 from tracegrad.autograd.views import base_of
 from tracegrad.dispatch import is_jax_array, is_jax_tracer, is_number
 from tracegrad.errors import ArgumentError, TraceError
@@ -94,6 +96,18 @@ class MetTracer(BaseException):
 
     Not an `Exception`: the function is not to catch it.
     """
+
+
+class Aliased(BaseException):
+    """C code has the numbers of an array that is written to: no trace knows who sees the write.
+
+    The run is taken back and the function runs eagerly, on memory that C code shares. No handler of
+    the user's is to catch it; where one has, it is raised again at the end of the run.
+    """
+
+
+_UNWRITABLE = ("read-only", "not writable", "non-writable")
+"""What NumPy and Python say of memory that may not be written."""
 
 
 Place: TypeAlias = "tuple[Any, Hashable]"
@@ -165,6 +179,8 @@ class Trace:
         # at once, by a `vmap` with its name
         self.single: Collection[Place] = ()  # the `vmap`s that run for one example after the other
         self.one_by_one: OneByOne | None = None  # that was raised
+        self.handed: list[tuple[ref[np.ndarray], Any, str]] = []  # to C code: array, base, line
+        self.aliased: Aliased | None = None  # that was raised
         self.standing: Origin | None = None  # set while derivative rules run, instead of frames
         self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
         self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
@@ -585,6 +601,8 @@ class Trace:
         Where an array was reshaped before, lengths and layouts decide who looks at it: then the
         program is for these lengths, and for arguments in C order.
         """
+        if self.handed:
+            self.blame(base)
         if self.world is not None and self.world.loops is not None:
             self.world.loops.writes(base)
         if self.world is not None and is_jax_array(self.world.original(base)):
@@ -594,11 +612,39 @@ class Trace:
             )
         base, axes, x = self.reshaped.get(id(base), (base, 0, base))
         if axes:
-            self.ordered = min(axes, self.ordered or axes)
+            self.depends_on_order(axes)
             for shaped in (base, x):
                 value = shaped._traced[1]
                 for axis in range(value.type.ndim):
                     self.look_at_length(value, axis)
+
+    def hands_out(self, x: Any) -> np.ndarray:
+        """The numbers of a Tensor for C code, which may keep them; it cannot write to them."""
+        array = np.array(plain(x._array))
+        array.flags.writeable = False
+        origin = self.origin()
+        line = f"{origin.file}:{origin.line}  {origin.text.strip()}" if origin.line else ""
+        self.handed.append((ref(array), base_of(x), line))
+        return array
+
+    def blame(self, written: Any) -> None:
+        """Raises where C code still has numbers of what is written."""
+        lines = [
+            line for array, base, line in self.handed if base is written and array() is not None
+        ]
+        if lines:
+            self.aliased = Aliased(lines[0])
+            raise self.aliased
+
+    def blame_for(self, error: Exception) -> None:
+        """Raises where C code may have failed to write to the numbers that it was given."""
+        if self.handed and any(words in str(error) for words in _UNWRITABLE):
+            self.aliased = Aliased(self.handed[-1][2])
+            raise self.aliased
+
+    def depends_on_order(self, axes: int) -> None:
+        """The program is for inputs of so many axes or more that are in C order."""
+        self.ordered = min(axes, self.ordered or axes)
 
     def derives(self) -> None:
         """The function takes a derivative of what it has computed."""

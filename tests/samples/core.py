@@ -179,6 +179,16 @@ def _transpose(draw: Draw) -> Iterator[Sample]:
     yield Sample((draw(2, 0, 4),), {"axes": (0, 2, 1)})
 
 
+@samples_of("in_order")
+def _in_order(draw: Draw) -> Iterator[Sample]:
+    for order in ("C", "F", "A"):
+        for shape in ((4,), (4, 3), (2, 3, 4), (2, 0)):
+            yield Sample((draw(*shape),), {"order": order})
+
+
+REFERENCES["in_order"] = lambda x, order: np.asarray(x, order=order)
+
+
 @samples_of("matmul")
 def _matmul(draw: Draw) -> Iterator[Sample]:
     for a, b in (

@@ -25,12 +25,14 @@ from tracegrad.ops.creation import arange_in
 from tracegrad.ops.indexing import element, gather, getitem_basic, set_at
 from tracegrad.ops.record import TABLE
 from tracegrad.ops.shape import reshape_to
+from tracegrad.ops.windows import windows
 
 INDEXING = (getitem_basic, element, gather)
 REARRANGING = frozenset(
-    TABLE[name] for name in ("expand_dims", "flip", "reshape", "squeeze", "transpose")
+    TABLE[name] for name in ("expand_dims", "flip", "in_order", "reshape", "squeeze", "transpose")
 )
 """Views that show every element once: their rule for cotangents is their inverse."""
+_REPEATING = (TABLE["broadcast_to"], windows)
 
 
 class Step(NamedTuple):
@@ -213,7 +215,7 @@ def _written(x: Any, step: Step, value: Any) -> Any:
         return set_at(x, value, *step.others, **at)
     if op in REARRANGING:
         return op.vjp(value, value, x, **attributes)[0]
-    if op is TABLE["broadcast_to"]:
+    if op in _REPEATING:
         raise ReadOnlyError(
             "assignment destination is read-only: this is a view (of broadcast_to, say) whose "
             "elements share memory: change a copy (x = x.copy())"

@@ -572,8 +572,15 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Any:
-    """`x` with NaN and the infinities replaced by numbers (by default 0 and the largest ones)."""
-    return replace_nonfinite(as_array(x), nan=nan, posinf=posinf, neginf=neginf)
+    """`x` with NaN and the infinities replaced by numbers (by default 0 and the largest ones).
+
+    With ``copy=False`` they are replaced in `x` itself, where that is an array.
+    """
+    found = replace_nonfinite(as_array(x), nan=nan, posinf=posinf, neginf=neginf)
+    if copy or not ndim_of(x):
+        return found
+    x[...] = found
+    return x
 
 
 # -- dtype, parts, identity ---------------------------------------------------------------------

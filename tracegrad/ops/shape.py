@@ -252,6 +252,47 @@ def ravel(x: Any, order: str = "C") -> Any:
     return flat
 
 
+in_order: OpRecord = define(
+    "in_order",
+    "np.asarray(x, order=order)",
+    jax="x",  # immutable, and without an order
+    infer=same,
+    vjp=lambda ct, y, x, order: (ct,),
+    attributes={"order": ...},
+    traits=VIEW,
+    batch=batch_rules.elementwise,
+    doc="x where its elements lie in this order (C, F, A) in memory, else a copy in it.",
+)
+
+
+def laid_out(x: Any, order: str | None, copy: bool | None) -> Any:
+    """`x` in an order of elements in memory, as ``np.array(x, order=order, copy=copy)`` has it.
+
+    ``copy=False`` raises where that takes a copy.
+    """
+    order = str(order or "K").upper()
+    if order not in ("C", "F", "A", "K"):
+        raise ArgumentError(f'order={order!r}: must be "C", "F", "A" or "K"')
+    if order == "K" or not ndim_of(x):
+        return copy_of(x) if copy else x
+    found = in_order(x, order=order)
+    if copy:
+        return apart_from(found)
+    if copy is False:
+        _refuse_other_order(x, order)
+    return found
+
+
+def _refuse_other_order(x: Any, order: str) -> None:
+    """Raises where the elements of an array do not lie in an order; so it is in every call."""
+    traced = getattr(x, "_traced", None)
+    if traced is not None:
+        traced[0].depends_on_order(1)
+    array = getattr(x, "_array", x)
+    if isinstance(array, np.ndarray):
+        np.array(array, copy=False, order=order)  # type: ignore[call-overload]
+
+
 def flatten(x: Any, order: str = "C") -> Any:
     """`x` with one axis, in memory of its own."""
     return copy_of(ravel(x, order))

@@ -8,7 +8,7 @@ q * stride + j * dilation]``, so that what is done with a window is one operatio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import index as as_int
 from typing import Any
 
@@ -176,7 +176,11 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
     tensor([[0., 1., 2.],
             [1., 2., 3.]])
     """
-    x = as_array(x)
+    return windows_of(as_array(x), window_shape, axis, lambda found, *_: found)
+
+
+def windows_of(x: Any, window_shape: Any, axis: Any, linked: Callable[..., Any]) -> Any:
+    """The same; `linked` is given the windows, the array that they were taken of, and how."""
     ndim = ndim_of(x)
     lengths = tuple(window_shape) if isinstance(window_shape, tuple | list) else (window_shape,)
     named = range(ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
@@ -185,13 +189,10 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
         raise ArgumentError(f"sliding_window_view: {len(lengths)} lengths for {len(axes)} axes")
     n = len(axes)
     last = tuple(range(ndim - n, ndim))
-    found = windows(
-        moveaxis(x, axes, last),
-        span=tuple(map(as_int, lengths)),
-        stride=(1,) * n,
-        dilation=(1,) * n,
-        ndim=ndim,
-    )
+    span = tuple(map(as_int, lengths))
+    how = {"span": span, "stride": (1,) * n, "dilation": (1,) * n, "ndim": ndim}
+    moved = moveaxis(x, axes, last)
+    found = linked(windows(moved, **how), moved, how)
     found = moveaxis(found, tuple(range(n)), tuple(range(ndim, ndim + n)))
     return moveaxis(found, last, axes)
 

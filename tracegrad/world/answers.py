@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from tracegrad import machine
+from tracegrad.errors import MemoryAccessError
 from tracegrad.lost import refuse
 from tracegrad.state import STATE
-from tracegrad.tensor import Tensor
+from tracegrad.tensor import Tensor, at_line
 from tracegrad.world import tables
 from tracegrad.world.interception import instead, number_of, stacked
 from tracegrad.world.kept import ATTRIBUTE, ITEM
@@ -118,9 +119,28 @@ def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords
                 if name == "as_integer_ratio":
                     refuse(x)
                 return operation(number, *operands[1:])
-        if type(original) is np.ndarray and is_of_arrays(name):
-            return operation(original, *operands[1:])
+        if type(name) is str and is_of_arrays(name) and issubclass(x.__class__, np.ndarray):
+            return _of_memory(x, original, operation, operands)
     return operation(*operands)
+
+
+def _of_memory(x: Tensor, original: Any, operation: Any, operands: Any) -> Any:
+    """An attribute of NumPy's arrays that is about how they lie in memory, or gives it away.
+
+    C code gets the numbers; a write to them, or to the array while it has them, ends a trace.
+    """
+    name = operands[1]
+    if name in _OF_NUMBERS:
+        return operation(x.__array__(), *operands[1:])
+    if name in ("flags", "strides") and type(original) is np.ndarray:
+        return operation(original, *operands[1:])
+    raise MemoryAccessError(
+        f".{name} of an array that tracegrad follows: its memory is known to programs alone. Take "
+        f"it of an array outside of the function, or of tg.stop_gradient(x).numpy(){at_line()}"
+    )
+
+
+_OF_NUMBERS = frozenset({"byteswap", "dump", "dumps", "getfield", "setfield", "tofile"})
 
 
 def is_of_arrays(name: str) -> bool:

@@ -12,15 +12,17 @@ import math
 import operator
 import sys
 from collections.abc import Callable
+from types import MethodDescriptorType
 from typing import Any
 
 import numpy as np
 
 from tracegrad.counterparts.joining import joined
 from tracegrad.dispatch import is_jax_array
-from tracegrad.errors import ConversionError, TracegradError
-from tracegrad.namespace import asarray, broadcast_to
+from tracegrad.errors import ArgumentError, ConversionError, TracegradError
+from tracegrad.namespace import asarray, broadcast_to, copy
 from tracegrad.ops.elements import vectorize
+from tracegrad.ops.shape import laid_out
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor
 from tracegrad.world import scipy_functions, tables
@@ -108,6 +110,7 @@ def _folded(operation: Any, xs: Any, start: Any) -> Any:
 
 JOINING = (np.r_, np.c_)
 MAKERS = frozenset(map(id, (np.array, np.asarray, np.asanyarray)))
+LAYING = frozenset({*MAKERS, *map(id, (np.ascontiguousarray, np.asfortranarray, np.require))})
 
 
 _OF_ARRAYS = frozenset({
@@ -143,10 +146,14 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return None
     if callee is operator.getitem:
         return _taken(*operands)
-    if id(callee) in MAKERS:
+    if id(callee) in LAYING:
         return _array(callee, operands, keywords)
     if callee is np.full or callee is np.full_like:
         return _filled(callee, operands, keywords)
+    if id(callee) in _OF_BUFFERS:
+        return _of_buffer(callee, operands, keywords)
+    if type(callee) is MethodDescriptorType and callee.__objclass__ is np.ndarray:
+        return _method_of_array(callee, operands, keywords)
     if any(callee is x for x in _PRODUCTS):
         return of_sparse(callee, operands)
     if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
@@ -164,6 +171,40 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         if any(map(operator.is_not, (*given, *named.values()), (*operands, *keywords.values()))):
             return lambda: callee(*given, **named)
     return None
+
+
+def _method_of_array(
+    method: MethodDescriptorType, operands: Operands, keywords: Keywords
+) -> Callable[[], Any] | None:
+    """``np.ndarray.sum(x)`` of a Tensor; ``copy.copy(x)``, which shares no memory as arrays do."""
+    if not operands or type(operands[0]) is not Tensor:
+        return None
+    if method.__name__ in ("__copy__", "__deepcopy__"):
+        return lambda: copy(operands[0])
+    own = getattr(Tensor, method.__name__, None)
+    return None if own is None else lambda: own(*operands, **keywords)
+
+
+_OF_BUFFERS = frozenset(map(id, (memoryview, np.frombuffer, np.nditer, bytes, bytearray)))
+
+
+def _of_buffer(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
+    """A function in C that reads the memory of an array: it gets the numbers of a Tensor."""
+    x = operands[0] if operands else None
+    is_list = isinstance(x, list | tuple) and callee is np.nditer
+    several: list[Any] = [*x] if is_list else [x]  # type: ignore[misc]
+    if not any(map(_stands_for_array, several)):
+        return None
+
+    def made() -> Any:
+        given = [y.__array__() if _stands_for_array(y) else y for y in several]
+        return callee(given if is_list else given[0], *operands[1:], **keywords)
+
+    return made
+
+
+def _stands_for_array(x: Any) -> bool:
+    return type(x) is Tensor and issubclass(x.__class__, np.ndarray)
 
 
 _SCALARS = frozenset({
@@ -307,20 +348,64 @@ def _filled(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
     return made
 
 
+_PLACES: dict[int, tuple[str, ...]] = {
+    id(np.asarray): ("dtype", "order"),
+    id(np.asanyarray): ("dtype", "order"),
+    id(np.require): ("dtype", "requirements"),
+}
+_QUIET = {"subok": (True, False), "device": (None, "cpu"), "like": (None,), "ndmax": (0,)}
+_OF_ORDER = {
+    id(np.ascontiguousarray): {"order": "C", "ndmin": 1},
+    id(np.asfortranarray): {"order": "F", "ndmin": 1},
+}
+
+
 def _array(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
     """``np.array`` and its like of Tensors."""
     if not operands or not holds_tensors(operands[0]):
         return None
     x, *rest = operands
-    given = {**dict(zip(("dtype",), rest, strict=False)), **keywords}
-    dtype, copy = given.pop("dtype", None), given.pop("copy", None)
-    given.pop("order", None)
-    ndmin, _ = given.pop("ndmin", 0), given.pop("subok", None)
+    given = {**dict(zip(_PLACES.get(id(callee), ("dtype",)), rest, strict=False)), **keywords}
+    for name, quiet in _QUIET.items():
+        if name in given and given[name] in quiet:
+            del given[name]
+    if id(callee) == id(np.require):
+        given["order"] = _order_required(given.pop("requirements", None))
+    given = {"copy": True if callee is np.array else None, **given, **_OF_ORDER.get(id(callee), {})}
+    known = {"dtype", "copy", "order", "ndmin"}
+    return (lambda: _array_of(x, **given)) if given.keys() <= known else None
 
-    def made() -> Any:
-        found = asarray(x, dtype=dtype)
-        if type(x) is Tensor and found is x and callee is np.array and copy is not False:
-            found = x.copy()
-        return found.reshape((1,) * (ndmin - found.ndim) + found.shape) if ndmin else found
 
-    return None if given else made
+def _array_of(
+    x: Any, dtype: Any = None, copy: Any = None, order: Any = None, ndmin: int = 0
+) -> Any:
+    """What ``np.array`` makes of a Tensor, or of a nested sequence that holds some."""
+    found = asarray(x, dtype=dtype, copy=None if copy else copy)
+    new = found is not x
+    if type(x) is not Tensor and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    found = laid_out(found, order, copy and not new)
+    return found.reshape((1,) * (ndmin - found.ndim) + found.shape) if ndmin > found.ndim else found
+
+
+def _order_required(requirements: Any) -> str:
+    """The order that ``np.require`` is asked for, of what it may be asked of a Tensor."""
+    if not requirements:
+        return "K"
+    wanted = {_REQUIRED.get(str(name).upper(), "?") for name in requirements} - {""}
+    if wanted == {"C", "F"}:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    if not wanted <= {"C", "F"}:
+        raise ArgumentError(
+            f"np.require of {requirements}: whether a value that is computed owns its memory is "
+            "not known: ask for an order (C, F) alone, or write x.copy()"
+        )
+    return next(iter(wanted), "A")
+
+
+_REQUIRED = {
+    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
+    **dict.fromkeys(("A", "ALIGNED", "E", "ENSUREARRAY", "W", "WRITEABLE"), ""),
+}
+"""What every Tensor is, and what order can make of it."""

@@ -70,9 +70,14 @@ class StandIns(machine.World):
         if keywords or (operands and type(operands[0]) in _WRITTEN):
             operation, operands, keywords = received(self, operation, operands, keywords)
         watch = STATE.watch
-        if watch is None:
-            return self.perform(operation, *operands, **keywords)
-        return watch.around(self.perform, (operation, *operands), keywords)
+        try:
+            if watch is None:
+                return self.perform(operation, *operands, **keywords)
+            return watch.around(self.perform, (operation, *operands), keywords)
+        except (BufferError, TypeError, ValueError) as error:
+            if STATE.trace is not None:
+                STATE.trace.blame_for(error)
+            raise
 
     # -- what the function writes -----------------------------------------------------------------
 
