@@ -36,11 +36,12 @@ from codegen.ir import (
     renamed,
     walk,
 )
-from codegen.spelling import Slot, Subscript
+from codegen.sizes import add as add_dims
+from codegen.sizes import mul
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
-from tracegrad.errors import TraceError
-from tracegrad.loop_reading import FREE, Number, Reading
+from tracegrad.loop_lists import Cotangents, Listing, Unrollable, row_at, span_of, without_repeats
+from tracegrad.loop_reading import Number, Reading
 from tracegrad.loop_recomputing import made_again
 from tracegrad.loop_rows import Turns, set_once, without_resets
 from tracegrad.loop_seeds import Unchanged
@@ -53,7 +54,6 @@ from tracegrad.ops.elementwise import (
 )
 from tracegrad.ops.indexing import (
     add_at,
-    gather,
     scattered,
     set_at,
     subtract_at,
@@ -67,13 +67,8 @@ MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
 NONE = Number(None, 0)
 
-Cotangents: TypeAlias = "dict[Value, Value]"
 Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
 Finish: TypeAlias = "Callable[[Cotangents], Block]"
-
-
-class Unrollable(TraceError):
-    """A loop whose backward cannot be written as a loop."""
 
 
 class FirstTurn(Unrollable):
@@ -105,6 +100,7 @@ def numbered_gradients(
 
     Where whole turns may have been made or none, the backward of a return goes two ways.
     """
+    graph = without_repeats(graph)
     writer = _Writer(graph, wanted, seeds)
     whole = writer.whole()
     if has_budgets(graph):  # now it is known what turns keep
@@ -116,7 +112,7 @@ def numbered_gradients(
     return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
-class _Writer(Reading):
+class _Writer(Reading, Listing):
     def __init__(
         self,
         graph: Graph,
@@ -138,12 +134,12 @@ class _Writer(Reading):
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
         self.counted = {}
         self._learn(graph.block, ())
+        self._learn_lists()
         self.active = self._active()
 
     def whole(self) -> Graph:
         paths: list[tuple[Block, tuple[Stretch, ...]]] = []
         self._collect(self.graph.block, (), [], {}, paths)
-        self._refuse_single_rows()
         for number, (end, path) in enumerate(paths):
             with self._writing() as builder:
                 if self.seeds is None:
@@ -157,23 +153,6 @@ class _Writer(Reading):
         block = Tapes(self.graph, kept, self.ends).rebuilt(self.graph.block, {})
         block = renamed(block, self._renamed())
         return self.graph.with_block(block)
-
-    def _refuse_single_rows(self) -> None:
-        """Items of lists that are read one by one: no cotangent of a row is not zeros."""
-        read = {v for node in walk(self.graph.nodes) for v in node.operands}
-        read.update(v for end in ends(self.graph.block) for v in end.outputs)
-        for facts in self.facts.values():
-            for parameter in facts.loop.parameters:
-                if not any(self._is_collected(v) for v in self.graph.given[parameter][1:]):
-                    continue
-                for node in self.graph.users.get(parameter, ()):
-                    single = isinstance(node, Call) and node.op in FREE
-                    if single and not read.isdisjoint(node.results):
-                        raise Unrollable("items of a list that turns fill are read one by one")
-
-    def _is_collected(self, value: Value) -> bool:
-        made = self.graph.producer.get(value)
-        return isinstance(made, Call) and made.op is collected
 
     def _renamed(self) -> dict[Value, Value]:
         return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
@@ -292,12 +271,19 @@ class _Writer(Reading):
 
     def _through(self, nodes: Sequence[Node], cts: Cotangents) -> Cotangents:
         """Cotangents before straight code, of those after it."""
+        items = self._items(nodes)
+        nodes = [node for node in nodes if not any(node is item for item in items)]
         made = {result for node in nodes for result in node.results}
         read = [v for node in nodes if isinstance(node, Call) for v in node.operands]
         asked = [v for v in dict.fromkeys((*cts, *read)) if v not in made and v in self.active]
-        seeds = {value: self.reverse.staged(ct) for value, ct in cts.items()}
-        found = self.reverse.run(nodes, seeds, asked)
-        return {value: ct.value for value, ct in found.items()}
+
+        def run(cts: Cotangents) -> Cotangents:
+            seeds = {value: self.reverse.staged(ct) for value, ct in cts.items()}
+            found = self.reverse.run(nodes, seeds, asked)
+            return {value: ct.value for value, ct in found.items()}
+
+        begun = self._loaded(items, cts, nodes, lambda: run(cts))
+        return self._stored(items, run({**cts, **begun}), begun)
 
     def _entered(self, loop: Loop, cts: Cotangents) -> Cotangents:
         """Cotangents of parameters go to the first arguments.
@@ -335,13 +321,35 @@ class _Writer(Reading):
         made = self.graph.producer.get(array)
         while isinstance(made, Call) and made.op is collected:
             array, value, k = made.operands
-            if value in self.active:
-                origin = self._named(value, ct)
-                at = {"index": Subscript((Slot(0),)), "counts": (), "repeats": False}
-                kept[value] = self.reverse.builder.call(gather, (ct, k), origin, **at)[0]
+            row = self._row(k)
+            first = None if row is None or row.index is not None else span_of(row, 0, 0, 1)
+            known = first is None or self._has_rows(ct, first)
+            if value in self.active and known:
+                if value in kept:
+                    raise Unrollable("one array stands in two lists")
+                kept[value] = row_at(ct, k, self.reverse.builder, self._named(value, ct))
+            elif not known and self._may_be_met(ct, k):
+                raise Unrollable("nobody knows which items of a list gradients flow to")
             made = self.graph.producer.get(array)
         if array is rows:
             kept[rows] = ct
+
+    def _require_rows(self, loop: Loop, count: Number, cts: Cotangents) -> None:
+        """Each item of lists that a loop fills has a cotangent, or none has."""
+        counter, turns = loop.counter, self._dim(count)
+        for rows in loop.parameters:
+            if rows not in self.lists or rows not in cts or cts[rows] not in self.met:
+                continue
+            for argument in self.graph.given[rows][1:]:
+                row = self._row(self.graph.producer[argument].operands[2])
+                start = None if counter is None else self._row(counter.start)
+                needed = None
+                if row is not None and start is not None and turns is not None:
+                    assert counter is not None
+                    stop = add_dims(start.plus, mul([turns, counter.step]))
+                    needed = span_of(row, start.plus, stop, counter.step)
+                if not self._has_rows(cts[rows], needed):
+                    raise Unrollable("gradients flow to some items of a list alone")
 
     def _turns(
         self, loop: Loop, count: Number, cts: Cotangents, then: Finish, peeled: int
@@ -351,6 +359,7 @@ class _Writer(Reading):
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         if count == NONE or not facts.turns or not mine:
             return then(cts)
+        self._require_rows(loop, count, cts)
         turns = range(len(facts.turns))
         after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
         if self._is_steady(facts, mine, after):
@@ -487,6 +496,9 @@ class _Writer(Reading):
         begun = dict(mine)
         for value, ct in new.items():
             self.reverse.stage.origin = self._named(value, ct)
+            if value in self.lists:
+                begun[value] = self._nothing(value)
+                continue
             if value in of_rows:
                 zeros = zeros_of(self.reverse.staged(value))
                 self.empty.add(zeros.value)
@@ -558,8 +570,14 @@ class _Writer(Reading):
         if loop.label in self.segments:  # whose turns meet other rows than those of others
             self.empty.update(parameters[v] for v in keys if mine[v] in self.empty)
 
+        lists = [v for v in keys if v in self.lists]
+        for v in lists:
+            self._enter_rows(loop, v, mine[v], parameters[v])
+        met: list[Cotangents] = []
+
         def finish(found: Cotangents) -> Block:
             arguments = tuple(found[v] for v in keys)
+            met.append(found)
             for v, argument in zip(keys, arguments, strict=True):
                 self._same_type(parameters[v], argument)
                 if self._is_of_rows(argument):
@@ -567,6 +585,9 @@ class _Writer(Reading):
             return Block((Again(label, arguments, origin),))
 
         turn = self._one_turn(facts, k, parameters, finish)
+        for v in lists:
+            after_turns = [found[v] for found in met]
+            self._leave_rows(loop, self._dim(count), mine[v], parameters[v], after_turns)
         with self._writing() as builder:
             after = then({**cts, **parameters})
             after = replace(after, nodes=(*builder.nodes, *after.nodes))

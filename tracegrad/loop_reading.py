@@ -32,9 +32,9 @@ from tracegrad.differentiate import Reverse
 from tracegrad.loop_tapes import INT, Facts
 from tracegrad.ops.elementwise import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.indexing import element, gather, getitem_basic
-from tracegrad.ops.tapes import item, least, length
+from tracegrad.ops.tapes import item, least, length, list_item
 
-FREE = frozenset({getitem_basic, element, gather})
+FREE = frozenset({getitem_basic, element, gather, list_item})
 """Ops that are computed again in the backward, where what they read is at hand."""
 COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder, least})
 """Ops on numbers of turns, which are free as well."""

@@ -29,6 +29,7 @@ from tracegrad.ops import (
     selecting,
     shape,
     solving,
+    tapes,
 )
 from tracegrad.ops.rules import axes_of
 
@@ -369,6 +370,17 @@ def same_value(r: Rewriter, call: Call) -> Value | None:
     return call.operands[0]
 
 
+@on(tapes.list_item)
+def row_of_list(r: Rewriter, call: Call) -> Value | None:
+    """An item of a list is to a program a row of the array that turns fill."""
+    rows, k = call.operands
+    number = r.number(k)
+    if type(number) is not int or number < 0:
+        return r.emit(indexing.gather, rows, k, **tapes.AT_ROW)
+    op = indexing.element if rows.type.ndim == 1 else indexing.getitem_basic
+    return r.emit(op, rows, index=Subscript((number,)))
+
+
 NUMBERS = frozenset({indexing.element, reductions.argmax_over, reductions.argmin_over})
 """Ops, beside ufuncs and sums, that give a NumPy scalar where their result has no axes."""
 
@@ -526,6 +538,7 @@ RULES: tuple[Rule, ...] = (
     masked_number,
     halved_number,
     same_value,
+    row_of_list,
     computed_value,
     triangle_of_a_factor,
     full_of_nothing,

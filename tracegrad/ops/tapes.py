@@ -6,14 +6,15 @@ where nobody reads that any more (as an update of an array does). No public func
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from codegen.ir import Call, Node, Trait, walk
 from codegen.sizes import Sizes, symbols
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import LIST, ArrayType, kind, weak
-from tracegrad.ops.indexing import gather
+from tracegrad.ops.creation import zeros_of
+from tracegrad.ops.indexing import Scattered, gather
 from tracegrad.ops.record import OpRecord
 
 
@@ -27,9 +28,18 @@ def _row_vjp(ct: Any, y: Any, rows: Any, value: Any, k: Any) -> tuple[Any, ...]:
     return ct, row_of(ct, k), None
 
 
+AT_ROW: Mapping[str, Any] = {"index": Subscript((Slot(0),)), "counts": (), "repeats": False}
+"""What stands between the brackets for one row."""
+
+
 def row_of(rows: Any, k: Any) -> Any:
     """One row of an array."""
-    return gather(rows, k, index=Subscript((Slot(0),)), counts=(), repeats=False)
+    return gather(rows, k, **AT_ROW)
+
+
+def _row_jvp(tangents: Sequence[Any], y: Any, rows: Any, value: Any, k: Any) -> Any:
+    dots = [zeros_of(x) if t is None else t for t, x in zip(tangents, (rows, value), strict=False)]
+    return collected(*dots, k)
 
 
 collected = OpRecord(
@@ -41,8 +51,29 @@ collected = OpRecord(
         "jax": spell("rows.at[k].set(value)"),
     },
     vjp=_row_vjp,
+    jvp=_row_jvp,
     traits=frozenset({Trait.UPDATE}),
     doc="The rows with a value at one that nobody has read or written yet.",
+)
+
+
+def _item_of_type(sizes: Sizes, rows: ArrayType, k: ArrayType) -> ArrayType:
+    return ArrayType(rows.dtype, rows.shape[1:])
+
+
+def _item_vjp(ct: Any, y: Any, rows: Any, k: Any) -> tuple[Any, ...]:
+    return Scattered(ct, rows, (k,), dict(AT_ROW)), None
+
+
+list_item = OpRecord(
+    name="list_item",
+    operands=("rows", "k"),
+    infer=_item_of_type,
+    spelling={target: spell("rows[k]") for target in ("numpy", "jax")},
+    vjp=_item_vjp,
+    linear="each",
+    traits=frozenset({Trait.VIEW}),
+    doc="An item of a list, which is a row of the array that turns fill.",
 )
 new_list = OpRecord(
     name="new_list",

@@ -11,21 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from codegen.ir import Call, Origin, Value
-from codegen.sizes import Size
 from codegen.sizes import add as add_dims
-from codegen.spelling import Subscript
 from codegen.types import ArrayType
 from tracegrad.ops.creation import zeros_of_shape
-from tracegrad.ops.elementwise import add, floor_divide, subtract
-from tracegrad.ops.indexing import element, getitem_basic
+from tracegrad.ops.elementwise import add, alias, floor_divide, subtract
 from tracegrad.ops.joining import stack
-from tracegrad.ops.tapes import collected
+from tracegrad.ops.tapes import collected, list_item
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
+from tracegrad.world.filled import Filling
 from tracegrad.world.heads import INT, Head
 from tracegrad.world.seats import Keeper
 from tracegrad.world.walking import untraced
@@ -45,7 +44,7 @@ class Collected:
     first: Value  # what the first turn appended
 
 
-class Lists:
+class Lists(Filling):
     """The lists of one run to which loops append."""
 
     def __init__(self, loops: Any) -> None:
@@ -54,10 +53,12 @@ class Lists:
         self.log: list[tuple[list[Any], Any]] = []
         self.tracked: dict[int, Head] = {}
         self.items: dict[Value, Value] = {}  # the array that they are rows of
-        self.finished: dict[int, tuple[list[Any], tuple[Any, ...], Value]] = {}
+        self.known = {}
+        self.going = WeakSet()
 
     def appends(self, items: list[Any], x: Any) -> None:
         """The function is about to append to a list of its own."""
+        self.forgets(items)
         self.log.append((items, x))
         head = self.tracked.get(id(items))
         for other in self.loops.heads.values():
@@ -76,19 +77,21 @@ class Lists:
         builder.call(collected, (known.parameter, value, known.row), origin)
         head.further.add(builder.nodes[-1])
 
-    def touches(self, operands: Sequence[Any]) -> None:
-        """The function does something else with these."""
+    def touches(self, operands: Sequence[Any], keeps: bool = False) -> None:
+        """The function does something else with these, and maybe `keeps` them as they are."""
         for x in operands:
             head = self.tracked.get(id(x)) if type(x) is list else None
             if head is not None:
                 head.changes += 1
+            if not keeps:
+                self.forgets(x)
             self.counts(x)
 
     def counts(self, x: Any) -> None:
         """The function sees how many items a list has that turns have appended to."""
-        if id(x) in self.finished:
-            for dim in self.finished[id(x)][2].type.shape[:1]:
-                self.loops.lengths.fix(dim)
+        known = self.filled(x)
+        if known is not None:
+            self.loops.lengths.fix(known.length)
 
     def leave(self, outputs: Sequence[Value]) -> None:
         """The program gives these: items of such lists are of a list of this length."""
@@ -117,8 +120,6 @@ class Lists:
             before = len(items) - 1
             if before > MOST_BEFORE or id(items) not in keeper.known or items[-1] is not x:
                 return False
-            if head.ends is not None and isinstance(head.ends[0], Size):
-                return False
             shape = (add_dims(before, self.loops.turns_of(head)), *value.type.shape)
             kind = ArrayType(value.type.dtype, shape)
             if x._view is not None or not all(self._is_row(y, kind) for y in items):
@@ -140,13 +141,16 @@ class Lists:
         """The place of a turn's row, of the number that the loop counts with."""
         assert head.index is not None
         builder, row = self.trace.builder, head.next_index
-        start = head.numbers.start
-        steps = ((subtract, start, 0), (floor_divide, head.numbers.step, 1), (add, before, 0))
-        for op, number, neutral in steps:
-            if number != neutral:
-                at = len(builder.nodes)
+        start = head.numbers.start if head.ends is None else head.ends[0]
+        step, at = head.numbers.step, len(builder.nodes)
+        if step == -1:
+            (row,) = builder.call(subtract, (self.loops.lengths.value(start), row))
+        elif start != 0:
+            (row,) = builder.call(subtract, (row, self.loops.lengths.value(start)))
+        for op, number, neutral in ((floor_divide, step, 1), (add, before, 0)):
+            if number != neutral and (op, number) != (floor_divide, -1):
                 (row,) = builder.call(op, (row, builder.constant(number, INT)))
-                head.further.update(builder.nodes[at:])
+        head.further.update(builder.nodes[at:])
         return row
 
     def ending(self, head: Head, nodes: Sequence[Any]) -> tuple[Value, ...] | None:
@@ -204,10 +208,10 @@ class Lists:
             items = known.items
             last = self._last(head, known)
             for k in range(known.before + peeled, len(items)):
-                items[k] = self._item(known.parameter, k, items[k])
+                items[k] = self._row_item(known.parameter, k, items[k])
             if last is not None:
                 items[-1] = last
-            self.finished[id(items)] = items, tuple(items), known.parameter
+            self.finishes(items, known.parameter)
             self.tracked.pop(id(items), None)
         if head.collects:
             for other in self.loops.heads.values():
@@ -224,10 +228,10 @@ class Lists:
                 return self.loops.held(head.frame, slot)
         return None
 
-    def _item(self, rows: Value, k: int, x: Any) -> Tensor:
-        op = element if rows.type.ndim == 1 else getitem_basic
-        index = Subscript((k,))
-        (value,) = self.trace.builder.call(op, (rows,), rows.origin.named(None), index=index)
+    def _row_item(self, rows: Value, k: int, x: Any) -> Tensor:
+        builder = self.trace.builder
+        place = builder.constant(k, INT)
+        (value,) = builder.call(list_item, (rows, place), rows.origin.named(None))
         self.items[value] = rows
         tensor = wrap(getattr(x, "_array", x), (self.trace, value))
         tensor._node = getattr(x, "_node", None)
@@ -237,18 +241,15 @@ class Lists:
         """The array in which the items of a list are rows, for an operation that stacks them."""
         if len(operands) != 1 or keywords or id(operation) not in STACKING:
             return None
-        items, then, value = self.finished.get(id(operands[0]), (None, (), None))
-        if items is not operands[0] or len(items) != len(then):
-            return None
-        if any(x is not y for x, y in zip(items, then, strict=True)):
-            return None
-        if any(x._traced is None or x._traced[0] is not self.trace for x in items):
+        known = self.filled(operands[0])
+        if known is None or any(x is not y for x, y in zip(known.items, known.then, strict=True)):
             return None
         before = STATE.update(trace=None, machine=None)
         try:
-            plain = stack([untraced(x) for x in items])
+            plain = stack([untraced(x) for x in known.items])
         finally:
             STATE.update(**before)
+        (value,) = self.trace.builder.call(alias, (known.value,), self.trace.origin())
         tensor = wrap(plain._array, (self.trace, value))
         tensor._node = plain._node
         return tensor

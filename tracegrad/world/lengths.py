@@ -18,7 +18,7 @@ from tracegrad.machine import natives
 from tracegrad.ops.tapes import length
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import flatten, map_tree
-from tracegrad.world.rows import Rows, rows_in
+from tracegrad.world.rows import Items, Rows, rows_in
 
 INT = weak("int")
 
@@ -175,6 +175,8 @@ class Lengths:
             return self._reversed(operands[0]), None
         if operation is zip or operation is enumerate:  # loops go through these
             return None
+        if operation is operator.getitem and self.loops.lists.filled(operands[0]) is not None:
+            return None
         if key in _MOVING or (operation is operator.getitem and kinds[0] in (tuple, list, dict)):
             return [*operands[:1], *map(self.looked, operands[1:])], keywords
         puts = operation is operator.setitem and kinds[0] in (list, dict)
@@ -219,21 +221,26 @@ class Lengths:
     def go_along(self, rows: Rows, counted: bool) -> None:
         """An iterator over rows was made; where they are `counted` by the first item."""
         sizes: Any = self.trace.sizes
-        found: list[Any] = []
-        for x in rows.given[counted:]:
-            known = self.ranges.get(id(x.numbers if type(x) is Rows else x))
-            if known is not None:
-                _, start, stop = known
-                down = type(x) is range and x.step < 0
-                found.append(minus(start, stop) if down else minus(stop, start))
-            else:
-                found.append(x._traced[1].type.shape[0] if type(x) is Tensor else rows_in(x))
+        found = [self._rows_in(x) for x in rows.given[counted:]]
         alike = all(sizes.value(dim) == rows.length for dim in found)
+        alike = alike and all(type(x) is not Rows or x.down is rows.down for x in rows.given)
         if self.free and alike and all(sizes.same(found[0], dim) for dim in found[1:]):
-            self.ranges[id(rows.numbers)], self.any = (rows.numbers, 0, found[0]), True
+            ends = (add(found[0], -1), -1) if rows.down else (0, found[0])
+            self.ranges[id(rows.numbers)], self.any = (rows.numbers, *ends), True
         else:
             for dim in found:
                 self.fix(dim)
+
+    def _rows_in(self, x: Any) -> Any:
+        """How many rows there are."""
+        known = self.ranges.get(id(x.numbers if type(x) is Rows else x))
+        if known is not None:
+            _, start, stop = known
+            down = x.down if type(x) is Rows else x.step < 0
+            return minus(start, stop) if down else minus(stop, start)
+        if type(x) is Items:
+            return x.length
+        return x._traced[1].type.shape[0] if type(x) is Tensor else rows_in(x)
 
     def goes_through(self, iterator: Any, x: Any) -> None:
         """An iterator was made over something."""

@@ -29,6 +29,7 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.closing import Closing, held
 from tracegrad.world.collecting import Lists
+from tracegrad.world.filled import KEEPING
 from tracegrad.world.heads import (
     APART,
     CHANGING,
@@ -47,7 +48,7 @@ from tracegrad.world.heads import (
 )
 from tracegrad.world.kept import ITEM
 from tracegrad.world.lengths import Lengths
-from tracegrad.world.rows import Rows, enumerated, rows_of, zipped
+from tracegrad.world.rows import Rows, backwards, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
 from tracegrad.world.slots import Place, has_name
 from tracegrad.world.straight import Taped
@@ -86,7 +87,7 @@ class Loops(Closing):
 
     def advance(self, iterator: Any, *default: Any) -> Any:
         """The next number of a range, or the next row, where a loop goes through it."""
-        if type(iterator) is Rows:
+        if type(iterator) is Rows and not iterator.alone:
             number = self._advance(iterator.numbers, iterator, ABSENT)
             if number is not ABSENT:
                 return iterator.at(number)
@@ -131,22 +132,32 @@ class Loops(Closing):
             return _next
         if operation is iter:
             return _iter
-        if operation is zip or operation is enumerate:
-            outside = keywords or any(self.world.is_outside_tensor(x) for x in operands)
-            rows = None if outside else (zipped if operation is zip else enumerated)(*operands)
+        if id(operation) in _GOING:
+            rows = self._going(operation, operands, keywords)
             if rows is not None:
-                self.makes(rows)
-                self.lengths.go_along(rows, operation is enumerate)
-                return lambda *given: rows
-            for x in operands:
+                return lambda *given, **named: rows
+            for x in operands if operation is not reversed else ():
                 self.lengths.looked(x)
         self.sees(operation, operands)
         rows = self.lists.stacked(operation, operands, keywords)
         if rows is not None:
             return lambda *given, **named: rows
-        if operation is not list.append and operation is not getattr:
-            self.lists.touches(operands)
-        return None
+        rule = self.lists.reads(operation, operands)
+        if rule is None and operation is not list.append and operation is not getattr:
+            self.lists.touches(operands, id(operation) in KEEPING)
+        return rule
+
+    def _going(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Rows | None:
+        """The iterator that ``zip`` and the like give, where its place may be a number."""
+        named = operation is zip and len(keywords) == 1 and type(keywords.get("strict")) is bool
+        if (keywords and not named) or any(self.world.is_outside_tensor(x) for x in operands):
+            return None
+        rows: Rows | None = _GOING[id(operation)](*map(self.lists.view, operands), **keywords)
+        if rows is not None:
+            self.makes(rows)
+            self.lists.goes(rows)
+            self.lengths.go_along(rows, operation is enumerate)
+        return rows
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
@@ -168,7 +179,10 @@ class Loops(Closing):
 
     def sees_method(self, x: Any, name: str, given: Sequence[Any] = ()) -> None:
         """A method of C: what is not known to read alone may change the object."""
-        self.lists.counts(x)
+        if name in READING:
+            self.lists.counts(x)
+        else:
+            self.lists.forgets(x)
         appends = type(x) is list and name == "append" and len(given) == 1
         if appends and self.heads and not self.world.is_outside(x):
             self.lists.appends(x, given[0])
@@ -178,9 +192,10 @@ class Loops(Closing):
 
     def iterate(self, x: Any) -> Any:
         """An iterator that was made, over the rows of a Tensor; None for other things."""
-        rows = None if self.world.is_outside_tensor(x) else rows_of(x)
+        rows = None if self.world.is_outside_tensor(x) else rows_of(self.lists.view(x))
         if rows is not None:
             self.makes(rows)
+            self.lists.goes(rows)
             self.lengths.go_along(rows, False)
         return rows
 
@@ -320,6 +335,7 @@ class Loops(Closing):
 
     def writes(self, x: Tensor) -> None:
         """A Tensor is written to."""
+        self.lists.writes(x)
         if self.heads:
             self.written.append(ref(x))
 
@@ -546,6 +562,9 @@ class Loops(Closing):
         self._add(cycle, Way(body, arguments))
         self._forget(body)
         return self._run(head)
+
+
+_GOING: dict[int, Any] = {id(zip): zipped, id(enumerate): enumerated, id(reversed): backwards}
 
 
 def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:

@@ -24,7 +24,7 @@ from tracegrad.machine.liveness import live
 from tracegrad.machine.world import ABSENT
 from tracegrad.tensor import Tensor
 from tracegrad.world.heads import Head
-from tracegrad.world.rows import Rows
+from tracegrad.world.rows import Items, Rows
 from tracegrad.world.slots import Place as Slotted
 
 CONSTANT = frozenset(
@@ -178,6 +178,8 @@ class Keeper:
         if kind is Rows:
             items = (*map(self.form, x.given), self.form(x.numbers))
             return OfContainer(x, items, lambda now: x.over(now[:-1], now[-1]))
+        if kind is Items and self.loops.lists.filled(x.items) is not None:
+            return x
         if kind is np.ndarray or isinstance(x, np.generic | type):
             return x
         if kind is FunctionType and not (x.__closure__ or x.__defaults__ or x.__kwdefaults__):

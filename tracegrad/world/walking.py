@@ -16,7 +16,7 @@ from codegen.ir import Call, Check, Value
 from tracegrad.autograd.tape import LEAF, record
 from tracegrad.machine.world import ABSENT
 from tracegrad.ops.elementwise import alias
-from tracegrad.ops.tapes import collected
+from tracegrad.ops.tapes import collected, list_item
 from tracegrad.paths import Cycle, Entry, Limb, outcome_key, turn_of
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import Head
@@ -237,6 +237,10 @@ class Walk:
         if node.op is collected:
             rows, x, _ = node.operands
             self.rows.setdefault(rows, []).append(self.value(x))
+            return
+        if node.op is list_item:
+            rows, k = map(self.value, node.operands)
+            self.values[node.results[0]] = untraced(rows.tensors[int(k)])
             return
         given = self._attributes.get(node)
         if given is None:

@@ -1,0 +1,299 @@
+"""Lists that loops fill, and that loops behind them go through or read by number.
+
+Compiled calls and gradients have the bits of eager ones; the text does not grow with the turns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks import assert_same_bits
+
+import tracegrad as tg
+
+pytestmark = pytest.mark.usefixtures("fresh_loops")
+
+
+def states(x, w):
+    found = []
+    s = x[0]
+    for t in range(len(x)):
+        s = np.tanh(s * w + x[t])
+        found.append(s)
+    return found
+
+
+def gone_through(x, w):
+    total = 0.0
+    for a in states(x, w):
+        total = total + (a * a).sum()
+    return total
+
+
+def with_others(x, w):
+    h, total = states(x, w), 0.0
+    for i, (a, y) in enumerate(zip(h, x)):
+        total = total + ((a - y) ** 2).sum() * i
+    return total
+
+
+def by_number(x, w):
+    h, total = states(x, w), 0.0
+    for t in range(len(h)):
+        total = total + (h[t] * x[t]).sum() + np.sin(h[t]).sum()
+    return total / len(h)
+
+
+def twice(x, w):
+    h, total = states(x, w), 0.0
+    for a in h:
+        total = total + (a * a * 0.3).sum() + np.sin(a).sum()
+    for a in h:
+        total = total * np.cos(a * total).sum() + np.tanh(a).sum()
+    return total
+
+
+def backwards(x, w):
+    h = states(x, w)
+    b = 0.0 * x[0]
+    for a in reversed(h):
+        b = a + 0.5 * (b - w * a)
+    for a, y in zip(reversed(h), reversed(x), strict=True):
+        b = a + np.sin(b * y)
+    return b.sum()
+
+
+def neighbours(x, w):
+    h = states(x, w)
+    total = (h[0] * h[-1]).sum() * 0.0
+    for t in range(1, len(x)):
+        total = total + (h[t] * h[t - 1] + h[t]).sum()
+    return total
+
+
+def stacked_and_read(x, w):
+    h = states(x, w)
+    rows = np.stack(h)
+    total = (rows * x).sum()
+    for t in range(len(x)):
+        total = total + (rows[t] * h[t]).sum()
+    return total
+
+
+def filled_by_two(x, w):
+    h = states(x, w)
+    g = []
+    for a in h:
+        g.append(np.sin(a) * w)
+    total = 0.0
+    for a, b in zip(h, g, strict=True):
+        total = total + (a * b).sum()
+    return total
+
+
+def filled_backwards(x, w):
+    h = states(x, w)
+    b, g = x[0], []
+    for t in reversed(range(len(x))):
+        b = np.tanh(b * w + h[t])
+        g.append(b)
+    total = 0.0
+    for a in g:
+        total = total + (a * a).sum()
+    return total
+
+
+KEPT = {
+    f.__name__: f
+    for f in (
+        *(gone_through, with_others, by_number, twice, backwards, neighbours, stacked_and_read),
+        *(filled_by_two, filled_backwards),
+    )
+}
+
+
+def inputs(length, seed=0):
+    random = np.random.default_rng([seed, length])
+    return random.normal(size=(length, 3)), random.normal(size=3)
+
+
+def eagerly(function, *args):
+    before, tg.config.compile = tg.config.compile, False
+    try:
+        return function(*args)
+    finally:
+        tg.config.compile = before
+
+
+def agree(function, args):
+    """Values and gradients of a compiled function are those of eager calls."""
+    assert_same_bits(tg.compile(function)(*args), function(*args))
+    gradient = tg.value_and_grad(function, argnums=(0, 1))
+    for _ in range(2):
+        assert_same_bits(gradient(*args), eagerly(gradient, *args))
+    return gradient
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_bits_and_text_do_not_depend_on_the_turns(name):
+    gradient = tg.value_and_grad(KEPT[name], argnums=(0, 1))
+    sizes = []
+    for length in (12, 30):
+        args = inputs(length)
+        agree(KEPT[name], args)
+        gradient(*args)
+        sizes.append(len(str(gradient.source(*args)).splitlines()))
+    assert sizes[0] == sizes[1] < 100
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_one_program_is_that_of_all_lengths(name):
+    compiled = tg.compile(KEPT[name])
+    for length in (12, 30, 19):
+        args = inputs(length)
+        assert_same_bits(compiled(*args), KEPT[name](*args))
+    assert compiled.cache_info().misses == 1
+
+
+@pytest.mark.parametrize("name", ["gone_through", "backwards", "stacked_and_read"])
+def test_other_derivatives_and_targets(name):
+    function, (x, w) = KEPT[name], inputs(12)
+    value, gradient = tg.value_and_grad(function)(x, w)
+    in_jax = tg.value_and_grad(function, backend="jax")(x, w)
+    np.testing.assert_allclose(in_jax[0], value)
+    np.testing.assert_allclose(in_jax[1], gradient)
+    tangent = tg.jvp(lambda x: function(x, w), (x,), (x,))[1]
+    np.testing.assert_allclose(tangent, (gradient * x).sum())
+    each = tg.vmap(tg.grad(function), in_axes=(0, None))(np.stack([x, 2 * x]), w)
+    np.testing.assert_allclose(each[0], gradient)
+
+
+def test_infinities_do_not_meet_zeros_where_nothing_flows():
+    def first_half(x, w):
+        h, total = [], 0.0
+        for t in range(len(x)):
+            h.append(np.sqrt(x[t] * w))
+        for t in range(6):
+            total = total + h[t].sum()
+        return total
+
+    x, w = np.ones((12, 3)), np.ones(3)
+    x[9] = 0.0
+    agree(first_half, (x, w))
+
+
+CHANGED = {}
+
+
+def changed(function):
+    CHANGED[function.__name__] = function
+    return function
+
+
+@changed
+def item_in_place(x, w):
+    h = states(x, w)
+    b = h[4]
+    b *= 2.0
+    total = np.stack(h).sum()
+    for a in h:
+        total = total + (a * w).sum()
+    return total
+
+
+@changed
+def last_in_place(x, w):
+    found = []
+    s = x[0]
+    for t in range(len(x)):
+        s = np.tanh(s * w + x[t])
+        found.append(s)
+    s += 1.0
+    return np.stack(found).sum()
+
+
+@changed
+def replaced_in_a_turn(x, w):
+    h, total = states(x, w), 0.0
+    for t in range(len(x)):
+        total = total + (h[t] * w).sum()
+        if t == 9:
+            h[10] = x[0]
+    return total
+
+
+@changed
+def grown_in_a_turn(x, w):
+    h, total = states(x, w), 0.0
+    for a in h:
+        total = total + (a * w).sum()
+        if len(h) == len(x):
+            h.append(x[0])
+    return total
+
+
+@changed
+def shrunk_in_a_turn(x, w):
+    h, total = states(x, w), 0.0
+    for a, b in zip(h, range(100), strict=False):
+        total = total + (a * w).sum() * b
+        if b == 8:
+            h.pop()
+            h.pop()
+    return total
+
+
+@changed
+def grown_beside_another(x, w):
+    h, g, total = states(x, w), states(x, w), 0.0
+    try:
+        for a, b in zip(h, g, strict=True):
+            total = total + (a * b).sum()
+            if len(h) == len(g):
+                h.append(x[0])
+    except ValueError as error:
+        total = total * len(str(error))
+    return total
+
+
+@changed
+def shrunk_backwards(x, w):
+    h, total = states(x, w), 0.0
+    for a in reversed(h):
+        total = total + (a * w).sum()
+        if len(h) > 10:
+            del h[0]
+    return total
+
+
+@changed
+def in_two_lists(x, w):
+    h, g, s = [], [], x[0]
+    for t in range(len(x)):
+        s = np.tanh(s * w + x[t])
+        h.append(s)
+        g.append(s)
+    return (np.stack(h) * np.stack(g) ** 2).sum()
+
+
+@changed
+def one_item_under_two_numbers(x, w):
+    h, total = states(x, w), 0.0
+    for t in range(len(x)):
+        total = total + (np.sin(h[t]) * h[len(h) - 1 - t] + h[t]).sum()
+    return total
+
+
+@changed
+def reversed_in_place(x, w):
+    h, total = states(x, w), 0.0
+    h.reverse()
+    for t in range(len(x)):
+        total = total + (h[t] * x[t]).sum()
+    return total
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_is_changed_or_is_one_object_twice(name):
+    for length in (12, 17):
+        agree(CHANGED[name], inputs(length))
