@@ -152,3 +152,84 @@ def test_refusals():
         pull(np.ones(4))
     with pytest.raises(tg.errors.ArgumentError, match="part"):
         pull.source("middle")
+
+
+# -- loops ----------------------------------------------------------------------------------------
+
+
+def state(p, x):
+    h = x * 1.0
+    for _ in range(10):
+        h = np.tanh(h * p["s"] + x)
+    return h
+
+
+def horner(p, x):
+    h = 0.0
+    for t in range(len(x)):
+        h = h * p["s"] + x[t]
+    return h * p["s"]
+
+
+def filled(p, x):
+    out = np.zeros_like(x)
+    out[0] = x[0]
+    for t in range(1, 12):
+        out[t] = out[t - 1] * p["s"] + x[t] * x[t]
+    return out
+
+
+def stacked_states(p, x):
+    states, h = [], p["s"]
+    for _ in range(12):
+        h = np.sin(h + x) * p["s"]
+        states.append(h)
+    return np.stack(states)
+
+
+def counted(p, x):
+    h, n = x, 0
+    while n < 12:
+        h = h * h * p["s"] + x
+        n += 1
+    return h
+
+
+def power(p, x):
+    h = p["s"]
+    for _ in range(10):
+        h = h * p["s"]
+    return h * x
+
+
+LOOPS = [state, horner, filled, stacked_states, counted, power]
+
+
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("overwritten", ["nothing", "x", "s", "out"])
+def test_of_a_loop(f, overwritten: str) -> None:
+    """Whatever the caller does with what it gave and got before it pulls."""
+    for call in range(3):
+        x, s = np.random.default_rng(call).normal(size=12) * 0.3, np.array(0.5 + call / 8)
+        wanted = tg.grad(lambda p, x: np.sum(f(p, x)), argnums=(0, 1))({"s": s}, x)
+        out, pull = tg.vjp(f, {"s": s}, x)
+        np.testing.assert_array_equal(out, f({"s": s}, x))
+        ct = np.ones_like(out)
+        written = {"x": x, "s": s, "out": out if np.ndim(out) else None, "nothing": None}
+        if written[overwritten] is not None:
+            written[overwritten][...] = 100.0
+        for _ in range(2):
+            p, gradient = pull(ct)
+            assert p["s"] == pytest.approx(wanted[0]["s"], rel=1e-12)
+            assert gradient == pytest.approx(wanted[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+def test_a_compiled_loop_that_was_called_with_arrays_has_a_gradient_for_tensors(f) -> None:
+    x, compiled = np.linspace(-0.3, 0.3, 12), tg.compile(f)
+    compiled({"s": np.array(0.5)}, x)
+    wanted = tg.grad(lambda p, x: np.sum(f(p, x)), argnums=(0, 1))({"s": np.array(0.5)}, x)
+    p, given = {"s": tg.tensor(0.5, requires_grad=True)}, tg.tensor(x, requires_grad=True)
+    compiled(p, given).sum().backward()
+    assert p["s"].grad.item() == pytest.approx(wanted[0]["s"], rel=1e-12)
+    assert given.grad.numpy() == pytest.approx(wanted[1], rel=1e-12)

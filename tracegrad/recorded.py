@@ -369,8 +369,8 @@ def _sizes_of(graph: Graph, arrays: Sequence[Any]) -> Sizes:
 
 
 def can_be_recorded(version: Version) -> bool:
-    """Not what draws, calls the user's Python, or has lengths that only data tell."""
-    if version.tree.closed or version.tree.masks:
+    """Not what draws, calls the user's Python, loops, or has lengths that only data tell."""
+    if version.tree.closed or version.tree.masks or version.tree.loops:
         return False
     if version.target == "jax" and version.checked:  # a look is not part of the program
         return False
