@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from checks import wide_jax
 
 import tracegrad as tg
 from tracegrad.errors import ConversionError, GradientError
@@ -140,6 +141,39 @@ def test_writes_on_a_device():
     e.detach().zero_()
     with pytest.raises(GradientError, match=r"e\.detach\(\) was changed"):
         e.sum().backward()
+
+
+MATRIX = np.arange(6.0).reshape(2, 3)
+
+
+def of_outside(x, y=None):
+    h = np.tanh(MATRIX @ x) + np.ones(2)
+    return np.sum(h * MATRIX[:, 0]) if y is None else h * y
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f, x: tg.vjp(f, x)[1](1.0)[0],
+        lambda f, x: tg.vjp(lambda x: f(x), x)[1](1.0)[0],
+        lambda f, x: tg.vjp(lambda x: tg.hvp(f, (x,), (np.ones(3),)), x)[1](np.ones(3))[0],
+        lambda f, x: tg.vjp(lambda x, y: f(x, y), x, np.ones(2))[1](np.ones(2))[0],
+        lambda f, x: tg.linearize(lambda x: f(x), x)[1](np.ones(3)),
+        lambda f, x: tg.grad(f)(x),
+        lambda f, x: tg.hessian(f)(x),
+    ],
+)
+def test_functions_of_jax_arrays_meet_those_of_numpy(derivative, compiled, monkeypatch):
+    """What a function of arrays closes over, or makes with NumPy, goes where its arguments are."""
+    jax = pytest.importorskip("jax")
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    x = np.array([0.1, -0.2, 0.3])
+    expected = derivative(of_outside, x)
+    with wide_jax():
+        found = derivative(of_outside, jax.numpy.asarray(x))
+    assert isinstance(found, jax.Array)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
 
 
 # -- around them --------------------------------------------------------------------------------

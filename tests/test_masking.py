@@ -67,3 +67,37 @@ def test_a_mask_of_one_number_needs_no_bits() -> None:
     source = tg.grad(lambda x, y: np.sum(np.maximum(x, y)) * 2.0)
     text = str(source.source(np.float64(1.0), np.float64(2.0)))
     assert "zero_inside" not in text
+
+
+def of_untaken_roots(x):
+    inner = np.where(x > 1.0, np.log(x - 1.0), x)
+    return np.sum(np.where(x > 0.0, np.sqrt(x) * inner, x * x))
+
+
+def slope_of(f):
+    return lambda x: np.sum(tg.grad(f)(x) * x)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f: tg.grad(slope_of(f)),
+        lambda f: tg.grad(slope_of(slope_of(f))),
+        lambda f: tg.grad(lambda x: np.sum(tg.jacfwd(f)(x) * x)),
+        lambda f: tg.jacrev(lambda x: tg.hvp(f, (x,), (x,))),
+        lambda f: tg.jacrev(tg.jacfwd(f)),
+        lambda f: tg.jacfwd(tg.hessian(f)),
+        lambda f: tg.hessian(lambda x: np.sum(tg.vjp(f, x)[1](1.0)[0] * x)),
+    ],
+    ids=["gg", "ggg", "gF", "R-hvp", "RF", "FH", "H-vjp"],
+)
+def test_what_was_not_taken_is_zero_in_derivatives_of_any_order(compiled, derivative, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    x = np.array([0.7, -2.0, 1.5])
+    with np.errstate(all="ignore"):
+        found = derivative(of_untaken_roots)(x)
+        assert np.all(np.isfinite(found))
+        for i, value in enumerate(x):
+            single = derivative(of_untaken_roots)(np.array([value]))
+            np.testing.assert_allclose(found[(i,) * found.ndim], single.ravel()[0], rtol=1e-12)

@@ -577,6 +577,37 @@ def test_arrays_may_be_filled():
     np.testing.assert_allclose(gradient, each(tg.grad(lambda a: (filled(a) ** 2).sum()), X))
 
 
+@pytest.mark.parametrize(
+    "transform",
+    [
+        tg.grad,
+        tg.jacrev,
+        tg.jacfwd,
+        tg.hessian,
+        lambda f: tg.jacrev(tg.jacrev(f)),
+        lambda f: tg.grad(lambda x: np.sum(tg.jacfwd(f)(x) ** 2)),
+        lambda f: tg.vmap(lambda s: tg.grad(f)(s * np.ones(3))),
+    ],
+)
+def test_masks_in_derivatives_of_examples(transform):
+    """Rows of a derivative are a batch too, in front of the axes that the mask is for."""
+
+    def filled(x):
+        y = np.outer(x, x)
+        y[x > 0.0] = 0.0
+        y[:, x > 0.3] = x[0]
+        y[y > 0.2] = x[1]
+        return np.sum(y * x)
+
+    def chosen(x):
+        y = np.where((x > 0.0)[:, None], 0.0, np.outer(x, x))
+        y = np.where(x > 0.3, x[0], y)
+        return np.sum(np.where(y > 0.2, x[1], y) * x)
+
+    found = tg.vmap(transform(filled))(X)
+    assert_close(found, np.stack([transform(chosen)(x) for x in X]), 1e-12)
+
+
 def test_the_page_runs():
     """The code in docs/transforms.md, top to bottom."""
     page = Path(__file__).parents[1] / "docs" / "transforms.md"

@@ -354,6 +354,26 @@ def beside_jax(operands: Sequence[Any], as_numpy: bool) -> list[Any]:
     ]
 
 
+def brought_together(op: Any, operands: Sequence[Any]) -> list[Any]:
+    """Operands of an op in a function of arrays, of which one is on a device: NumPy's go there.
+
+    So it is in JAX: what a function closes over, or makes with NumPy, meets what it is called with.
+    """
+    held = [getattr(x, "_array", x) for x in operands]
+    place = next(where(a) for a in held if type(a) is DeviceArray)
+    if place == CPU:  # a tracer: where it runs is up to JAX
+        return list(operands)
+    indexed = "index" in op.attributes
+
+    def brought(x: Any, array: Any) -> Any:
+        here = isinstance(array, np.ndarray) and array.ndim
+        if not here or (indexed and not is_inexact(array.dtype.name)):
+            return x
+        return to_device(x, device=place) if hasattr(x, "_array") else move(x, place)
+
+    return [brought(x, array) for x, array in zip(operands, held, strict=True)]
+
+
 def as_held(array: Any) -> DeviceArray:
     """An array of JAX as Tensors hold it; raises for numbers that NumPy has not."""
     if getattr(array.dtype, "kind", "") not in "biufc":

@@ -23,7 +23,7 @@ from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed
 from codegen.spelling import Subscript
 from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
-from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, shape_of
+from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, same_value, shape_of
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.bounds import apart
 from tracegrad.ops.checkpoints import Region, constants_of, regions_of
@@ -342,7 +342,7 @@ def _added(old: Any, new: Any) -> Any:
         both = _both_branches(one, other)
         if both is not None:
             return both
-        one, other = _without_masks(one), _without_masks(other)
+        one, other = _with_masks_of(one, other), _with_masks_of(other, one)
     if one.negative == other.negative:
         total, negative = one.value + other.value, one.negative
     else:
@@ -355,9 +355,14 @@ def _as_pending(ct: Any) -> Pending:
     return ct if type(ct) is Pending else Pending(ct, ())
 
 
-def _without_masks(ct: Pending) -> Pending:
-    """The same after its masks, which come after the sign."""
-    return Pending(settled(ct), ()) if ct.masks else ct
+def _with_masks_of(ct: Pending, other: Pending) -> Pending:
+    """The same after the masks that the other has not; the sign comes before them."""
+    shared = [_among((mask,), other.masks) for mask in ct.masks]
+    if all(shared):
+        return ct
+    own = tuple([mask for mask, both in zip(ct.masks, shared, strict=True) if not both])
+    common = tuple([mask for mask, both in zip(ct.masks, shared, strict=True) if both])
+    return Pending(settled(replace(ct, masks=own)), common)
 
 
 def _both_branches(old: Pending, new: Pending) -> Any:
@@ -365,7 +370,7 @@ def _both_branches(old: Pending, new: Pending) -> Any:
     if not old.masks or len(old.masks) != len(new.masks):
         return None
     (condition, keep), (other, kept) = old.masks[-1], new.masks[-1]
-    if keep == kept or not _same_value(condition, other):
+    if keep == kept or not same_value(condition, other):
         return None
     if not _same_masks(old.masks[:-1], new.masks[:-1]):
         return None
@@ -383,14 +388,7 @@ def _same_masks(a: tuple[tuple[Any, bool], ...], b: tuple[tuple[Any, bool], ...]
 
 def _among(a: Iterable[tuple[Any, bool]], b: Sequence[tuple[Any, bool]]) -> bool:
     """Whether all these masks are among others."""
-    return all(any(_same_value(c, d) and keep == kept for d, kept in b) for c, keep in a)
-
-
-def _same_value(a: Any, b: Any) -> bool:
-    """One value: of staged values the graph's value decides, else identity."""
-    if type(a) is Staged and type(b) is Staged:
-        return a.value is b.value
-    return a is b
+    return all(any(same_value(c, d) and keep == kept for d, kept in b) for c, keep in a)
 
 
 def _fit(ct: Any, operand: Any) -> Any:
@@ -404,7 +402,7 @@ def _fit_pending(ct: Pending, operand: Any) -> Any:
     """The same with what is pending; masks are applied where they have axes that it has not."""
     shape = shape_of(operand)
     fits = same_shape(ct.value, operand)
-    if ct.masks and not (fits and not any(_narrower(shape, c) for c, _ in ct.masks)):
+    if any(_narrower(shape, c) for c, _ in ct.masks):
         return _fit(settled(ct), operand)
     value = in_dtype(ct.value, operand) if fits else _fit(ct.value, operand)
     return Pending(value, ct.masks, ct.negative) if ct.masks or ct.negative else value

@@ -25,6 +25,8 @@ HANDLERS: dict[type, Handler] = {}
 SIZES: dict[type, Callable[[Any], Sizes | None]] = {}
 """What is known about lengths in the graph that an operand belongs to."""
 TYPES: dict[type, Callable[[Any], ArrayType]] = {}
+IDENTITIES: dict[type, Callable[[Any], Any]] = {}
+"""The object that operands have in common which are one value."""
 
 SCALARS = frozenset({np.float64, np.float32, np.complex128, np.complex64, np.int64, np.bool_})
 """Types of NumPy's numbers, whose dtype is known by their type."""
@@ -71,6 +73,16 @@ def apply_in(like: Any, op: Any, attributes: Mapping[str, Any], *operands: Any) 
     if handler is not None:
         return handler(like, op, operands, attributes)
     return op.kernel(attributes)(*operands, **attributes)
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two operands are known to be one value."""
+    return _identity(a) is _identity(b)
+
+
+def _identity(x: Any) -> Any:
+    of = IDENTITIES.get(type(x))
+    return x if of is None else of(x)
 
 
 def is_jax_array(x: Any) -> bool:

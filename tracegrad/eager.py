@@ -14,6 +14,7 @@ import numpy as np
 
 from codegen.types import DTYPES
 from tracegrad.autograd.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
+from tracegrad.devices import DeviceError
 from tracegrad.dispatch import Repeated, apply, dtype_of, is_jax_array
 from tracegrad.lanes import Lane
 from tracegrad.ops.creation import beside
@@ -46,6 +47,8 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         a = self._array
         try:
             array = kernel(a, b)
+        except DeviceError:  # which the general way raises too, or brings the two together
+            return apply(op, (self, other), EMPTY)
         except (ValueError, TypeError) as error:
             raise explained(op, (self, other), EMPTY, error) from error
         tensor: Any = _new_tensor(Tensor)

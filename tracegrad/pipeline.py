@@ -67,10 +67,13 @@ def timed(times: dict[str, float], stage: str) -> Iterator[None]:
     times[stage] = times.get(stage, 0.0) + perf_counter() - began
 
 
-def compile_graph(graph: Graph, target: str, times: dict[str, float] | None = None) -> Program:
+def compile_graph(
+    graph: Graph, target: str, times: dict[str, float] | None = None, sound: bool = False
+) -> Program:
     """The program of a graph; graphs with the same key and labels share the optimizer's work.
 
-    `times` gets the seconds that each stage took; a stage whose work was shared took none.
+    `times` gets the seconds that each stage took; a stage whose work was shared took none. A graph
+    that is known to be `sound` gets no looks at what NumPy would raise for.
     """
     times = {} if times is None else times
     graph = _with_plain_numbers(graph) if graph.fast_math else graph
@@ -83,11 +86,12 @@ def compile_graph(graph: Graph, target: str, times: dict[str, float] | None = No
         graph.frame,
         graph.about,
         target,
+        sound and target == "jax",
     )
     optimized = _OPTIMIZED.get(key)
     if optimized is None:
         with timed(times, "optimize"):
-            optimized = _remember(_OPTIMIZED, key, optimize(graph, target))
+            optimized = _remember(_OPTIMIZED, key, optimize(graph, target, sound))
     else:
         optimized = with_numbers(optimized, graph.numbers)
     whole = (key, tuple(map(repr, graph.numbers)))
@@ -174,11 +178,10 @@ CLIENTS = {
 }
 
 
-def optimize(graph: Graph, target: str) -> Graph:
+def optimize(graph: Graph, target: str, sound: bool = False) -> Graph:
     """The pass pipeline with tracegrad's rules."""
-    if target != "jax":
-        return codegen.optimize(graph, CLIENTS[target], check=config.check)
-    return codegen.optimize(with_looks(graph), CLIENTS[target], check=config.check)
+    graph = with_looks(graph) if target == "jax" and not sound else graph
+    return codegen.optimize(graph, CLIENTS[target], check=config.check)
 
 
 def written(graph: Graph, target: str, whole: bool = False) -> Source:

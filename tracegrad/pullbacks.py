@@ -93,8 +93,13 @@ def vjp(
     leaves = flatten(primals)[0]
     mode = CHOSEN[known(backend)]
     tried = _by_program(f, primals, leaves, has_aux, backend) if _plain(f, leaves, mode) else None
-    done = tried or _on_tensors(f, primals, leaves, has_aux, mode.target == "jax")
+    on_jax = mode.target == "jax" or _holds_arrays_of_jax(leaves)
+    done = tried or _on_tensors(f, primals, leaves, has_aux, on_jax)
     return (done.value, done.pull, done.aux) if has_aux else (done.value, done.pull)
+
+
+def _holds_arrays_of_jax(leaves: Sequence[Any]) -> bool:
+    return any(map(is_jax_array, leaves)) and not any(map(is_jax_tracer, leaves))
 
 
 def vjp_on_tape(f: Callable[..., Any], *primals: Any) -> tuple[Any, Pullback]:

@@ -91,7 +91,7 @@ class Way:
             joint = differentiate(self.path, targets, cts, keep=())
             graph, reads = backward_graph(joint, self.path, tuple(cts.values()))
             name = f"{self.path.name}_backward"
-            program = compile_graph(graph.replace(name=name, about=""), self.target)
+            program = compile_graph(graph.replace(name=name, about=""), self.target, sound=True)
             places = tuple(map(self.path.inputs.index, targets))
             known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
             kept = len(given) == len(self.outputs) or known.issuperset(reads)
@@ -286,7 +286,9 @@ class Recorded:
         )
         name = f"{forward.name}_forward"
         self.program = compile_graph(
-            self.forward.replace(name=name, frame=frame).with_block(block), version.target
+            self.forward.replace(name=name, frame=frame).with_block(block),
+            version.target,
+            sound=True,  # `can_be_recorded` asks that the version has no looks
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
 

@@ -16,7 +16,7 @@ import numpy as np
 from codegen.ir import Builder, Origin, Value, dims_of
 from codegen.sizes import Dim
 from codegen.types import ArrayType, weak_of
-from tracegrad.dispatch import HANDLERS, SIZES, TYPES, is_number
+from tracegrad.dispatch import HANDLERS, IDENTITIES, SIZES, TYPES, is_number
 from tracegrad.errors import TraceError
 
 
@@ -94,3 +94,4 @@ def _type(x: Staged) -> ArrayType:
 HANDLERS[Staged] = _apply
 TYPES[Staged] = _type
 SIZES[Staged] = lambda x: x.stage.builder.sizes
+IDENTITIES[Staged] = lambda x: x.value

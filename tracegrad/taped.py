@@ -21,7 +21,8 @@ from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.engine import node_behind
 from tracegrad.autograd.tape import WRITES
 from tracegrad.autograd.writes import damaged
-from tracegrad.dispatch import apply_in, dtype_of, same_dtype, shape_of, type_of
+from tracegrad.devices import as_held, move, to_device, where
+from tracegrad.dispatch import apply_in, dtype_of, is_jax_array, same_dtype, shape_of, type_of
 from tracegrad.errors import ArgumentError
 from tracegrad.jacobians import with_jacobian
 from tracegrad.loop_gradients import with_gradients
@@ -33,9 +34,14 @@ from tracegrad.tensor import Tensor, wrap
 
 
 def tangent_like(tangent: Any, x: Tensor) -> Tensor:
-    """A tangent of `x` as a Tensor of its dtype; raises where its shape is another."""
-    if not isinstance(tangent, Tensor):
-        tangent = wrap(np.asarray(tangent)[()] if not isinstance(tangent, np.ndarray) else tangent)
+    """A tangent of `x` as a Tensor of its dtype, on its device; raises for another shape."""
+    if is_jax_array(tangent):
+        tangent = wrap(as_held(tangent))
+    elif not isinstance(tangent, Tensor):
+        array = tangent if isinstance(tangent, np.ndarray) else np.asarray(tangent)[()]
+        tangent = wrap(move(array, x.device) if STATE.trace is None else array)
+    elif STATE.standing and STATE.trace is None and where(tangent) != where(x):
+        tangent = to_device(tangent, device=where(x))
     one, two = np.shape(x._array), np.shape(tangent._array)
     if one != two:
         raise ArgumentError(f"a tangent has shape {two}, its argument has shape {one}")

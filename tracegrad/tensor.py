@@ -32,9 +32,18 @@ from tracegrad.autograd.views import Link, is_view_of, leave, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
 from tracegrad.columns import numbers_of
-from tracegrad.devices import Device, DeviceArray, DeviceError, beside_jax, kernel_on_device, where
+from tracegrad.devices import (
+    Device,
+    DeviceArray,
+    DeviceError,
+    beside_jax,
+    brought_together,
+    kernel_on_device,
+    where,
+)
 from tracegrad.dispatch import (
     HANDLERS,
+    IDENTITIES,
     PLAIN,
     SIZES,
     TYPES,
@@ -596,10 +605,10 @@ def apply_to_tensors(
                 operands = [_without_history(x) for x in operands]
             result, values = STATE.trace.record(op, operands, attributes, like)
         else:
-            arrays = [
-                x._array if type(x) is Tensor else x if type(x) in KNOWN else _of_plain_class(op, x)
-                for x in operands
-            ]
+            arrays = _arrays(op, operands)
+            if STATE.standing and DeviceArray in map(type, arrays):
+                operands = brought_together(op, operands)
+                arrays = _arrays(op, operands)
             kernel = _kernel(like, op, arrays, attributes)
             if special and STATE.observer is not None:
                 result = STATE.observer(op, kernel, arrays, attributes)
@@ -624,6 +633,14 @@ def apply_to_tensors(
     if special and STATE.losing:
         STATE.watch.used((*operands, *attributes.values()), tensors, op)
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
+
+
+def _arrays(op: Any, operands: Sequence[Any]) -> list[Any]:
+    """What the kernel of an op takes."""
+    return [
+        x._array if type(x) is Tensor else x if type(x) in KNOWN else _of_plain_class(op, x)
+        for x in operands
+    ]
 
 
 def _note_views(
@@ -791,3 +808,4 @@ def _type(x: Tensor) -> ArrayType:
 HANDLERS[Tensor] = apply_to_tensors
 TYPES[Tensor] = _type
 SIZES[Tensor] = lambda x: x._traced[0].sizes if x._is_traced else None
+IDENTITIES[Tensor] = lambda x: x._traced[1] if x._is_traced else x._array

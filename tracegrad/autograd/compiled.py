@@ -288,13 +288,15 @@ class _Matcher:
             "ndarray": np.ndarray,
         }
         self.known: set[Any] = {root}
-        # Each constant where it was met: one object may be met twice, and be two another time.
-        self.place: dict[Any, str] = {
-            key: f"{self.number[node]}.values[{i}]"
-            for node, step in zip(nodes, steps, strict=True)
-            for i, (key, parent) in enumerate(zip(step.operands, node.parents, strict=True))
-            if parent is None
-        }
+        # Each constant where it was met; a condition that was met twice is to be one object again.
+        self.place: dict[Any, str] = {}
+        self.again: list[str] = []
+        for node, step in zip(nodes, steps, strict=True):
+            for i, (key, parent) in enumerate(zip(step.operands, node.parents, strict=True)):
+                if parent is None:
+                    place = f"{self.number[node]}.values[{i}]"
+                    if self.place.setdefault(key, place) != place:
+                        self.again.append(f"{place} is {self.place[key]}")
         self.whole: set[Any] = set()
         self.leaves: dict[Tensor, str] = {}
 
@@ -385,6 +387,8 @@ class _Matcher:
                 if len(names) <= 6
                 else f"len({{{', '.join(f'id({n})' for n in names)}}}) == {len(names)}"
             )
+        for condition in self.again:
+            self.require(condition)
         texts: dict[str, str] = {}
         for key, value in backward.inputs.items():
             text = self.place[key]

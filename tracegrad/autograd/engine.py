@@ -71,7 +71,10 @@ def gather(roots: Sequence[Tensor]) -> list[Node]:
 
 
 class Given:
-    """The key of an operand that needs no gradient: its value and its place in a trace."""
+    """The key of an operand that needs no gradient: its value and its place in a trace.
+
+    A condition that several ops read has one key, so that the walker knows it for one.
+    """
 
     __slots__ = ("traced", "value")
 
@@ -83,11 +86,17 @@ class Given:
 def steps_of(nodes: Sequence[Node]) -> list[Step]:
     """The tape as the walker's steps."""
     steps = []
+    conditions: dict[int, Given] = {}
     for node in nodes:
         operands = list(node.parents)
         for i, parent in enumerate(operands):
             if parent is None:
-                operands[i] = Given(node.values[i], node.traced[0][i] if node.traced else None)
+                value = node.values[i]
+                given = Given(value, node.traced[0][i] if node.traced else None)
+                if getattr(value, "dtype", None) == "bool":
+                    same = value if given.traced is None else given.traced[1]
+                    given = conditions.setdefault(id(same), given)
+                operands[i] = given
             elif type(parent) is Output:
                 operands[i] = (parent.node, parent.index)
         steps.append(Step(node.op, node.attributes, tuple(operands), results_of(node)))
@@ -147,8 +156,9 @@ class Tape:
         if type(key) is Tensor:
             return key
         array = self.array(key)
-        if type(key) is Given:
-            return wrap(array, key.traced) if key.traced is not None else array
+        if type(key) is Given:  # the tape's own: as an array it would be taken for a user's
+            own = key.traced is not None or type(array) is np.ndarray
+            return wrap(array, key.traced) if own else array
         if type(array) is Shape:
             return array
         node, index = (key, 0) if type(key) is Node else key

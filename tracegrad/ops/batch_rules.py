@@ -576,21 +576,40 @@ def writing(batch: Batch) -> Any:
     return batch.run(batch.front(0), value, *found.arrays, index=Subscript(found.items))
 
 
+def axes_before_mask(index: Subscript) -> int | None:
+    """How many whole axes stand before the one array of an index; None for any other index."""
+    *whole, last = index.items or (None,)
+    return len(whole) if type(last) is Slot and all(x == slice(None) for x in whole) else None
+
+
 def _choosing(batch: Batch) -> Any:
     """What is written where a mask is true, of examples that have masks of their own."""
-    items = batch.attributes["index"].items
-    masked = len(batch.operands) == 3 and batch.wide[2] and dtype_of(batch.operands[2]) == "bool"
-    if not masked or len(items) != 1 or batch.ndim(1) > 0:
+    before = axes_before_mask(batch.attributes["index"])
+    if before is None or not batch.wide[2] or dtype_of(batch.operands[2]) != "bool":
         return None
-    x, value, mask = batch.front(0), batch.operands[1], batch.operands[2]
-    ndim = batch.ndim(0)
-    mask = expanded(mask, tuple(range(1 + batch.ndim(2), 1 + ndim)))
-    if batch.wide[1]:
-        value = expanded(value, tuple(range(1, ndim + 1)))
+    x, mask, ndim = batch.front(0), batch.operands[2], batch.ndim(0)
+    value = _value_over_mask(batch, ndim - before - batch.ndim(2))
+    if value is None:
+        return None
+    rest = tuple(range(1 + before + batch.ndim(2), 1 + ndim))
+    mask = expanded(mask, (*range(1, 1 + before), *rest))
     if batch.op.name != "index_set":
         value = TABLE["add" if batch.op.name == "index_add" else "subtract"](x, value)
     y = TABLE["where"](mask, value, x)
     return y if dtype_of(y) == dtype_of(x) else TABLE["astype"](y, dtype=dtype_of(x))
+
+
+def _value_over_mask(batch: Batch, behind: int) -> Any:
+    """What is written where a mask is true, as it broadcasts against the whole array; `behind` axes
+    follow the mask's. None where it has a value for each True."""
+    value, ndim, masked = batch.operands[1], batch.ndim(1), batch.ndim(2)
+    first = int(batch.wide[1])
+    if ndim > behind:
+        if shape_of(value)[first + ndim - behind - 1] != 1:
+            return None
+        place = first + ndim - behind
+        value, ndim = expanded(value, tuple(range(place, place + masked - 1))), ndim + masked - 1
+    return expanded(value, tuple(range(1, batch.ndim(0) - ndim + 1))) if batch.wide[1] else value
 
 
 def along_an_axis(batch: Batch) -> Any:

@@ -420,9 +420,10 @@ def _taken_out(x: Any, *arrays: Any, index: Subscript, **at: Any) -> Any:
 
 
 def _set_vjp(ct: Any, y: Any, x: Any, value: Any, *arrays: Any, **at: Any) -> tuple[Any, ...]:
-    masked = at["counts"] and len(arrays) == len(at["index"].items) == 1
-    if masked and ndim_of(value) == 0 and 0 not in shape_of(arrays[0]):
-        taken = choose(_over(arrays[0], ct), ct, 0.0)  # summed over the whole, whatever the count
+    before = batch_rules.axes_before_mask(at["index"]) if at["counts"] else None
+    if before is not None and ndim_of(value) == 0 and 0 not in shape_of(arrays[0]):
+        mask = _over(arrays[0], ct, before)
+        taken = choose(mask, ct, 0.0)  # summed over the whole, whatever the count
     else:
         taken = _taken_out(ct, *arrays, **at)
         if at["repeats"]:
@@ -684,9 +685,9 @@ def _is_mask(key: Any) -> bool:
     return array and dtype_of(key) == "bool" and ndim_of(key) > 0
 
 
-def _over(mask: Any, x: Any) -> Any:
-    """A mask over the first axes of `x` so that it broadcasts against the whole."""
-    rest = tuple(range(ndim_of(mask), ndim_of(x)))
+def _over(mask: Any, x: Any, before: int = 0) -> Any:
+    """A mask over the axes of `x`, `before` in front, so that it broadcasts against the whole."""
+    rest = tuple(range(ndim_of(mask), ndim_of(x) - before))
     return expand_axes(mask, axis=one_or_many(rest)) if rest else mask
 
 
