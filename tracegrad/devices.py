@@ -374,6 +374,16 @@ def brought_together(op: Any, operands: Sequence[Any]) -> list[Any]:
     return [brought(x, array) for x, array in zip(operands, held, strict=True)]
 
 
+def refuse_devices(op: Any, operands: Sequence[Any]) -> None:
+    """Raises when a function that is being traced meets a Tensor on a device."""
+    for x in operands:
+        if type(getattr(x, "_array", None)) is DeviceArray:
+            raise DeviceError(
+                f'{op.name}: a function that is being compiled met a Tensor on "{where(x)}"; '
+                "programs take NumPy arrays (backend= says where they run): bring it with .cpu()"
+            )
+
+
 def as_held(array: Any) -> DeviceArray:
     """An array of JAX as Tensors hold it; raises for numbers that NumPy has not."""
     if getattr(array.dtype, "kind", "") not in "biufc":

@@ -35,10 +35,10 @@ from tracegrad.columns import numbers_of
 from tracegrad.devices import (
     Device,
     DeviceArray,
-    DeviceError,
     beside_jax,
     brought_together,
     kernel_on_device,
+    refuse_devices,
     where,
 )
 from tracegrad.dispatch import (
@@ -599,7 +599,7 @@ def apply_to_tensors(
     values: Any = None
     try:
         if special and STATE.trace is not None:
-            _refuse_devices(op, operands)
+            refuse_devices(op, operands)
             operands = [x if type(x) in KNOWN else _of_plain_class(op, x) for x in operands]
             if not STATE.grad_enabled and op.differentiable:
                 operands = [_without_history(x) for x in operands]
@@ -667,16 +667,6 @@ def _has_no_memory(array: Any) -> bool:
     return not (STATE.standing and isinstance(array, np.generic))
 
 
-def _refuse_devices(op: Any, operands: Sequence[Any]) -> None:
-    """Raises when a function that is being traced meets a Tensor on a device."""
-    for x in operands:
-        if type(x) is Tensor and type(x._array) is DeviceArray:
-            raise DeviceError(
-                f'{op.name}: a function that is being compiled met a Tensor on "{x.device}"; '
-                "programs take NumPy arrays (backend= says where they run): bring it with .cpu()"
-            )
-
-
 def _with_axes(x: Tensor) -> Tensor:
     """An operand of an op that calls methods of its operands, which Python numbers have not."""
     if not is_number(x._array):
@@ -699,8 +689,7 @@ def _of_plain_class(op: Any, x: Any) -> Any:
 def _as_of_numpy(like: Tensor, operands: Sequence[Any]) -> Sequence[Any]:
     """A Python complex before a float64 without axes, as NumPy's: the result is NumPy's as well.
 
-    (A `np.float64` is a float for Python, which answers ``2j * x`` itself, with a number that is
-    weak wherever it goes on.)
+    (A `np.float64` is a float for Python, which answers ``2j * x`` itself, with a weak number.)
     """
     if like.ndim or like.dtype.name != "float64" or is_number(like._array):
         return operands
