@@ -213,7 +213,7 @@ def _(m, args, kwargs):
 
 def call_getter(m, getter: Any, args: Any, kwargs: dict) -> Any:
     """`attrgetter("a.b")(x)`, `itemgetter(1)(x)`, `methodcaller("f", 1)(x)`."""
-    if len(args) != 1 or kwargs or id(type(args[0])) in PLAIN:
+    if len(args) != 1 or kwargs:
         return m.native(getter, *args, **kwargs)
     x = args[0]
     kind, rest = getter.__reduce__()[:2]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tracegrad.machine import operators
-from tracegrad.machine.iteration import advance, get_iterator, items, iterable, mapping, sequence
+from tracegrad.machine.iteration import advance, get_iterator, items, iterable, mapping
 from tracegrad.machine.objects import PLAIN, call_special, special
 from tracegrad.machine.operators import BINARY, COMPARE, compare, truth
 from tracegrad.machine.replaced import REPLACED, REPLACED_KINDS, replaces
@@ -209,9 +209,7 @@ def sort_key(m, values: list, key: Any) -> Any:
 def _(m, args, kwargs):
     if len(args) != 1 or set(kwargs) - {"key", "reverse"}:
         return m.native(sorted, *args, **kwargs)
-    values = sequence(m, args[0])
-    if type(values) not in (list, tuple):
-        values = m.native(list, values)
+    values = list(items(m, args[0]))
     key = sort_key(m, values, kwargs.get("key"))
     return m.native(sorted, values, key=key, reverse=kwargs.get("reverse", False))
 

@@ -142,6 +142,7 @@ class Machine:
         self.load_global = world.load_global
         self.load_cell = world.load_cell
         self.part = world.part
+        self.from_c = world.from_c
         self.interprets = world.interprets
         self.parts_of = world.parts_of
         self.frame: Frame | None = None
@@ -305,7 +306,7 @@ class Machine:
 
         def interpreted(*args: Any, **kwargs: Any) -> Any:
             if self.runs and self.thread == threading.get_ident():
-                return calls.call(self, callee, args, kwargs)
+                return calls.call(self, callee, *self.from_c(args, kwargs))
             return callee(*args, **kwargs)
 
         return interpreted

@@ -143,6 +143,10 @@ class World:
     # What C code does: `native(operation, *operands, **keywords)`. A subclass writes a method.
     native: Callable = staticmethod(operator.call)  # type: ignore[arg-type]
 
+    def from_c(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """What C code gives to a function that it calls."""
+        return args, kwargs
+
     def decide(self, x: Any) -> bool:
         """The truth of a value that a branch depends on, where no method in Python tells it."""
         return self.native(bool, x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from contextvars import ContextVar
 from functools import partial
 from types import (
@@ -41,6 +41,7 @@ from tracegrad.world.contents import (
     is_in_python,
     items_alone,
     items_of,
+    keys_of,
     with_plain_keys,
 )
 from tracegrad.world.facts import (
@@ -52,9 +53,9 @@ from tracegrad.world.facts import (
     PRESENT,
 )
 from tracegrad.world.gate import derive
-from tracegrad.world.interception import instead, stacked
+from tracegrad.world.interception import holds_tensors, instead, stacked
 from tracegrad.world.whose import is_mutable, is_trusted
-from tracegrad.world.world import CALL, RULES, World
+from tracegrad.world.world import CALL, RULES, World, rule_for
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -105,6 +106,7 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
         return _library(world, callee, operands, keywords)
     if id(callee) in tables.CHANGES_FIRST:
         world.changes(operands[0])
+        _reads_items(world, operands[0])
         world.puts(operands, keywords)
         rest = _plain(world, operands[1:])
         return callee(operands[0], *rest, **_plain_keywords(world, keywords))
@@ -116,6 +118,15 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
 
 
 RULES[CALL] = call
+
+
+@rule_for(sorted)
+def sort(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
+    """Of items that have keys, C code compares the keys."""
+    if keywords.get("key") is None:
+        return call(world, operation, operands, keywords)
+    items = [items_alone(world, x) for x in operands]
+    return sorted(*items, **{name: contents(world, x) for name, x in keywords.items()})
 
 
 def _vectorize(world: World, callee: np.vectorize) -> np.vectorize:
@@ -208,6 +219,8 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
         return rule(world, method, operands, keywords)
     if id(method) in tables.MUTATORS:
         world.changes(x)
+        if name in _COMPARING and not keywords.get("key"):
+            _reads_items(world, x)
         world.puts(operands, keywords)
         return method(x, *_plain(world, tuple(rest)), **_plain_keywords(world, keywords))
     if of is object and name in ("__init__", "__init_subclass__", "__new__"):
@@ -223,7 +236,6 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     if type(x) is tuple or isinstance(x, np.generic | np.dtype | type):
         return method(*_plain(world, operands), **_plain_keywords(world, keywords))
     if type(x) is np.ndarray:
-        world.reads(x)
         return method(*_plain(world, operands), **_plain_keywords(world, keywords))
     if name in tables.HOLDING_NOTHING.get(type(x), ()) and (name != "acquire" or not rest):
         return method(*operands, **keywords)
@@ -244,6 +256,16 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     return method(*operands, **keywords)
 
 
+def _reads_items(world: World, x: Any) -> None:
+    """C code compares what a container holds, where it stands."""
+    if isinstance(x, list | deque):
+        found = [contents(world, item) for item in items_alone(world, x)]
+        if any(map(operator.is_not, found, x)) and holds_tensors(found):
+            world.effect(f"{world.text_of(x)}, of which C code compares arrays,")
+
+
+_COMPARING = frozenset({"sort", "remove"})
+"""Methods of a list or deque that read what its items hold, and change it."""
 _LOOKS_INSIDE = frozenset({"__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__sizeof__"})
 
 
@@ -369,8 +391,10 @@ def _keys(world: World, method: Any, operands: Operands, keywords: Keywords) -> 
     x = operands[0]
     if not world.is_outside(x):
         return method(*operands)
-    world.guard(KEYS, x, None, tuple(x), f"the keys of {world.text_of(x)}")
-    return dict.fromkeys(x).keys()
+    keys_of(world, x)
+    held = dict.fromkeys(x)
+    world.copies.follow(held, x)
+    return held.keys()
 
 
 def _items(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
@@ -378,6 +402,7 @@ def _items(world: World, method: Any, operands: Operands, keywords: Keywords) ->
     if not world.is_outside(x):
         return method(x)
     held = items_of(world, x)
+    world.copies.follow(held, x)
     return method(held if method.__objclass__ is dict else method.__objclass__(held))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from types import WrapperDescriptorType
 from typing import Any
 
 import numpy as np
@@ -194,7 +195,8 @@ def update(world: World, method: Any, operands: Operands, keywords: Keywords) ->
             for item in items_alone(world, others):
                 change_set(world, set.add, (x, item), {})
         return
-    if not world.is_outside(x):
+    if not world.is_outside(x) or not _sets_in_c(x):
+        world.changes(x)
         method(x, *[items_alone(world, y) for y in rest], **keywords)
         world.puts(operands, keywords)
         return
@@ -203,10 +205,16 @@ def update(world: World, method: Any, operands: Operands, keywords: Keywords) ->
         set_item(world, operator.setitem, (x, key, value), {})
 
 
+def _sets_in_c(x: Any) -> bool:
+    """Whether ``x[key] = value`` is what C code does: a class may have a method of its own."""
+    return isinstance(type(x).__setitem__, WrapperDescriptorType)
+
+
 def setdefault(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
     x, key, *default = operands
     key = world.key(x, key)
-    if not world.is_outside(x):
+    if not world.is_outside(x) or not _sets_in_c(x):
+        world.changes(x)
         world.puts(operands, keywords)
         return method(x, key, *default)
     if key in x:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from types import (
     FunctionType,
@@ -43,6 +43,13 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 
 def contents(world: World, x: Any) -> Any:
     """An operand of which C code may read all: what is outside is guarded as a whole, copied."""
+    found = _contents(world, x)
+    if found is not x:
+        world.copies.add(found, x)
+    return found
+
+
+def _contents(world: World, x: Any) -> Any:
     kind = type(x)
     if kind in FLOATS:
         world.numbers.look(x)
@@ -72,6 +79,7 @@ def contents(world: World, x: Any) -> Any:
         return x
     if kind is np.ndarray:  # of objects or texts
         world.reads(x)
+        enter_elements(world, x)
         return x
     if kind in (list, deque):
         items = _renewed(world, world.items(x))
@@ -88,6 +96,7 @@ def contents(world: World, x: Any) -> Any:
         return defaultdict(x.default_factory, _renewed(world, items_of(world, x)))
     if kind in (set, frozenset):
         world.guard(TYPED, x, frozenset(x), typed(x), world.text_of(x))
+        enter_keys(world, x)
         return x  # a copy may give its items in another order
     if kind is bytearray:
         world.guard(STATE_OF, x, None, bytes(x), world.text_of(x))
@@ -166,10 +175,35 @@ def _renewed(world: World, x: Any) -> Any:
 MANY = 1000  # floats of a list that are inputs one by one
 
 
+def keys_of(world: World, x: Mapping[Any, Any]) -> None:
+    """The keys of a dictionary from outside, as a whole."""
+    world.guard(KEYS, x, None, tuple(x), f"the keys of {world.text_of(x)}")
+    enter_keys(world, x)
+
+
+def enter_keys(world: World, x: Collection[Any]) -> None:
+    """The keys of a dictionary, or the items of a set, from outside: a guard holds them fast."""
+    for key in x:
+        if type(key) not in PLAIN:
+            world.enter(key, f"a {type(key).__name__} in {world.text_of(x)}")
+
+
+def enter_elements(world: World, x: np.ndarray) -> None:
+    """The objects in an array from outside: a guard holds them fast."""
+    if not x.dtype.hasobject:
+        return
+    text = world.text_of(x)
+    for element in x.flat:
+        if type(element) in (np.ndarray, Tensor):
+            world.effect(f"{text}, an array of arrays, which C code reads")
+        elif type(element) not in PLAIN:
+            world.enter(element, f"a {type(element).__name__} in {text}")
+
+
 def items_of(world: World, x: Mapping[Any, Any]) -> dict[Any, Any]:
     """The items of a dictionary from outside, each guarded."""
     text = world.text_of(x)
-    world.guard(KEYS, x, None, tuple(x), f"the keys of {text}")
+    keys_of(world, x)
     if len(x) > SMALL and not (world.has_changed(x) or world.is_by_path(x)):
         items = list(x.values())
         world.guard(EACH, x.values(), items, True, text)
@@ -193,6 +227,20 @@ def items_alone(world: World, x: Any) -> Any:
     if kind in (dict, OrderedDict, MappingProxyType):
         return items_of(world, x)
     return contents(world, x)
+
+
+World.items_alone = items_alone  # type: ignore[attr-defined]
+
+
+def followed(world: World, x: Any) -> Any:
+    """The same, of a container that is gone through step by step, while it may change."""
+    items = items_alone(world, x)
+    if items is x:
+        return x
+    if type(x) is deque:
+        items = deque(items)
+    world.copies.follow(items, x)
+    return items
 
 
 def with_plain_keys(world: World, made: Any) -> Any:

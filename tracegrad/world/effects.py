@@ -158,7 +158,8 @@ class Made:
         if self.kind in (list, set, frozenset, deque):
             return self.kind(items)
         made = self.kind.__new__(self.kind)
-        vars(made).update(zip(self.names, items, strict=True))
+        if self.names:
+            vars(made).update(zip(self.names, items, strict=True))
         return made
 
     def agrees(self, other: Any) -> bool:
@@ -369,7 +370,8 @@ class Forms:
         elif self._is_filled(x):
             items = list(x)
         elif kind is SimpleNamespace or self._is_plain(kind):
-            names, items = tuple(vars(x)), list(vars(x).values())
+            held = getattr(x, "__dict__", {})  # an ``object()`` has none
+            names, items = tuple(held), list(held.values())
         else:
             raise NoForm(f"a {kind.__name__}")
         forms = tuple(map(self.of, items))

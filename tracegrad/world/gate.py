@@ -42,11 +42,12 @@ from tracegrad.world.answers import (
 )
 from tracegrad.world.callees import is_known, text_of_key
 from tracegrad.world.changing import extend, update
-from tracegrad.world.contents import contents, guard_length, items_alone, with_plain_keys
+from tracegrad.world.contents import contents, followed, guard_length, items_alone, with_plain_keys
 from tracegrad.world.facts import (
     ATTRIBUTE,
     CALLED,
     GLOBAL,
+    ITEM,
     MISSING,
     PLAIN,
     PRESENT,
@@ -136,8 +137,9 @@ def get_item(world: World, operation: Any, operands: Operands, keywords: Keyword
         world.guard(PRESENT, x, key, False, f"{key!r} in {text}")
         return x[key]
     if kind is np.ndarray:
-        world.reads(x)
-        return x[contents(world, key)]
+        if x.dtype.hasobject and type(key) is int and x.ndim == 1 and -len(x) <= key < len(x):
+            return world.read(ITEM, x, key, x[key], f"{text}[{key}]")
+        return contents(world, x)[contents(world, key)]
     return contents(world, x)[key]
 
 
@@ -206,7 +208,7 @@ def iterate(world: World, operation: Any, operands: Operands, keywords: Keywords
     if type(x) in tables.ITERATORS:
         world.effect(f"{world.text_of(x)}, an iterator that is used up,")
         return iter(*operands)
-    return iter(items_alone(world, x), *operands[1:])
+    return iter(followed(world, x), *operands[1:])
 
 
 @rule_for(
@@ -218,7 +220,7 @@ def move(world: World, operation: Any, operands: Operands, keywords: Keywords) -
     for x in operands:
         if type(x) in tables.ITERATORS and world.is_outside(x):
             world.effect(f"{world.text_of(x)}, an iterator that is used up,")
-    return with_plain_keys(world, operation(*[items_alone(world, x) for x in operands], **keywords))
+    return with_plain_keys(world, operation(*[followed(world, x) for x in operands], **keywords))
 
 
 @rule_for(natives.dict_merge, natives.dict_update)
@@ -226,6 +228,12 @@ def merge(world: World, operation: Any, operands: Operands, keywords: Keywords) 
     """``f(**x)``, ``{**x}``"""
     made, x, *rest = operands
     return operation(made, items_alone(world, x), *rest)
+
+
+@rule_for(super)
+def parent(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
+    """``super(cls, x)``, which reads nothing of an object"""
+    return super(*operands)
 
 
 @rule_for(next)

@@ -34,6 +34,7 @@ from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
 from tracegrad.world.changed import ANY, OWN, Changed
 from tracegrad.world.check import agrees, check, without
+from tracegrad.world.copies import Copies, renew
 from tracegrad.world.facts import (
     ATTRIBUTE,
     BY_VALUE,
@@ -93,6 +94,7 @@ class World(Told):
         self._read: dict[Place, tuple[Any, Any]] = {}  # raw and as the function has it, by place
         self._arrays: list[Any] = []  # from outside, that the function saw
         self.numbers = Numbers()
+        self.copies = Copies()
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
         self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
         self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place
@@ -274,7 +276,19 @@ class World(Told):
         else:
             found = [self.item_before(x, i, item) for i, item in enumerate(before)]
         entered = {id(item): own for item, own in zip(before, found, strict=True)}
-        return [entered.get(id(item), item) for item in x]
+        return [self._standing(changed, i, entered.get(id(item), item)) for i, item in enumerate(x)]
+
+    def _standing(self, changed: Changed | None, i: int, known: Any) -> Any:
+        """An item of a container that the run has changed, of which one of before is `known`."""
+        item = changed.holder[i] if changed is not None else known
+        if changed is None or type(item) not in PLAIN or known is item:
+            return known
+        source, _ = changed.source(i)
+        if source is ANY:  # equal numbers are one object, wherever they come from
+            if type(known) is Tensor:
+                operator.index(known)
+            self.numbers.look(known)
+        return item if source is OWN or source is ANY else known
 
     def _is_renewed(self, guard: Guard) -> bool:
         """Whether calls may find another object of the same class in the place of this one."""
@@ -565,7 +579,17 @@ class World(Told):
         for name, cell in zip(names, function.__closure__ or (), strict=True):
             self._sources.setdefault(id(cell), (cell, name))
 
+    def renew_copies(self, x: Any) -> None:
+        """The run has changed a container that C code has, or goes through, as a copy."""
+        items = self.items_alone(x)
+        for copy in self.copies.of(x):
+            renew(copy, items)
+
+    def from_c(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        return self.copies.given(args), self.copies.given(kwargs)
+
     def part(self, owner: Any, name: str, value: Any) -> Any:
+        value = self.copies.given(value)
         if id(owner) not in self._sources:
             return value
         text = f"{self.text_of(owner)}.{name}"
@@ -597,7 +621,10 @@ class World(Told):
             rule = self.loops.rule_for(operation, operands, keywords) or rule
         if self._stand_ins and id(operation) not in tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
-        result = rule(self, operation, operands, keywords)
+        copied = self.copies.count
+        result = self.copies.handed_on(rule(self, operation, operands, keywords), copied)
+        if operands and id(operation) in tables.CHANGING and self.copies.of(operands[0]):
+            self.renew_copies(operands[0])
         if self._tensors:
             self._tell_of_tensors(operation, operands, result)
         return self.shows(operation, operands, result)
@@ -610,6 +637,7 @@ class World(Told):
             if type(known) in (dict, list):
                 known.clear()
         self.numbers, self._holding = Numbers(), None
+        self.copies.clear()
 
     def release(self, holders: Iterable[Any]) -> None:
         """The run left a program of `holders`: what else it met is not kept alive."""
@@ -619,6 +647,7 @@ class World(Told):
         for known in (self._read, self._stored, self._originals, self._stand_ins, self._tensors):
             known.clear()
         self._changed.clear()
+        self.copies.clear()
         self._log.clear()
         self._arrays.clear()
         self.kept = Kept()
