@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections import Counter as Counted
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from codegen.ir import (
     Block,
     Builder,
     Call,
-    Constant,
     Graph,
     Loop,
     Node,
@@ -33,8 +32,8 @@ from codegen.sizes import Dim, Size, Sizes, SliceLength, mul
 from codegen.sizes import add as add_dims
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
+from tracegrad.loop_numbers import Row, Span, minus, row_of
 from tracegrad.ops.creation import full_of
-from tracegrad.ops.elementwise import add, alias, multiply, negative, subtract
 from tracegrad.ops.indexing import add_at, gather, set_at
 from tracegrad.ops.tapes import AT_ROW, collected, length, list_item
 
@@ -45,74 +44,9 @@ class Unrollable(TraceError):
     """A loop whose backward cannot be written as a loop."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """The number of a row: so many times what a loop counts, and a length."""
-
-    times: int
-    plus: Dim
-    index: Value | None  # the counter's; None where `times` is 0
-
-    def minus(self, other: Row) -> Dim | None:
-        """How far it is from another one, where that does not depend on a counter."""
-        if (self.times, self.index) != (other.times, other.index):
-            return None
-        return minus(self.plus, other.plus)
-
-
-Span: TypeAlias = "tuple[Dim, Dim]"
-"""Rows from a number up to before another one."""
-
-
-def minus(a: Dim, b: Dim) -> Dim:
-    """The difference of lengths."""
-    return add_dims(a, mul([-1, b]))
-
-
 def items_in(nodes: Iterable[Node]) -> list[Call]:
     """The reads of items of lists."""
     return [node for node in nodes if isinstance(node, Call) and node.op is list_item]
-
-
-def row_of(graph: Graph, value: Value, counters: Container[Value]) -> Row | None:
-    """The number of a row; None where it is none of a counter's and lengths alone."""
-    if value in counters:
-        return Row(1, 0, value)
-    made = graph.producer.get(value)
-    if isinstance(made, Constant):
-        return Row(0, made.value, None) if type(made.value) is int else None
-    if not isinstance(made, Call):
-        return None
-    if made.op is length:
-        return Row(0, made.attribute("size"), None)
-    if made.op is alias:
-        return row_of(graph, made.operands[0], counters)
-    parts = [row_of(graph, v, counters) for v in made.operands]
-    if made.op not in (add, subtract, multiply, negative) or None in parts:
-        return None
-    return _combined(made.op, [part for part in parts if part is not None])
-
-
-def _combined(op: object, parts: Sequence[Row]) -> Row | None:
-    if op is negative:
-        return _times(parts[0], -1)
-    one, other = parts
-    if op is multiply:
-        for a, b in ((one, other), (other, one)):
-            if b.index is None and type(b.plus) is int:
-                return _times(a, b.plus)
-        return None
-    other = _times(other, -1) if op is subtract else other
-    if one.index is not None and other.index is not None and one.index is not other.index:
-        return None
-    times = one.times + other.times
-    index = (one.index or other.index) if times else None
-    return Row(times, add_dims(one.plus, other.plus), index)
-
-
-def _times(row: Row, number: int) -> Row:
-    times = row.times * number
-    return Row(times, mul([row.plus, number]), row.index if times else None)
 
 
 def span_of(row: Row, first: Dim, stop: Dim, step: int) -> Span | None:
@@ -168,7 +102,7 @@ def without_repeats(graph: Graph) -> Graph:
 
     def read(block: Block, known: dict[tuple[Value, Row], Value]) -> None:
         for node in block.nodes:
-            row = row_of(graph, node.operands[1], counters) if items_in([node]) else None
+            row = row_of(graph.producer, node.operands[1], counters) if items_in([node]) else None
             if row is not None:
                 first = known.setdefault((node.operands[0], row), node.results[0])
                 if first is not node.results[0]:
@@ -232,7 +166,7 @@ class Listing:
         return isinstance(made, Call) and made.op is collected
 
     def _row(self, value: Value) -> Row | None:
-        return row_of(self.graph, value, self.counters)
+        return row_of(self.graph.producer, value, self.counters)
 
     def _items(self, nodes: Sequence[Node]) -> list[Call]:
         """The items that straight code reads of lists, to which cotangents may flow."""

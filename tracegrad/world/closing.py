@@ -23,6 +23,7 @@ from tracegrad.world.heads import FEWEST, Head, Leaf, Slot
 from tracegrad.world.lengths import minus
 from tracegrad.world.seats import Keeper, Seat
 from tracegrad.world.slots import Place, reached_from
+from tracegrad.world.tails import is_tail, tail_of
 from tracegrad.world.turns import Same, counted, renamed
 from tracegrad.world.walking import Walk
 
@@ -105,10 +106,14 @@ class Closing:
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if _on_stack(slot) or not self._may_change(leaf) or self._is_shared(head, leaf):
+            if _on_stack(slot) or not self._may_change(leaf):
+                return False
+            if self._is_shared(head, leaf) and not is_tail(slot):
                 return False
             changed[slot] = leaf
         head.parameters, head.arguments, head.written = {}, {}, {}
+        tails = ((tail_of(slot), leaf.holder) for slot, leaf in changed.items())
+        head.tails = [(place, x) for place, x in tails if place is not None]
         made: dict[int, tuple[Value, Any]] = {}
         for slot, leaf in changed.items():
             known = made.get(id(leaf.holder))
@@ -163,6 +168,8 @@ class Closing:
         trace, x = self.trace, leaf.holder
         first = slot[0]
         name = first.called if isinstance(first, Place) else head.frame.program.slots[first]
+        if is_tail(slot):
+            name = self.lists.name_of_last(head, slot[0])
         if len(slot) > 1:
             name = (leaf.value and leaf.value.origin.name) or f"{name}_{slot[-1]}"
         if type(x) is not Tensor:
@@ -313,6 +320,8 @@ class Closing:
                 return None
         held = {id(leaf.holder) for leaf in now.values()}
         written = [other() for other in self.written[head.wrote :]]
+        if written and any(map(is_tail, head.parameters)):
+            return None
         if any(x is not None and id(x) not in held for x in written):
             return None
         return (*(found[p][1] for p in self._all(head)), *rows)

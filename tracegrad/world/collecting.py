@@ -26,7 +26,10 @@ from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.filled import Filling
 from tracegrad.world.heads import INT, Head
+from tracegrad.world.kept import ITEM
 from tracegrad.world.seats import Keeper
+from tracegrad.world.slots import Place
+from tracegrad.world.tails import Tails, tail_of
 from tracegrad.world.walking import untraced
 
 STACKING = frozenset(map(id, (np.stack, np.array, np.asarray, stack)))
@@ -42,9 +45,10 @@ class Collected:
     row: Value  # the place of this turn's row
     before: int  # items before the first turn
     first: Value  # what the first turn appended
+    begins: list[Any]  # what the list held when the loop was opened
 
 
-class Lists(Filling):
+class Lists(Tails, Filling):
     """The lists of one run to which loops append."""
 
     def __init__(self, loops: Any) -> None:
@@ -118,7 +122,10 @@ class Lists(Filling):
                 return False
             seen.add(id(items))
             before = len(items) - 1
-            if before > MOST_BEFORE or id(items) not in keeper.known or items[-1] is not x:
+            moved = Place(ITEM, items, -1) in self.loops.places
+            if before > MOST_BEFORE or id(items) not in keeper.known:
+                return False
+            if items[-1] is not x and not moved:
                 return False
             shape = (add_dims(before, self.loops.turns_of(head)), *value.type.shape)
             kind = ArrayType(value.type.dtype, shape)
@@ -126,16 +133,40 @@ class Lists(Filling):
                 return False
             origin = Origin(self._name(head, items), True)
             row = self._row(head, before)
-            head.collects.append(Collected(items, Value(kind, origin), row, before, value))
+            begins = self._begins(head, items)
+            head.collects.append(Collected(items, Value(kind, origin), row, before, value, begins))
             self.tracked[id(items)] = head
         return True
 
     def _is_row(self, x: Any, kind: ArrayType) -> bool:
+        """Whether an item that stands in a list before the loop may be a row."""
+        if type(x) is float:
+            return (kind.dtype, kind.ndim) == ("float64", 1)
+        if type(x) is np.ndarray:
+            shape = tuple(map(self.trace.sizes.value, kind.shape[1:]))
+            if (x.dtype.name, x.shape) != (kind.dtype, shape):
+                return False
+            for dim in kind.shape[1:]:
+                self.loops.lengths.fix(dim)
+            return True
         return self.loops.is_recorded(x) and self._fits(x._traced[1].type, kind)
 
     def _name(self, head: Head, items: list[Any]) -> str:
         slots = zip(head.frame.program.slots, head.frame.fast, strict=True)
         return next((name for name, x in slots if x is items and name.isidentifier()), "rows")
+
+    def _begins(self, head: Head, items: list[Any]) -> list[Any]:
+        """What a list held after the first turn, without what stands for its last items."""
+        found = [*items]
+        for place, x in head.tails:
+            if place.holder is items:
+                found[place.name] = x
+        return found
+
+    def name_of_last(self, head: Head, place: Any) -> str:
+        """A name for one of the last items of a list."""
+        name = f"{self._name(head, place.holder)}_last"
+        return name if place.name == -1 else f"{name}_{-place.name}"
 
     def _row(self, head: Head, before: int) -> Value:
         """The place of a turn's row, of the number that the loop counts with."""
@@ -175,7 +206,7 @@ class Lists(Filling):
         for known in head.collects:
             kind, origin = known.parameter.type, known.parameter.origin
             zeros = builder.call(zeros_of_shape, (), origin, shape=kind.shape, dtype=kind.dtype)
-            rows = [x._traced[1] for x in known.items[: known.before]]
+            rows = [self.trace.lift(x, origin) for x in known.begins[: known.before]]
             for k, value in enumerate([*rows, known.first] if peeled else rows):
                 place = builder.constant(k, INT)
                 zeros = builder.call(collected, (*zeros, value, place), origin)
@@ -207,8 +238,12 @@ class Lists(Filling):
         for known in head.collects:
             items = known.items
             last = self._last(head, known)
+            items[: known.before + peeled] = known.begins[: known.before + peeled]
+            tails = [place for place in map(tail_of, head.parameters) if place is not None]
+            parameters = {len(items) + place.name for place in tails if place.holder is items}
             for k in range(known.before + peeled, len(items)):
-                items[k] = self._row_item(known.parameter, k, items[k])
+                if k not in parameters:
+                    items[k] = self._row_item(known.parameter, k, items[k])
             if last is not None:
                 items[-1] = last
             self.finishes(items, known.parameter)

@@ -14,12 +14,15 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
+import numpy as np
+
 from codegen.ir import Value
 from codegen.sizes import Dim, Size, add
 from tracegrad.ops.tapes import list_item
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.lengths import Length
 from tracegrad.world.rows import Items, Rows
+from tracegrad.world.walking import untraced
 
 KEEPING = frozenset(
     map(id, (bool, operator.truth, operator.is_, operator.is_not, operator.contains, type, id))
@@ -49,13 +52,24 @@ class Filled:
 class Held:
     """The items of a list, as turns that are run read them."""
 
-    def __init__(self, items: Sequence[Tensor]) -> None:
+    def __init__(self, items: Sequence[Any]) -> None:
         self.tensors = tuple(items)
-        self._node = next((x._node for x in items if x._node is not None), None)
+        nodes = (getattr(x, "_node", None) for x in items)
+        self._node = next((node for node in nodes if node is not None), None)
+
+    def item(self, k: int) -> Any:
+        """An item, of no trace."""
+        x = self.tensors[k]
+        return np.float64(x) if type(x) is float else untraced(x)
 
     @cached_property
     def _array(self) -> list[Any]:
-        return [x._array for x in self.tensors]
+        return [*map(_array_of, self.tensors)]
+
+
+def _array_of(x: Any) -> Any:
+    """What an item computes with: a number of Python is one of NumPy's."""
+    return np.float64(x) if type(x) is float else getattr(x, "_array", x)
 
 
 class Filling:
@@ -97,13 +111,18 @@ class Filling:
         """What is done in place of an operation that reads such a list."""
         known = self.filled(operands[0]) if operands else None
         if known is None:
-            return None
+            grows = operation is operator.getitem and self.loops.heads
+            return self.tail(*operands) if grows and type(operands[0]) is list else None
         if operation is len and len(operands) == 1:
             return lambda *given: self.loops.lengths.of(known.length, len(known.items))
         if operation is operator.getitem:
             found = self._at(known, operands[1])
             return None if found is None else lambda *given: found
         return None
+
+    def tail(self, items: list[Any], key: Any) -> Callable[..., Any] | None:
+        """What reads an item of a list to which turns append, as far as that is known here."""
+        raise NotImplementedError
 
     def view(self, x: Any) -> Any:
         """Such a list as something that is read by number; others as they are."""
@@ -127,11 +146,14 @@ class Filling:
         """The item at a number of Python, a length, or a number of turns; None for other keys."""
         size = len(known.items)
         if type(key) is int:
-            if not -size <= key < 0 or known.items[key]._traced[1] not in self.items:
-                return known.items[key] if -size <= key < size else None
+            if not -size <= key < size:
+                return None
+            found = known.items[key]
+            if key >= 0 or type(found) is not Tensor or found._traced[1] not in self.items:
+                return found
             dim = add(known.length, key)
             if not isinstance(self.trace.sizes.resolve(dim), Size):
-                return known.items[key]
+                return found
             return self._item(known, self.loops.lengths.value(dim), size + key)
         if type(key) is Length and 0 <= int.__index__(key) < size:
             return self._item(known, self.loops.lengths.value(key.dim), int.__index__(key))
@@ -147,6 +169,6 @@ class Filling:
             tensors = self.loops.walk.tensors
             if known.value not in tensors:
                 tensors[known.value] = Held(known.items)
-        tensor = wrap(found._array, (self.trace, value))
-        tensor._node = found._node
+        tensor = wrap(_array_of(found), (self.trace, value))
+        tensor._node = getattr(found, "_node", None)
         return tensor

@@ -106,6 +106,8 @@ class Head:
     made: int = 0  # how many iterators had been made when the turn began
     wrote: int = 0  # how many Tensors had been written to when the turn began
     depth: int = 0  # how many frames are around its own
+    tails: list[tuple[Place, Any]] = field(default_factory=list)
+    """Last items of lists, in whose place others stand for what each turn finds there."""
     written: dict[Value, Any] = field(default_factory=dict)
     """Parameters that turns write to in place: others may have the Tensor too."""
 

@@ -478,15 +478,15 @@ class Loops(Closing):
         back = Return(self, seat, walk.values, {x.head: x for x in walk.levels}, written)
 
         def go() -> int:
-            frames = back.frames(outermost)
             walk.levels = [level for level in walk.levels if level.head in seat.heads]
+            for level in walk.levels:  # before places in these lists get what they are now
+                self.lists.flush(level.head, walk.rows)
+            frames = back.frames(outermost)
             self.places = {place.of(back.made): x for place, x in self.places.items()}
             for level in walk.levels:
                 level.head.moves(back.made)
                 self._stands(level, frames)
             self.trace.operands = walk.notes
-            for level in walk.levels:
-                self.lists.flush(level.head, walk.rows)
             if ended:
                 (level,) = walk.levels
                 walk.levels = []

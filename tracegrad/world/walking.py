@@ -240,7 +240,7 @@ class Walk:
             return
         if node.op is list_item:
             rows, k = map(self.value, node.operands)
-            self.values[node.results[0]] = untraced(rows.tensors[int(k)])
+            self.values[node.results[0]] = rows.item(int(k))
             return
         given = self._attributes.get(node)
         if given is None:
