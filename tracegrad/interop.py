@@ -146,7 +146,7 @@ def _at(name: str, x: Any, index: Any, *values: Any) -> None:
         update(x, namespace.index_add, index, values[0] if name == "add" else -values[0])
         return
     function = _ufunc_called(name)
-    if not normalize(x, index)[1]["repeats"]:
+    if not normalize(x, index)[1]["repeats"] or 0 in np.shape(x._array):  # no place is there twice
         x[index] = function(getitem(x, index), *values)  # type: ignore[index]
         return
     parts = index if isinstance(index, tuple) else (index,)

@@ -19,7 +19,7 @@ from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise import alias
 from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.heads import FEWEST, Head, Leaf, Slot
+from tracegrad.world.heads import Head, Leaf, Slot
 from tracegrad.world.lengths import minus
 from tracegrad.world.seats import Keeper, Seat
 from tracegrad.world.slots import Place, reached_from
@@ -267,7 +267,7 @@ class Closing:
         if self.trace.budgets:  # what turns keep is told by their number
             self.lengths.fix(start)
             self.lengths.fix(stop)
-        self.lengths.assume_turns(start, stop, step, FEWEST)
+        self.lengths.assume_turns(start, stop, step)
         start = add(start, step * head.peeled) if head.ends else start
         return self.lengths.value(start), self.lengths.value(stop)
 

@@ -15,7 +15,6 @@ from tracegrad.paths import Cycle
 from tracegrad.tensor import Tensor
 from tracegrad.world.slots import Place
 
-FEWEST = 8  # turns of a loop that is worth a loop
 MOST_TRIED = 3  # turns that are watched for one that stands for all
 MOST_WAYS = 32  # through a turn
 SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from codegen.ir import Value
-from codegen.sizes import Dim, Size, SliceLength, add, mul, size_of
+from codegen.sizes import Dim, Size, SliceLength, add, mul, size_of, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
 from tracegrad.ops.tapes import length
@@ -21,6 +21,7 @@ from tracegrad.tree import flatten, map_tree
 from tracegrad.world.rows import Items, Rows, rows_in
 
 INT = weak("int")
+FEWEST = 8  # turns of a loop that is worth a loop
 
 
 class Length(int):
@@ -149,6 +150,24 @@ class Lengths:
         self.fix(start)
         self.fix(stop)
 
+    def _begins(self, start: Dim, stop: Dim) -> None:
+        """A loop may begin whose turns only data tell: whether it has enough of them is looked at.
+
+        No guard can be about such a length, for it is known when the program has run so far.
+        """
+        sizes = self.trace.sizes
+        turns = sizes.resolve(minus(stop, start))
+        if not self._is_of_data(turns):
+            return
+        count: Any = wrap(sizes.value(turns), (self.trace, self.value(turns)))
+        if not count >= FEWEST:
+            self.fix(start)
+            self.fix(stop)
+
+    def _is_of_data(self, dim: Dim) -> bool:
+        """Whether a length depends on how many elements a mask selects."""
+        return not symbols(dim).isdisjoint(self.trace.sizes.data)
+
     # -- operations -------------------------------------------------------------------------------
 
     def taken(
@@ -209,6 +228,7 @@ class Lengths:
             return range(*map(self.looked, operands))
         made = range(*numbers)
         start, stop = (0, dims[0]) if len(dims) == 1 else dims[:2]
+        self._begins(*((start, stop) if step > 0 else (stop, start)))
         self.ranges[id(made)] = made, start, stop
         return made
 
@@ -225,6 +245,7 @@ class Lengths:
         alike = all(sizes.value(dim) == rows.length for dim in found)
         alike = alike and all(type(x) is not Rows or x.down is rows.down for x in rows.given)
         if self.free and alike and all(sizes.same(found[0], dim) for dim in found[1:]):
+            self._begins(0, found[0])
             ends = (add(found[0], -1), -1) if rows.down else (0, found[0])
             self.ranges[id(rows.numbers)], self.any = (rows.numbers, *ends), True
         else:
@@ -285,12 +306,12 @@ class Lengths:
             return None
         return (numbers.start if passed else start), stop
 
-    def assume_turns(self, start: Dim, stop: Dim, step: int, count: int) -> None:
-        """A loop makes so many turns at least."""
+    def assume_turns(self, start: Dim, stop: Dim, step: int) -> None:
+        """A loop makes enough turns to be one."""
         sizes = self.trace.sizes
         of = sizes.resolve(minus(stop, start) if step > 0 else minus(start, stop))
-        if isinstance(of, Size):
-            pair = size_of(SliceLength(of, None, count, None)), count
+        if isinstance(of, Size) and not self._is_of_data(of):
+            pair = size_of(SliceLength(of, None, FEWEST, None)), FEWEST
             if pair not in sizes.guards:
                 sizes.guards.append(pair)
 

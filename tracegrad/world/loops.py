@@ -33,7 +33,6 @@ from tracegrad.world.filled import KEEPING
 from tracegrad.world.heads import (
     APART,
     CHANGING,
-    FEWEST,
     INT,
     MOST_TRIED,
     MOST_WAYS,
@@ -47,7 +46,7 @@ from tracegrad.world.heads import (
     Unclosed,
 )
 from tracegrad.world.kept import ITEM
-from tracegrad.world.lengths import Lengths
+from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.rows import Rows, backwards, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
 from tracegrad.world.slots import Place, has_name
