@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -394,6 +395,38 @@ def test_keywords_and_negative_argnums():
     np.testing.assert_array_equal(
         own(x=POINT, a=2.0).toarray(), tg.jacobian(f, argnums=1)(2.0, POINT)
     )
+
+
+def test_the_pattern_is_shown(tmp_path):
+    jacobian = tg.jacobian(tridiagonal, sparse=True)
+    x = np.linspace(0.0, 1.0, 5)
+    svg = jacobian.draw(tmp_path / "a.svg", x).read_text()
+    root = ElementTree.fromstring(svg)
+    paths = root.findall(".//{http://www.w3.org/2000/svg}path")
+    assert len({path.get("fill") for path in paths}) == 3
+    assert sum(path.get("d").count("M") for path in paths) == 13
+    dot = jacobian.draw(tmp_path / "a.dot").read_text()
+    assert dot.count(" -- ") == 13 and "c0 -- r1" in dot and "c0 -- r2" not in dot
+    page = jacobian.draw(tmp_path / "a.html", x).read_text()
+    assert "pattern of jacobian of tridiagonal" in page and "y[1:] -= x[:-1]" in page
+    rows = [row.split() for row in jacobian.explain().splitlines()[1:6]]
+    np.testing.assert_array_equal(np.array(rows) != ".", jacobian(x).toarray() != 0)
+    large = jacobian.draw(tmp_path / "b.svg", np.ones(3000)).read_text()
+    assert len(large) < 50_000 and "." not in jacobian.explain().splitlines()[1]
+    with pytest.raises(tg.errors.ArgumentError, match="suffix"):
+        jacobian.draw(tmp_path / "a.png")
+    empty = tg.jacobian(lambda x: np.ones(2) + 0.0 * np.floor(x[:2]), sparse=True)
+    assert "<path" not in empty.draw(tmp_path / "c.svg", x).read_text()
+
+
+def test_graphs_and_sources_are_those_of_the_products():
+    hessian = tg.hessian(rosenbrock, sparse=True)
+    with pytest.raises(tg.errors.ArgumentError, match="not called"):
+        hessian.graph()
+    graph = hessian.graph(POINT)
+    assert str(graph) == str(hessian.graph()) and "rosenbrock_products" in str(graph)
+    assert len(hessian.graph(POINT, stage="traced").nodes) > len(graph.nodes)
+    assert hessian.source(POINT) == hessian.source()
 
 
 def test_jax():

@@ -10,17 +10,23 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
+from codegen.ir import Graph
 from tracegrad.callables import Compiled
 from tracegrad.colouring import column_colours, mirrored, star_colours
+from tracegrad.drawing.patterns import Pattern, pattern_dot, pattern_svg, pattern_text
+from tracegrad.drawing.report import report
+from tracegrad.drawing.show import checked_path, lengths
 from tracegrad.errors import RAISED_BY_NUMPY, ArgumentError, ShapeError
 from tracegrad.guards import MISS, watched_entry
 from tracegrad.modes import CHOSEN
@@ -69,6 +75,11 @@ class Plan:
             f"sparse: {m} x {n}, {len(self.columns)} nonzeros{known}, {self.colours} colours, "
             f"{self.mode} mode"
         )
+
+    def pattern(self, name: str) -> Pattern:
+        """What is drawn of it."""
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
+        return Pattern(name, self.line, self.shape, rows, self.columns, self.product)
 
     def matrix(self, products: Any) -> Any:
         """The entries, from the products of all vectors."""
@@ -143,17 +154,70 @@ class Sparse:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def source(self) -> str:
-        """The generated source of the products, of the latest call."""
-        return self._program(self._newest().mode).source()
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The generated source of the products for these arguments (by default the latest call)."""
+        program, given = self._asked_for(args, kwargs)
+        return program.source(*given)
+
+    def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
+        """The graph of the products: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
+        program, given = self._asked_for(args, kwargs)
+        return program.graph(*given, stage=stage)
+
+    def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """Draws where the matrix has entries, each in the colour of the product that gives it.
+
+        ``.svg`` is the pattern, ``.dot`` the same as a graph of rows and columns, ``.html`` a
+        report of the program with the pattern in it. Returns the path.
+
+        >>> import numpy as np, os, tempfile, tracegrad as tg
+        >>> jacobian = tg.jacobian(lambda x: np.diff(x) ** 2, sparse=True)
+        >>> file = os.path.join(tempfile.mkdtemp(), "pattern.svg")
+        >>> jacobian.draw(file, np.ones(5)).read_text().count("<path")  # two products
+        2
+        """
+        file = checked_path(path)
+        program, given = self._asked_for(args, kwargs)
+        pattern = self._newest().pattern(f"{self._kind} of {self.__name__}")
+        if file.suffix == ".html":
+            version = program._asked_for(given, {})
+            known = lengths(version, program._bind(given, {})) if given else {}
+            text = report(version, self._function, known, pattern_svg(pattern))
+        else:
+            text = pattern_svg(pattern) if file.suffix == ".svg" else pattern_dot(pattern)
+        file.write_text(text, encoding="utf-8", newline="\n")
+        return file
 
     def explain(self) -> str:
-        """A report: size, nonzeros, colours and mode of the latest call, then of the program."""
+        """A report of the latest call: size, nonzeros, colours, mode; then of the program.
+
+        Of a small matrix each entry is shown as the number of the product that gives it.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> jacobian = tg.jacobian(lambda x: np.diff(x) ** 2, sparse=True)
+        >>> _ = jacobian(np.ones(4))
+        >>> print("\\n".join(jacobian.explain().splitlines()[:4]))
+        sparse: 3 x 4, 6 nonzeros, 2 colours, forward mode
+          0 1 . .
+          . 1 0 .
+          . . 0 1
+        """
         plan = self._newest()
-        return f"{plan.line}\n{self._program(plan.mode).explain()}"
+        shown = pattern_text(plan.pattern(self.__name__))
+        return "\n".join(filter(None, [plan.line, shown, self._program(plan.mode).explain()]))
 
     def __repr__(self) -> str:
         return f"<tracegrad.{self._kind} of {self.__name__}, sparse>"
+
+    def _asked_for(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Compiled, tuple[Any, ...]]:
+        """The program of the products and its arguments: for a call, or as it was called last."""
+        if args or kwargs:
+            self(*args, **kwargs)
+        plan = self._newest()
+        given = (plan.vectors, *self._given(args, kwargs)) if args or kwargs else ()
+        return self._program(plan.mode), given
 
     def _newest(self) -> Plan:
         if self._latest is None:

@@ -82,7 +82,8 @@ def user_listings(
             lines.setdefault((origin.file, origin.line), []).append(index)
             chain = getattr(origin.point, "chain", ())
             codes.update(dict.fromkeys(code for code, _ in chain[:1]))
-    for line in (*written, *(value.origin for value in graph.inputs)):
+    written = [*written, *(value.origin for value in graph.inputs)]
+    for line in written:
         if line is not None and line.line:
             lines.setdefault((line.file, line.line), [])
     found = [part for code in codes if (part := _text_of(code)) is not None]

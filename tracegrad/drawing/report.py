@@ -28,8 +28,13 @@ from tracegrad.version import Version
 STAGES = ("traced", "differentiated", "optimized")
 
 
-def report(version: Version, function: Callable[..., Any], known: Mapping[str, int]) -> str:
-    """The page; `known` are the lengths of the arguments, by symbol."""
+def report(
+    version: Version, function: Callable[..., Any], known: Mapping[str, int], above: str = ""
+) -> str:
+    """The page; `known` are the lengths of the arguments, by symbol.
+
+    A picture besides, of what the program's result is, stands `above` that of the program.
+    """
     graph, written = version.program.graph, version.program.source.origins
     shown = picture(graph, version.target, known, fused=True)
     marks = _Marks()
@@ -39,7 +44,7 @@ def report(version: Version, function: Callable[..., Any], known: Mapping[str, i
     panes = [
         _pane("user", "Your function", user),
         _pane("program", "Generated source", _program(version, marks)),
-        _pane("picture", "Picture", f'<div class="canvas" tabindex="0">{svg}</div>', _ZOOM),
+        _pane("picture", "Picture", f'{above}<div class="canvas" tabindex="0">{svg}</div>', _ZOOM),
         _pane("stages", "Graph", _stages(version, marks), _tabs()),
     ]
     return "\n".join(
