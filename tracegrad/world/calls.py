@@ -187,9 +187,14 @@ def _make(
         root = (cls.__module__ or "").partition(".")[0]
         if root not in tables.PURE_MODULES:
             world.effect(f"{cls.__name__}()")
-    made = (maker or cls)(*_plain(world, operands), **_plain_keywords(world, keywords))
+    given = operands if cls in _KEEPING else _plain(world, operands)
+    made = (maker or cls)(*given, **_plain_keywords(world, keywords))
     world.may_end(made)
     return with_plain_keys(world, made)
+
+
+_KEEPING = frozenset((super, MethodType))
+"""Types whose objects keep what they are made of: to make one reads nothing of it."""
 
 
 def _makes_class(world: World, bases: Operands) -> None:
