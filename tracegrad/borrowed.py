@@ -99,6 +99,8 @@ class Borrowed:
     def watch(self, given: Any, had: Any) -> None:
         """Remembers what containers hold, with the caller's that they stand for."""
         if is_leaf(given) or given is None or id(had) in self._given:
+            if id(had) in self._given and STATE.machine is not None:
+                STATE.machine.world.shared.add(id(had))
             return
         if given is not had:
             for name, value in besides_fields(given).items():

@@ -18,8 +18,8 @@ from codegen.load import load
 from codegen.sizes import Dim, Size
 from tracegrad.blame import checked
 from tracegrad.borrowed import in_c_order, overlapping
-from tracegrad.signature import as_key, is_of_parts, is_plain
 from tracegrad.state import STATE
+from tracegrad.static_keys import as_key, is_of_parts, is_plain
 from tracegrad.tensor import Tensor
 from tracegrad.tree import TreeSpec, check_text, path_text
 from tracegrad.version import Version, memory

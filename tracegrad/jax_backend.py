@@ -222,6 +222,49 @@ def array_class() -> type:
         return type(jax.numpy.zeros(()))
 
 
+# -- containers ---------------------------------------------------------------------------------
+
+
+class Structure:
+    """What JAX says of an object besides its children, the first time as any other."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Structure) and bool(self.of == other.of)
+
+    def __hash__(self) -> int:
+        return hash(self.of)
+
+    def unflatten(self, children: Sequence[Any]) -> Any:
+        return self.of.unflatten(children)
+
+
+def fields_of_jax(tree: Any) -> frozenset[str] | None:
+    """The attributes that are the children of an object that JAX takes apart; None of a leaf.
+
+    Where the children are no attributes, there is an empty name.
+    """
+    pairs, structure = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda x: x is not tree)
+    if jax.tree_util.treedef_is_leaf(structure):
+        return None
+    return frozenset([_attribute(tree, path[0], child) for path, child in pairs])
+
+
+def _attribute(tree: Any, key: Any, child: Any) -> str:
+    name = key.name if isinstance(key, jax.tree_util.GetAttrKey) else ""
+    return name if name and getattr(tree, name, None) is child else ""
+
+
+def split_by_jax(tree: Any) -> tuple[list[Any], Structure]:
+    """The children of an object that JAX takes apart, and what it is besides."""
+    children, structure = jax.tree.flatten(tree, is_leaf=lambda x: x is not tree)
+    return children, Structure(structure)
+
+
 # -- looking inside -----------------------------------------------------------------------------
 
 

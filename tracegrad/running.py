@@ -36,7 +36,7 @@ from tracegrad.signature import Arguments
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.trace import Aliased, MetTracer, OneByOne, Trace
-from tracegrad.tree import flatten, map_tree, unflatten_as
+from tracegrad.tree import fixed_values, flatten, map_tree, unflatten_as
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
 from tracegrad.world.loops import Loops
@@ -261,11 +261,10 @@ def _written(
 
 def _objects(arguments: Arguments) -> list[tuple[str, Any]]:
     """What the function is given that is no array, with how it is called."""
-    return [
-        (arguments.text_of(leaf), leaf.value)
-        for leaf in arguments.leaves
-        if not leaf.traced and not isinstance(leaf.value, IMMUTABLE)
-    ]
+    pairs = zip(arguments.parameters, arguments.specs, strict=True)
+    found = [(arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves if not leaf.traced]
+    found += [pair for name, spec in pairs for pair in fixed_values(spec, name)]
+    return [(text, value) for text, value in found if not isinstance(value, IMMUTABLE)]
 
 
 def _tensors(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 from tracegrad.arrays import refuse_subclass
 from tracegrad.devices import DeviceArray
 from tracegrad.errors import ArgumentError
+from tracegrad.static_keys import as_key, parts_of
 from tracegrad.tensor import Tensor
 from tracegrad.tree import (
     Item,
@@ -287,7 +288,7 @@ NO_ARRAY = "neither an array, a number, a tuple, list or dict of them, nor hasha
 
 def _static(value: Any, text: str, wrong: str = f"which is {NO_ARRAY}") -> tuple[Hashable, ...]:
     try:
-        hash(_parts(value) if type(value) is slice else value)
+        hash(parts_of(value) if type(value) is slice else value)
     except TypeError:
         raise ArgumentError(
             f"argument {text} is a {type(value).__name__}, {wrong}: pass its arrays, or give it "
@@ -295,52 +296,3 @@ def _static(value: Any, text: str, wrong: str = f"which is {NO_ARRAY}") -> tuple
         ) from None
     kind: Any = type(value)
     return ("static", kind, as_key(value))
-
-
-class Same:
-    """A key that is equal for one object alone: its own ``__eq__`` may leave things out."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
-def is_plain(value: Any) -> bool:
-    """Immutables that are what their type and value say."""
-    return type(value) in (int, str, bytes, bool, type(None), type(Ellipsis), np.dtype)
-
-
-def is_of_parts(value: Any) -> bool:
-    """Ranges and slices, of which equal ones may have other ends."""
-    return type(value) in (range, slice)
-
-
-def _parts(value: Any) -> tuple[Any, ...]:
-    return value.start, value.stop, value.step
-
-
-def as_key(value: Any) -> Hashable:
-    """What stands for a static value in a key: objects by identity, frozen records by fields."""
-    if is_plain(value):
-        return value
-    if type(value) is float:
-        return repr(value)
-    if is_of_parts(value):
-        value = _parts(value)
-    if isinstance(value, np.generic) and type(value).__module__ == "numpy":
-        return value.dtype, value.tobytes()
-    parameters = getattr(type(value), "__dataclass_params__", None)
-    if parameters is not None and parameters.frozen and parameters.eq:
-        read = [getattr(value, f.name) for f in fields(value)]
-        return tuple((type(item), as_key(item)) for item in read)
-    if isinstance(value, tuple | frozenset):
-        whole = tuple if isinstance(value, tuple) else frozenset
-        return whole((type(item), as_key(item)) for item in value)
-    return Same(value)

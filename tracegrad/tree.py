@@ -1,7 +1,9 @@
 """Nested containers enter; a flat list of leaves and a hashable description of the nesting leave.
 
 A container is a tuple, list, dict, OrderedDict, named tuple, dataclass instance, None (which has no
-leaves) or a type given to `register_node`; everything else, strings included, is a leaf. The
+leaves), a type given to `register_node` or one that JAX knows as a container; everything else,
+strings included, is a leaf. Fields of a dataclass that JAX takes for static are part of the
+structure. The
 description (`TreeSpec`) also gives Python text, from which the entry function of a compiled program
 is written: the expression that reads a leaf (`path_text`), a name that suits it (`path_name`), and
 the conditions that an object of this structure meets (`check_text`).
@@ -12,10 +14,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from tracegrad.static_keys import as_key
 
 __all__ = [
     "Attr",
@@ -26,12 +31,14 @@ __all__ = [
     "besides_fields",
     "check_text",
     "children",
+    "fixed_values",
     "flatten",
     "has_more_than_fields",
     "has_text",
     "is_leaf",
     "leaf_paths",
     "map_tree",
+    "one_level",
     "path_name",
     "path_text",
     "register_node",
@@ -95,6 +102,11 @@ class TreeSpec:
     order: tuple[Hashable, ...] | None = field(default=None, compare=False)
 
     @property
+    def fixed(self) -> tuple[str, ...]:
+        """The static fields of a dataclass."""
+        return tuple(self.aux.values) if isinstance(self.aux, Fixed) else ()
+
+    @property
     def orders(self) -> tuple[Hashable, ...]:
         """The orders of all dicts within, outermost first: what equality leaves out."""
         own = () if self.order is None else (self.order,)
@@ -123,6 +135,8 @@ def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
 def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
     kind: Any = type(tree)
     node = _node(kind)
+    if node is _ASKED:
+        node = _told(tree)
     if node is None:
         leaves.append(tree)
         return LEAF
@@ -203,6 +217,23 @@ def map_tree(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     return unflatten(spec, [f(*row) for row in zip(*columns)])
 
 
+def one_level(tree: Any) -> TreeSpec:
+    """Return the structure of a container, whatever stands in it.
+
+    ```python
+    >>> one_level({"a": [1, 2]})
+    TreeSpec({'a': *})
+
+    ```
+    """
+    node = _node_of(tree)
+    if node is None:
+        return LEAF
+    steps, _, aux = node.split(tree)
+    order = tuple(tree) if type(tree) is dict else None
+    return TreeSpec(type(tree), steps, (LEAF,) * len(steps), aux, order)
+
+
 def children(tree: Any) -> list[Any]:
     """Return what stands directly in a container (dicts in the order of their sorted keys).
 
@@ -212,8 +243,7 @@ def children(tree: Any) -> list[Any]:
 
     ```
     """
-    kind: Any = type(tree)
-    node = _node(kind)
+    node = _node_of(tree)
     return [] if node is None else list(node.split(tree)[1])
 
 
@@ -255,8 +285,7 @@ def is_leaf(value: Any) -> bool:
 
     ```
     """
-    kind: Any = type(value)
-    return _node(kind) is None
+    return _node_of(value) is None
 
 
 # ------------------------------------------------------------------------------------ node types
@@ -329,26 +358,116 @@ def _node(type: Any) -> _Node | None:
     if type in _NODES:
         return _NODES[type]
     if issubclass(type, tuple) and hasattr(type, "_fields"):  # a named tuple
-        return _fields_node(type._fields, lambda spec, children: type._make(children))
+        return _fields_node(type._fields, (), lambda spec, children: type._make(children))
     if dataclasses.is_dataclass(type):
-        return _fields_node([field.name for field in dataclasses.fields(type)], _join_dataclass)
-    return None
+        return _ASKED
+    of_library = type.__module__.partition(".")[0] in ("numpy", "jaxlib", "tracegrad", "builtins")
+    return _ASKED if type.__flags__ & _HEAP_TYPE and not of_library else None
 
 
-def _fields_node(names: Iterable[str], join: Callable[[TreeSpec, list[Any]], Any]) -> _Node:
-    steps = tuple(Attr(name) for name in names)
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
+
+
+def _node_of(tree: Any) -> _Node | None:
+    """Return how an object is taken apart, None for a leaf."""
+    kind: Any = type(tree)
+    node = _node(kind)
+    return _told(tree) if node is _ASKED else node
+
+
+_TOLD: dict[type, _Node | None] = {}
+"""How types of users are taken apart, from when JAX could be asked."""
+
+
+def _told(tree: Any) -> _Node | None:
+    """Return how an object of a user's class is taken apart: as JAX does it, where that knows."""
+    kind = type(tree)
+    if kind in _TOLD:
+        return _TOLD[kind]
+    asked = "jax" in sys.modules
+    node = _of_jax(tree) if asked else None
+    if node is None and dataclasses.is_dataclass(kind):
+        node = _fields_node([field.name for field in dataclasses.fields(kind)], (), _join_dataclass)
+    if asked:
+        if len(_TOLD) >= 4096:
+            _TOLD.clear()
+        _TOLD[kind] = node
+    return node
+
+
+def _of_jax(tree: Any) -> _Node | None:
+    from tracegrad.jax_backend import fields_of_jax, split_by_jax
+
+    kind: Any = type(tree)
+    fields = fields_of_jax(tree)
+    if fields is None:
+        return None
+    if dataclasses.is_dataclass(kind) and fields.issubset(f.name for f in dataclasses.fields(kind)):
+        names = [field.name for field in dataclasses.fields(kind)]
+        static = [name for name in names if name not in fields]
+        return _fields_node([n for n in names if n in fields], static, _join_dataclass)
 
     def split(tree: Any) -> _Split:
-        return steps, [getattr(tree, step.name) for step in steps], None
+        children, aux = split_by_jax(tree)
+        return tuple(Child(kind, index) for index in range(len(children))), children, aux
+
+    return _Node(split, _join_asked, split_by_jax)
+
+
+def _join_asked(spec: TreeSpec, children: list[Any]) -> Any:
+    if dataclasses.is_dataclass(spec.type) and isinstance(spec.aux, Fixed | None):
+        return _join_dataclass(spec, children)
+    return spec.aux.unflatten(children)  # type: ignore[union-attr]
+
+
+_ASKED = _Node(lambda tree: ((), (), None), _join_asked)
+"""What is known of a class of a user's before an object of it is seen."""
+
+
+class Fixed:
+    """Values of an object's static fields; equal where they are the same part of a program.
+
+    ```python
+    >>> Fixed(slice(1, 2), ("start", "stop")) == Fixed(slice(1, 3), ("start", "stop"))
+    False
+
+    ```
+    """
+
+    __slots__ = ("key", "values")
+
+    def __init__(self, tree: Any, names: Iterable[str]) -> None:
+        self.values = {name: getattr(tree, name) for name in names if hasattr(tree, name)}
+        parts = self.values.items()
+        self.key = tuple([(name, type(value), as_key(value)) for name, value in parts])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fixed) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def _fields_node(
+    names: Iterable[str], static: Iterable[str], join: Callable[[TreeSpec, list[Any]], Any]
+) -> _Node:
+    steps, static = tuple(Attr(name) for name in names), tuple(static)
+
+    def split(tree: Any) -> _Split:
+        aux = Fixed(tree, static) if static else None
+        return steps, [getattr(tree, step.name) for step in steps], aux
 
     return _Node(split, join)
 
 
 def _join_dataclass(spec: TreeSpec, children: list[Any]) -> Any:
     tree: Any = object.__new__(spec.type or object)
+    fixed = spec.aux.values if isinstance(spec.aux, Fixed) else {}
     for step, child in zip(spec.steps, children):
         if isinstance(step, Attr):
             object.__setattr__(tree, step.name, child)  # a frozen dataclass refuses setattr
+    for name, value in fixed.items():
+        object.__setattr__(tree, name, value)
     return tree
 
 
@@ -397,6 +516,15 @@ def leaf_paths(spec: TreeSpec) -> tuple[Path, ...]:
         return ((),)
     below = zip(spec.steps, map(leaf_paths, spec.children))
     return tuple((step, *path) for step, paths in below for path in paths)
+
+
+def fixed_values(spec: TreeSpec, root_name: str) -> Iterator[tuple[str, Any]]:
+    """Return the values of static fields within a structure, with the text that reads each."""
+    if isinstance(spec.aux, Fixed):
+        yield from ((f"{root_name}.{name}", value) for name, value in spec.aux.values.items())
+    for step, child in zip(spec.steps, spec.children):
+        if child.type is not None:
+            yield from fixed_values(child, _read(root_name, step, {}))
 
 
 def path_name(root_name: str, path: Path) -> str:
@@ -495,13 +623,26 @@ def _check_steps(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool
         return [f"len({expr}) == {length}"]
     if spec.type in (dict, OrderedDict):
         return _check_keys(spec, expr, names, ordered)
-    if spec.type is not None and (node := _node(spec.type)) is not None and node.flatten:
-        flat = f"{_refer(f'flatten_{spec.type.__name__}', node.flatten, names)}({expr})"
-        return [f"len({flat}[0]) == {length}", f"{flat}[1] == {_key(spec.aux, names)}"]
     kind: Any = spec.type
+    flatten = _flatten_of(kind)
+    if flatten is not None:
+        flat = f"{_refer(f'flatten_{kind.__name__}', flatten, names)}({expr})"
+        return [f"len({flat}[0]) == {length}", f"{flat}[1] == {_key(spec.aux, names)}"]
+    conditions = []
     if dataclasses.is_dataclass(kind) and getattr(kind, "__dictoffset__", False):
-        return [f"len({expr}.__dict__) == {length}"]  # what is besides is no part of the tree
-    return []  # the fields of a type are always there
+        # what is besides is no part of the tree
+        conditions.append(f"len({expr}.__dict__) == {length + len(spec.fixed)}")
+    if spec.fixed:
+        made = f"{_refer('Fixed', Fixed, names)}({expr}, {spec.fixed})"
+        conditions.append(f"{made} == {_key(spec.aux, names)}")
+    return conditions
+
+
+def _flatten_of(type: Any) -> Callable[[Any], tuple[Sequence[Any], Hashable]] | None:
+    """Return what takes apart an object of a type whose children have no text."""
+    node = _node(type)
+    node = _TOLD.get(type) if node is _ASKED else node
+    return None if node is None else node.flatten
 
 
 def _check_keys(spec: TreeSpec, expr: str, names: dict[str, Any], ordered: bool) -> list[str]:
@@ -528,7 +669,7 @@ def _read(expr: str, step: Step, names: dict[str, Any]) -> str:
         case Item(key):
             return f"{expr}[{_key(key, names)}]"
         case Child(type, index):
-            flat = _refer(f"flatten_{type.__name__}", _NODES[type].flatten, names)
+            flat = _refer(f"flatten_{type.__name__}", _flatten_of(type), names)
             return f"{flat}({expr})[0][{index}]"
 
 

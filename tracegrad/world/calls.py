@@ -54,6 +54,7 @@ from tracegrad.world.facts import (
 )
 from tracegrad.world.gate import derive
 from tracegrad.world.interception import holds_tensors, instead, stacked
+from tracegrad.world.trees import tree_function
 from tracegrad.world.whose import is_mutable, is_trusted
 from tracegrad.world.world import CALL, RULES, World, rule_for
 
@@ -78,6 +79,9 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
     if type(callee) is CACHED:
         return ask(world, callee, operands, keywords)
     own = instead(callee, operands, keywords)
+    of_tree = tree_function(callee)
+    if own is None and of_tree is not None:
+        own = of_tree(world, *operands, **keywords)
     if own is not None:
         return own()
     of = module_of(callee)

@@ -15,6 +15,7 @@ from tracegrad.tensor import Tensor
 from tracegrad.world import tables
 from tracegrad.world.kept import ATTRIBUTE, CELL, ITEM, Kept, added
 from tracegrad.world.lengths import Length
+from tracegrad.world.libraries import enter_libraries
 from tracegrad.world.rows import Rows
 from tracegrad.world.swapping import received
 
@@ -30,7 +31,9 @@ class StandIns(machine.World):
         self._views: dict[int, list[ref[Any]]] = {}  # arrays that look at another's memory, by it
         self.made: WeakValueDictionary[int, Any] = WeakValueDictionary()  # arrays, by C code
         self._originals: dict[int, tuple[Any, Any]] = {}  # both kept alive, by id of the first
+        enter_libraries()
         self.kept = Kept()
+        self.shared: set[int] = set()  # ids of containers that arguments have at several places
         self.holds_jax = False  # some Tensors stand for arrays of JAX
 
     def shows(self, operation: Any, operands: tuple[Any, ...], result: Any) -> Any:
