@@ -149,9 +149,31 @@ def counted_down(x, w):
     return h[-1].sum()
 
 
+def several_readers(x, w):
+    h, s = [], x[0]
+    for t in range(len(x)):
+        s = np.tanh(s * w) + np.sin(s * x[t]) * 0.3 + np.cos(s * 0.7)
+        h.append(s)
+    return (np.stack(h) ** 2 * x).sum() + (s * 1.7).sum()
+
+
+def several_readers_from_the_list(x, w):
+    h = [x[0] * w]
+    for row in x:
+        s = h[-1]
+        h.append(np.tanh(s * w) + np.sin(s * row) * 0.3 + np.cos(s * 0.7))
+    total = 0.0
+    for a, y in zip(h[:-1], x, strict=True):
+        total = total + (a * y).sum() * 0.1
+    for a in h:
+        total = total + np.sin(a).sum()
+    return total
+
+
 KEPT = {
     f.__name__: f
     for f in (
+        several_readers,
         *(last, one_before, two_before, numbers_at_first, states_and_costs, counted_down),
         *(gone_through, with_others, by_number, twice, backwards, neighbours, stacked_and_read),
         *(filled_by_two, filled_backwards),
@@ -230,6 +252,14 @@ def test_infinities_do_not_meet_zeros_where_nothing_flows():
 
 
 CHANGED = {}
+
+
+@pytest.mark.parametrize("function", [several_readers, several_readers_from_the_list])
+def test_sums_are_in_the_order_of_the_tape(function):
+    gradient = tg.value_and_grad(function, argnums=(0, 1))
+    for seed in range(12):
+        args = inputs(13, seed)
+        assert_same_bits(gradient(*args), eagerly(gradient, *args))
 
 
 def changed(function):

@@ -48,17 +48,14 @@ from tracegrad.loop_seeds import Unchanged
 from tracegrad.loop_segments import Segments, has_budgets
 from tracegrad.loop_tapes import INT, Facts, Stretch, Tapes, made_by
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import (
-    add,
-    greater,
-)
+from tracegrad.ops.elementwise import add, greater, subtract
 from tracegrad.ops.indexing import (
     add_at,
     scattered,
     set_at,
     subtract_at,
 )
-from tracegrad.ops.tapes import collected
+from tracegrad.ops.tapes import collected, row_before
 from tracegrad.staging import Stage
 
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
@@ -301,9 +298,15 @@ class _Writer(Reading, Listing):
     def _handed(self, loop: Loop, arguments: Sequence[Value], cts: Cotangents) -> Cotangents:
         """Cotangents of a loop's parameters as those of what they were given."""
         kept = {v: ct for v, ct in cts.items() if v not in loop.parameters}
-        for parameter, argument in zip(loop.parameters, arguments, strict=True):
+        begun = self.begun.get(loop.label, {})
+        given = dict(zip(loop.parameters, arguments, strict=True))
+        for parameter, argument in given.items():
             if parameter in cts and self._is_collected(argument):
-                self._uncollect(parameter, argument, cts[parameter], kept)
+                of = [b for b in begun.values() if b.rows is parameter and b.parameter in cts]
+                known = {
+                    given[b.parameter] for b in of if b.whole or arguments is not loop.arguments
+                }
+                self._uncollect(parameter, argument, cts[parameter], kept, known)
         for parameter, argument in zip(loop.parameters, arguments, strict=True):
             ct = cts.get(parameter)
             if ct is None or argument not in self.active or self._is_collected(argument):
@@ -313,10 +316,13 @@ class _Writer(Reading, Listing):
             kept[argument] = ct
         return kept
 
-    def _uncollect(self, rows: Value, array: Value, ct: Value, kept: Cotangents) -> None:
+    def _uncollect(
+        self, rows: Value, array: Value, ct: Value, kept: Cotangents, known_by_now: Set[Value]
+    ) -> None:
         """Cotangents of what stands in the rows of an array, as of items of a list: first of all.
 
-        They come from behind the loop, where the list is read.
+        They come from behind the loop, where the list is read. Those `known_by_now` are in the
+        cotangents of parameters.
         """
         made = self.graph.producer.get(array)
         while isinstance(made, Call) and made.op is collected:
@@ -324,7 +330,9 @@ class _Writer(Reading, Listing):
             row = self._row(k)
             first = None if row is None or row.index is not None else span_of(row, 0, 0, 1)
             known = first is None or self._has_rows(ct, first)
-            if value in self.active and known:
+            if value in known_by_now:
+                pass
+            elif value in self.active and known:
                 if value in kept:
                     raise Unrollable("one array stands in two lists")
                 kept[value] = row_at(ct, k, self.reverse.builder, self._named(value, ct))
@@ -360,6 +368,9 @@ class _Writer(Reading, Listing):
         if count == NONE or not facts.turns or not mine:
             return then(cts)
         self._require_rows(loop, count, cts)
+        if not peeled:
+            cts = self._begin_with_rows(facts, count, cts)
+            mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         turns = range(len(facts.turns))
         after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
         if self._is_steady(facts, mine, after):
@@ -374,6 +385,28 @@ class _Writer(Reading, Listing):
         return self._if_any(
             loop, count, lambda: self._single(facts, count, cts, then, peeled), lambda: then(cts)
         )
+
+    def _begin_with_rows(self, facts: Facts, count: Number, cts: Cotangents) -> Cotangents:
+        """The cotangents behind the last turn, with those of items in parameters: see `Begun`."""
+        loop = facts.loop
+        self.begun.pop(loop.label, None)
+        mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        found = self._begun_with_rows(loop, cts)
+        for way in range(len(facts.turns)) if found else ():
+            held = {**mine, **{p: mine.get(p, Value(p.type)) for p in found}}
+            flowing = self._flowing(facts, way, held)
+            found = {p: b for p, b in found.items() if all(p in flow for flow in flowing)}
+        if not found:
+            return cts
+        self.begun[loop.label] = found
+        behind = dict(cts)
+        for parameter, begun in found.items():
+            last = self._written(count + (begun.first - 1))
+            ct = row_at(cts[begun.rows], last, self.reverse.builder, self._named(parameter, last))
+            if parameter in cts:
+                ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
+            behind[parameter] = ct
+        return behind
 
     def _if_any(
         self,
@@ -552,6 +585,17 @@ class _Writer(Reading, Listing):
         """The block that goes back through one turn, over the values of the turn itself."""
         again, path = facts.turns[turn]
         cts = self._handed(facts.loop, again.arguments, mine)
+        for parameter, begun in self.begun.get(facts.loop.label, {}).items():
+            made = self._put_in(again.arguments[facts.loop.parameters.index(begun.rows)])
+            assert made is not None
+            ct, origin = mine[begun.rows], self._named(parameter, mine[parameter])
+            if begun.whole:
+                k = self._call(subtract, made[1], self._number(1))
+                cts[parameter] = row_at(ct, k, self.reverse.builder, origin)
+            else:
+                (cts[parameter],) = self.reverse.builder.call(
+                    row_before, (ct, made[1]), origin, first=begun.first
+                )
         return self._sweep(path, len(path) - 1, cts, finish)
 
     def _loop_back(

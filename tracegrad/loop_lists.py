@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter as Counted
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from codegen.ir import (
@@ -122,6 +122,19 @@ def counters_of(graph: Graph) -> frozenset[Value]:
     return frozenset(loop.counter.index for loop in loops if loop.counter is not None)
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A parameter that is the item which the turn before has put into a list.
+
+    What comes to that from its readers in a turn is added, one by one, to what the row has.
+    """
+
+    parameter: Value
+    rows: Value
+    first: int  # the number of the row of the first turn
+    whole: bool  # the row before that one is what the loop begins with
+
+
 class Listing:
     """What reads items of lists, and what a backward knows of rows that have a cotangent.
 
@@ -140,6 +153,7 @@ class Listing:
     fresh: set[Value]
     vague: set[Value]
     read: set[Value]
+    begun: dict[object, dict[Value, Begun]]  # of loops that go back
 
     def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
         raise NotImplementedError
@@ -159,7 +173,7 @@ class Listing:
         self.lists = frozenset(
             p for p in parameters if any(map(self._is_collected, self.graph.given[p][1:]))
         )
-        self.met, self.fresh, self.vague = {}, set(), set()
+        self.met, self.fresh, self.vague, self.begun = {}, set(), set(), {}
 
     def _is_collected(self, value: Value) -> bool:
         made = self.graph.producer.get(value)
@@ -264,6 +278,40 @@ class Listing:
         return whole
 
     # -- loops ------------------------------------------------------------------------------------
+
+    def _put_in(self, array: Value) -> tuple[Value, Value] | None:
+        """What was put last into the array of a list, and where."""
+        made = self.graph.producer.get(array)
+        known = isinstance(made, Call) and made.op is collected
+        return (made.operands[1], made.operands[2]) if known else None  # type: ignore[union-attr]
+
+    def _begun_with_rows(self, loop: Loop, cts: Cotangents) -> dict[Value, Begun]:
+        """The parameters to which several readers in a turn add, on top of the rows of a list."""
+        read = Counted(v for node in walk(loop.turn.nodes) for v in node.operands)
+        found: dict[Value, Begun] = {}
+        for rows in loop.parameters:
+            if rows not in self.lists or rows not in cts or loop.counter is None:
+                continue
+            ways = [self._put_in(array) for array in self.graph.given[rows][1:]]
+            start, before = self._row(loop.counter.start), self._put_in(self.graph.given[rows][0])
+            for parameter in loop.parameters:
+                given = self.graph.given[parameter]
+                if read[parameter] < 2 or parameter not in self.active or parameter in found:
+                    continue
+                if any(
+                    way is None or way[0] is not v for way, v in zip(ways, given[1:], strict=True)
+                ):
+                    continue
+                assert ways[0] is not None
+                row = self._row(ways[0][1])
+                if start is None or row is None or row.times * loop.counter.step != 1:
+                    continue
+                first = add_dims(mul([row.times, start.plus]), row.plus)
+                first = self.graph.sizes.resolve(first)
+                if type(first) is int:
+                    whole = before is not None and before[0] is given[0]
+                    found[parameter] = Begun(parameter, rows, first, whole)
+        return found
 
     def _enter_rows(self, loop: Loop, rows: Value, ct: Value, parameter: Value) -> None:
         """A loop begins to go back, with the cotangent of a list."""

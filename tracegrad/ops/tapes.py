@@ -75,6 +75,19 @@ list_item = OpRecord(
     traits=frozenset({Trait.VIEW}),
     doc="An item of a list, which is a row of the array that turns fill.",
 )
+row_before = OpRecord(
+    name="row_before",
+    operands=("rows", "k"),
+    infer=lambda sizes, rows, k, *, first: ArrayType(rows.dtype, rows.shape[1:]),
+    spelling={
+        "numpy": spell("rows[k - 1] if k > first else -0.0"),
+        "jax": spell("jnp.where(k > first, rows[k - 1], -0.0)"),
+    },
+    attributes={"first": 0},
+    traits=frozenset({Trait.VIEW}),
+    differentiable=False,
+    doc="The row before one, and before the first one what changes no sum.",
+)
 new_list = OpRecord(
     name="new_list",
     operands=("*values",),
