@@ -450,8 +450,7 @@ def vmap(
     array([[2., 0.],
            [0., 4.]])
     """
-    if backend not in (None, "numpy", "jax"):
-        raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
+    known(backend)
     placement = _placement(donate_argnums, out_shardings)
     transform = Transform("vmap", (), in_axes=in_axes, out_axes=out_axes, placement=placement)
     if f is None:

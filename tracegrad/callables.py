@@ -75,10 +75,10 @@ class Compiled(Calling):
         match part:
             case "forward":
                 graph = forward_part(version, self._function, self._transform)
-                return compile_graph(graph, version.target).source.text
+                return compile_graph(graph, version.mode.text).source.text
             case "backward" if self._transform.kind in ("grad", "value_and_grad"):
                 graph = backward_part(version, self._function, self._transform)
-                return compile_graph(graph, version.target).source.text
+                return compile_graph(graph, version.mode.text).source.text
             case "backward":
                 raise ArgumentError(
                     f"{self.__name__} is compiled without a gradient: no part of it is a backward"

@@ -117,6 +117,10 @@ class RecompileWarning(UserWarning):
     """A function met too many paths or signatures; it goes on without being compiled."""
 
 
+class NoKernelsWarning(UserWarning):
+    """Loops do not run as machine code, for which numba is needed: NumPy source runs instead."""
+
+
 class SlowCompileWarning(UserWarning):
     """Tracing and compiling a call took long; the message says why and what to write instead."""
 

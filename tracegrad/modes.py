@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracegrad.errors import ArgumentError
 
@@ -14,14 +14,27 @@ class Mode:
     target: str
     fast_math: bool = False
     max_bytes: int | None = None
+    kernels: bool = False  # numba compiles loops over numbers: NumPy source besides
+
+    @property
+    def text(self) -> str:
+        """The target that source is written in, one of `codegen.TARGETS`."""
+        return "numba" if self.kernels else self.target
 
     def __str__(self) -> str:
-        text = f"{self.target} with fast math" if self.fast_math else self.target
+        text = f"{self.text} with fast math" if self.fast_math else self.text
         return text if self.max_bytes is None else f"{text} within {self.max_bytes} bytes a loop"
 
 
-EXACT = {target: Mode(target) for target in ("numpy", "jax")}
-FAST = {**EXACT, "numpy": Mode("numpy", fast_math=True)}  # XLA regroups as it likes anyway
+EXACT = {
+    **{target: Mode(target) for target in ("numpy", "jax")},
+    "numba": Mode("numpy", kernels=True),
+}
+FAST = {  # XLA regroups as it likes anyway
+    **EXACT,
+    "numpy": Mode("numpy", fast_math=True),
+    "numba": Mode("numpy", fast_math=True, kernels=True),
+}
 
 CHOSEN: dict[str | None, Mode] = {None: EXACT["numpy"]}
 """The modes of calls now, by the backend that a function names; None where it names none."""
@@ -54,5 +67,5 @@ def check_bytes(max_bytes: int | None) -> None:
 
 
 def _bounded(mode: Mode, max_bytes: int) -> Mode:
-    made = Mode(mode.target, mode.fast_math, max_bytes)
+    made = replace(mode, max_bytes=max_bytes)
     return _BOUNDED.setdefault((mode, max_bytes), made)

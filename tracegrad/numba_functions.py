@@ -14,6 +14,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,58 +36,79 @@ BINARY = (
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """The function of one number, or (``log_of``) of arrays, made when it is first asked for."""
-    base = name.removesuffix("_of")
-    if base not in UNARY + BINARY:
+    """The function of numbers, or (``log_of``) of arrays, which numba knows from here on."""
+    if name.removesuffix("_of") not in UNARY + BINARY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = _of_arrays(base) if name != base else _of_numbers(base)
-    globals()[name] = made
+    teach(name)
+    return plain(name)
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """``a / b`` of Python's floats, in machine code too: it raises where b is zero."""
+    return a / b
+
+
+@cache
+def plain(name: str) -> Callable[..., Any]:
+    """The function as Python runs it."""
+    if name == "quotient":
+        return quotient
+    base = name.removesuffix("_of")
+    ufunc: np.ufunc = getattr(np, base)
+    made = (_of_arrays if base != name else _of_numbers)(ufunc, base in UNARY)
+    made.__name__ = made.__qualname__ = name
     return made
 
 
-def _of_numbers(name: str) -> Callable[..., Any]:
-    ufunc: np.ufunc = getattr(np, name)
-
+def _of_numbers(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
     def of_one(x: Any) -> Any:
         return ufunc(x)
 
     def of_two(a: Any, b: Any) -> Any:
         return ufunc(a, b)
 
-    plain = of_one if name in UNARY else of_two
-    plain.__name__ = plain.__qualname__ = name
-    loops = _loops(name)
-    if loops:
-        _teach_numbers(plain, loops)
-    return plain
+    return of_one if unary else of_two
 
 
-def _of_arrays(name: str) -> Callable[..., Any]:
-    ufunc: np.ufunc = getattr(np, name)
-
+def _of_arrays(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
     def of_one(x: Any, out: Any) -> None:
         ufunc(x, out)
 
     def of_two(a: Any, b: Any, out: Any) -> None:
         ufunc(a, b, out)
 
-    plain = of_one if name in UNARY else of_two
-    plain.__name__ = plain.__qualname__ = f"{name}_of"
-    loops = _loops(name)
+    return of_one if unary else of_two
+
+
+@cache
+def teach(name: str) -> bool:
+    """Has numba compile calls of a function as calls of NumPy's own loops.
+
+    False where numba or such a loop is missing.
+    """
+    try:
+        from numba.extending import overload
+    except ImportError:
+        return False
+    if name == "quotient":
+        overload(quotient)(lambda a, b: _quotient)
+        return True
+    loops = _loops(name.removesuffix("_of"))
     if loops:
-        _teach_arrays(plain, loops)
-    return plain
+        (_teach_arrays if name.endswith("_of") else _teach_numbers)(plain(name), loops)
+    return bool(loops)
+
+
+def _quotient(a, b):  # type: ignore[no-untyped-def]
+    if b == 0:
+        raise ZeroDivisionError("division by zero")
+    return a / b
 
 
 def _loops(name: str) -> dict[str, InnerLoop]:
-    """NumPy's loops by dtype, which machine code knows by their symbols from here on.
+    """NumPy's loops by dtype, which machine code knows by their symbols from here on."""
+    from llvmlite import binding
 
-    None where numba is missing.
-    """
-    try:
-        from llvmlite import binding
-    except ImportError:
-        return {}
     found = {dtype: inner_loop(getattr(np, name), dtype) for dtype in DTYPES}
     loops = {dtype: loop for dtype, loop in found.items() if loop is not None}
     for loop in loops.values():

@@ -181,7 +181,8 @@ CLIENTS = {
 def optimize(graph: Graph, target: str, sound: bool = False) -> Graph:
     """The pass pipeline with tracegrad's rules."""
     graph = with_looks(graph) if target == "jax" and not sound else graph
-    return codegen.optimize(graph, CLIENTS[target], check=config.check)
+    client = CLIENTS["jax" if target == "jax" else "numpy"]
+    return codegen.optimize(graph, client, check=config.check)
 
 
 def written(graph: Graph, target: str, whole: bool = False) -> Source:
@@ -195,6 +196,10 @@ def load(source: Source) -> Callable[..., Any]:
         from tracegrad.jax_backend import load_jax
 
         return load_jax(source)
+    if source.kernels:
+        from tracegrad.numba_backend import load_numba
+
+        return load_numba(source, names_in(source))
     return codegen.load(source.text, source.name, names_in(source), source.loaded)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from tracegrad.callables import Compiled
 from tracegrad.dispatch import is_jax_array
 from tracegrad.errors import ArgumentError
+from tracegrad.modes import CHOSEN, EXACT
 from tracegrad.ops.creation import zeros_of
 from tracegrad.returned import Transform
 from tracegrad.signature import signature_of
@@ -161,8 +162,9 @@ def _required(f: Callable[..., Any]) -> int:
 
 def known(backend: str | None) -> str | None:
     """The target, which is one that there is."""
-    if backend not in (None, "numpy", "jax"):
-        raise ArgumentError(f'backend={backend!r}: must be "numpy" or "jax"')
+    if backend not in CHOSEN:
+        names = " or ".join(f'"{name}"' for name in EXACT)
+        raise ArgumentError(f"backend={backend!r}: must be {names}")
     return backend
 
 

@@ -287,7 +287,7 @@ class Recorded:
         name = f"{forward.name}_forward"
         self.program = compile_graph(
             self.forward.replace(name=name, frame=frame).with_block(block),
-            version.target,
+            version.mode.text,
             sound=True,  # `can_be_recorded` asks that the version has no looks
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
@@ -297,7 +297,7 @@ class Recorded:
         depends = reached(path, self.targets)
         once = dict.fromkeys(end.outputs)
         outputs = tuple(v for v in once if v in depends and is_inexact(v.type.dtype))
-        way = Way(path, self.version.target, self.targets, outputs)
+        way = Way(path, self.version.mode.text, self.targets, outputs)
         if outputs:
             reads = way.backward(tuple(range(len(outputs)))).reads
             way.residuals = tuple(v for v in reads if v not in path.inputs)

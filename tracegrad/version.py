@@ -428,7 +428,7 @@ def make_version(
     with timed(times, "differentiate"):
         joint, results, built = joint_graph(tree, face, transform, arguments, wanted, target)
     try:
-        program = compile_graph(joint, target, times)
+        program = compile_graph(joint, mode.text, times)
     except CodegenError as error:
         if target != "jax" or not tree.loops:
             raise
@@ -589,7 +589,7 @@ def over_batch(
         whole = face.replace(frame=replace(face.frame, **returned))
         whole = writer.named(whole.with_block(replace(block, nodes=(*before, *block.nodes))))
         times: dict[str, float] = {}
-        program = compile_graph(verify(whole), mode.target, times)
+        program = compile_graph(verify(whole), mode.text, times)
     except CodegenError:
         return None
     return replace(

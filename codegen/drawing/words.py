@@ -55,7 +55,7 @@ class Words:
         """``w.T``: short enough to be said where it is read."""
         if Trait.VIEW not in call.op.traits or self.target.name not in call.op.spelling:
             return False
-        spelling = call.op.spelled(self.target.name, dict(call.attributes))
+        spelling = call.op.spelled(self.target.dialect, dict(call.attributes))
         return isinstance(spelling.expression, ast.Attribute)
 
     def expression(self, call: Call) -> str:
@@ -65,7 +65,7 @@ class Words:
         operands = [self.operand(value) for value in call.operands]
         if self.target.name not in call.op.spelling:
             return f"{call.op.name}({', '.join(o.text for o in operands)})"
-        spelling = call.op.spelled(self.target.name, dict(call.attributes))
+        spelling = call.op.spelled(self.target.dialect, dict(call.attributes))
         if spelling.expression is None:
             return f"{call.op.name}({', '.join(o.text for o in operands)})"
         return spelling.render(self._holes(call, spelling, operands)).text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from codegen.emit.jax import JAX
 from codegen.emit.module import write, write_whole
+from codegen.emit.numba import NUMBA
 from codegen.emit.numpy import NUMPY
 from codegen.emit.target import Source, Target
 from codegen.errors import CodegenError
@@ -12,6 +13,7 @@ from codegen.ir import Graph
 TARGETS: dict[str, Target] = {
     "numpy": NUMPY,
     "jax": JAX,
+    "numba": NUMBA,
 }
 
 

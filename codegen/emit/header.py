@@ -88,12 +88,20 @@ def _fused(graph: Graph, names: Names) -> tuple[str, list[str]]:
     lines = []
     for node in walk(graph.nodes):
         for _, body in node.attributes if isinstance(node, Call) else ():
-            if isinstance(body, Graph):
+            if isinstance(body, Graph) and not isinstance(body.nodes[-1], Loop):
                 calls = [n for n in body.nodes if isinstance(n, Call)]
                 whole = next(v.type for n in calls for v in n.results if v.type.shape)
                 shape = type_text(graph, whole).partition(" ")[2]
                 lines.append(f"{body.name}: {len(calls)} operations, arrays of shape {shape}")
     return "Fused, in place and from 1 MiB an array on in tiles on all cores", lines
+
+
+def _compiled(graph: Graph, names: Names) -> tuple[str, list[str]]:
+    """The loops that run as machine code."""
+    calls = (node for node in walk(graph.nodes) if isinstance(node, Call))
+    bodies = [body for call in calls for _, body in call.attributes if isinstance(body, Graph)]
+    kernels = [body.name for body in bodies if isinstance(body.nodes[-1], Loop)]
+    return "Loops that numba compiles", kernels
 
 
 def _fast_math(graph: Graph, names: Names) -> tuple[str, list[str]]:
@@ -102,4 +110,4 @@ def _fast_math(graph: Graph, names: Names) -> tuple[str, list[str]]:
     return "Rounds otherwise than eager calls", [said] if graph.fast_math else []
 
 
-FACTS: tuple[Fact, ...] = (_saves, _fused, _fast_math)
+FACTS: tuple[Fact, ...] = (_saves, _fused, _compiled, _fast_math)

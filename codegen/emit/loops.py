@@ -222,11 +222,16 @@ def in_order(moves: Sequence[Move]) -> Iterator[list[Move]]:
         left.remove(first)
 
 
-def range_text(start: Fragment, stop: Fragment, step: int) -> str:
-    """A range as one writes it by hand: what counts down is reversed where its end is a number."""
+def range_text(start: Fragment, stop: Fragment, step: int, backwards: bool = True) -> str:
+    """A range as one writes it by hand: what counts down is reversed where its end is a number.
+
+    Not `backwards`, it counts down by its step.
+    """
     a, b = start.text, stop.text
     if step == 1:
         return f"range({b})" if a == "0" else f"range({a}, {b})"
+    if not backwards:
+        return f"range({a}, {b}, {step})"
     if step == -1 and b.removeprefix("-").isdigit():
         if a.isdigit():
             a = str(int(a) + 1)

@@ -16,16 +16,22 @@ from codegen.emit.constants import Constants
 from codegen.emit.functional import FunctionalEmitter, donated_by
 from codegen.emit.header import header
 from codegen.emit.needs import Needs
+from codegen.emit.numba import functions_of, imports, speaks, write_kernel
 from codegen.emit.room import make_room
 from codegen.emit.target import Large, Source, Target
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
 from codegen.passes.fuse import Tiled, fuse
+from codegen.passes.outline import outline
 from codegen.spelling import Foreign
 
 
 def write(graph: Graph, target: Target) -> Source:
     """The text: header, imports, function. Large arrays have a text of their own."""
+    if target.kernels:
+        outlined, kernels = outline(graph, speaks)
+        if kernels:
+            return _write([outlined], target, None, kernels)
     tiled = fuse(graph) if target.tiles else None
     source = _write([graph], target, tiled)
     if tiled is None:
@@ -36,18 +42,27 @@ def write(graph: Graph, target: Target) -> Source:
 
 def write_whole(graph: Graph, target: Target) -> Source:
     """One text that has both."""
+    if target.kernels and outline(graph, speaks)[1]:
+        return write(graph, target)
     tiled = fuse(graph) if target.tiles else None
     return _write([graph, *(tiled.functions if tiled else ())], target, tiled)
 
 
-def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> Source:
+def _write(
+    functions: Sequence[Graph],
+    target: Target,
+    tiled: Tiled | None,
+    kernels: Sequence[Graph] = (),
+) -> Source:
     """The text of some functions; that of the whole program goes over to `tiled`, if there is."""
     graph = functions[0]
     writer: Writer[Origin] = Writer()
     needs = Needs(functions, target)
     donated = donated_by(graph) if target.checks_returned else ()
     partial = ["from functools import partial"] if graph.room or donated else []
-    for line in in_groups((*target.imports, *needs.imports, *partial)):
+    called = functions_of(kernels)
+    for_kernels = imports(called) if kernels else []
+    for line in in_groups((*target.imports, *needs.imports, *partial, *for_kernels)):
         writer.line(line)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
@@ -56,16 +71,21 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
     for function in functions:
         _apart(writer)
         dense = tiled is not None and function.name not in (tiled.plain.name, tiled.name)
-        names_of_others = needs.called, foreign, constants
+        functions_named = {**needs.called, **{kernel.name: kernel.name for kernel in kernels}}
+        names_of_others = functions_named, foreign, constants
         kind = FunctionalEmitter if target.checks_returned else FunctionEmitter
         emitter = kind(function, target, writer, *names_of_others, dense)
         start = len(writer.lines)
         emitter.function(tiled if tiled and function is tiled.plain else None)
         if target.inplace and not dense:
-            written = emitter.bound, emitter.over, emitter.spellings
-            room = make_room(function, writer, start, *written)
+            bindings = emitter.bound, emitter.over, emitter.spellings
+            room = make_room(function, writer, start, *bindings)
             needed = room if tiled is None or function is tiled.plain else needed
         names = {**emitter.variable, **names}
+    compiled = []
+    for kernel in kernels:
+        _apart(writer)
+        compiled.append(write_kernel(kernel, writer, {name: name for name in called}))
     for text in needs.functions:
         _apart(writer)
         writer.block(text)
@@ -82,9 +102,11 @@ def _write(functions: Sequence[Graph], target: Target, tiled: Tiled | None) -> S
         source = Source(below, graph.name, target.name, calls, origins=more)
         looks = target.checks_returned and emitter.looked
         frame = replace(graph.frame, donated=donated)
-        return replace(source, retries=graph.room is not None, looks=looks, frame=frame)
-    text = constants.read(below)
-    return Source(text, graph.name, target.name, calls, below, constants.named, more)
+        source = replace(source, retries=graph.room is not None, looks=looks, frame=frame)
+    else:
+        text = constants.read(below)
+        source = Source(text, graph.name, target.name, calls, below, constants.named, more)
+    return replace(source, kernels=tuple(compiled))
 
 
 def in_groups(imports: Iterable[str]) -> list[str]:

@@ -40,10 +40,10 @@ class Needs:
     def _named_in(self, graph: Graph) -> list[str]:
         found: dict[str, None] = {}
         for call in (node for node in walk(graph.nodes) if isinstance(node, Call)):
-            texts = call.op.needs.get(self.target.name, {})
+            texts = call.op.needs.get(self.target.dialect, {})
             if texts:
                 self.texts.update(texts)
-                spelling = call.op.spelled(self.target.name, dict(call.attributes))
+                spelling = call.op.spelled(self.target.dialect, dict(call.attributes))
                 found.update(dict.fromkeys(reached(texts, spelling.uses)))
         return list(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.ir import Call, Graph, Origin, Value
+from codegen.ir import Call, Graph, Loop, Origin, Value, walk
 from codegen.spelling import Fragment
 
 
@@ -32,9 +32,8 @@ def body_of(call: Call) -> Graph | None:
 def stem_of(call: Call, result: Value) -> str:
     """What a result is called that has no other name: after what makes it."""
     body = body_of(call)
-    made = body.producer[result] if body else call
-    assert isinstance(made, Call)
-    return made.op.name
+    made = body.producer.get(result) if body else call
+    return made.op.name if isinstance(made, Call) else "value"
 
 
 def origin_of(call: Call) -> Origin:
@@ -42,14 +41,16 @@ def origin_of(call: Call) -> Origin:
     body = body_of(call)
     if body is None:
         return call.results[0].origin
-    origins = [r.origin for node in body.nodes for r in node.results if r.origin.line]
+    origins = [r.origin for node in walk(body.nodes) for r in node.results if r.origin.line]
     if not origins:
         return Origin()
     file = origins[0].file
     lines = sorted({origin.line for origin in origins if origin.file == file})
     upto = f"to line {lines[-1]}, " if len(lines) > 1 else ""
     parts = dict.fromkeys(origin.section or "forward" for origin in origins)
-    return Origin(file=file, line=lines[0], text=f"{upto}{' and '.join(parts)}, tile by tile")
+    loops = any(isinstance(node, Loop) for node in walk(body.nodes))
+    how = "compiled by numba" if loops else "tile by tile"
+    return Origin(file=file, line=lines[0], text=f"{upto}{' and '.join(parts)}, {how}")
 
 
 def filled_in(line: str, names: list[str]) -> str:

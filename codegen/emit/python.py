@@ -153,7 +153,7 @@ class Emitter:
     def _spelling(self, call: Call) -> Spelling:
         found = self.spellings.get(call)
         if found is None:
-            found = call.op.spelled(self.target.name, dict(call.attributes))
+            found = call.op.spelled(self.target.dialect, dict(call.attributes))
             self.spellings[call] = found
         return found
 

@@ -26,10 +26,32 @@ class Target:
     inplace: bool = False
     contexts: bool = False  # statements stand in the ``with`` of the user's
     tiles: bool = False  # large arrays are worked through in parts
+    kernels: bool = False  # loops over numbers are functions that numba compiles
+    spelled_as: str = ""  # the target whose spellings of ops it has, where that is another one
     constants: bool = False  # literals beside arrays are loaded as arrays
     checks_returned: bool = False
     ufuncs: Mapping[str, str] = field(default_factory=dict)
     casts: Callable[[Call, Sequence[ArrayType]], Mapping[int, str]] = lambda call, printed: {}
+
+    @property
+    def dialect(self) -> str:
+        """The target by whose name ops are spelled."""
+        return self.spelled_as or self.name
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function that numba compiles: its name, and the text of a module that has it alone.
+
+    `functions` are those that it calls by name. `takes` and `returns` are the types of its
+    arguments and of what it gives.
+    """
+
+    name: str
+    text: str
+    functions: tuple[str, ...]
+    takes: tuple[ArrayType, ...]
+    returns: tuple[ArrayType, ...]
 
 
 @dataclass(frozen=True)
@@ -41,7 +63,8 @@ class Source:
     where in the user's code it comes from, None for the header and whatever else belongs to no
     statement. The function goes over to that of `large` where arrays are large. One that `retries`
     reads how many turns loops have made, and runs again where there was no room for them. `looks`
-    tells that it returns these beside the result. `frame` is that of the graph.
+    tells that it returns these beside the result. `frame` is that of the graph. `kernels` are
+    functions in the text that numba may compile.
     """
 
     text: str
@@ -55,6 +78,7 @@ class Source:
     retries: bool = False
     looks: bool = False
     frame: Frame | None = field(default=None, compare=False, repr=False)
+    kernels: tuple[Kernel, ...] = field(default=(), compare=False, repr=False)
 
     def at(self, lengths: Mapping[str, int]) -> Source:
         """The source that runs where the symbols of lengths have these values."""

@@ -1,0 +1,249 @@
+"""A graph enters; NumPy source whose loops over numbers are kernels for numba leaves.
+
+A kernel is Python that numba compiles (``@njit``), and that Python runs as it is with the same
+bits: arithmetic of numbers, reads and writes of single elements, lists of numbers, ``for``,
+``while`` and ``if``. Functions (`FUNCTIONS`) have names of their own, behind which the client puts
+those that give NumPy's bits in both. Everything else of the program is NumPy source as ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from codegen.emit.blocks import FunctionEmitter
+from codegen.emit.loops import range_text
+from codegen.emit.numpy import NUMPY
+from codegen.emit.target import Kernel, Target
+from codegen.emit.writer import Writer
+from codegen.ir import (
+    Again,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Loop,
+    Node,
+    Number,
+    Origin,
+    Trait,
+    Value,
+    ends,
+    walk,
+)
+from codegen.spelling import Slot, Spelling, Subscript, spell
+from codegen.types import LIST, ArrayType, kind
+
+NUMBA = replace(NUMPY, name="numba", spelled_as="numpy", kernels=True)
+KERNELS = Target(name="numba", module="np", imports=(), inplace=True, spelled_as="numpy")
+
+UNARY = (
+    *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "cosh"),
+    *("exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "rint", "sin", "sinh"),
+    *("sign", "tan", "tanh", "trunc"),
+)
+BINARY = ("arctan2", "copysign", "hypot", "logaddexp", "logaddexp2", "maximum", "minimum")
+FUNCTIONS: Mapping[str, Spelling] = {
+    **{f"np.{name}(x)": spell(f"{name}(x)") for name in UNARY},
+    **{f"np.{name}(a, b)": spell(f"{name}(a, b)") for name in BINARY},
+}
+"""Functions by their NumPy spelling, as kernels call them."""
+
+QUOTIENT = spell("quotient(a, b)")
+"""``a / b`` of Python's floats, which raises where b is zero."""
+
+ARITHMETIC = frozenset({"a + b", "a - b", "a * b", "-x", "x * x", "abs(x)", "np.abs(x)"})
+ROOT = "np.sqrt(x)"
+COMPARISONS = frozenset({f"a {symbol} b" for symbol in ("<", "<=", ">", ">=", "==", "!=")})
+CREATION = frozenset(
+    {
+        "np.zeros(shape, dtype=dtype)",
+        "out = np.zeros(shape, dtype=dtype)\nout[index] = ct",
+    }
+)
+WRITES = frozenset(
+    {f"out = np.array(x)\nout[index] {symbol} value" for symbol in ("=", "+=", "-=")}
+    | {"out = rows.copy()\nout[k] = value"}
+)
+NUMBERS = ("float64", "int64", "bool")
+SMALL = 1 << 31
+RUNTIME = "tracegrad.numba_functions"
+"""Where the client has the functions."""
+
+
+def speaks(graph: Graph, node: Node) -> bool:
+    """Whether a kernel may contain a node: what it does there has the bits of NumPy and Python."""
+    match node:
+        case Constant(value):
+            return (not isinstance(value, complex) and abs(value) < 2**62) or value != value
+        case Check(operand):
+            return _speaks_look(node.look, operand, (node.outcome,))
+        case Branch(operand):
+            return _speaks_look(node.look, operand, node.outcomes)
+        case Loop():
+            return all(p.type == LIST or _has_known_dtype(p.type) for p in node.parameters)
+        case Again():
+            return True
+    return _speaks_call(graph, node)
+
+
+def _speaks_look(look: str, operand: Value, outcomes: Sequence[Number]) -> bool:
+    """Whether a kernel may look at a number: whether it is true, and which int it is."""
+    if look == "bool":
+        return _is_number(operand)
+    exact = all(type(outcome) is int and abs(outcome) < SMALL for outcome in outcomes)
+    return look in ("int", "item") and _is_index(operand) and operand.type.weak and exact
+
+
+def _speaks_call(graph: Graph, call: Call) -> bool:
+    if len(call.results) != 1 or Trait.EFFECT in call.op.traits:
+        return False
+    if Trait.EXTENT in call.op.traits:
+        return True
+    text = call.op.spelled("numpy", dict(call.attributes)).text
+    if text == "[*values]":
+        return all(map(_is_number, call.operands))
+    if text == "saved + [value]":
+        return call.reuse == 0 and (call.operands[1].type == LIST or _is_number(call.operands[1]))
+    if text == "saved[k]":
+        result = call.results[0].type
+        return result == LIST or _is_number(call.results[0])
+    if text in CREATION:
+        array = call.results[0].type
+        return array.dtype == "float64" and bool(array.shape) and _picks_elements(call)
+    if text in WRITES:
+        return call.results[0].type.dtype == "float64" and _writes_element(call)
+    if text == "x[index]":
+        return _is_number(call.results[0]) and _picks_elements(call)
+    if not all(map(_is_number, (*call.operands, *call.results))):
+        return False
+    return _speaks_of_numbers(graph, call, text)
+
+
+def _speaks_of_numbers(graph: Graph, call: Call, text: str) -> bool:
+    """Whether a call of numbers has the same bits in a kernel."""
+    kinds = [kind(v.type.dtype) for v in call.operands]
+    result = call.results[0].type
+    if text in ("a + b", "a - b") and kind(result.dtype) == "int":
+        return result.weak and any(_is_bounded(graph, v) for v in call.operands)
+    if text == "min(a, b)":
+        return kinds == ["int", "int"]
+    if text in COMPARISONS:
+        mixed = set(kinds) == {"float", "int"} and all(v.type.weak for v in call.operands)
+        return not mixed and "bool" not in kinds
+    if "bool" in kinds:
+        return False
+    if text in ARITHMETIC:
+        return result.dtype == "float64"
+    if text == "a / b":
+        return "float" in kinds
+    return (text in FUNCTIONS or text == ROOT) and kinds == ["float"] * len(kinds)
+
+
+def _is_bounded(graph: Graph, value: Value) -> bool:
+    """Whether an int is a small number, a length or a loop's: sums of few such do not wrap."""
+    made = graph.producer.get(value)
+    if isinstance(made, Constant):
+        return abs(made.value) < SMALL
+    if isinstance(made, Loop):
+        return made.counter is not None and made.counter.index is value
+    return isinstance(made, Call) and Trait.EXTENT in made.op.traits
+
+
+def _is_number(value: Value) -> bool:
+    return not value.type.shape and _has_known_dtype(value.type)
+
+
+def _has_known_dtype(type: ArrayType) -> bool:
+    """Whether kernels have this dtype; an int is Python's, as an index is."""
+    return type.dtype in NUMBERS and (type.dtype != "int64" or type.weak)
+
+
+def _picks_elements(call: Call) -> bool:
+    """Whether a call reads or writes one element, at numbers, of an array of a known dtype."""
+    index = dict(call.attributes).get("index")
+    if index is None:
+        return True
+    if not isinstance(index, Subscript) or dict(call.attributes).get("repeats"):
+        return False
+    slots = [item for item in index.items if isinstance(item, Slot)]
+    array = call.results[0].type if call.results[0].type.shape else call.operands[0].type
+    return (
+        all(isinstance(item, Slot) or type(item) is int for item in index.items)
+        and all(_is_index(v) for v in call.operands[len(call.operands) - len(slots) :])
+        and len(index.items) == array.ndim
+        and array.dtype in NUMBERS
+    )
+
+
+def _writes_element(call: Call) -> bool:
+    """Whether an update writes a float to one place."""
+    array, value, *places = call.operands
+    if kind(value.type.dtype) != "float" or value.type.shape:
+        return False
+    if "index" in dict(call.attributes):
+        return _picks_elements(call)
+    return array.type.ndim == 1 == len(places) and _is_index(places[0])
+
+
+def _is_index(value: Value) -> bool:
+    return kind(value.type.dtype) == "int" and not value.type.shape
+
+
+def spelling_of(call: Call) -> Spelling:
+    """How a kernel writes a call."""
+    spelling = call.op.spelled("numpy", dict(call.attributes))
+    if spelling.text == "a / b" and call.results[0].type.weak:
+        return QUOTIENT
+    if spelling.text in WRITES:  # numba has no copy by np.array
+        copied = spelling.text.replace("np.array(x)", "x.copy()")
+        return spell(copied, spelling.inplace)
+    return FUNCTIONS.get(spelling.text, spelling)
+
+
+def functions_of(kernels: Iterable[Graph]) -> list[str]:
+    """The functions that kernels call by name, in order."""
+    calls = (n for k in kernels for n in walk(k.nodes) if isinstance(n, Call))
+    spelled = {spelling_of(call) for call in calls}
+    known = {*FUNCTIONS.values(), QUOTIENT}
+    return sorted(re.split(r"\(", s.text)[0] for s in spelled & known)
+
+
+class KernelEmitter(FunctionEmitter):
+    """Writes a kernel."""
+
+    def _spelling(self, call: Call) -> Spelling:
+        return self.spellings.setdefault(call, spelling_of(call))
+
+    def _range(self, loop: Loop) -> tuple[str, frozenset[str]]:
+        """As everywhere, but counting down by a step: numba has no ``reversed``."""
+        if loop.counter is None:
+            return "", frozenset()
+        start, stop = self._take(loop.counter.start), self._take(loop.counter.stop)
+        text = range_text(start.fragment, stop.fragment, loop.counter.step, backwards=False)
+        return text, start.reads | stop.reads
+
+
+def write_kernel(kernel: Graph, writer: Writer[Origin], functions: Mapping[str, str]) -> Kernel:
+    """Writes the function of a kernel; `functions` has the names of those that it may call."""
+    alone: Writer[Origin] = Writer()
+    alone.line('@njit(error_model="numpy", nogil=True, boundscheck=True)')
+    emitter = KernelEmitter(kernel, KERNELS, alone, dict(functions), {})
+    emitter.function(None)
+    text, marks = alone.written()
+    for line, mark in zip(text.splitlines(), marks, strict=True):
+        writer.ready.add(len(writer.lines))
+        writer.line(line, mark)
+    called = tuple(functions_of([kernel]))
+    returned = next(ends(kernel.block)).outputs
+    takes, returns = (tuple(v.type for v in of) for of in (kernel.inputs, returned))
+    lines = [*imports(called), "", "", text]
+    return Kernel(kernel.name, "\n".join(lines), called, takes, returns)
+
+
+def imports(functions: Sequence[str]) -> list[str]:
+    """The imports that kernels need."""
+    named = f"from {RUNTIME} import {', '.join(functions)}"
+    return ["import numpy as np", "from numba import njit", *([named] if functions else [])]
