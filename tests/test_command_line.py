@@ -184,13 +184,16 @@ def test_html_is_written_by_draw(run, model, tmp_path, monkeypatch):
     assert out.read_text() == "<html>2 ['rate']"
 
 
-def test_cache_says_what_there_is(run):
+def test_cache_says_what_there_is(run, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
     tg.grad(lambda x: x * x)(3.0)
     code, out, _ = run("cache")
-    assert code == 0 and "on disk: nothing is cached" in out
+    assert code == 0 and f"on disk: 0 kernels, 0 bytes ({tmp_path})" in out
+    (tmp_path / "tracegrad_kernel_a.py").write_text("pass\n")
+    assert "on disk: 1 kernels, 5 bytes" in run("cache")[1]
     count = int(out.partition("in this process: ")[2].split()[0])
     assert count >= 1
-    assert run("cache", "clear")[0] == 0
+    assert run("cache", "clear")[1] == "cleared: 1 kernels on disk\n"
     assert "in this process: 0 programs" in run("cache", "info")[1]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad import config, pipeline
+from tracegrad import config, kernel_cache, pipeline
 from tracegrad.api import compile, grad, value_and_grad
 from tracegrad.callables import Bound, Compiled
 from tracegrad.devices import found
@@ -62,7 +62,9 @@ def parser() -> argparse.ArgumentParser:
         "math and tg are known",
     )
     show.add_argument("--part", choices=["all", "forward", "backward"], default="all")
-    show.add_argument("--backend", choices=["numpy", "jax"], help="default: the function's own")
+    show.add_argument(
+        "--backend", choices=["numpy", "numba", "jax"], help="default: the function's own"
+    )
     show.add_argument(
         "--transform",
         choices=list(TRANSFORMS),
@@ -77,8 +79,8 @@ def parser() -> argparse.ArgumentParser:
     cache = commands.add_parser(
         "cache",
         help="say what is cached",
-        description="Programs are cached in the memory of the process that compiled them; there "
-        "is no cache on disk, so a new process starts with none.",
+        description="Programs are cached in the memory of the process that compiled them; the "
+        'machine code of kernels (backend="numba") is cached on disk.',
     )
     cache.add_argument("action", choices=["info", "clear"], nargs="?", default="info")
     commands.add_parser("info", help="print versions, backends and devices")
@@ -246,9 +248,12 @@ def _cache(action: str) -> None:
     programs = len(pipeline._PROGRAMS)
     if action == "clear":
         pipeline.forget()
-        print("nothing to clear: programs are cached in the memory of each process, not on disk")
+        print(f"cleared: {kernel_cache.clear()} kernels on disk")
         return
-    print("on disk: nothing is cached; programs live in the memory of the process that made them")
+    files = kernel_cache.files()
+    kernels = sum(path.suffix == ".py" for path in files)
+    size = sum(path.stat().st_size for path in files)
+    print(f"on disk: {kernels} kernels, {size} bytes ({kernel_cache.directory()})")
     print(f"in this process: {programs} programs, of at most {pipeline._LIMIT}")
     print("of one function: f.cache_info(), f.explain(); f.clear_cache() forgets")
 
@@ -257,7 +262,7 @@ def _info() -> None:
     version = sys.modules["tracegrad"].__version__
     print(f"tracegrad  {version}  ({Path(__file__).parent})")
     print(f"python     {platform.python_version()}  ({sys.executable})")
-    for name in ("numpy", "jax", "jaxlib", "scipy", "black"):
+    for name in ("numpy", "jax", "jaxlib", "numba", "scipy", "black"):
         try:
             print(f"{name:<10} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:

@@ -10,7 +10,7 @@ from tracegrad.modes import choose
 from tracegrad.state import State
 
 backend: str = "numpy"
-"""The target of compiled functions that name none: "numpy" or "jax"."""
+"""The target of compiled functions that name none: "numpy", "numba" or "jax"."""
 
 compile: bool = True
 """Off, every function runs eagerly, line by line: for a debugger in the user's own code."""

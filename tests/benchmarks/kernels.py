@@ -1,0 +1,133 @@
+"""Loops as kernels of numba, beside NumPy source and hand-written scans under ``jax.jit``.
+
+``python tests/benchmarks/kernels.py`` prints a table: value and gradient, best of several runs.
+"""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import tracegrad as tg
+from tracegrad import numba_backend
+
+jax.config.update("jax_enable_x64", True)
+
+
+def garch(th, r):
+    omega, alpha, beta = th
+    s2 = omega / (1 - alpha - beta)
+    ll = 0.0
+    for t in range(len(r)):
+        ll = ll + 0.5 * (np.log(s2) + r[t] * r[t] / s2)
+        s2 = omega + alpha * r[t] * r[t] + beta * s2
+    return ll
+
+
+def garch_scan(th, r):
+    omega, alpha, beta = th
+
+    def step(carry, x):
+        ll, s2 = carry
+        ll = ll + 0.5 * (jnp.log(s2) + x * x / s2)
+        return (ll, omega + alpha * x * x + beta * s2), None
+
+    (ll, _), _ = jax.lax.scan(step, (0.0, omega / (1 - alpha - beta)), r)
+    return ll
+
+
+def _rk4(p, x, y):
+    a, b, c, d = p
+    h = 0.01
+
+    def f(x, y):
+        return a * x - b * x * y, d * x * y - c * y
+
+    k1, l1 = f(x, y)
+    k2, l2 = f(x + h / 2 * k1, y + h / 2 * l1)
+    k3, l3 = f(x + h / 2 * k2, y + h / 2 * l2)
+    k4, l4 = f(x + h * k3, y + h * l3)
+    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), y + h / 6 * (l1 + 2 * l2 + 2 * l3 + l4)
+
+
+def lotka_volterra(p, u):
+    x, y = u
+    for _ in range(1_000):
+        x, y = _rk4(p, x, y)
+    return (x - 1.0) ** 2 + (y - 2.0) ** 2
+
+
+def lotka_volterra_scan(p, u):
+    def step(state, _):
+        return _rk4(p, *state), None
+
+    (x, y), _ = jax.lax.scan(step, (u[0], u[1]), None, length=1_000)
+    return (x - 1.0) ** 2 + (y - 2.0) ** 2
+
+
+def newton(a, x):
+    for _ in range(100):
+        new = x - (x * x - a) / (2.0 * x)
+        if abs(new - x) < 1e-12:
+            break
+        x = new
+    return new
+
+
+def left(a, x):
+    """`newton` for JAX: all its turns, of which those after the end change nothing."""
+
+    def step(carry, _):
+        x, done = carry
+        new = x - (x * x - a) / (2.0 * x)
+        return (jnp.where(done, x, new), done | (abs(new - x) < 1e-12)), None
+
+    (x, _), _ = jax.lax.scan(step, (x, False), None, length=100)
+    return x
+
+
+def finished(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """The result of a function of JAX's, when it is there."""
+    return jax.block_until_ready(function(*args))
+
+
+def best(call: Callable[[], Any], number: int) -> float:
+    """Microseconds a call."""
+    return min(timeit.repeat(call, number=number, repeat=7)) / number * 1e6
+
+
+def main() -> None:
+    numba_backend.settings.at_once = True
+    rng = np.random.default_rng(0)
+    th = np.array([0.1, 0.1, 0.8])
+    cases = {
+        "GARCH, 1,000": (garch, garch_scan, (th, rng.normal(size=1_000))),
+        "GARCH, 10,000": (garch, garch_scan, (th, rng.normal(size=10_000))),
+        "Lotka-Volterra, RK4, 1,000": (
+            lotka_volterra,
+            lotka_volterra_scan,
+            (np.array([1.5, 1.0, 3.0, 1.0]), np.ones(2)),
+        ),
+        "Newton's method, left by `break`": (newton, left, (np.float64(2.0), np.float64(1.0))),
+    }
+    print("| | numba, us | NumPy source / numba | numba / jax.jit |\n|---|---|---|---|")
+    for name, (f, scan, args) in cases.items():
+        plain, compiled = tg.value_and_grad(f), tg.value_and_grad(f, backend="numba")
+        jitted, arrays = jax.jit(jax.value_and_grad(scan)), tuple(map(jnp.asarray, args))
+        for function in (plain, compiled, compiled):
+            function(*args)
+        jax.block_until_ready(jitted(*arrays))
+        numpy = best(partial(plain, *args), 3)
+        numba = best(partial(compiled, *args), 50)
+        xla = best(partial(finished, jitted, arrays), 50)
+        print(f"| {name} | {numba:.1f} | {numpy / numba:.0f} | {numba / xla:.3f} |")
+
+
+if __name__ == "__main__":
+    main()
