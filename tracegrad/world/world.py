@@ -20,7 +20,6 @@ from functools import partial
 from math import isfinite
 from os.path import basename
 from types import (
-    CellType,
     FunctionType,
     MappingProxyType,
     ModuleType,
@@ -50,7 +49,6 @@ from tracegrad.world.facts import (
     PACKED,
     PLAIN,
     PRESENT,
-    SAME,
     Guard,
     Place,
     has_attributes,
@@ -64,10 +62,9 @@ from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.stores import Store, is_name, store_of
-from tracegrad.world.told import Told
+from tracegrad.world.variables import Variables
 from tracegrad.world.whose import is_interpreted, is_mutable, is_renewable, is_trusted
 
-EMPTY = CellType()
 NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
 SMALL = 64  # elements of a container that are guarded one by one
 HANDFUL = 4
@@ -78,7 +75,7 @@ _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
 
 
-class World(Told):
+class World(Variables):
     """The objects that one run of a function touches."""
 
     def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
@@ -428,57 +425,6 @@ class World(Told):
             self.loops.changes += 1
         if self.is_outside(x):
             self.effect(self.text_of(x))
-
-    # -- names ------------------------------------------------------------------------------------
-
-    def load_global(self, names: dict[str, Any], builtins: dict[str, Any], name: str) -> Any:
-        value = names.get(name, MISSING)
-        if is_trusted(names):
-            if value is MISSING:
-                return super().load_global(names, builtins, name)
-            if isinstance(value, FunctionType | type | ModuleType):
-                return value
-        if value is not MISSING:
-            return self.read(GLOBAL, names, name, value, name)
-        self.lacks(GLOBAL, names, name, name)
-        value = builtins.get(name, MISSING)
-        if value is MISSING:
-            return super().load_global(names, builtins, name)
-        return self.read(GLOBAL, builtins, name, value, name)
-
-    def lacks(self, read: str, holder: Any, name: str, text: str) -> None:
-        """Nothing stands under a name: in a dictionary (`GLOBAL`), or on an object itself."""
-        if self._place(holder, name) in self._stored:
-            return
-        known = self._absent.setdefault(id(holder), (read, holder, [], text, self.line()))
-        if name not in known[2]:
-            known[2].append(name)
-
-    def store_global(self, names: dict[str, Any], name: str, value: Any) -> None:
-        self.store(GLOBAL, names, name, name)
-        super().store_global(names, name, value)
-
-    def delete_global(self, names: dict[str, Any], name: str) -> None:
-        self.store(GLOBAL, names, name, name)
-        super().delete_global(names, name)
-
-    def load_cell(self, cell: CellType, name: str) -> Any:
-        if not self.is_outside(cell):
-            return cell.cell_contents
-        if cell == EMPTY:  # as cells compare, no other one does
-            self.guard(SAME, cell, EMPTY, True, f"whether {name} is unbound")
-        value = cell.cell_contents
-        return self.read(CELL, cell, None, value, name)
-
-    def store_cell(self, cell: CellType, name: str, value: Any) -> None:
-        if self.is_outside(cell):
-            self.store(CELL, cell, None, name)
-        super().store_cell(cell, name, value)
-
-    def delete_cell(self, cell: CellType, name: str) -> None:
-        if self.is_outside(cell):
-            self.store(CELL, cell, None, name)
-        super().delete_cell(cell, name)
 
     # -- attributes -------------------------------------------------------------------------------
 
