@@ -174,7 +174,8 @@ def run_traced(
     written = _written(arguments, tensors, inputs, trace)
     for value, tensor in zip(given, tensors, strict=True):
         borrowed.stands_for(value, tensor)
-    stores = (*world.stores(), *world.written_arrays())
+    # What is written into arrays comes first: other arrays may come to stand in their places.
+    stores = (*world.written_arrays(), *world.stores())
     watched = set(map(id, world.contents))
     arrays = [getattr(x, "_array", x) for x in (*given, *(h for h, _ in trace.captured.values()))]
     for store in stores:
