@@ -100,7 +100,8 @@ def compile_graph(
         with timed(times, "emit"):
             source = written(optimized, target)
         with timed(times, "load"):
-            program = _remember(_PROGRAMS, whole, Program(optimized, source, load(source)))
+            run = load(source, patient=target == "auto")
+            program = _remember(_PROGRAMS, whole, Program(optimized, source, run))
     return program
 
 
@@ -187,11 +188,12 @@ def optimize(graph: Graph, target: str, sound: bool = False) -> Graph:
 
 def written(graph: Graph, target: str, whole: bool = False) -> Source:
     """The source of an optimized graph; with `whole` the form for large arrays is in it."""
-    return codegen.emit(stacked(graph) if target == "jax" else graph, target, whole)
+    shown = "numba" if target == "auto" else target
+    return codegen.emit(stacked(graph) if target == "jax" else graph, shown, whole)
 
 
-def load(source: Source) -> Callable[..., Any]:
-    """The function of generated source."""
+def load(source: Source, patient: bool = False) -> Callable[..., Any]:
+    """The function of generated source; a `patient` one has kernels compiled that pay."""
     if source.target == "jax":
         from tracegrad.jax_backend import load_jax
 
@@ -199,7 +201,7 @@ def load(source: Source) -> Callable[..., Any]:
     if source.kernels:
         from tracegrad.numba_backend import load_numba
 
-        return load_numba(source, names_in(source))
+        return load_numba(source, names_in(source), patient)
     return codegen.load(source.text, source.name, names_in(source), source.loaded)
 
 
