@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from codegen.errors import CodegenError
 from codegen.ir import (
@@ -249,7 +250,7 @@ def _common_terms(
 ) -> list[Value]:
     """What every turn adds to its row: b in ``x_t @ w + h_t @ u + b``."""
     first = min(changes.place[value] for value in values)
-    sums = [list(_sums_of(changes, value)) for value in values]
+    sums = _sums_apart(changes, values)
     for found in sums:
         for call, _, _ in found:
             if call.results[0] in changes.instead or call.results[0] in lifted:
@@ -262,13 +263,26 @@ def _common_terms(
 def _leave_out_terms(changes: Changes, values: Sequence[Value], lifted: Collection[Value]) -> None:
     """What the array has already is added no more."""
     terms = _common_terms(changes, values, lifted)
-    for found in [list(_sums_of(changes, value)) for value in values]:
+    for found in _sums_apart(changes, values):
         for call, term, rest in found:
             if term in terms:
                 changes.leave_out(call.results[0], rest)
 
 
-def _sums_of(changes: Changes, value: Value) -> Iterator[tuple[Call, Value, Value]]:
+Addition: TypeAlias = "tuple[Call, Value, Value]"
+
+
+def _sums_apart(changes: Changes, values: Sequence[Value]) -> list[list[Addition]]:
+    """The additions that each of the values goes through, and no other one with it.
+
+    What is added once to the sum of all turns is added to none of them.
+    """
+    sums = [list(_sums_of(changes, value)) for value in values]
+    met = Counter(call for found in sums for call, _, _ in found)
+    return [[addition for addition in found if met[addition[0]] == 1] for found in sums]
+
+
+def _sums_of(changes: Changes, value: Value) -> Iterator[Addition]:
     """The additions that a value goes through unread: each with what is added, and to what."""
     shape = changes.dims(value)
     while (call := changes.only_reader(value)) is not None and call.op is add:
