@@ -279,25 +279,6 @@ def test_numpy_source_answers_until_machine_code_is_there(monkeypatch):
 
 
 @needs_numba
-def test_auto_compiles_what_python_has_spent_a_second_in(monkeypatch, kernels, tmp_path):
-    monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(numba_backend, "TO_READ", 0.0)
-    args = CASES["garch"][1]
-    wanted = tg.value_and_grad(garch)(*args)
-    run = tg.value_and_grad(garch, backend="auto")
-    assert_same_bits([run(*args), run(*args)], [wanted, wanted])
-    assert not kernels
-    monkeypatch.setattr(numba_backend, "TO_COMPILE", 0.0)
-    assert_same_bits([run(*args), run(*args)], [wanted, wanted])
-    assert len(kernels) == 1
-    monkeypatch.setattr(numba_backend, "TO_COMPILE", 1e9)
-    pipeline.forget()
-    again = tg.value_and_grad(garch, backend="auto")
-    assert_same_bits([again(*args), again(*args)], [wanted, wanted])
-    assert len(kernels) == 2  # it is on disk
-
-
-@needs_numba
 def test_machine_code_is_kept_on_disk(monkeypatch, tmp_path):
     monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path))
     program = (

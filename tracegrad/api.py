@@ -117,7 +117,7 @@ def grad(
         the function sees them as they are, and their place in the gradient holds None.
     has_aux : bool
         The function returns ``(value, aux)``; the callable returns ``(gradient, aux)``.
-    backend : "numpy", "numba", "auto" or "jax", optional
+    backend : "numpy", "numba" or "jax", optional
         The target of the generated source; default ``tg.config.backend``.
     static_argnames : sequence of str
         Arguments whose value is part of what is compiled.

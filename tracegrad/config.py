@@ -10,11 +10,7 @@ from tracegrad.modes import choose
 from tracegrad.state import State
 
 backend: str = "numpy"
-"""The target of compiled functions that name none: "numpy", "numba", "auto" or "jax".
-
-"numba" is NumPy source whose loops over numbers numba compiles, "auto" has those compiled that
-Python has spent a second in.
-"""
+"""The target of compiled functions that name none: "numpy", "numba" or "jax"."""
 
 compile: bool = True
 """Off, every function runs eagerly, line by line: for a debugger in the user's own code."""

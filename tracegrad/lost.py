@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from tracegrad.bytecode import Syntax, position, statement, syntax
-from tracegrad.counterparts.refusing import INSTEAD
 from tracegrad.errors import LostGradientError
 from tracegrad.points import Point, capture, capture_run
 from tracegrad.state import STATE
@@ -251,6 +250,4 @@ def _instead(site: Syntax | None) -> str:
             return f"Leave {name}(...) out and compute with the array itself"
         if ast.unparse(node.func).startswith(("math.", "cmath.")) and hasattr(np, name):
             return f"Write np.{name}"
-        if name in INSTEAD:
-            return f"Instead of {name}(...) {INSTEAD[name]}"
     return "Write it with functions of arrays (np, tg), which gradients flow through"

@@ -14,12 +14,12 @@ class Mode:
     target: str
     fast_math: bool = False
     max_bytes: int | None = None
-    kernels: str = ""  # numba compiles loops over numbers: "numba", or where it pays, "auto"
+    kernels: bool = False  # numba compiles loops over numbers: NumPy source besides
 
     @property
     def text(self) -> str:
-        """What programs are: the target, or "numba" or "auto", NumPy source with kernels."""
-        return self.kernels or self.target
+        """The target that source is written in, one of `codegen.TARGETS`."""
+        return "numba" if self.kernels else self.target
 
     def __str__(self) -> str:
         text = f"{self.text} with fast math" if self.fast_math else self.text
@@ -28,12 +28,12 @@ class Mode:
 
 EXACT = {
     **{target: Mode(target) for target in ("numpy", "jax")},
-    **{name: Mode("numpy", kernels=name) for name in ("numba", "auto")},
+    "numba": Mode("numpy", kernels=True),
 }
 FAST = {  # XLA regroups as it likes anyway
     **EXACT,
     "numpy": Mode("numpy", fast_math=True),
-    **{name: Mode("numpy", fast_math=True, kernels=name) for name in ("numba", "auto")},
+    "numba": Mode("numpy", fast_math=True, kernels=True),
 }
 
 CHOSEN: dict[str | None, Mode] = {None: EXACT["numpy"]}

@@ -13,11 +13,8 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.util import find_spec
-from math import inf
 from pathlib import Path
 from threading import Thread, current_thread
-from time import perf_counter
 from types import ModuleType
 from typing import Any
 
@@ -29,12 +26,6 @@ from codegen.types import ArrayType
 from tracegrad import kernel_cache, numba_functions
 from tracegrad.errors import NoKernelsWarning
 
-TO_READ = 0.1
-"""Seconds from which on machine code that is on disk is worth its reading."""
-
-TO_COMPILE = 1.0
-"""Seconds from which on a kernel is worth its compilation."""
-
 _COMPILING: set[Thread] = set()
 
 
@@ -44,17 +35,12 @@ class settings:
     at_once = False
 
 
-def load_numba(
-    source: Source, names: Mapping[str, Any], patient: bool = False
-) -> Callable[..., Any]:
-    """The function of a source; `names` are those that its text does not make.
-
-    A `patient` one has a kernel compiled only when Python has spent as long in it as that may take.
-    """
+def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function of a source; `names` are those that its text does not make."""
     kernels = {kernel.name: kernel for kernel in source.kernels}
 
     def njit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        return lambda function: Later(kernels[function.__name__], function, patient)
+        return lambda function: Later(kernels[function.__name__], function)
 
     functions = {n: numba_functions.plain(n) for k in source.kernels for n in k.functions}
     known = {**names, "njit": njit, **functions}
@@ -75,10 +61,8 @@ class Later:
     It stands in a scope under its name; what is faster takes the place there.
     """
 
-    def __init__(self, kernel: Kernel, plain: Callable[..., Any], patient: bool) -> None:
+    def __init__(self, kernel: Kernel, plain: Callable[..., Any]) -> None:
         self.kernel = kernel
-        self.spent = 0.0 if patient else inf  # seconds that Python has been in it
-        self.looked = False  # on disk
         self.py_func = plain
         self.scope: dict[str, Any] = {}
         self.compiled: Callable[..., Any] | None = None
@@ -88,12 +72,6 @@ class Later:
         self.scope = scope
 
     def __call__(self, *args: Any) -> Any:
-        if not self._has_earned():
-            began = perf_counter()
-            try:
-                return self.py_func(*args)
-            finally:
-                self.spent += perf_counter() - began
         self.scope[self.kernel.name] = self.py_func
         if settings.at_once:
             self._compile()
@@ -102,13 +80,6 @@ class Later:
         _COMPILING.add(thread)
         thread.start()
         return self.py_func(*args)
-
-    def _has_earned(self) -> bool:
-        """Whether Python has been in the kernel for as long as it takes to have machine code."""
-        if self.spent < TO_READ or self.spent >= TO_COMPILE or self.looked:
-            return self.spent >= TO_COMPILE
-        self.looked = True
-        return find_spec("numba") is not None and kernel_cache.has(self.kernel.text)
 
     def _compile(self) -> None:
         try:

@@ -100,8 +100,7 @@ def compile_graph(
         with timed(times, "emit"):
             source = written(optimized, target)
         with timed(times, "load"):
-            run = load(source, patient=target == "auto")
-            program = _remember(_PROGRAMS, whole, Program(optimized, source, run))
+            program = _remember(_PROGRAMS, whole, Program(optimized, source, load(source)))
     return program
 
 
@@ -188,12 +187,11 @@ def optimize(graph: Graph, target: str, sound: bool = False) -> Graph:
 
 def written(graph: Graph, target: str, whole: bool = False) -> Source:
     """The source of an optimized graph; with `whole` the form for large arrays is in it."""
-    shown = "numba" if target == "auto" else target
-    return codegen.emit(stacked(graph) if target == "jax" else graph, shown, whole)
+    return codegen.emit(stacked(graph) if target == "jax" else graph, target, whole)
 
 
-def load(source: Source, patient: bool = False) -> Callable[..., Any]:
-    """The function of generated source; a `patient` one has kernels compiled that pay."""
+def load(source: Source) -> Callable[..., Any]:
+    """The function of generated source."""
     if source.target == "jax":
         from tracegrad.jax_backend import load_jax
 
@@ -201,7 +199,7 @@ def load(source: Source, patient: bool = False) -> Callable[..., Any]:
     if source.kernels:
         from tracegrad.numba_backend import load_numba
 
-        return load_numba(source, names_in(source), patient)
+        return load_numba(source, names_in(source))
     return codegen.load(source.text, source.name, names_in(source), source.loaded)
 
 

@@ -113,8 +113,7 @@ def run_traced(
     written_by_others = watch_writes(world.is_outside_id)
     trace = Trace(code_of(function), target == "jax", tree, holders, world)
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
-    fast = target == "numpy" and config.fast_math
-    if tree is None and not histories and not fast:
+    if tree is None and not histories:
         world.watch_loops(Loops(world, trace, target))
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     world.renewed, trace.single = renewed, one_by_one
@@ -174,8 +173,7 @@ def run_traced(
     written = _written(arguments, tensors, inputs, trace)
     for value, tensor in zip(given, tensors, strict=True):
         borrowed.stands_for(value, tensor)
-    # What is written into arrays comes first: other arrays may come to stand in their places.
-    stores = (*world.written_arrays(), *world.stores())
+    stores = (*world.stores(), *world.written_arrays())
     watched = set(map(id, world.contents))
     arrays = [getattr(x, "_array", x) for x in (*given, *(h for h, _ in trace.captured.values()))]
     for store in stores:

@@ -21,7 +21,7 @@ from tracegrad.autograd.ruled import Rule, Ruled
 from tracegrad.counterparts.refusing import refused
 from tracegrad.errors import ArgumentError
 from tracegrad.state import call
-from tracegrad.tree import TreeSpec, flatten, unflatten
+from tracegrad.tree import flatten, unflatten
 
 Integrate = Callable[..., Any]
 """``integrate(func, y0, t, args)``: the states at all times, shape ``(len(t), len(y0))``."""
@@ -57,7 +57,8 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
     wanted = [i for i, leaf in enumerate(leaves) if _differentiable(leaf)]
     sizes = [int(np.prod(np.shape(leaves[i]))) for i in wanted]
     n = np.shape(states)[1]
-    adjoint = partial(_adjoint, _step_of(func, spec, tuple(wanted)), n)
+    step = _step_of(func)
+    adjoint = partial(_adjoint, step, n)
     state_bar = np.zeros(n)
     start_bar: Any = 0.0
     args_bar = np.zeros(sum(sizes))
@@ -83,33 +84,23 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
 
 def _adjoint(step: Any, n: int, state: Any, t: Any, *args: Any) -> Any:
     """The right side of the equation that runs backwards in time."""
-    (_, slope), bars = step(state[n : 2 * n], state[:n], t, *args)
+    (_, slope), bars = step(state[n : 2 * n], state[:n], t, args)
     found = [slope, -bars[0], -np.reshape(bars[1], (1,))]
-    found += [-np.reshape(bar, (-1,)) for bar in flatten(bars[2:])[0]]
+    for bar in flatten(bars[2])[0]:
+        if bar is not None:
+            found.append(-np.reshape(bar, (-1,)))
     return np.concatenate(found)
 
 
 @lru_cache(maxsize=64)
-def _step_of(func: Any, spec: TreeSpec, wanted: tuple[int, ...]) -> Any:
-    """The slope and the pullback of a right side, compiled once for each function.
+def _step_of(func: Any) -> Any:
+    """The slope and the pullback of a right side, compiled once for each function."""
 
-    The pullback is that in the state, the time and those leaves of its further arguments.
-    """
-
-    def product(ct: Any, y: Any, t: Any, floats: Any, leaves: Any) -> tuple[Any, Any]:
-        given = dict(zip(wanted, floats, strict=True))
-        args = unflatten(spec, [given.get(i, leaf) for i, leaf in enumerate(leaves)])
+    def product(ct: Any, y: Any, t: Any, args: Any) -> tuple[Any, Any]:
         slope = np.asarray(func(y, t, *args))
         return np.sum(ct * slope), slope
 
-    product_and_pullback = value_and_grad(product, (1, 2, 3) if wanted else (1, 2), has_aux=True)
-
-    def step(ct: Any, y: Any, t: Any, *args: Any) -> Any:
-        leaves = flatten(args)[0]
-        rest = [0.0 if i in wanted else leaf for i, leaf in enumerate(leaves)]
-        return product_and_pullback(ct, y, t, [leaves[i] for i in wanted], rest)
-
-    return step
+    return value_and_grad(product, (1, 2, 3), has_aux=True)
 
 
 path = _Path()

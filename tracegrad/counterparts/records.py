@@ -37,7 +37,6 @@ def scipy_op(
     attributes: Mapping[str, Any] | None = None,
     elementwise: bool = False,
     needs: Mapping[str, str] | None = None,
-    jax_needs: Mapping[str, str] | None = None,
 ) -> OpRecord:
     """The record of a function of SciPy; programs for JAX have it where `jax` says how.
 
@@ -53,5 +52,5 @@ def scipy_op(
         traits=frozenset({Trait.ELEMENTWISE} if elementwise else ()),
         vjp=vjp,
         differentiable=vjp is not None,
-        needs={"numpy": imported, "jax": dict(jax_needs or {})},
+        needs={"numpy": imported},
     )

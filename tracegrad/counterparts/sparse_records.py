@@ -24,52 +24,6 @@ def products_at(x, y, indices, indptr):
     found = x[rows] * y[indices]
     return found if found.ndim == 1 else found.sum(axis=1)
 '''
-IN_JAX = {
-    "lines_of": '''\
-def lines_of(indices, indptr):
-    """The row of each element of a matrix in CSR, the column of each in CSC."""
-    lines = jnp.arange(indptr.shape[0] - 1)
-    return jnp.repeat(lines, jnp.diff(indptr), total_repeat_length=indices.shape[0])
-''',
-    "csr_product": '''\
-def csr_product(data, indices, indptr, x, rows):
-    """The product of a sparse matrix in CSR and x."""
-    terms = jnp.expand_dims(data, tuple(range(1, x.ndim))) * x[indices]
-    whole = jnp.zeros((rows, *x.shape[1:]), terms.dtype)
-    return whole.at[lines_of(indices, indptr)].add(terms, indices_are_sorted=True)
-''',
-    "csc_product": '''\
-def csc_product(data, indices, indptr, x, rows):
-    """The product of a sparse matrix in CSC and x."""
-    terms = jnp.expand_dims(data, tuple(range(1, x.ndim))) * x[lines_of(indices, indptr)]
-    return jnp.zeros((rows, *x.shape[1:]), terms.dtype).at[indices].add(terms)
-''',
-    "products_at": '''\
-def products_at(x, y, indices, indptr):
-    """The products of rows of x and of y where a sparse matrix has elements."""
-    found = x[lines_of(indices, indptr)] * y[indices]
-    return found if found.ndim == 1 else found.sum(axis=1)
-''',
-    "csr_solve": '''\
-def csr_solve(data, indices, indptr, b):
-    """The solution x of A @ x = b for a sparse matrix A in CSR."""
-    dtype = jnp.result_type(data, b)
-    data, b = data.astype(dtype), b.astype(dtype)
-    indices, indptr = indices.astype(jnp.int32), indptr.astype(jnp.int32)
-    solve = sequential_vmap(lambda b, data: spsolve(data, indices, indptr, b))
-    return solve(b, data) if b.ndim == 1 else jax.vmap(solve, (1, None), 1)(b, data)
-''',
-    "csc_solve": '''\
-def csc_solve(data, indices, indptr, b):
-    """The solution x of A @ x = b for a sparse matrix A in CSC."""
-    order = jnp.argsort(indices, stable=True)
-    starts = jnp.searchsorted(indices[order], jnp.arange(indptr.shape[0]))
-    return csr_solve(data[order], lines_of(indices, indptr)[order], starts, b)
-''',
-    "sequential_vmap": "from jax.custom_batching import sequential_vmap",
-    "spsolve": "from jax.experimental.sparse.linalg import spsolve",
-}
-"""What JAX has no function for, or one that takes other arguments."""
 CSR = "sparse.csr_array((data, indices, indptr), shape=shape)"
 CSC = "sparse.csc_array((data, indices, indptr), shape=shape)"
 
@@ -135,58 +89,37 @@ def _length(x: Any) -> Any:
 
 _OF_MATRIX: dict[str, Any] = {"operands": "data indices indptr x", "attributes": {"shape": ...}}
 _SOLVER = {"spsolve": "from scipy.sparse.linalg import spsolve"}
-_OWN_DATA = "(np.ascontiguousarray(data)"
 
 csr_product = scipy_op(
-    "csr_product",
-    f"{CSR} @ x",
-    "sparse",
-    jax="csr_product(data, indices, indptr, x, shape[0])",
-    infer=_product_type,
-    vjp=_csr_vjp,
-    jax_needs=IN_JAX,
-    **_OF_MATRIX,
+    "csr_product", f"{CSR} @ x", "sparse", infer=_product_type, vjp=_csr_vjp, **_OF_MATRIX
 )
 csc_product = scipy_op(
-    "csc_product",
-    f"{CSC} @ x",
-    "sparse",
-    jax="csc_product(data, indices, indptr, x, shape[0])",
-    infer=_product_type,
-    vjp=_csc_vjp,
-    jax_needs=IN_JAX,
-    **_OF_MATRIX,
+    "csc_product", f"{CSC} @ x", "sparse", infer=_product_type, vjp=_csc_vjp, **_OF_MATRIX
 )
 products_at = scipy_op(
     "products_at",
     "products_at(x, y, indices, indptr)",
     "sparse",
-    jax="products_at(x, y, indices, indptr)",
     infer=_places_type,
     vjp=_places_vjp,
     operands="x y indices indptr",
     needs={"products_at": AT_PLACES},
-    jax_needs=IN_JAX,
 )
 csr_solve = scipy_op(
     "csr_solve",
-    f"spsolve({CSR.replace('(data', _OWN_DATA)}.tocsc(), x).reshape(x.shape)",
+    f"spsolve({CSR.replace('(data', '(np.ascontiguousarray(data)')}.tocsc(), x).reshape(x.shape)",
     "sparse",
-    jax="csr_solve(data, indices, indptr, x)",
     infer=_product_type,
     vjp=_csr_solve_vjp,
     needs=_SOLVER,
-    jax_needs=IN_JAX,
     **_OF_MATRIX,
 )
 csc_solve = scipy_op(
     "csc_solve",
-    f"spsolve({CSC.replace('(data', _OWN_DATA)}, x).reshape(x.shape)",
+    f"spsolve({CSC.replace('(data', '(np.ascontiguousarray(data)')}, x).reshape(x.shape)",
     "sparse",
-    jax="csc_solve(data, indices, indptr, x)",
     infer=_product_type,
     vjp=_csc_solve_vjp,
     needs=_SOLVER,
-    jax_needs=IN_JAX,
     **_OF_MATRIX,
 )

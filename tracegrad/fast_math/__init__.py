@@ -11,6 +11,7 @@ from tracegrad.fast_math.chains import chains
 from tracegrad.fast_math.columns import scaled_columns
 from tracegrad.fast_math.contract import contract
 from tracegrad.fast_math.exponentials import exponentials_once
+from tracegrad.fast_math.loops import turns_at_once
 from tracegrad.fast_math.mirrored import mirrored
 from tracegrad.fast_math.multiples import multiples
 from tracegrad.fast_math.regroup import regroup
@@ -20,6 +21,7 @@ from tracegrad.fast_math.zeros import zeros
 PASSES: tuple[Pass, ...] = (
     Pass(zeros, "a loop's first turn looks then as the others do"),
     Pass(batch, "early: what turns of loops repeat is found in the graph as it was written"),
+    Pass(turns_at_once, "the same of loops that are loops"),
     Pass(exponentials_once, "it knows the derivatives of logsumexp as they are written"),
     Pass(regroup, "factors that meet leave fewer products"),
     Pass(contract, "sums of products are products; it takes apart what factors were joined"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable
 
-from codegen.ir import Block, Branch, Call, Graph, Op, Trait, Value, attributes_key, dims_of
+from codegen.ir import Block, Call, Graph, Op, Trait, Value, attributes_key, dims_of
 from tracegrad.fast_math.terms import RANGE, Poly, Shape, Term, Terms, TooLong, joined
 from tracegrad.ops.elementwise import add, divide, multiply, negative, square, subtract
 from tracegrad.ops.powers import number_power
@@ -142,7 +142,7 @@ class Forms:
             if isinstance(node, Call) and node.results[0] in self.calls:
                 for operand in dict.fromkeys(node.operands):
                     readers.setdefault(operand, []).append(node.results[0])
-            elif isinstance(node, Call | Branch) or node.operands:
+            else:
                 self.demanded.update(value for value in read if value in self.calls)
         self.single = {value for value, by in readers.items() if len(by) == 1}
         self.single -= self.demanded

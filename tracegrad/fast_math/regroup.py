@@ -20,7 +20,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from codegen.ir import Block, Branch, Call, Check, Constant, Graph, Node, Origin, Value
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Graph,
+    Loop,
+    Node,
+    Origin,
+    Value,
+    with_operands,
+)
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.dce import dce
 from codegen.types import ArrayType, weak
@@ -52,6 +65,11 @@ def _regrouped(graph: Graph, block: Block, before: dict[Value, Value]) -> Block:
             case Branch(operand=operand, blocks=blocks):
                 inner = tuple(_regrouped(graph, b, writer.new) for b in blocks)
                 writer.nodes.append(replace(node, operand=writer.now(operand), blocks=inner))
+            case Loop(blocks=blocks):
+                inner = tuple(_regrouped(graph, b, writer.new) for b in blocks)
+                writer.nodes.append(replace(with_operands(node, writer.now), blocks=inner))
+            case Again():
+                writer.nodes.append(with_operands(node, writer.now))
     outputs = tuple([writer.now(value) for value in block.outputs])
     return replace(block, nodes=tuple(writer.nodes), outputs=outputs)
 

@@ -51,7 +51,8 @@ class Answers(StandIns):
             own = instead(operation, operands, keywords)
             if own is not None:
                 return own()
-        return self.shows(operation, operands, stacked(operation, operands, keywords))
+            return self.shows(operation, operands, stacked(operation, operands, keywords))
+        return self.shows(operation, operands, operation(*operands, **keywords))
 
 
 def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:

@@ -295,10 +295,8 @@ def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     before = None if STATE.trace is None else STATE.trace.unseen
     try:
         found = callee(*operands, **keywords)
-    except Exception as error:
-        if isinstance(error, TracegradError) or scipy_functions.refuses_callback(error):
-            raise scipy_functions.refused(name) from error
-        raise
+    except (ConversionError, TracegradError) as error:
+        raise scipy_functions.refused(name) from error
     if STATE.trace is not None and STATE.trace.unseen != before:  # it has read a traced value
         raise scipy_functions.refused(name)
     return found
@@ -314,12 +312,7 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A function of NumPy that makes an array of a sequence: of Tensors it gets theirs."""
     try:
         return callee(*operands, **keywords)
-    except Exception as error:
-        of_scipy = "scipy" in sys.modules and scipy_functions.is_of_scipy(callee)
-        if of_scipy and scipy_functions.refuses_callback(error):
-            raise scipy_functions.refused(scipy_functions.name_of(callee, operands)) from error
-        if not isinstance(error, ConversionError):
-            raise
+    except ConversionError:
         nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
         module = getattr(callee, "__module__", None) or "numpy"
         if not any(nested) or module.startswith("tracegrad"):

@@ -19,7 +19,7 @@ import numpy as np
 
 from tracegrad.counterparts import convolution, interpolation, matrices, sparse_matrices, special
 from tracegrad.counterparts import distributions as densities
-from tracegrad.counterparts.refusing import refused, refuses_callback
+from tracegrad.counterparts.refusing import refused
 from tracegrad.counterparts.sparse_matrices import is_sparse, times
 from tracegrad.namespace import trapezoid
 
@@ -34,7 +34,6 @@ __all__ = [
     "is_sparse",
     "name_of",
     "refused",
-    "refuses_callback",
     "times",
 ]
 

@@ -26,12 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.errors import ReadOnlyError
 from tracegrad.machine.frames import Machine
 from tracegrad.machine.programs import Program
 from tracegrad.namespace import asarray, full, zeros
 from tracegrad.state import STATE
-from tracegrad.tensor import Tensor, at_line, wrap, written_into_plain
+from tracegrad.tensor import Tensor, wrap, written_into_plain
 from tracegrad.world import tables
 
 Operands = tuple[Any, ...]
@@ -101,8 +100,6 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     where that does not matter.
     The array that owns the memory becomes a Tensor, and each view of it a view of that Tensor.
     """
-    if not array.flags.writeable:
-        raise ReadOnlyError(f"assignment destination is read-only{at_line()}")
     root = array if array.base is None else array.base
     if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
         raise written_into_plain()
@@ -110,7 +107,7 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     shown = [x for _, inner in holders for x in inner if type(x) is np.ndarray and x.base is root]
     views = {id(x): x for x in (*world.views_of(root), *shown, array) if x is not root}
     family = [root, *views.values()]
-    if any(map(world.is_outside, family)) or not all(x.flags.writeable for x in family):
+    if any(map(world.is_outside, family)):
         raise written_into_plain()
     held = {id(x) for _, inner in holders for x in inner} | set(map(id, world.written()))
     for x in family:
@@ -300,8 +297,7 @@ def _as_tensor(array: np.ndarray) -> Tensor:
     elif array.size and array.any() and (array == array.flat[0]).all():
         made = full(array.shape, array.flat[0].item(), dtype=kind)
     else:
-        numbers, trace = array.copy(), STATE.trace
-        made = wrap(numbers, trace and (trace, trace.lift(numbers, trace.origin())))
+        made = asarray(wrap(array.copy()))
     if STATE.trace is not None and made._traced is not None:
         STATE.trace.shown.discard(made._traced[1])  # what the function leaves somewhere is an array
     return made

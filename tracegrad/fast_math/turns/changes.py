@@ -8,6 +8,7 @@ from typing import Any
 
 from codegen import sizes as sz
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Builder,
@@ -15,6 +16,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Loop,
     Node,
     Op,
     Origin,
@@ -22,6 +24,7 @@ from codegen.ir import (
     Value,
     dims_of,
     ends,
+    with_operands,
 )
 from codegen.sizes import Settled
 from codegen.spelling import Subscript
@@ -34,6 +37,8 @@ from tracegrad.ops.shape import reshape_to
 FEWEST = 3
 """So many turns at least: fewer cost more to put together than they save."""
 FLOATS = ("float32", "float64")
+GOES_ON = (Branch, Loop, Again)
+"""What a block can end in."""
 
 
 class Changes:
@@ -153,8 +158,8 @@ class Changes:
 
     @property
     def _looks(self) -> int:
-        """1 where the block ends in a branch, which all that is new stands before."""
-        return int(bool(self.block.nodes) and isinstance(self.block.nodes[-1], Branch))
+        """1 where the block goes on elsewhere: all that is new stands before that."""
+        return int(bool(self.block.nodes) and isinstance(self.block.nodes[-1], GOES_ON))
 
 
 def changed(block: Block, plan: Callable[[Changes], None], changes: Changes) -> Block:
@@ -173,7 +178,7 @@ def changed(block: Block, plan: Callable[[Changes], None], changes: Changes) -> 
             break
     assert nodes is not None
     outputs = tuple(map(changes.now, block.outputs))
-    if nodes and isinstance(last := nodes[-1], Branch):
+    if nodes and isinstance(last := nodes[-1], Branch | Loop):
         inner = tuple(changed(b, plan, changes) for b in last.blocks)
         nodes[-1] = replace(last, blocks=inner)
     return replace(block, nodes=tuple(nodes), outputs=outputs)
@@ -188,10 +193,10 @@ def _with_changes(changes: Changes) -> Iterator[Node]:
                     now = tuple(map(changes.now, operands))
                     same = now == operands
                     yield each if same else replace(each, operands=now)
-                case Check() | Branch():
-                    yield replace(each, operand=changes.now(each.operand))
                 case Constant():
                     yield each
+                case Check() | Branch() | Loop() | Again():
+                    yield with_operands(each, changes.now)
 
 
 def _in_order(nodes: Iterable[Node]) -> list[Node] | None:
@@ -219,7 +224,7 @@ def _in_order(nodes: Iterable[Node]) -> list[Node] | None:
         missing.append(len(needs))
         for value in needs:
             waiting.setdefault(value, []).append(index)
-        ready = [] if needs or isinstance(node, Branch) else [index]
+        ready = [] if needs or isinstance(node, GOES_ON) else [index]
         while ready:
             at = ready.pop()
             ordered.append(given[at])
@@ -228,10 +233,10 @@ def _in_order(nodes: Iterable[Node]) -> list[Node] | None:
                 unmade.discard(result)
                 for reader in waiting.pop(result, ()):
                     missing[reader] -= 1
-                    if not missing[reader] and not isinstance(given[reader], Branch):
+                    if not missing[reader] and not isinstance(given[reader], GOES_ON):
                         freed.append(reader)
             ready += sorted(freed, reverse=True)
-    ordered += [node for node in given[-1:] if isinstance(node, Branch)]
+    ordered += [node for node in given[-1:] if isinstance(node, GOES_ON)]
     return ordered if len(ordered) == len(given) else None
 
 
