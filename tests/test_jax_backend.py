@@ -742,3 +742,66 @@ def test_what_is_said_of_memory_must_fit(options, told):
 def test_sparse_matrices_have_no_place():
     with pytest.raises(ArgumentError, match="cannot be given with sparse=True"):
         tg.jacobian(np.sin, sparse=True, donate_argnums=0)
+
+
+# -- the first call -----------------------------------------------------------------------------
+
+
+def on_values(x):
+    return np.sum(x**2) if x[0] > 0 else np.sum(x)
+
+
+def test_a_first_call_brings_nothing_to_the_host(monkeypatch):
+    w, b, x, _ = (a.astype(np.float32) for a in draw(*LAYER))
+    expected = tg.value_and_grad(layers)({"w": w, "b": b}, x)
+
+    def fail(*args, **kwargs):
+        raise AssertionError("an array was brought to the host")
+
+    there = {"w": jnp.array(w), "b": jnp.array(b)}, jnp.array(x)
+    slopes = tg.value_and_grad(layers, backend="jax")
+    with monkeypatch.context() as patch, jax.transfer_guard_device_to_host("disallow"):
+        patch.setattr(jax_backend, "to_numpy", fail)
+        patch.setattr(jax_backend.array_class(), "__array__", fail)
+        found = [slopes(*there) for _ in range(2)]
+    for one in found:
+        assert_close(one, expected, 1e-5)
+    assert slopes.cache_info() == (1, 1, 1, 1)
+
+
+def test_a_first_call_gives_donated_arrays_away():
+    slope = tg.grad(lambda x: np.sum(np.sin(x)), backend="jax", donate_argnums=0)
+    x = jnp.ones(100)
+    slope(x)
+    assert x.is_deleted()
+
+
+@pytest.mark.parametrize("value", [1.0, -1.0])
+def test_a_first_call_that_looks_sees_the_values(value):
+    slope = tg.grad(on_values, backend="jax")
+    for _ in range(2):
+        assert_close(slope(jnp.full(3, value)), np.full(3, 2.0 if value > 0 else 1.0), 1e-6)
+    assert slope.cache_info().versions == 1
+
+
+def test_a_first_call_that_does_more_does_it_once(capsys):
+    done = []
+
+    def logged(x):
+        done.append(float(x[0]))
+        print("called")
+        return np.sum(x**2)
+
+    assert_close(tg.grad(logged, backend="jax")(jnp.full(3, 2.0)), np.full(3, 4.0), 1e-6)
+    assert done == [2.0]
+    assert capsys.readouterr().out == "called\n"
+
+
+def test_a_first_call_that_raises_tells_of_the_values():
+    def refusing(x):
+        if x.sum() > 100:
+            raise ValueError(f"too large: {float(x.sum())}")
+        return np.sum(x)
+
+    with pytest.raises(ValueError, match="too large: 300"):
+        tg.grad(refusing, backend="jax")(jnp.full(3, 100.0))

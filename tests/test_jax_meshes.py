@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +122,50 @@ print(json.dumps(found))
 """
 
 
+PROCESSES = """
+import sys
+import jax, numpy as np, tracegrad as tg
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
+jax.distributed.initialize(f"localhost:{sys.argv[1]}", 2, int(sys.argv[2]))
+assert jax.process_count() == 2 and jax.device_count() == 4
+
+def loss(p, x, y):
+    h = np.tanh(x @ p["w1"] + p["b1"])
+    return np.mean((h @ p["w2"] - y) ** 2)
+
+draw = np.random.default_rng(0).standard_normal
+p = {"w1": draw((8, 16)), "b1": draw(16), "w2": draw((16, 1))}
+p, x, y = jax.tree.map(np.float32, (p, draw((64, 8)), draw((64, 1))))
+mesh = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
+
+def spread(array, *axes):
+    sharding = NamedSharding(mesh, P(*axes))
+    return jax.make_array_from_callback(array.shape, sharding, lambda index: array[index])
+
+value_and_grad = tg.value_and_grad(loss)
+there = tg.value_and_grad(loss, backend="jax", donate_argnums=0)
+params = {name: spread(w, *(("d",) if name == "w1" else ())) for name, w in p.items()}
+batch = spread(x, "d"), spread(y, "d")
+assert not batch[0].is_fully_addressable
+descend = jax.jit(lambda p, slopes: jax.tree.map(lambda w, s: w - 0.1 * s, p, slopes))
+for step in range(4):
+    expected, slopes = value_and_grad(p, x, y)
+    p = {name: p[name] - np.float32(0.1) * slopes[name] for name in p}
+    kept = jax.tree.map(lambda w: w.copy(), params)
+    value, slopes = there(params, *batch)
+    params = descend(kept, slopes)
+    np.testing.assert_allclose(np.asarray(value), expected, rtol=1e-4)
+    assert slopes["w1"].sharding.spec == P("d")
+for name, w in params.items():
+    for part in w.addressable_shards:
+        np.testing.assert_allclose(part.data, p[name][part.index], rtol=1e-3, atol=1e-5)
+assert there.cache_info().traces == 1
+print("done")
+"""
+
+
 def run(*command: str) -> str:
     environment = {**EIGHT, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -146,3 +191,32 @@ def test_results_lie_where_they_are_asked_for_and_donated_arrays_are_gone():
     found = json.loads(run("-c", PLACED).splitlines()[-1])
     some = [False, True]  # w's memory is of no use: its gradient lies otherwise
     assert found == {"Auto": some, "Explicit": some}
+
+
+def test_two_processes_train_from_the_first_call_on():
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    environment = {
+        **os.environ,
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "PYTHONPATH": str(ROOT),
+    }
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESSES, port, number],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in ("0", "1")
+    ]
+    try:
+        told = [process.communicate(timeout=200) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    for process, (out, error) in zip(started, told, strict=True):
+        assert process.returncode == 0, error[-3000:]
+        assert out.endswith("done\n")

@@ -310,13 +310,16 @@ def _described(arguments: Arguments, leaf: Leaf) -> Leaf:
 
 
 def sample(leaf: Any, text: str = "an argument") -> Any:
-    """Numbers of the shape and dtype of a tracer; a JAX array as one of NumPy, all else as it is.
+    """Numbers like those of a tracer; a JAX array as one of NumPy, anything else as it is."""
+    return numbers_like(leaf, text) if is_jax_tracer(leaf) else to_numpy(leaf)
+
+
+def numbers_like(leaf: Any, text: str = "an argument") -> np.ndarray:
+    """Numbers of the shape and dtype of an array of JAX, whose own ones nobody asks for.
 
     Floats are between 0.25 and 0.75, where most functions have a value, those of one axis in order,
     square matrices positive definite; whole numbers are 0, which every axis has as an index.
     """
-    if not is_jax_tracer(leaf):
-        return to_numpy(leaf)
     refuse_dtype(leaf.dtype, text)
     shape = example_lengths(leaf.shape)
     if leaf.dtype.kind in "biu":

@@ -9,6 +9,7 @@ does what a program inside JAX cannot do again, is refused by name.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +23,7 @@ from tracegrad import config, jax_backend, machine, symbolic
 from tracegrad.borrowed import ArgumentStore
 from tracegrad.dispatch import is_jax_array, is_jax_tracer
 from tracegrad.errors import ArgumentError, warn_caller
+from tracegrad.explain import why
 from tracegrad.loop_gradients import Unrollable
 from tracegrad.modes import CHOSEN, EXACT
 from tracegrad.returned import placed
@@ -29,8 +31,8 @@ from tracegrad.running import Run, code_of
 from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.trace import MetTracer, OneByOne
-from tracegrad.tree import flatten, map_tree
-from tracegrad.version import Version
+from tracegrad.tree import flatten, has_more_than_fields, map_tree
+from tracegrad.version import Answer, Version
 from tracegrad.world.heads import Unclosed
 
 REASON = "JAX traces a function that calls it"
@@ -54,7 +56,9 @@ def call_on_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             return bound
 
         given = None if kwargs else args
-        found = None
+        found = _by_types(calling, arguments, args, kwargs)
+        if found is not None:
+            return found.result
         with suppress(MetTracer):
             found = calling._answer(arguments, EXACT["jax"], given, plain=plain)
         if found is None:
@@ -71,6 +75,61 @@ def call_on_jax(calling: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     device = jax_backend.device_of(leaves)
     there = map_tree(lambda leaf: jax_backend.from_numpy(leaf, device), result)
     return placed(there, calling._transform, calling.__name__)
+
+
+def _by_types(
+    calling: Any, arguments: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Answer | None:
+    """The answer to a first call by a version that is made without a look at its arrays.
+
+    None where there are versions already, and where the function looks at values or does more than
+    to compute: what it does then is taken back, and it runs on the values.
+    """
+    mode = EXACT["jax"]
+    every = calling._every
+    known = calling._versions.get((arguments.key, mode))
+    if known or calling._budget.lacking or len(every) >= config.versions:
+        return None
+    if any(map(has_more_than_fields, arguments.values, arguments.specs)):
+        return None
+    try:
+        samples = calling._bind(*map_tree(_sample, (args, kwargs)))
+    except ArgumentError:  # which is told with the argument's name
+        return None
+    if not calling._tracing.acquire(blocking=False):
+        return None
+    try:
+        reason = why(samples, mode, every, "")
+        version = _of_samples(calling, samples, reason)
+        if version is None:
+            return None
+        calling._misses += 1
+        calling._keep(version, samples, None if kwargs else args)
+    finally:
+        calling._tracing.release()
+    answer: Answer = calling._first(version, arguments, None)
+    return answer if answer.version is not None else None
+
+
+def _sample(leaf: Any) -> Any:
+    return jax_backend.numbers_like(leaf) if is_jax_array(leaf) else leaf
+
+
+def _of_samples(calling: Any, samples: Arguments, reason: str) -> Version | None:
+    """The version that a run on samples makes; None where it is refused one, or raises."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is said of samples is said of the values again
+            run: Run = calling._run(samples, EXACT["jax"], None, samples=True)
+    except Exception:  # whatever it is, the run on the values tells
+        return None
+    trace, does = run.trace, run.stores or run.written or run.effects
+    if run.serves and not (trace.refused or trace.met_tracer or does):
+        with suppress(Unrollable):
+            version: Version = calling._version(samples, EXACT["jax"], run, None, reason)
+            return version
+    run.undo()
+    return None
 
 
 # -- inside a trace of JAX ----------------------------------------------------------------------
