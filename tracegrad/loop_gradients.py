@@ -36,8 +36,8 @@ from codegen.ir import (
     renamed,
     walk,
 )
+from codegen.sizes import Dim, mul
 from codegen.sizes import add as add_dims
-from codegen.sizes import mul
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.loop_lists import Cotangents, Listing, Unrollable, row_at, span_of, without_repeats
@@ -48,7 +48,7 @@ from tracegrad.loop_seeds import Unchanged
 from tracegrad.loop_segments import Segments, has_budgets
 from tracegrad.loop_tapes import INT, Facts, Stretch, Tapes, made_by
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import add, greater, subtract
+from tracegrad.ops.elementwise import add, greater
 from tracegrad.ops.indexing import (
     add_at,
     scattered,
@@ -342,22 +342,49 @@ class _Writer(Reading, Listing):
         if array is rows:
             kept[rows] = ct
 
-    def _require_rows(self, loop: Loop, count: Number, cts: Cotangents) -> None:
-        """Each item of lists that a loop fills has a cotangent, or none has."""
-        counter, turns = loop.counter, self._dim(count)
+    def _lacking(
+        self, facts: Facts, turns: tuple[Dim | None, Dim | None], mine: Cotangents
+    ) -> list[Value]:
+        """The lists to which these turns have put items that may have no cotangent, and need one.
+
+        Where something flows to an item besides, as it does where its row is added to, -0.0 in that
+        is no other than none.
+        """
+        loop, found = facts.loop, []
+        added = {begun.rows for begun in self.begun.get(loop.label, {}).values()}
         for rows in loop.parameters:
-            if rows not in self.lists or rows not in cts or cts[rows] not in self.met:
+            if rows in added or rows not in self.lists or rows not in mine:
                 continue
-            for argument in self.graph.given[rows][1:]:
-                row = self._row(self.graph.producer[argument].operands[2])
-                start = None if counter is None else self._row(counter.start)
-                needed = None
-                if row is not None and start is not None and turns is not None:
-                    assert counter is not None
-                    stop = add_dims(start.plus, mul([turns, counter.step]))
-                    needed = span_of(row, start.plus, stop, counter.step)
-                if not self._has_rows(cts[rows], needed):
-                    raise Unrollable("gradients flow to some items of a list alone")
+            if not self._have_rows(loop, rows, turns, mine):
+                less = {v: ct for v, ct in mine.items() if v is not rows}
+                for way in range(len(facts.turns)):
+                    with_them = self._looked_at(facts, way, mine, rows)
+                    without = self._looked_at(facts, way, less, rows)
+                    same = Unchanged(self.graph.sizes, {mine[rows]})
+                    if with_them[1] != without[1] or not same.by(with_them[0], without[0]):
+                        found.append(rows)
+                        break
+        return found
+
+    def _have_rows(
+        self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None], mine: Cotangents
+    ) -> bool:
+        """Whether each item that these turns have put into a list is known to have a cotangent."""
+        counter = loop.counter
+        if mine[rows] not in self.met:
+            return True
+        start = None if counter is None else self._row(counter.start)
+        for argument in self.graph.given[rows][1:]:
+            row = self._row(self.graph.producer[argument].operands[2])  # type: ignore[union-attr]
+            if row is None or start is None or turns[0] is None or turns[1] is None:
+                return False
+            assert counter is not None
+            first, last = (
+                add_dims(start.plus, mul([n, counter.step])) for n in turns if n is not None
+            )
+            if not self._has_rows(mine[rows], span_of(row, first, last, counter.step)):
+                return False
+        return True
 
     def _turns(
         self, loop: Loop, count: Number, cts: Cotangents, then: Finish, peeled: int
@@ -367,17 +394,17 @@ class _Writer(Reading, Listing):
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         if count == NONE or not facts.turns or not mine:
             return then(cts)
-        self._require_rows(loop, count, cts)
-        if not peeled:
+        if not peeled or loop.label not in self.begun:
             cts = self._begin_with_rows(facts, count, cts)
             mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
-        turns = range(len(facts.turns))
-        after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
-        if self._is_steady(facts, mine, after):
-            return self._all_turns(facts, count, mine, after, cts, then)
-        found = self._from_nothing(facts, mine)
-        if found is not None:
-            return self._all_turns(facts, count, mine, found, cts, then)
+        if not self._lacking(facts, (self._dim(count + -1), self._dim(count)), mine):
+            turns = range(len(facts.turns))
+            after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
+            if self._is_steady(facts, mine, after):
+                return self._all_turns(facts, count, mine, after, cts, then)
+            found = self._from_nothing(facts, mine)
+            if found is not None:
+                return self._all_turns(facts, count, mine, found, cts, then)
         if peeled == MOST_PEELED:
             raise Unrollable("what gradients flow to differs from turn to turn")
         if count.value is None:
@@ -396,6 +423,10 @@ class _Writer(Reading, Listing):
             held = {**mine, **{p: mine.get(p, Value(p.type)) for p in found}}
             flowing = self._flowing(facts, way, held)
             found = {p: b for p, b in found.items() if all(p in flow for flow in flowing)}
+        turn = self._dim(count + -1), self._dim(count)
+        found = {
+            p: b for p, b in found.items() if p in cts or self._have_rows(loop, b.rows, turn, cts)
+        }
         if not found:
             return cts
         self.begun[loop.label] = found
@@ -473,10 +504,15 @@ class _Writer(Reading, Listing):
         same = Unchanged(self.graph.sizes, {*new.values()})
         return with_them[1] == without[1] and same.by(with_them[0], without[0])
 
-    def _looked_at(self, facts: Facts, turn: int, mine: Cotangents) -> tuple[Block, list[Value]]:
-        """A turn's backward, of which nothing is kept, and to what it has cotangents flow."""
+    def _looked_at(
+        self, facts: Facts, turn: int, mine: Cotangents, without: Value | None = None
+    ) -> tuple[Block, list[Value]]:
+        """A turn's backward, of which nothing is kept, and to what it has cotangents flow.
+
+        That of the one it is `without` is not looked at.
+        """
         flows: list[Value] = []
-        carried = [*self._carried(facts)]
+        carried = [v for v in self._carried(facts) if v is not without]
 
         def finish(cts: Cotangents) -> Block:
             flows.extend(v for v in carried if v in cts)
@@ -508,6 +544,8 @@ class _Writer(Reading, Listing):
 
         def some() -> Block:
             begun = self._begun(facts, mine, after)
+            if self._lacking(facts, (0, self._dim(count)), begun):
+                raise Unrollable("gradients flow to some items of a list alone")
             return self._loop_back(facts, count, begun, cts, then)
 
         new = any(found.keys() != mine.keys() for found in after)
@@ -588,14 +626,15 @@ class _Writer(Reading, Listing):
         for parameter, begun in self.begun.get(facts.loop.label, {}).items():
             made = self._put_in(again.arguments[facts.loop.parameters.index(begun.rows)])
             assert made is not None
-            ct, origin = mine[begun.rows], self._named(parameter, mine[parameter])
-            if begun.whole:
-                k = self._call(subtract, made[1], self._number(1))
-                cts[parameter] = row_at(ct, k, self.reverse.builder, origin)
-            else:
-                (cts[parameter],) = self.reverse.builder.call(
-                    row_before, (ct, made[1]), origin, first=begun.first
-                )
+            if begun.rows not in mine:  # it is looked at what a turn does without them
+                assert self.dry
+                continue
+            ct = mine[begun.rows]
+            origin = self._named(parameter, ct)
+            first = None if begun.whole else begun.first
+            (cts[parameter],) = self.reverse.builder.call(
+                row_before, (ct, made[1]), origin, first=first
+            )
         return self._sweep(path, len(path) - 1, cts, finish)
 
     def _loop_back(
@@ -698,6 +737,10 @@ class _Writer(Reading, Listing):
         held: dict[Value, Value] = {}  # what is of now, and not of the turn
         cts = {v: self._of_now(facts, ct, held) for v, ct in cts.items()}
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        for rows in self._lacking(facts, (self._dim(rest), self._dim(count)), mine):
+            del mine[rows]
+            if any(begun.rows is rows for begun in self.begun.get(facts.loop.label, {}).values()):
+                raise Unrollable("gradients flow to some items of a list alone")
 
         def finish(found: Cotangents) -> Block:
             kept = {v: ct for v, ct in cts.items() if v not in mine}

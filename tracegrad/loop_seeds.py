@@ -24,17 +24,22 @@ from codegen.ir import (
 )
 from codegen.sizes import Sizes
 from tracegrad.ops.elementwise import add
+from tracegrad.ops.indexing import gather
+from tracegrad.ops.tapes import row_before
+
+ROWS = frozenset({gather, row_before})
+"""Ops that read one row of an array."""
 
 
 class Unchanged:
     """Whether a block is another one, but for additions of some values.
 
-    `begun` are these values; `known` is what both read of what is made before them.
+    `begun` are these values, or arrays of which rows are read and added.
     """
 
     def __init__(self, sizes: Sizes, begun: Set[Value]) -> None:
         self.sizes = sizes
-        self.begun = begun
+        self.begun = {*begun}
         self.stands: dict[object, object] = {}
         self.added: dict[Value, Value] = {}  # sums, by what they are without
 
@@ -49,6 +54,9 @@ class Unchanged:
 
     def _without_sums(self, nodes: Sequence[Node]) -> Iterator[Node]:
         for node in nodes:
+            if isinstance(node, Call) and node.op in ROWS and node.operands[0] in self.begun:
+                self.begun.update(node.results)
+                continue
             if isinstance(node, Call) and node.op is add:
                 left, right = node.operands
                 for one, other in ((left, right), (right, left)):

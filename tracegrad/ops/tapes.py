@@ -6,7 +6,7 @@ where nobody reads that any more (as an update of an array does). No public func
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from codegen.ir import Call, Node, Trait, walk
@@ -75,18 +75,24 @@ list_item = OpRecord(
     traits=frozenset({Trait.VIEW}),
     doc="An item of a list, which is a row of the array that turns fill.",
 )
+
+
+def _before_text(text: str) -> Callable[[Mapping[str, Any]], Spelling]:
+    return lambda attributes: spell("rows[k - 1]" if attributes["first"] is None else text)
+
+
 row_before = OpRecord(
     name="row_before",
     operands=("rows", "k"),
     infer=lambda sizes, rows, k, *, first: ArrayType(rows.dtype, rows.shape[1:]),
     spelling={
-        "numpy": spell("rows[k - 1] if k > first else -0.0"),
-        "jax": spell("jnp.where(k > first, rows[k - 1], -0.0)"),
+        "numpy": _before_text("rows[k - 1] if k > first else -0.0"),
+        "jax": _before_text("jnp.where(k > first, rows[k - 1], -0.0)"),
     },
-    attributes={"first": 0},
+    attributes={"first": None},
     traits=frozenset({Trait.VIEW}),
     differentiable=False,
-    doc="The row before one, and before the first one what changes no sum.",
+    doc="The row before one; before the `first`, if there is one, what changes no sum.",
 )
 new_list = OpRecord(
     name="new_list",
