@@ -705,3 +705,32 @@ def test_positional_calls_are_answered_by_the_entry():
         made._call = general
     assert_close(found["w"], 2.0 * X, 0.0)
     assert made.cache_info().hits == 1
+
+
+def test_arguments_by_name_are_those_by_position():
+    """In any order, behind any number of others; what has no place by position goes its own way."""
+
+    def f(x, y=2.0, *, z=3.0):
+        return np.sum(x * y * z)
+
+    def g(x, y, w=4.0):
+        return np.sum(x * y * w)
+
+    x, y = np.arange(3.0), np.ones(3)
+    slope = tg.grad(g)
+    for _ in range(2):
+        for found in (slope(x, y), slope(x, y=y), slope(y=y, x=x), slope(x=x, y=y, w=4.0)):
+            assert (found == 4.0 * y).all()
+        assert (slope(x, w=5.0, y=y) == 5.0 * y).all()
+    assert slope.cache_info().versions <= 2
+    assert (tg.grad(g)(y=y, x=x, w=1.0) == y).all()
+    assert (tg.grad(f)(x, z=1.0) == 2.0).all()
+    assert (tg.grad(f)(y=1.0, x=x, z=1.0) == 1.0).all()
+    for wrong in ({"x": x}, {"x": x, "y": y, "v": 1.0}, {"w": 1.0, "x": x}):
+        with pytest.raises(TypeError):
+            slope(**wrong)
+    with pytest.raises(TypeError):
+        slope(x, x=x, y=y)
+    with_axes = tg.vmap(g, in_axes=(0,))
+    assert with_axes(x, y=y).shape == (3,)  # by name: axis 0
+    assert (with_axes(x, y=np.arange(3.0)) == 4.0 * x * x).all()

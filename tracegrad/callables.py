@@ -31,6 +31,32 @@ from tracegrad.version import Version
 class Compiled(Calling):
     """A function whose calls run generated source; made by `grad`, `value_and_grad`, `compile`."""
 
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if kwargs and self._transform.kind != "vmap":  # which tells axes by how they are passed
+            names = self._by_position((len(args), *kwargs))
+            if names:
+                return self(*args, *[kwargs[name] for name in names])
+        return super()._call(args, kwargs)
+
+    def _by_position(self, given: tuple[Any, ...]) -> tuple[str, ...]:
+        """The order that named arguments have by position, behind so many; () where they have none.
+
+        `given` are that number and the names.
+        """
+        found = self._orders.get(given)
+        if found is None:
+            count, *names = given
+            parameters = [*self._signature.parameters.values()][: count + len(names)]
+            behind = [p.name for p in parameters[count:]]
+            plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+            found = tuple(behind) if plain and {*behind} == {*names} else ()
+            self._orders[given] = found
+        return found
+
+    @functools.cached_property
+    def _orders(self) -> dict[tuple[Any, ...], tuple[str, ...]]:
+        return {}
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None or not self._binds else Bound(self, instance)
 
