@@ -307,3 +307,57 @@ def test_arrays_are_made_there():
     made = tg.arange(3, device="jax", requires_grad=True)
     assert (made.device, made.requires_grad) == ("jax", True)
     assert tg.rand(2, device="jax").device == "jax"
+
+
+# -- backwards on devices -----------------------------------------------------------------------
+
+
+def network(w1, b, w2, x, y):
+    h = tg.tanh(x @ w1 + b)
+    for _ in range(3):
+        h = tg.where(h > 0, tg.tanh(h @ w2), h * 0.5)
+    return ((h[:, :1] - y) ** 2).mean() + h[[0, 2]].sum() * 0.1 + tg.linalg.norm(w2)
+
+
+def test_a_backward_on_a_device_is_one_program_from_its_second_call_on(monkeypatch):
+    draw = np.random.default_rng(0).standard_normal
+    arrays = [draw(s).astype(np.float32) for s in ((4, 8), (8,), (8, 8), (6, 4), (6, 1))]
+
+    def gradients(device, scale=1.0):
+        held = [tg.tensor(a * np.float32(scale), requires_grad=True, device=device) for a in arrays]
+        network(*held).backward()
+        assert all(t.grad.device == t.device for t in held)
+        return [t.grad.cpu().numpy() for t in held]
+
+    for scale in (1.0, 1.0, 0.5):
+        for found, expected in zip(gradients("jax", scale), gradients("cpu", scale), strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, 2e-4, 1e-6)
+
+    def fail(*args, **kwargs):
+        raise AssertionError("ran op by op")
+
+    monkeypatch.setattr("tracegrad.autograd.compiled.pullback", fail)
+    gradients("jax")
+
+
+def test_the_source_of_a_backward_on_a_device_is_for_jax():
+    x = tg.tensor([1.0, 2.0], requires_grad=True, device="jax")
+    assert "@jax.jit" in tg.backward_source((x * x).sum())
+
+
+def test_a_backward_on_a_device_may_be_repeated_and_added():
+    for _ in range(3):
+        x = tg.tensor([1.0, 2.0, 3.0], requires_grad=True, device="jax")
+        y = (x * x).prod()
+        y.backward(retain_graph=True)
+        y.backward(tg.tensor(2.0, device="jax"))
+        np.testing.assert_allclose(x.grad.cpu().numpy(), [216.0, 108.0, 72.0])
+
+
+def test_moves_bring_gradients_back_from_compiled_backwards():
+    for _ in range(3):
+        x, w = leaf(1.0, 2.0), tg.tensor([3.0, 4.0], requires_grad=True, device="jax")
+        (x.to("jax") * w * 2).sum().backward()
+        assert (x.grad.device, w.grad.device) == ("cpu", "jax")
+        assert (numbers(x.grad), numbers(w.grad)) == ([6.0, 8.0], [2.0, 4.0])

@@ -22,7 +22,7 @@ from tracegrad.autograd.tape import EMPTY, FREED, WRITES, Node, Output, Shape, r
 from tracegrad.autograd.writes import damaged
 from tracegrad.devices import DeviceArray
 from tracegrad.differentiate import Step, differentiate, pullback
-from tracegrad.dispatch import is_number
+from tracegrad.dispatch import is_jax_tracer, is_number
 from tracegrad.guards import dim_text
 from tracegrad.partition import backward_graph
 from tracegrad.pipeline import Program, compile_graph
@@ -81,7 +81,8 @@ def run(
     wanted: Sequence[Any],
 ) -> dict[Any, Any]:
     """Gradients of the wanted keys, as arrays that nobody else holds."""
-    if any([step.op.opaque for step in steps]) or DeviceArray in map(type, seeds.values()):
+    there = [x for x in seeds.values() if type(x) is DeviceArray]
+    if any([step.op.opaque for step in steps]) or any(is_jax_tracer(x.value) for x in there):
         return owned(pullback(steps, tape.arrays_of, seeds, wanted))
     root = steps[-1].op if len(steps) >= _LONG else None
     if root is not None and not _worth_a_key(root):
@@ -97,16 +98,31 @@ def run(
             _UNSEEN[root] = _UNSEEN.get(root, 0) + 1
             return found
         targets = [wanted[i] for i in reached]
-        backward = compile_backward(steps, value_of, seeds, targets)
+        backward = compile_backward(steps, value_of, seeds, targets, "jax" if there else "numpy")
         places = tuple(number[k] for k in backward.residuals)
         _COMPILED[key] = backward.program, places, reached
         _bound(_COMPILED)
-        _recognise(nodes, steps, seeds, wanted, targets, backward)
+        if not there:
+            _recognise(nodes, steps, seeds, wanted, targets, backward)
     _UNSEEN[root] = 0
     program, places, reached = _COMPILED[key]
     keys = list(number)
-    results = program.run(*(value_of(keys[i]) for i in places), *seeds.values())
+    given = [*[value_of(keys[i]) for i in places], *seeds.values()]
+    results = _on_device(program, given) if there else program.run(*given)
+    if results is None:
+        return owned(pullback(steps, tape.arrays_of, seeds, wanted))
     return {wanted[i]: result for i, result in zip(reached, results, strict=True)}
+
+
+def _on_device(program: Program, given: Sequence[Any]) -> list[DeviceArray] | None:
+    """What a backward for JAX gives; None where a look in it has another outcome."""
+    arrays = [x.value if type(x) is DeviceArray else x for x in given]
+    run: Any = program.run
+    try:
+        results = run.checked(*arrays) if program.source.looks else run(*arrays)
+    except LookupError:
+        return None
+    return list(map(DeviceArray, results))
 
 
 def _worth_a_key(root: Any) -> bool:
@@ -193,6 +209,7 @@ def compile_backward(
     value_of: Callable[[Any], Any],
     seeds: Mapping[Any, Any],
     wanted: Sequence[Any],
+    target: str = "numpy",
 ) -> Backward:
     """The tape as a graph, differentiated, cut down to its backward part and compiled."""
     trace = Trace(None)
@@ -227,7 +244,7 @@ def compile_backward(
     }
     joint = differentiate(forward, targets, cotangents, keep=())
     cut, residuals = backward_graph(joint, forward, tuple(cotangents.values()))
-    program = compile_graph(cut, "numpy")
+    program = compile_graph(cut, target)
     key_of = {value: key for key, value in values.items()}
     guards = dict.fromkeys((*trace.sizes.guards, *program.graph.sizes.guards))
     return Backward(program, tuple(key_of[v] for v in residuals), inputs, tuple(guards))

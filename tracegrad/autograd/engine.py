@@ -23,7 +23,7 @@ from tracegrad.autograd import compiled
 from tracegrad.autograd.hooks import hook_name
 from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape
 from tracegrad.autograd.writes import damaged
-from tracegrad.devices import move
+from tracegrad.devices import DeviceArray, move
 from tracegrad.differentiate import Pending, Step, pullback, settled
 from tracegrad.dispatch import is_jax_array, is_number, shape_of
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
@@ -532,5 +532,6 @@ def backward_source(tensor: Tensor) -> str:
             )
     seeds = {key_of(tensor): tensor._array}
     wanted = leaves_of(nodes, [tensor])
-    program = compiled.compile_backward(steps, tape.array, seeds, wanted).program
+    target = "jax" if type(tensor._array) is DeviceArray else "numpy"
+    program = compiled.compile_backward(steps, tape.array, seeds, wanted, target).program
     return formatted(program.source.text)
