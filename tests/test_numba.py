@@ -101,6 +101,29 @@ def signs_of(x, w):
     return total
 
 
+LABELS = np.random.default_rng(1).integers(0, 3, 40)
+
+
+def looked_up(x, w):
+    total = x[0] * 0.0
+    for t in range(len(x)):
+        if LABELS[t] == 1:
+            total = total * 0.5 + x[t]
+        total = total + w[LABELS[t]] * x[t]
+    return total
+
+
+def with_rows_between(x, w):
+    """Behind the first loop arrays are read by what stands between it and the next one."""
+    s = x[0] * 0.0
+    for t in range(len(x)):
+        s = s * 0.5 + x[t]
+    y = np.tanh(s * w)
+    for t in range(len(x)):
+        s = s * 0.25 + y[0] * x[t]
+    return s + (y * y).sum()
+
+
 RNG = np.random.default_rng(0)
 X, W = RNG.normal(size=40), RNG.normal(size=3)
 CASES = {
@@ -112,6 +135,11 @@ CASES = {
     "fixed_point": (fixed_point, (np.float64(2.0), np.float64(1.0))),
     "fixed_point of floats": (fixed_point, (2.0, 1.0)),
     "around_a_loop": (around_a_loop, (X, W)),
+    "garch of float32": (garch, (np.float32([0.1, 0.1, 0.8]), np.float32(X))),
+    "signs_of float32": (signs_of, (np.float32(X), np.float32(W))),
+    "looked_up": (looked_up, (X, W)),
+    "looked_up in float32": (looked_up, (np.float32(X), np.float32(W))),
+    "with_rows_between": (with_rows_between, (X, W)),
     "signs_of": (signs_of, (X, W)),
 }
 every_case = pytest.mark.parametrize("case", CASES)

@@ -173,7 +173,7 @@ def guarded(
         f"    return {', '.join(shown)}\n"
     )
     known = {"machine_code": machine_code, "plain": plain, "np": np}
-    known |= {name: getattr(np, name) for name in ("float64", "bool_")}
+    known |= {name: getattr(np, name) for name in ("float64", "float32", "int64")}
     return codegen.load(text, kernel.name, known)
 
 
@@ -181,4 +181,4 @@ def _typed(name: str, type_: ArrayType) -> str:
     """What numba returned, as NumPy has it: numbers of a dtype are not Python's."""
     if type_.shape or type_.weak:
         return name
-    return f"{'bool_' if type_.dtype == 'bool' else type_.dtype}({name})"
+    return f"{type_.dtype}({name})"

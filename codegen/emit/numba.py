@@ -34,10 +34,27 @@ from codegen.ir import (
     walk,
 )
 from codegen.spelling import Slot, Spelling, Subscript, spell
-from codegen.types import LIST, ArrayType, kind
+from codegen.types import LIST, ArrayType, kind, promote
 
 NUMBA = replace(NUMPY, name="numba", spelled_as="numpy", kernels=True)
-KERNELS = Target(name="numba", module="np", imports=(), inplace=True, spelled_as="numpy")
+
+
+def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
+    """Python's numbers beside float32, which numba would compute with as float64."""
+    if Trait.ELEMENTWISE not in call.op.traits or not _is_narrow(call):
+        return {}
+    return {i: "float32" for i, value in enumerate(call.operands) if value.type.weak}
+
+
+def _is_narrow(call: Call) -> bool:
+    """Whether a call computes in float32."""
+    types = [value.type for value in call.operands]
+    return bool(types) and LIST not in types and promote(types)[0] == "float32"
+
+
+KERNELS = Target(
+    name="numba", module="np", imports=(), inplace=True, spelled_as="numpy", casts=casts
+)
 
 UNARY = (
     *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "cosh"),
@@ -67,7 +84,8 @@ WRITES = frozenset(
     {f"out = np.array(x)\nout[index] {symbol} value" for symbol in ("=", "+=", "-=")}
     | {"out = rows.copy()\nout[k] = value"}
 )
-NUMBERS = ("float64", "int64", "bool")
+NUMBERS = ("float64", "float32", "int64", "bool")
+FLOATS = ("float64", "float32")
 SMALL = 1 << 31
 RUNTIME = "tracegrad.numba_functions"
 """Where the client has the functions."""
@@ -112,12 +130,14 @@ def _speaks_call(graph: Graph, call: Call) -> bool:
         return result == LIST or _is_number(call.results[0])
     if text in CREATION:
         array = call.results[0].type
-        return array.dtype == "float64" and bool(array.shape) and _picks_elements(call)
+        return array.dtype in FLOATS and bool(array.shape) and _picks_elements(call)
     if text in WRITES:
-        return call.results[0].type.dtype == "float64" and _writes_element(call)
+        return _writes_element(call)
     if text == "x[index]":
         return _is_number(call.results[0]) and _picks_elements(call)
     if not all(map(_is_number, (*call.operands, *call.results))):
+        return False
+    if _is_narrow(call) and any(v.type.weak and not graph.constant(v) for v in call.operands):
         return False
     return _speaks_of_numbers(graph, call, text)
 
@@ -129,14 +149,14 @@ def _speaks_of_numbers(graph: Graph, call: Call, text: str) -> bool:
     if text in ("a + b", "a - b") and kind(result.dtype) == "int":
         return result.weak and any(_is_bounded(graph, v) for v in call.operands)
     if text == "min(a, b)":
-        return kinds == ["int", "int"]
+        return kinds == ["int", "int"] and all(v.type.weak for v in call.operands)
     if text in COMPARISONS:
         mixed = set(kinds) == {"float", "int"} and all(v.type.weak for v in call.operands)
         return not mixed and "bool" not in kinds
     if "bool" in kinds:
         return False
     if text in ARITHMETIC:
-        return result.dtype == "float64"
+        return result.dtype in FLOATS
     if text == "a / b":
         return "float" in kinds
     return (text in FUNCTIONS or text == ROOT) and kinds == ["float"] * len(kinds)
@@ -157,8 +177,8 @@ def _is_number(value: Value) -> bool:
 
 
 def _has_known_dtype(type: ArrayType) -> bool:
-    """Whether kernels have this dtype; an int is Python's, as an index is."""
-    return type.dtype in NUMBERS and (type.dtype != "int64" or type.weak)
+    """Whether kernels have this dtype."""
+    return type.dtype in NUMBERS
 
 
 def _picks_elements(call: Call) -> bool:
@@ -181,7 +201,9 @@ def _picks_elements(call: Call) -> bool:
 def _writes_element(call: Call) -> bool:
     """Whether an update writes a float to one place."""
     array, value, *places = call.operands
-    if kind(value.type.dtype) != "float" or value.type.shape:
+    if value.type.shape or array.type.dtype not in FLOATS:
+        return False
+    if value.type.dtype != array.type.dtype:  # a Python float is another number in float32
         return False
     if "index" in dict(call.attributes):
         return _picks_elements(call)

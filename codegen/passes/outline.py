@@ -132,7 +132,7 @@ class _Finder:
             (end.returns, end.names, *(_face(self.graph, v) for v in end.outputs))
             for end in returning
         }
-        leads = self.graph.leads[block]
+        leads = self._leads(block)
         if len(faces) != 1 or leads or not returning[0].outputs:
             return None
         outputs = [v for end in returning for v in end.outputs]
@@ -227,7 +227,7 @@ class _Finder:
 
     def _left(self, block: Block, labels: frozenset[object]) -> Iterator[Block]:
         """The blocks in a turn from which no path begins another turn of these loops."""
-        if not self.graph.leads[block] & labels:
+        if not self._leads(block) & labels:
             yield block
             return
         last = block.nodes[-1]
@@ -238,6 +238,17 @@ class _Finder:
             yield from self._left(last.turn, labels | {last.label})
             if last.after:
                 yield from self._left(last.after, labels)
+
+    def _leads(self, block: Block) -> frozenset[object]:
+        """The loops around a block, of the graph or one made here, whose next turn it begins."""
+        known = self.graph.leads.get(block)
+        if known is not None:
+            return known
+        last = block.nodes[-1] if block.nodes else None
+        found = frozenset({last.label}) if isinstance(last, Again) else frozenset[object]()
+        if isinstance(last, Branch | Loop):
+            found = found.union(*map(self._leads, last.blocks))
+        return found - {last.label} if isinstance(last, Loop) else found
 
     def _kernel(self, body: Block, results: tuple[Value, ...]) -> Call | None:
         """The call of a new kernel, where it is told all lengths that its text names."""
