@@ -85,8 +85,7 @@ class CacheInfo(NamedTuple):
 
 def array_leaf(leaf: Any) -> Any:
     """A Tensor's or a JAX array's NumPy array."""
-    leaf = bare(leaf)
-    return np.asarray(leaf) if is_jax(leaf) else leaf
+    return np.asarray(found) if is_jax(found := bare(leaf)) else found
 
 
 class Calling(BatchCalls):
@@ -342,10 +341,12 @@ class Calling(BatchCalls):
             answer = Answer(version, version.call(arguments) if call is None else call(version))
             version.outdated = not version.unchanged()
             return answer
-        except np.linalg.LinAlgError as error:
-            if call is None:
-                raise
-            raise NotRecorded from error
+        except (np.linalg.LinAlgError, FloatingPointError) as error:
+            if call is not None:
+                raise NotRecorded from error
+            if version.raises_as_math:  # in a turn that was not run in Python
+                return Answer()
+            raise
         except LookupError as error:  # XLA rounds otherwise than what Python looked at
             if type(error) is not LookupError:
                 raise
@@ -786,8 +787,7 @@ class Calling(BatchCalls):
                 version.outputs(arguments)
 
         with given_back(sources):  # to look is not to call
-            given = args if not kwargs else None
-            found = self._answer(arguments, mode, given, outputs, looks=True)
+            found = self._answer(arguments, mode, None if kwargs else args, outputs, looks=True)
         if found.version is not None:
             return found.version
         if self._is_single(arguments):

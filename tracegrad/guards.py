@@ -7,7 +7,7 @@ about lengths, in one condition of plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -82,6 +82,8 @@ def entry_source(
     for i, pairs in loads.items():
         if _is_flat(arguments.specs[i]):
             unpacked.append(f"        {', '.join(name for name, _ in pairs)}, = {parameters[i]}")
+        elif _is_flat_dict(arguments.specs[i]):
+            lines.append(f"    {_by_order(arguments.specs[i], pairs)}, = {parameters[i]}.values()")
         else:
             lines += [f"    {name} = {text}" for name, text in pairs]
     lines += _tried(unpacked)
@@ -135,6 +137,19 @@ def _is_flat(spec: TreeSpec) -> bool:
     return spec.type in (list, tuple) and leaves
 
 
+def _is_flat_dict(spec: TreeSpec) -> bool:
+    """True for a dict of leaves alone with strings for keys, of which the order is asked."""
+    leaves = bool(spec.children) and all(child.type is None for child in spec.children)
+    return spec.type is dict and leaves and set(map(type, spec.order or ())) == {str}
+
+
+def _by_order(spec: TreeSpec, pairs: Sequence[tuple[str, str]]) -> str:
+    """The variables of a dict's leaves, which are sorted, in the order of its items."""
+    keys = [step.key for step in spec.steps]  # type: ignore[union-attr]
+    names = dict(zip(keys, [name for name, _ in pairs], strict=True))
+    return ", ".join([names[key] for key in spec.order or ()])
+
+
 def _tried(statements: Sequence[str], error: str = "ValueError") -> list[str]:
     """Leaves the entry where something has another number of parts, or is not there."""
     if not statements:
@@ -170,15 +185,15 @@ def _conditions(
 ) -> list[str]:
     """What the leaves are; the number of axes of arrays is told by their lengths."""
     conditions: list[str] = []
+    arrays: dict[str, list[str]] = {}  # by dtype
     for leaf, text in zip(version.arguments.leaves, texts, strict=True):
         if leaf.parameter >= given:
             continue
         match leaf.kind:
             case ("array", str(dtype), _):
-                names[f"dtype_{dtype}"] = np.dtype(dtype)
-                one_of = "is ndarray" if version.target == "numpy" else "in arrays"
-                conditions.append(f"type({text}) {one_of}")
-                conditions.append(f"{text}.dtype is dtype_{dtype}")
+                arrays.setdefault(dtype, []).append(text)
+                if version.target == "jax":
+                    conditions.append(f"type({text}) in arrays")
             case ("scalar", str(dtype)):
                 names[f"scalar_{dtype}"] = np.dtype(dtype).type
                 conditions.append(f"type({text}) is scalar_{dtype}")
@@ -199,14 +214,32 @@ def _conditions(
                     plain, names[f"{key}_types"] = True, tuple(map(type, leaf.value))
                     conditions.append(f"(*map(type, {text}),) == {key}_types")
                 conditions.append(f"{text} {'==' if plain else 'is'} {key}")
-    return conditions
+    every = [text for texts in arrays.values() for text in texts]
+    if every and version.target == "numpy":
+        conditions.append(_all_are([f"type({text})" for text in every], "ndarray"))
+    return conditions + _of_dtypes(arrays, names)
+
+
+def _of_dtypes(arrays: Mapping[str, Sequence[str]], names: dict[str, Any]) -> list[str]:
+    """What arrays, by their dtype, are of."""
+    names.update({f"dtype_{dtype}": np.dtype(dtype) for dtype in arrays})
+    return [
+        _all_are([f"{text}.dtype" for text in texts], f"dtype_{dtype}")
+        for dtype, texts in arrays.items()
+    ]
+
+
+def _all_are(texts: Sequence[str], what: str) -> str:
+    """Whether all are one object: a chain loads that once, and tests less."""
+    return " is ".join([*texts, what])
 
 
 def _captured_conditions(
     version: Version, captures: Sequence[str], names: dict[str, Any]
 ) -> list[str]:
     """What is read from outside may be another array by now."""
-    conditions = []
+    conditions: list[str] = []
+    arrays: dict[str, list[str]] = {}  # by dtype
     for captured, name in zip(version.captured, captures, strict=True):
         if captured.source is None and not isinstance(captured.holder, Tensor):
             continue
@@ -216,9 +249,8 @@ def _captured_conditions(
             names[kind.__name__] = kind
             conditions.append(f"type({name}) is {kind.__name__}")
         if not is_number_read(captured.holder):
-            names[f"dtype_{captured.dtype}"] = np.dtype(captured.dtype)
-            conditions.append(f"{name}.dtype is dtype_{captured.dtype}")
-    return conditions
+            arrays.setdefault(captured.dtype, []).append(name)
+    return conditions + _of_dtypes(arrays, names)
 
 
 def _lengths(

@@ -327,7 +327,8 @@ class Recorded:
         if self.version.takes_leaves:
             pairs = zip(self.forward.inputs, arrays[:start], strict=False)
             values = [_as_typed(x, value) for value, x in pairs]
-        found = self.program.run(*values, **dict(zip(captures, arrays[start:], strict=True)))
+        run = self.version.raising(self.program.run)
+        found = run(*values, **dict(zip(captures, arrays[start:], strict=True)))
         return self.finish(found, inputs)
 
     def finish(self, found: Any, inputs: Sequence[Any]) -> Any:
@@ -393,7 +394,8 @@ class Quick:
     def __init__(self, made: Recorded, arguments: Arguments, given: int) -> None:
         self.made = made
         self.version = made.version
-        self.run = entry(made.version, arguments.values, given, made.program.run, made.guards)
+        run = made.version.raising(made.program.run)
+        self.run = entry(made.version, arguments.values, given, run, made.guards)
         leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
         self.given = [i for i, leaf in leaves if leaf.parameter < given]
         self.defaults = [leaf.value for _, leaf in leaves if leaf.parameter >= given]
@@ -408,7 +410,12 @@ class Quick:
         wanted = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
         if wanted != made.wanted:
             return MISS
-        found = self.run(args)
+        try:
+            found = self.run(args)
+        except FloatingPointError:
+            if not self.version.raises_as_math:
+                raise
+            return MISS
         return MISS if found is MISS else made.finish(found, inputs)
 
 

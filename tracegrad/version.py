@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,6 +83,7 @@ class Version:
     ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
     outdated: bool = False  # its first call changed what it assumes
     over_batch: bool = False  # made of the graph for one example, whose tree it has
+    raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
     effect: str = ""  # what its run did beside computing: such a version is looked at, never run
 
     @property
@@ -184,7 +185,11 @@ class Version:
         return run.checked if looks else run  # type: ignore[attr-defined]
 
     def _guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        return giving_back(run, sources_of(self.program.graph))
+        return giving_back(self.raising(run), sources_of(self.program.graph))
+
+    def raising(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A program that raises where `math` would: the function runs again, without one."""
+        return _raising(run) if self.raises_as_math and self.target == "numpy" else run
 
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether the state, and the lengths of these arrays, are what the trace assumed.
@@ -386,6 +391,17 @@ def traced_run(
 
 
 @collected_later()
+def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A program that raises where NumPy would warn."""
+
+    @wraps(run)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return run(*args, **kwargs)
+
+    return guarded
+
+
 def make_version(
     function: Callable[..., Any],
     transform: Transform,
@@ -462,6 +478,8 @@ def make_version(
         unchanged=unchanged,
         results=results,
         built=built,
+        raises_as_math=run.trace.raises_as_math
+        or (replaces is not None and replaces.raises_as_math),
         mode=mode,
         symbols=_symbols(program.graph),
         guards=(

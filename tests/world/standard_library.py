@@ -2406,4 +2406,608 @@ except RuntimeError:
 return x
 --
 D.clear()
+== p_trainer
+@dataclasses.dataclass
+class Config:
+    lr: float = 0.1
+    decay: float = 0.9
+    act: object = np.tanh
+class Trainer:
+    steps = 0
+    def __init__(s):
+        s.cfg = Config(); s.hist = []; s.cache = {}
+    @property
+    def rate(s): return s.cfg.lr * s.cfg.decay ** s.steps
+    def step(s, x):
+        s.steps += 1
+        y = s.cfg.act(x) * s.rate
+        s.hist.append(y.sum())
+        if len(s.hist) > 4: s.hist.pop(0)
+        return y
+T = Trainer()
+--
+return T.step(x)
+--
+T.cfg.lr = 0.2
+T.cfg = Config(0.3, 0.8, np.sin)
+T.cfg.act = np.cos
+T.steps = 0
+T.hist.clear()
+Trainer.rate = property(lambda s: 2.0)
+== p_lazy
+class M:
+    def __init__(s): s._w = None; s.n = 3
+    @property
+    def w(s):
+        if s._w is None: s._w = np.arange(1.0, s.n + 1)
+        return s._w
+O = M()
+--
+return x * O.w
+--
+O._w = None
+O._w = np.ones(3) * 4
+O.__dict__['_w'] = np.ones(3) * 5
+== p_lazydict
+CACHE = {}
+def table(n):
+    try:
+        return CACHE[n]
+    except KeyError:
+        CACHE[n] = np.arange(float(n)) + 1
+        return CACHE[n]
+--
+return x * table(len(x))
+--
+CACHE.clear()
+CACHE[3] = np.ones(3) * 7
+CACHE = {3: np.zeros(3)}
+== p_lruhelper
+W = np.ones(3)
+@functools.lru_cache(maxsize=None)
+def basis(n, k): return np.arange(float(n)) ** k * W[0]
+--
+return x * basis(3, 2)
+--
+W[0] = 5
+basis.cache_clear()
+W = np.ones(3) * 2
+== p_ctx
+class Mode:
+    cur = 'train'
+    def __init__(s, m): s.m = m
+    def __enter__(s): s.old = Mode.cur; Mode.cur = s.m; return s
+    def __exit__(s, *e): Mode.cur = s.old
+def layer(x): return x * 2 if Mode.cur == 'train' else x * 3
+--
+with Mode('eval'):
+    y = layer(x)
+return y + layer(x)
+--
+Mode.cur = 'other'
+Mode.__enter__ = lambda s: setattr(s, 'old', Mode.cur) or s
+== p_ctxgen
+STATE = {'scale': 1.0}
+@contextlib.contextmanager
+def scaled(k):
+    old = STATE['scale']
+    STATE['scale'] = k
+    try: yield STATE
+    finally: STATE['scale'] = old
+--
+with scaled(3.0) as s:
+    y = x * s['scale']
+return y * STATE['scale']
+--
+STATE['scale'] = 5.0
+STATE['scale'] = 2
+== p_global
+SCALE = 2.0
+def get():
+    global SCALE
+    SCALE = SCALE * 0.5
+    return SCALE
+--
+return x * get()
+--
+SCALE = 8.0
+SCALE = 4
+== p_tls
+T = threading.local()
+def scale(): return getattr(T, 'scale', 1.0)
+--
+return x * scale()
+--
+T.scale = 3.0
+T.scale = 4
+del T.scale
+== p_cvar
+V = contextvars.ContextVar('v', default=1.0)
+--
+return x * V.get()
+--
+V.set(3.0)
+V.set(np.ones(3) * 2)
+== p_weak
+class N:
+    def __init__(s, v): s.v = v
+A = N(2.0)
+R = weakref.ref(A)
+P = weakref.proxy(A)
+--
+return x * (R().v if R() is not None else 0.0) + P.v
+--
+A.v = 3.0
+A = N(9.0); R = weakref.ref(A); P = weakref.proxy(A)
+== p_enum
+class Mode(enum.Enum):
+    A = 1
+    B = 2
+    @property
+    def gain(s): return GAIN[s]
+GAIN = {Mode.A: 2.0, Mode.B: 3.0}
+CUR = Mode.A
+--
+return x * CUR.gain * (2 if CUR is Mode.A else 1) * CUR.value
+--
+CUR = Mode.B
+GAIN[Mode.B] = 7.0
+Mode.gain = property(lambda s: 1.5)
+== p_flag
+class F(enum.Flag):
+    A = 1
+    B = 2
+CUR = F.A
+--
+return x * (2 if F.A in CUR else 1) * (3 if CUR & F.B else 1)
+--
+CUR = F.A | F.B
+CUR = F(0)
+== p_intenum
+class F(enum.IntEnum):
+    A = 1
+    B = 2
+CUR = F.A
+--
+return x * CUR + [10, 20, 30][CUR]
+--
+CUR = F.B
+== p_slots
+class P:
+    __slots__ = ('a', 'b')
+    def __init__(s, a, b): s.a = a; s.b = b
+O = P(2.0, None)
+--
+if O.b is None: O.b = x.sum()
+return x * O.a
+--
+O.a = 3.0
+O.b = None
+del O.b
+== p_descr
+class Field:
+    def __set_name__(s, o, n): s.n = '_' + n
+    def __get__(s, o, t=None): return s if o is None else getattr(o, s.n, 1.0) * s.k
+    def __set__(s, o, v): setattr(o, s.n, v)
+    k = 1.0
+class M:
+    w = Field()
+O = M()
+--
+return x * O.w
+--
+O.w = 3.0
+Field.k = 2.0
+M.__dict__['w'].k = 4.0
+O._w = 9
+== p_meta
+class Meta(type):
+    reg = {}
+    def __new__(m, n, b, d):
+        c = super().__new__(m, n, b, d); m.reg[n] = c; return c
+    @property
+    def scale(c): return c._s
+    def __call__(c, *a):
+        o = super().__call__(*a); o.k = 2.0; return o
+class A(metaclass=Meta):
+    _s = 3.0
+--
+return x * A.scale * A().k * len(Meta.reg)
+--
+A._s = 4.0
+class B(A): pass
+Meta.scale = property(lambda c: 9.0)
+== p_nonlocal
+def make():
+    n = 0
+    buf = []
+    def g(x):
+        nonlocal n
+        n += 1
+        buf.append(n)
+        return x * n + len(buf)
+    def reset():
+        nonlocal n
+        n = 10
+        buf.clear()
+    return g, reset
+G, RESET = make()
+--
+return G(x)
+--
+RESET()
+== p_gen
+def g():
+    k = 1.0
+    while True:
+        r = yield k
+        k = k * 2 if r is None else r
+GEN = g()
+next(GEN)
+--
+return x * next(GEN)
+--
+GEN.send(5.0)
+GEN = g()
+== p_paramsdict
+W = np.ones((3, 3))
+P = {'l1': {'w': W, 'b': np.zeros(3)}, 'l2': {'w': W * .5, 'b': np.ones(3)}}
+--
+h = x
+for name, p in P.items():
+    h = np.tanh(h @ p['w'] + p['b'])
+return h
+--
+P['l3'] = {'w': np.eye(3), 'b': np.ones(3)}
+del P['l2']
+P['l1']['w'] = np.eye(3)
+P = {'a': {'w': np.eye(3), 'b': np.ones(3)}}
+P['a']['b'][0] = 9.0
+== p_ema
+class E:
+    def __init__(s): s.m = {}; s.t = 0
+    def __call__(s, k, v):
+        s.t += 1
+        s.m[k] = s.m.get(k, 0.0) * 0.9 + 0.1 * v
+        return s.m[k] / (1 - 0.9 ** s.t)
+O = E()
+--
+return O('x', x) + O('y', x * 2)
+--
+O.m.clear()
+O.t = 0
+O.m['x'] = np.ones(3)
+== p_registry
+REG = {}
+def register(n):
+    def d(f): REG[n] = f; return f
+    return d
+@register('a')
+def fa(x): return x * 2
+NAMES = ['a']
+--
+for n in NAMES: x = REG[n](x)
+return x
+--
+NAMES.append('a')
+REG['a'] = lambda x: x + 1
+fa.__code__ = (lambda x: x * 9).__code__
+REG['a'] = fa
+== p_mixin
+class Base:
+    def f(s, x): return x * s.k
+class Mix:
+    def f(s, x): return super().f(x) + 1
+class C(Mix, Base):
+    k = 2.0
+O = C()
+--
+return O.f(x)
+--
+C.k = 3.0
+Mix.f = lambda s, x: x
+del Mix.f
+O.__class__ = type('D', (Base,), {'k': 7.0})
+O.f = lambda x: x * 100
+C.__bases__ = (Base,)
+== p_getattr
+class O_:
+    def __getattr__(s, n):
+        if n.startswith('w'): return TABLE[n]
+        raise AttributeError(n)
+TABLE = {'wa': 2.0}
+O = O_()
+--
+return x * O.wa + getattr(O, 'zz', 1.0)
+--
+TABLE['wa'] = 3.0
+O.wa = 5.0
+O.zz = 7.0
+O_.zz = 9.0
+del O.zz
+== p_defaults
+def h(x, opts={'k': 1.0}, *, n=2): return x * opts['k'] * n
+--
+return h(x)
+--
+h.__defaults__[0]['k'] = 3.0
+h.__kwdefaults__['n'] = 5
+h.__defaults__ = ({'k': 9.0},)
+== p_callable_list
+class Scale:
+    def __init__(s, k): s.k = k
+    def __call__(s, x): return x * s.k
+PIPE = [Scale(2.0), np.tanh, functools.partial(np.multiply, 3.0), lambda x: x + 1]
+--
+for op in PIPE: x = op(x)
+return x
+--
+PIPE[0].k = 4.0
+PIPE.reverse()
+PIPE[1] = np.sin
+Scale.__call__ = lambda s, x: x - s.k
+== p_numlist
+SCHED = [0.1, 0.2, 0.3]
+I = [0]
+--
+k = SCHED[I[0] % len(SCHED)]
+I[0] += 1
+return x * k
+--
+SCHED.append(0.9)
+I[0] = 0
+SCHED[0] = 5
+== p_modattr
+M = types.ModuleType('mm')
+M.k = 2.0
+M.h = lambda x: x * M.k
+--
+return M.h(x)
+--
+M.k = 3.0
+M.h = lambda x: x
+M.__getattr__ = lambda n: 5.0; del M.k; M.h = lambda x: x * M.k
+== p_abc
+class A(abc.ABC):
+    @abc.abstractmethod
+    def f(s, x): ...
+class B(A):
+    def f(s, x): return x * s.k()
+    def k(s): return 2.0
+    @classmethod
+    def make(cls): return cls()
+    @staticmethod
+    def st(x): return x + 1
+--
+b = B.make()
+return B.st(b.f(x)) * (2 if isinstance(b, A) else 3)
+--
+B.k = lambda s: 4.0
+B.st = staticmethod(lambda x: x)
+B.make = classmethod(lambda cls: B())
+== p_str_keys
+CFG = {'kind': 'relu', 'sizes': (3, 3), 'drop': None}
+--
+if CFG['kind'] == 'relu': y = np.maximum(x, 0)
+elif CFG['kind'] in ('tanh', 'th'): y = np.tanh(x)
+else: raise ValueError(f"unknown {CFG['kind']!r}")
+return y * CFG['sizes'][0] * (0.5 if CFG.get('drop') else 1.0)
+--
+CFG['kind'] = 'th'
+CFG['kind'] = 'nope'
+CFG.update(kind='relu', drop=1)
+CFG['sizes'] = (4, 3)
+== p_match
+CMD = {'op': 'mul', 'args': [2.0]}
+--
+match CMD:
+    case {'op': 'mul', 'args': [k]}: return x * k
+    case {'op': 'add', 'args': [a, *rest]}: return x + a + len(rest)
+    case _: return x
+--
+CMD['op'] = 'add'
+CMD['args'].append(3.0)
+CMD = {'op': 'mul', 'args': [4]}
+CMD = None
+== p_matchcls
+class Pt:
+    __match_args__ = ('a', 'b')
+    def __init__(s, a, b): s.a = a; s.b = b
+O = Pt(1.0, 2.0)
+--
+match O:
+    case Pt(a, 2.0): return x * a
+    case Pt(a=a, b=b): return x * a + b
+--
+O.a = 4.0
+O.b = 3.0
+Pt.__match_args__ = ('b', 'a')
+== p_walrus_compr
+D = {'a': [1.0, 2.0], 'b': [3.0]}
+--
+t = {k: sum(v) for k, v in D.items() if (n := len(v)) > 1}
+return x * sum(t.values()) + n + len({n for v in D.values() for n in v})
+--
+D['b'].append(4.0)
+D['c'] = [1.0]
+D['a'][0] = 9
+== p_exc
+ERR = [False]
+LOG = []
+def risky(x):
+    if ERR[0]: raise ValueError('bad')
+    return x * 2
+--
+try:
+    y = risky(x)
+except ValueError as e:
+    LOG.append(str(e))
+    y = x
+else:
+    LOG.append('ok')
+finally:
+    LOG.append('done')
+return y
+--
+ERR[0] = True
+ERR[0] = 0
+LOG.clear()
+== p_iterproto
+class Seq:
+    def __init__(s, items): s.items = items
+    def __len__(s): return len(s.items)
+    def __getitem__(s, i): return s.items[i]
+class It:
+    def __init__(s, n): s.n = n
+    def __iter__(s):
+        for i in range(s.n): yield W[i]
+W = [1.0, 2.0, 3.0]
+S = Seq(W)
+O = It(2)
+--
+return x * sum(v for v in S) + sum(O) + S[-1] + len(S) + (2.0 in S)
+--
+W[0] = 4.0
+O.n = 3
+W.append(5.0)
+S.items = [1.0]
+== p_eq
+class K:
+    def __init__(s, v): s.v = v
+    def __eq__(s, o): return s.v == o.v
+    def __hash__(s): return hash(s.v)
+D = {K(1): 2.0, K(2): 3.0}
+--
+return x * D[K(1)] + (K(2) in D) + (K(5) in list(D))
+--
+D[K(1)] = 7.0
+K.__hash__ = lambda s: 0
+list(D)[1].v = 5
+== p_bool
+class B:
+    def __init__(s, v): s.v = v
+    def __bool__(s): return s.v
+    def __len__(s): return 3
+O = B(True)
+--
+return x if O else -x
+--
+O.v = False
+B.__bool__ = lambda s: True
+del B.__bool__
+== p_fmt
+class B:
+    def __init__(s, v): s.v = v
+    def __format__(s, spec): return f'{s.v}' + spec
+    def __str__(s): return 'x' * s.v
+O = B(2)
+D = {'xx': 2.0, 'xxx': 3.0}
+--
+return x * D.get(str(O), 1.0) * len(f'{O:ab}')
+--
+O.v = 3
+B.__str__ = lambda s: 'q'
+== p_setattr
+class B:
+    def __setattr__(s, n, v):
+        object.__setattr__(s, n, v)
+        object.__setattr__(s, 'count', getattr(s, 'count', 0) + 1)
+O = B()
+O.k = 1.0
+--
+O.k = O.k * 2
+return x * O.k + O.count
+--
+O.k = 1.0
+O.count = 0
+B.__setattr__ = object.__setattr__
+== p_del
+D = {'a': 1.0}
+class O_: pass
+O = O_(); O.t = 3
+--
+if 't' in vars(O): del O.t
+else: O.t = 5
+k = D.pop('a', 2.0)
+D['b'] = k + 1
+return x * k
+--
+D['a'] = 5.0
+O.t = 3
+D.clear()
+== p_random
+RNG = np.random.default_rng(0)
+import random
+R = random.Random(3)
+--
+return x * RNG.normal() + R.random()
+--
+RNG = np.random.default_rng(5)
+== p_nested_fn
+K = 2.0
+def outer(k):
+    def inner(x): return x * k * K
+    inner.tag = k
+    return inner
+F = outer(3.0)
+--
+return F(x) + F.tag
+--
+F.tag = 4.0
+F = outer(5.0)
+K = 1
+== p_ring
+BUF = np.zeros(4)
+POS = 0
+--
+global POS
+BUF[POS % 4] = x.sum()
+POS += 1
+return x * BUF.mean()
+--
+BUF[:] = 1.0
+POS = 2
+BUF = np.ones(4)
+== p_structarr
+A = np.zeros(2, dtype=[('a', float), ('b', float)])
+A['a'] = 2.0
+--
+return x * A['a'][0] + A[1]['b']
+--
+A['a'][0] = 5.0
+A['b'] = 3.0
+== p_masked
+A = np.ma.masked_array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+--
+return x * A.filled(0.0)
+--
+A[0] = 5.0
+A.mask[0] = True
+== p_strarr
+A = np.array(['a', 'b'])
+--
+return x * (2.0 if A[0] == 'a' else 3.0) + list(A).count('b')
+--
+A[0] = 'z'
+A[1] = 'q'
+== p_matrixlist
+WS = [np.eye(3), np.ones((3, 3))]
+--
+y = functools.reduce(lambda h, w: h @ w, WS, x) + sum(w.sum() for w in WS)
+return y + np.linalg.multi_dot(WS)[0, 0]
+--
+WS.append(np.eye(3) * 2)
+WS[0][0, 0] = 5.0
+WS[0] = np.eye(3) * 3
+== p_scalarnp
+K = np.float64(2.0)
+N = np.int64(3)
+S = np.array(2.5)
+--
+return x * K ** N + S
+--
+K = np.float64(3.0)
+N = np.int64(2)
+S[...] = 4.0
+S = np.array(1)
 """

@@ -33,8 +33,9 @@ from tracegrad.world.facts import (
     typed,
 )
 from tracegrad.world.numbers import FLOATS
+from tracegrad.world.sequences import SMALL
 from tracegrad.world.whose import is_mutable, is_trusted
-from tracegrad.world.world import SMALL, World
+from tracegrad.world.world import World
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -229,7 +230,7 @@ def items_alone(world: World, x: Any) -> Any:
     return contents(world, x)
 
 
-World.items_alone = items_alone  # type: ignore[attr-defined]
+World.items_alone = items_alone  # type: ignore[assignment]
 
 
 def followed(world: World, x: Any) -> Any:

@@ -60,7 +60,9 @@ def _as_numbers(name: str) -> Callable[..., Any]:
 
 
 def _raising(own: Callable[..., Any], *operands: Any) -> None:
-    """Raises what a function of `math` raises for these numbers."""
+    """Raises what a function of `math` raises for these numbers; calls of the program will, too."""
+    if STATE.trace is not None:
+        STATE.trace.raises_as_math = True
     try:
         own(*map(_number, operands))
     except (ValueError, ArithmeticError) as error:

@@ -31,15 +31,14 @@ import numpy as np
 from tracegrad import config, machine
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world import tables
-from tracegrad.world.changed import ANY, OWN, Changed
+from tracegrad.world.changed import Changed
 from tracegrad.world.check import agrees, check, without
-from tracegrad.world.copies import Copies, renew
+from tracegrad.world.copies import Copies
 from tracegrad.world.facts import (
     ATTRIBUTE,
     BY_VALUE,
     CELL,
     CLASS,
-    EACH,
     GLOBAL,
     ITEM,
     ITSELF,
@@ -61,12 +60,12 @@ from tracegrad.world.facts import (
 from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.kept import Kept, held
 from tracegrad.world.numbers import FLOATS, Numbers
+from tracegrad.world.sequences import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
 from tracegrad.world.variables import Variables
 from tracegrad.world.whose import is_interpreted, is_mutable, is_renewable, is_trusted
 
 NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
-SMALL = 64  # elements of a container that are guarded one by one
 HANDFUL = 4
 _HASHING = (dict, set, frozenset, MappingProxyType)
 
@@ -75,7 +74,7 @@ _SCOPES: dict[int, tuple[weakref.ref[type], Any]] = {}
 """The dictionaries of classes, by the id of the class: Python makes a new object for each look."""
 
 
-class World(Variables):
+class World(Variables, Sequences):
     """The objects that one run of a function touches."""
 
     def __init__(self, outside: Iterable[tuple[str, Any]]) -> None:
@@ -233,60 +232,6 @@ class World(Variables):
         place = self._place(holder, name)
         return place in self._stored or place in changed.members
 
-    def item(self, x: Any, key: int) -> Any:
-        """An item of a list or deque from outside."""
-        text, changed = f"{self.text_of(x)}[{key}]", self._changed.get(id(x))
-        if changed is None:
-            return self.read(ITEM, x, key, x[key], text)
-        source, by_length = changed.source(key)
-        if source is ANY:
-            return self.items(x)[key]
-        if by_length:
-            self.guard(LENGTH, x, None, len(x), f"len({self.text_of(x)})")
-        if source is OWN:
-            return x[key]
-        return self.item_before(x, source, x[key])
-
-    def item_before(self, x: Any, key: int, value: Any) -> Any:
-        """An item that stood in a list or deque before the run changed it."""
-        text = f"{self.text_of(x)}[{key}]"
-        known = self._read.get(place_of(x, key))
-        if known is not None and known[0] is value:
-            return known[1]
-        return self._enter_at(self.guard(ITEM, x, key, value, text), value, text)
-
-    def items(self, x: Any, most: int = SMALL) -> list[Any]:
-        """All items of a list or deque from outside: what stood there before is guarded.
-
-        More than `most` are by identity, where the container is.
-        """
-        text, changed = self.text_of(x), self._changed.get(id(x))
-        if changed is not None and changed.emptied:
-            return list(x)
-        before = x if changed is None else changed.before
-        self.guard(LENGTH, x, None, len(x), f"len({text})")
-        if len(before) > most and not self.is_by_path(x):
-            self.guard(EACH, x, list(before), True, text)
-            found = [self.enter(item, f"{text}[{i}]") for i, item in enumerate(before)]
-        elif changed is None:
-            return [self.read(ITEM, x, i, item, f"{text}[{i}]") for i, item in enumerate(x)]
-        else:
-            found = [self.item_before(x, i, item) for i, item in enumerate(before)]
-        entered = {id(item): own for item, own in zip(before, found, strict=True)}
-        return [self._standing(changed, i, entered.get(id(item), item)) for i, item in enumerate(x)]
-
-    def _standing(self, changed: Changed | None, i: int, known: Any) -> Any:
-        """An item of a container that the run has changed, of which one of before is `known`."""
-        item = changed.holder[i] if changed is not None else known
-        if changed is None or type(item) not in PLAIN or known is item:
-            return known
-        source, _ = changed.source(i)
-        if source is ANY:  # equal numbers are one object, wherever they come from
-            if type(known) is Tensor:
-                operator.index(known)
-            self.numbers.look(known)
-        return item if source is OWN or source is ANY else known
-
     def _is_renewed(self, guard: Guard) -> bool:
         """Whether calls may find another object of the same class in the place of this one."""
         return (
@@ -295,14 +240,6 @@ class World(Variables):
             and is_renewable(guard.kind)
             and guard.value is not NO_ITEMS
         )
-
-    def item_of_tuple(self, x: tuple[Any, ...], i: int, text: str = "") -> Any:
-        """An item of a tuple from outside; of one that is known by its place it is a guard."""
-        text = text or f"{self.text_of(x)}[{i}]"
-        if id(x) not in self._by_path:
-            return self.enter(x[i], text)
-        self.guard(LENGTH, x, None, len(x), f"len({self.text_of(x)})")
-        return self.read(ITEM, x, i if i >= 0 else i + len(x), x[i], text)
 
     def packed(self, x: Any, new: bool) -> Any:
         """An operand that C code makes an array of: numbers from outside are one array input."""
@@ -524,15 +461,6 @@ class World(Variables):
         names = function.__code__.co_freevars
         for name, cell in zip(names, function.__closure__ or (), strict=True):
             self._sources.setdefault(id(cell), (cell, name))
-
-    def renew_copies(self, x: Any) -> None:
-        """The run has changed a container that C code has, or goes through, as a copy."""
-        items = self.items_alone(x)
-        for copy in self.copies.of(x):
-            renew(copy, items)
-
-    def from_c(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        return self.copies.given(args), self.copies.given(kwargs)
 
     def part(self, owner: Any, name: str, value: Any) -> Any:
         value = self.copies.given(value)
