@@ -608,6 +608,35 @@ def test_masks_in_derivatives_of_examples(transform):
     assert_close(found, np.stack([transform(chosen)(x) for x in X]), 1e-12)
 
 
+def test_writes_of_an_example_beside_torch_func():
+    """To what the function makes they are those of `torch.func.vmap`; where that refuses to write a
+    batched value to an array from outside, a loop is what happens."""
+    torch = pytest.importorskip("torch")
+
+    def filled(x):
+        y = x * 2.0
+        y[0] = y[1] + 1.0
+        y *= x
+        return y
+
+    theirs = torch.func.vmap(filled)(torch.tensor(X)).numpy()
+    assert_close(tg.vmap(filled)(X), theirs, 1e-14)
+
+    total = np.zeros(3)
+
+    def adding(x):
+        nonlocal total
+        total += x
+        return x * 1.0
+
+    with pytest.warns(RecompileWarning, match="one example after the other"):
+        tg.vmap(adding)(X)
+    assert_close(total, X.sum(axis=0), 1e-14)
+    shared = torch.zeros(3, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match=r"place|broadcast shape"):
+        torch.func.vmap(lambda x: shared.add_(x))(torch.tensor(X))
+
+
 def test_the_page_runs():
     """The code in docs/transforms.md, top to bottom."""
     page = Path(__file__).parents[1] / "docs" / "transforms.md"
