@@ -219,6 +219,26 @@ PROGRAMS = {
         s, r = p
     return s + r
 """,
+    "a loop that is left in a turn, with gradients that only earlier turns have": """
+    p, q, r = x[0], x[1], x[2]
+    for t in range(12):
+        p, q = p + 0.3 * np.cos(q), q + 0.2 * np.sin(p) * r
+        r = np.tanh(r * p) + 0.5
+        if p > 1.5:
+            return p * p
+    return q
+""",
+    "an inner loop that goes on where it stood in a turn before it": """
+    s = c
+    for t in range(10):
+        last = None
+        for v in x * 1.5:
+            if v * x[t] > 0.3:
+                last = v * c
+        if last is not None:
+            s = s + last
+    return s
+""",
     "two variables that begin as one array": """
     a = b = w
     for t in range(12):

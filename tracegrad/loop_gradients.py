@@ -733,8 +733,9 @@ class _Writer(Reading, Listing):
         self, facts: Facts, count: Number, cts: Cotangents, then: Finish, peeled: int
     ) -> Block:
         """One turn by itself, and the block that follows it."""
-        k = rest = count + -1
+        k = count + -1
         held: dict[Value, Value] = {}  # what is of now, and not of the turn
+        rest = k if k.value is None else replace(k, value=self._of_now(facts, k.value, held))
         cts = {v: self._of_now(facts, ct, held) for v, ct in cts.items()}
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         for rows in self._lacking(facts, (self._dim(rest), self._dim(count)), mine):
