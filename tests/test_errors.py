@@ -589,3 +589,32 @@ def test_a_write_without_a_line_is_told_by_the_line_that_saved():
     a[:] = 5.0
     last = last_line(y.backward)
     assert re.match(f"  read at .*{line_of('reads a')}  " + r"y = \(leaf\(\) \* t\)", last)
+
+
+PLACES = np.array([0, 1])
+RAISING = {
+    "repeats": (lambda x: np.repeat(x, PLACES), np.ones(2), np.ones(6)),
+    "kth": (lambda x: np.partition(x, 4), np.ones(6), np.ones(2)),
+    "float": (lambda x: float(x), np.ones(()), np.ones(2)),
+    "choice": (
+        lambda x: np.choose((x * 1).astype(int), [PLACES, PLACES]),
+        np.ones(2),
+        9 * np.ones(2),
+    ),
+    "range": (lambda x: x[range(4)].sum(), np.ones(4), np.ones(3)),
+    "axis": (lambda x: x.sum(axis=1), np.ones((2, 2)), np.ones(2)),
+}
+
+
+@pytest.mark.parametrize("f, right, wrong", RAISING.values(), ids=RAISING)
+def test_calls_raise_what_numpy_raises(f, right, wrong) -> None:
+    """In the first call and behind calls that were right."""
+    compiled, other = tg.compile(f), tg.compile(f)
+    with pytest.raises(Exception) as plain:
+        f(wrong)
+    for run, x in ((compiled, right), (compiled, wrong), (other, wrong), (compiled, right)):
+        if x is right:
+            np.testing.assert_array_equal(run(x), f(x))
+            continue
+        with pytest.raises(type(plain.value)):
+            run(x)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 
+from numpy import exceptions
 from numpy.linalg import LinAlgError
 
 from tracegrad.state import STATE
@@ -34,8 +35,12 @@ class SingularError(TracegradError, LinAlgError):
     """
 
 
-class AxisError(ShapeError, IndexError):
-    """An axis that an array does not have; an ``IndexError`` too, as NumPy's."""
+class AxisError(ShapeError, exceptions.AxisError):
+    """An axis that an array does not have; NumPy's ``AxisError``, an ``IndexError``, too."""
+
+
+class ScalarError(ShapeError, TypeError):
+    """An array of several elements where Python wants a number; a ``TypeError`` too, as NumPy's."""
 
 
 class MemoryAccessError(TracegradError, AttributeError):

@@ -59,6 +59,7 @@ from tracegrad.errors import (
     ConversionError,
     DTypeError,
     GradientError,
+    ScalarError,
     ShapeError,
     SingularError,
     TracegradError,
@@ -232,7 +233,7 @@ class Tensor:
                 raise ShapeError(
                     f"the truth of an array of shape {shape} is ambiguous: use .any() or .all()"
                 )
-            raise ShapeError(f"only a Tensor of one element is a number, not one of shape {shape}")
+            raise ScalarError(f"only a Tensor of one element is a number, not one of shape {shape}")
         outcome = READ[kind](np.asarray(self._array).item())
         if self._is_traced:
             self._traced[0].look(self._traced[1], kind, outcome)

@@ -232,7 +232,10 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     elif mode != "raise":
         raise ArgumentError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
     stacked = stack(several)
-    return getitem(take_along_axis(stacked, expand_axes(numbers, axis=0), 0), 0)
+    try:
+        return getitem(take_along_axis(stacked, expand_axes(numbers, axis=0), 0), 0)
+    except IndexError as error:
+        raise ShapeError("choose: invalid entry in choice array") from error
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:

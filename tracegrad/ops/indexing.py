@@ -535,6 +535,7 @@ def normalize(x: Any, key: Any) -> tuple[list[Any], dict[str, Any]]:
     counts: list[Dim] = []
     of_ints: list[Any] = []
     for item in items:
+        item = list(item) if type(item) is range else item
         if item is None or item is Ellipsis:
             shown.append(item)
         elif isinstance(item, slice):

@@ -41,6 +41,7 @@ from tracegrad.ops.shape import (
     one_axis,
     ravel,
     reshape_to,
+    sizes_of,
 )
 from tracegrad.ops.texts import apart_in_xla
 from tracegrad.state import STATE
@@ -460,6 +461,8 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
     if any(n < 0 for n in (several if isinstance(several, tuple) else (several,))):
         raise ShapeError(f"repeat: the numbers of repeats cannot be negative: {several}")
     if isinstance(several, tuple) and 0 in several:
+        if not sizes_of([x]).same(shape_of(x)[axis], len(several)):
+            raise ShapeError(f"repeat: {len(several)} repeats for an axis of another length")
         kept = [i for i, n in enumerate(several) if n]
         x = getitem(x, (*[slice(None)] * axis, kept or slice(0, 0)))
         several = tuple(several[i] for i in kept) or 1

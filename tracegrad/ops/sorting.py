@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from operator import index as as_int
 from typing import Any
 
+from codegen import sizes as sz
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
@@ -29,6 +30,7 @@ from tracegrad.ops.shape import (
     one_axis,
     one_or_many,
     ravel,
+    sizes_of,
 )
 
 # -- order --------------------------------------------------------------------------------------
@@ -162,15 +164,20 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     return found
 
 
-def _checked_kth(kth: Any) -> None:
+def _checked_kth(x: Any, kth: Any, axis: int | None) -> None:
+    shape = shape_of(x)
+    length = sz.mul(shape) if axis is None else shape[one_axis(axis, len(shape))]
     for k in kth if isinstance(kth, list | tuple) else (kth,):
-        as_int(k)
+        k = as_int(k)
+        there = sz.slice_length(length, slice(k, k + 1 or None))
+        if not sizes_of([x]).same(there, 1):
+            raise ShapeError(f"kth={k} is out of bounds for the axis that is parted")
 
 
 @synonyms
 def partition(x: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: None = None) -> Any:
     """`x` with the k-th smallest elements in place, smaller ones before: here, wholly in order."""
-    _checked_kth(kth)
+    _checked_kth(x, kth, axis)
     return sort(x, axis, kind, order)
 
 
@@ -179,7 +186,7 @@ def argpartition(
     x: Any, kth: Any, axis: int | None = -1, kind: Any = None, order: None = None
 ) -> Any:
     """The indices of `partition`."""
-    _checked_kth(kth)
+    _checked_kth(x, kth, axis)
     return argsort(x, axis, kind, order)
 
 
