@@ -219,6 +219,15 @@ PROGRAMS = {
         s, r = p
     return s + r
 """,
+    "a loop that is left in a turn, with gradients that only earlier turns have": """
+    p, q, r = x[0], x[1], x[2]
+    for t in range(12):
+        p, q = p + 0.3 * np.cos(q), q + 0.2 * np.sin(p) * r
+        r = np.tanh(r * p) + 0.5
+        if p > 1.5:
+            return p * p
+    return q
+""",
     "two variables that begin as one array": """
     a = b = w
     for t in range(12):

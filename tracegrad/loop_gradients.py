@@ -48,7 +48,7 @@ from tracegrad.loop_seeds import Unchanged
 from tracegrad.loop_segments import Segments, has_budgets
 from tracegrad.loop_tapes import INT, Facts, Stretch, Tapes, made_by
 from tracegrad.ops.creation import full_of, zeros_of
-from tracegrad.ops.elementwise import add, greater, subtract
+from tracegrad.ops.elementwise import add, greater, subtract, where
 from tracegrad.ops.indexing import (
     add_at,
     scattered,
@@ -60,6 +60,8 @@ from tracegrad.staging import Stage
 
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
 """Ops that put a cotangent together of those of rows."""
+MOST_MAYBE = 3  # values to which a gradient may flow, or not
+MOST_LACKING = 2  # parameters that may have no cotangent in a turn
 MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 
 NONE = Number(None, 0)
@@ -130,6 +132,8 @@ class _Writer(Reading, Listing):
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
         self.counted = {}
+        self.teller: dict[Value, Value] = {}  # keys of what tells whether a value has a cotangent
+        self.tells: dict[Value, Value] = {}  # and of which it tells that
         self._learn(graph.block, ())
         self._learn_lists()
         self.active = self._active()
@@ -230,6 +234,7 @@ class _Writer(Reading, Listing):
 
     def _returning(self, end: Block) -> Finish:
         def finish(cts: Cotangents) -> Block:
+            cts = self._settled(cts)
             found = {value: self.reverse.staged(ct) for value, ct in cts.items()}
             gradients = self.reverse.gradients(found, self.wanted)
             return Block((), tuple(gradients))
@@ -273,14 +278,15 @@ class _Writer(Reading, Listing):
         made = {result for node in nodes for result in node.results}
         read = [v for node in nodes if isinstance(node, Call) for v in node.operands]
         asked = [v for v in dict.fromkeys((*cts, *read)) if v not in made and v in self.active]
+        plain = {v: ct for v, ct in cts.items() if v not in self.tells}
 
         def run(cts: Cotangents) -> Cotangents:
             seeds = {value: self.reverse.staged(ct) for value, ct in cts.items()}
             found = self.reverse.run(nodes, seeds, asked)
             return {value: ct.value for value, ct in found.items()}
 
-        begun = self._loaded(items, cts, nodes, lambda: run(cts))
-        return self._stored(items, run({**cts, **begun}), begun)
+        begun = self._loaded(items, plain, nodes, lambda: run(plain))
+        return self._told(cts, self._stored(items, run({**plain, **begun}), begun))
 
     def _entered(self, loop: Loop, cts: Cotangents) -> Cotangents:
         """Cotangents of parameters go to the first arguments.
@@ -297,7 +303,12 @@ class _Writer(Reading, Listing):
 
     def _handed(self, loop: Loop, arguments: Sequence[Value], cts: Cotangents) -> Cotangents:
         """Cotangents of a loop's parameters as those of what they were given."""
-        kept = {v: ct for v, ct in cts.items() if v not in loop.parameters}
+        kept = {
+            v: ct
+            for v, ct in cts.items()
+            if v not in loop.parameters and self.tells.get(v) not in loop.parameters
+        }
+        before = dict(kept)
         begun = self.begun.get(loop.label, {})
         given = dict(zip(loop.parameters, arguments, strict=True))
         for parameter, argument in given.items():
@@ -311,10 +322,85 @@ class _Writer(Reading, Listing):
             ct = cts.get(parameter)
             if ct is None or argument not in self.active or self._is_collected(argument):
                 continue
+            known = self.teller.get(parameter)
             if argument in kept:
                 ct = self._call(add, kept[argument], ct, origin=kept[argument].origin)
+                kept.pop(self._teller(argument), None)
+            elif known in cts:  # it has one where the parameter has
+                kept[self._teller(argument)] = cts[known]
             kept[argument] = ct
-        return kept
+        return {**kept, **self._told(before, {v: kept[v] for v in before if v in kept})}
+
+    def _teller(self, value: Value) -> Value:
+        """The key of what tells whether a value has a cotangent: a number of the program."""
+        if value not in self.teller:
+            name = f"has_{value.origin.name or 'value'}_bar"
+            self.teller[value] = Value(INT, Origin(name, True, section="backward"))
+            self.tells[self.teller[value]] = value
+        return self.teller[value]
+
+    def _told(self, before: Cotangents, after: Cotangents) -> Cotangents:
+        """Cotangents with what tells of them: where one has come to be another, there is one."""
+        found = {v: ct for v, ct in after.items() if v not in self.tells}
+        for key, met in before.items():
+            value = self.tells.get(key)
+            if value is not None and value in found:
+                same = found[value] is before.get(value)
+                found[key] = met if same else self._number(1)
+        return found
+
+    def _settled(self, cts: Cotangents) -> Cotangents:
+        """The cotangents at the beginning of the function: zeros where there is none."""
+        found = {v: ct for v, ct in cts.items() if v not in self.tells}
+        for key, met in cts.items():
+            value = self.tells.get(key)
+            constant = self.reverse.builder.constant_of(met)
+            if value is not None and value in found and constant is None:
+                ct = found[value]
+                self.reverse.stage.origin = self._named(value, ct)
+                none = self.reverse.builder.constant(0.0, replace(ct.type, shape=(), weak=True))
+                met = self._call(greater, met, self._number(0))
+                given = [self.reverse.staged(v) for v in (met, ct, none)]
+                found[value] = where(*given).value
+        return found
+
+    def _maybe(self, facts: Facts, mine: Cotangents, begun: Cotangents) -> list[Value]:
+        """What some ways through a turn give a cotangent, and others do not."""
+        turns = range(len(facts.turns))
+        found: list[Value] = []
+        for value in begun:
+            if value in mine or (begun[value] in self.empty and value in self.wanted):
+                continue
+            without = {v: ct for v, ct in begun.items() if v is not value}
+            after = [x for turn in turns for x in self._flowing(facts, turn, without, sure=True)]
+            if any(value not in x for x in after):
+                found.append(value)
+        return found
+
+    def _where_met(self, new: Sequence[Value], then: Finish) -> Finish:
+        """Goes on behind a loop with cotangents that it may not have met, and without them."""
+        inner = [v for v in new if v not in self.wanted]
+
+        def finish(cts: Cotangents) -> Block:
+            return go(inner, cts)
+
+        def go(left: Sequence[Value], cts: Cotangents) -> Block:
+            if not left:
+                return then(cts)
+            value, key = left[0], self.teller[left[0]]
+            ways = [{v: ct for v, ct in cts.items() if v is not key}]
+            ways.append({v: ct for v, ct in ways[0].items() if v is not value})
+            blocks = []
+            for way in ways:
+                with self._writing() as builder:
+                    block = go(left[1:], way)
+                    blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
+            origin = replace(cts[key].origin, name=None)
+            return self._ended(Branch(cts[key], "bool", (True, False), tuple(blocks), origin))
+
+        if len(inner) > MOST_MAYBE:
+            raise Unrollable("which gradients flow differs from turn to turn")
+        return finish
 
     def _uncollect(
         self, rows: Value, array: Value, ct: Value, kept: Cotangents, known_by_now: Set[Value]
@@ -378,6 +464,9 @@ class _Writer(Reading, Listing):
         found = self._from_nothing(facts, mine)
         if found is not None:
             return self._all_turns(facts, count, mine, found, cts, then)
+        unsure = self._unsure(facts, mine)
+        if unsure is not None:
+            return self._some_turns(facts, count, *unsure, cts, then)
         if peeled == MOST_PEELED:
             raise Unrollable("what gradients flow to differs from turn to turn")
         if count.value is None:
@@ -406,7 +495,72 @@ class _Writer(Reading, Listing):
             if parameter in cts:
                 ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
             behind[parameter] = ct
+            behind.pop(self._teller(parameter), None)
         return behind
+
+    def _unsure(self, facts: Facts, mine: Cotangents) -> tuple[Cotangents, list[Value]] | None:
+        """All that may have a cotangent in some turn, and the parameters that may have none.
+
+        None where these are many, or where all would be had after a few turns.
+        """
+        if len(facts.turns) == 1 or facts.loop.label in self.segments:
+            return None
+        turns, every = range(len(facts.turns)), dict(mine)
+        lacking: dict[Value, None] = {}
+        while True:
+            known = len(every), len(lacking)
+            for missing in (None, *lacking):
+                some = {v: ct for v, ct in every.items() if v is not missing}
+                for found in [x for turn in turns for x in self._flowing(facts, turn, some)]:
+                    for v, ct in found.items():
+                        every.setdefault(v, Value(ct.type, ct.origin))
+                    lacking.update((v, None) for v in every if v in facts.own and v not in found)
+            lacking.update((v, None) for v in every if v in facts.own and v not in mine)
+            if len(lacking) > MOST_LACKING:
+                return None
+            if known == (len(every), len(lacking)):
+                return every, [*lacking]
+
+    def _some_turns(
+        self,
+        facts: Facts,
+        count: Number,
+        every: Cotangents,
+        unsure: Sequence[Value],
+        cts: Cotangents,
+        then: Finish,
+    ) -> Block:
+        """A loop over all turns, in which parameters may have cotangents or not."""
+        mine = {v: ct for v, ct in cts.items() if v in every}
+        begun = self._begun(facts, mine, [every])
+        maybe = [v for v in every if v not in mine and begun[v] not in self.empty]
+        told = dict.fromkeys((*unsure, *maybe))
+        begun.update((self._teller(v), self._number(int(v in mine))) for v in told)
+        begun.update(self._telling(mine, cts))
+        then = self._where_met([*told], then)
+        return self._loop_back(facts, count, begun, cts, then, unsure)
+
+    def _turn_of_some(
+        self,
+        facts: Facts,
+        k: Number,
+        parameters: Cotangents,
+        finish: Finish,
+        unsure: Sequence[Value],
+    ) -> Block:
+        """The block that goes back through a turn, with those cotangents that there are."""
+        if not unsure:
+            return self._one_turn(facts, k, parameters, finish)
+        value, key = unsure[0], self.teller[unsure[0]]
+        ways = [{v: ct for v, ct in parameters.items() if v is not key}]
+        ways.append({v: ct for v, ct in ways[0].items() if v is not value})
+        blocks = []
+        for way in ways:
+            with self._writing() as builder:
+                block = self._turn_of_some(facts, k, way, finish, unsure[1:])
+                blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
+        origin = replace(parameters[key].origin, name=None)
+        return Block((Branch(parameters[key], "bool", (True, False), tuple(blocks), origin),))
 
     def _if_any(
         self,
@@ -427,6 +581,11 @@ class _Writer(Reading, Listing):
                 block = write()
                 blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
         return self._ended(Branch(test, "bool", (True, False), tuple(blocks), origin))
+
+    def _telling(self, mine: Cotangents, cts: Cotangents) -> Cotangents:
+        """What tells of some cotangents."""
+        keys = [self.teller[v] for v in mine if v in self.teller]
+        return {key: cts[key] for key in keys if key in cts}
 
     def _is_steady(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> bool:
         """Whether a turn leaves cotangents of what has one after it, and of outer values."""
@@ -508,7 +667,10 @@ class _Writer(Reading, Listing):
 
         def some() -> Block:
             begun = self._begun(facts, mine, after)
-            return self._loop_back(facts, count, begun, cts, then)
+            maybe = self._maybe(facts, mine, begun)
+            begun.update((self._teller(value), self._number(0)) for value in maybe)
+            begun.update(self._telling(mine, cts))
+            return self._loop_back(facts, count, begun, cts, self._where_met(maybe, then))
 
         new = any(found.keys() != mine.keys() for found in after)
         if new and count.value is not None:
@@ -558,17 +720,21 @@ class _Writer(Reading, Listing):
             found.update(v for v in again.arguments if v in self.active)
         return {v for v in found if v not in facts.own or v in facts.loop.parameters}
 
-    def _flowing(self, facts: Facts, turn: int, mine: Cotangents) -> list[Cotangents]:
+    def _flowing(
+        self, facts: Facts, turn: int, mine: Cotangents, sure: bool = False
+    ) -> list[Cotangents]:
         """What has a cotangent before a turn, of what has one after it.
 
-        There are several answers where that depends on how often an inner loop runs.
+        There are several answers where that depends on how often an inner loop runs. What may have
+        one is left out where only what is sure is asked for.
         """
         found: list[Cotangents] = []
         carried = self._carried(facts)
 
         def finish(cts: Cotangents) -> Block:
             self.rows.update(filter(self._is_of_rows, cts.values()))
-            found.append({v: ct for v, ct in cts.items() if v in carried})
+            unsure = {v for v, key in self.teller.items() if sure and key in cts}
+            found.append({v: ct for v, ct in cts.items() if v in carried and v not in unsure})
             return Block(())
 
         with self._dry():
@@ -599,9 +765,18 @@ class _Writer(Reading, Listing):
         return self._sweep(path, len(path) - 1, cts, finish)
 
     def _loop_back(
-        self, facts: Facts, count: Number, mine: Cotangents, cts: Cotangents, then: Finish
+        self,
+        facts: Facts,
+        count: Number,
+        mine: Cotangents,
+        cts: Cotangents,
+        then: Finish,
+        unsure: Sequence[Value] = (),
     ) -> Block:
-        """A loop over the turns, last to first, and what follows it."""
+        """A loop over the turns, last to first, and what follows it.
+
+        Parameters that are `unsure` may have no cotangent in a turn.
+        """
         loop, label = facts.loop, object()
         origin = replace(loop.origin, section="backward")
         named = loop.counter.index.origin if loop.counter else Origin("turn", True)
@@ -610,6 +785,7 @@ class _Writer(Reading, Listing):
         k = Number(index, -begin, count.minus)
         keys = list(mine)
         parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
+        parameters.update((v, Value(INT, v.origin)) for v in keys if v in self.tells)
         self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
         if loop.label in self.segments:  # whose turns meet other rows than those of others
             self.empty.update(parameters[v] for v in keys if mine[v] in self.empty)
@@ -620,6 +796,11 @@ class _Writer(Reading, Listing):
         met: list[Cotangents] = []
 
         def finish(found: Cotangents) -> Block:
+            for v in unsure:  # what is not there is not read
+                found = {self.teller[v]: self._number(int(v in found)), v: parameters[v], **found}
+            for v in keys:
+                if v in self.tells and v not in found:  # it has one for sure
+                    found = {v: self._number(1), **found}
             arguments = tuple(found[v] for v in keys)
             met.append(found)
             for v, argument in zip(keys, arguments, strict=True):
@@ -628,7 +809,9 @@ class _Writer(Reading, Listing):
                     self.rows.add(parameters[v])
             return Block((Again(label, arguments, origin),))
 
-        turn = self._one_turn(facts, k, parameters, finish)
+        with self._writing() as builder:
+            turn = self._turn_of_some(facts, k, parameters, finish, unsure)
+        turn = replace(turn, nodes=(*builder.nodes, *turn.nodes))
         for v in lists:
             after_turns = [found[v] for found in met]
             self._leave_rows(loop, self._dim(count), mine[v], parameters[v], after_turns)
@@ -694,10 +877,12 @@ class _Writer(Reading, Listing):
         self, facts: Facts, count: Number, cts: Cotangents, then: Finish, peeled: int
     ) -> Block:
         """One turn by itself, and the block that follows it."""
-        k = rest = count + -1
+        k = count + -1
         held: dict[Value, Value] = {}  # what is of now, and not of the turn
+        rest = k if k.value is None else replace(k, value=self._of_now(facts, k.value, held))
         cts = {v: self._of_now(facts, ct, held) for v, ct in cts.items()}
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        mine.update(self._telling(mine, cts))
 
         def finish(found: Cotangents) -> Block:
             kept = {v: ct for v, ct in cts.items() if v not in mine}
@@ -706,12 +891,12 @@ class _Writer(Reading, Listing):
         block = self._one_turn(facts, k, mine, finish)
         return renamed(block, held)
 
-    def _of_now(self, facts: Facts, ct: Value, held: dict[Value, Value]) -> Value:
-        """A cotangent that is a value of the turn in which the loop was left, under a name."""
-        if ct not in facts.own:
-            return ct
-        name = Value(ct.type, ct.origin)
-        held[name] = ct
+    def _of_now(self, facts: Facts, value: Value, held: dict[Value, Value]) -> Value:
+        """What is a value of the turn in which the loop was left, its number too, under a name."""
+        if value not in facts.own:
+            return value
+        name = Value(value.type, value.origin)
+        held[name] = value
         return name
 
     def _one_turn(self, facts: Facts, k: Number, mine: Cotangents, finish: Finish) -> Block:

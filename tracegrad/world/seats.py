@@ -73,9 +73,10 @@ class OfIterator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OfLoop:
-    """What a loop goes through."""
+    """What a loop goes through; `form` is how that stood, for when the loop is over."""
 
     head: Head
+    form: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,9 +161,9 @@ class Keeper:
         if kind is Tensor:
             return self._of_tensor(x) if self.loops.is_recorded(x) else x
         if id(x) in self.shown:
-            return OfLoop(self.shown[id(x)])
-        if kind in ITERATORS:
-            return OfIterator(x, copy.copy(x))
+            return OfLoop(self.shown[id(x)], self._of_iterator(x))
+        if kind in ITERATORS or kind is Rows:
+            return self._of_iterator(x)
         if kind is tuple:
             items = tuple(map(self.form, x))
             return x if _all_same(items, x) else OfContainer(x, items, tuple)
@@ -175,9 +176,6 @@ class Keeper:
         if kind is slice:
             items = tuple(map(self.form, (x.start, x.stop, x.step)))
             return x if _all_same(items, (x.start, x.stop, x.step)) else OfContainer(x, items, _cut)
-        if kind is Rows:
-            items = (*map(self.form, x.given), self.form(x.numbers))
-            return OfContainer(x, items, lambda now: x.over(now[:-1], now[-1]))
         if kind is Items and self.loops.lists.filled(x.items) is not None:
             return x
         if kind is np.ndarray or isinstance(x, np.generic | type):
@@ -187,6 +185,12 @@ class Keeper:
         if kind is MethodType and self.form(x.__self__) is x.__self__:
             return x
         raise Unknown
+
+    def _of_iterator(self, x: Any) -> Any:
+        if type(x) is not Rows:
+            return OfIterator(x, copy.copy(x))
+        items = (*map(self.form, x.given), self.form(x.numbers))
+        return OfContainer(x, items, lambda now: x.over(now[:-1], now[-1]))
 
     def _of_tensor(self, x: Tensor) -> OfTensor:
         link = x._view
@@ -274,14 +278,15 @@ class Return:
                     self.made[id(holder)] = again = copy.copy(state)
                     self.loops.makes(again, holder)
                 return self.made[id(holder)]
-            case OfLoop(head):
-                return self._shown(head)
+            case OfLoop(head, form):
+                return self._shown(head, form)
         return form
 
-    def _shown(self, head: Head) -> Any:
+    def _shown(self, head: Head, form: Any) -> Any:
         level = self.running.get(head)
         if level is None:
-            return head.shown
+            watched = any(head is other for other in self.loops.heads.values())
+            return head.shown if watched else self.now(form)
         if level.shown is None:
             level.shown = level.numbers
             if head.goes is not None:
