@@ -322,12 +322,12 @@ class _Writer(Reading, Listing):
             ct = cts.get(parameter)
             if ct is None or argument not in self.active or self._is_collected(argument):
                 continue
-            known = self.teller.get(parameter)
+            teller = self.teller.get(parameter)
             if argument in kept:
                 ct = self._call(add, kept[argument], ct, origin=kept[argument].origin)
                 kept.pop(self._teller(argument), None)
-            elif known in cts:  # it has one where the parameter has
-                kept[self._teller(argument)] = cts[known]
+            elif teller in cts:  # it has one where the parameter has
+                kept[self._teller(argument)] = cts[teller]
             kept[argument] = ct
         return {**kept, **self._told(before, {v: kept[v] for v in before if v in kept})}
 
