@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from codegen.errors import VerifyError
-from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Loop, Trait, Value, kept_by
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Call,
+    Constant,
+    Graph,
+    Loop,
+    Trait,
+    Value,
+    kept_by,
+    walk,
+)
 
 Cell: TypeAlias = Hashable
 """A piece of memory: the value that it was made for or, in the turn of a loop, the parameter that
@@ -21,6 +33,8 @@ it was handed to; two parameters for what both may have."""
 def verify_memory(graph: Graph) -> None:
     """Refuses a call that overwrites memory which the program did not make, or which is read later
     under whatever name."""
+    if not any(isinstance(node, Call) and node.reuse is not None for node in walk(graph.nodes)):
+        return
     memory = _Memory({}, {}, set(), {})
     for value in graph.inputs:
         memory.new(value, foreign=value not in graph.spent)

@@ -70,6 +70,7 @@ from tracegrad.trace import Aliased, MetTracer, OneByOne
 from tracegrad.tree import flatten, has_more_than_fields, map_tree
 from tracegrad.version import Answer, Left, Version, make_version, traced_run
 from tracegrad.world.answers import interpreted
+from tracegrad.world.loop_states import States
 
 UNUSED = 2  # versions in a row that their own first calls made useless
 
@@ -480,6 +481,7 @@ class Calling(BatchCalls):
                 self._renewed,
                 self._single,
                 samples,
+                self._states.setdefault((arguments.key, mode), {}),
             )
 
     @property
@@ -751,6 +753,7 @@ class Calling(BatchCalls):
         self._single, self._looping, self._unrolled = set(), set(), set()
         self._budget = Budget()
         self._counters: set[Any] = set()  # places of ints that it counts with
+        self._states: dict[Any, States] = {}  # what is known of loops, by key and mode
         self._renewed: set[Any] = set()  # places of objects that others of their class replace
         self._generation += 1
 

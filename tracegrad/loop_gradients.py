@@ -36,8 +36,6 @@ from codegen.ir import (
     renamed,
     walk,
 )
-from codegen.sizes import Dim, mul
-from codegen.sizes import add as add_dims
 from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse
 from tracegrad.loop_lists import Cotangents, Listing, Unrollable, row_at, span_of, without_repeats
@@ -47,6 +45,7 @@ from tracegrad.loop_rows import Turns, set_once, without_resets
 from tracegrad.loop_seeds import Unchanged
 from tracegrad.loop_segments import Segments, has_budgets
 from tracegrad.loop_tapes import INT, Facts, Stretch, Tapes, made_by
+from tracegrad.loop_tellers import Finish, Telling
 from tracegrad.ops.creation import full_of, zeros_of
 from tracegrad.ops.elementwise import add, greater
 from tracegrad.ops.indexing import (
@@ -65,7 +64,6 @@ MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
 NONE = Number(None, 0)
 
 Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
-Finish: TypeAlias = "Callable[[Cotangents], Block]"
 
 
 class FirstTurn(Unrollable):
@@ -109,7 +107,7 @@ def numbered_gradients(
     return whole, [i for i, count in enumerate(several) for _ in range(count)]
 
 
-class _Writer(Reading, Listing):
+class _Writer(Reading, Listing, Telling):
     def __init__(
         self,
         graph: Graph,
@@ -130,6 +128,7 @@ class _Writer(Reading, Listing):
         self.empty: set[Value] = set()  # cotangents that are zeros throughout
         self.dry = False  # nothing is kept that a look at a turn's backward asks for
         self.counted = {}
+        self.teller, self.tells = {}, {}
         self._learn(graph.block, ())
         self._learn_lists()
         self.active = self._active()
@@ -230,6 +229,7 @@ class _Writer(Reading, Listing):
 
     def _returning(self, end: Block) -> Finish:
         def finish(cts: Cotangents) -> Block:
+            cts = self._settled(cts)
             found = {value: self.reverse.staged(ct) for value, ct in cts.items()}
             gradients = self.reverse.gradients(found, self.wanted)
             return Block((), tuple(gradients))
@@ -273,14 +273,15 @@ class _Writer(Reading, Listing):
         made = {result for node in nodes for result in node.results}
         read = [v for node in nodes if isinstance(node, Call) for v in node.operands]
         asked = [v for v in dict.fromkeys((*cts, *read)) if v not in made and v in self.active]
+        plain = {v: ct for v, ct in cts.items() if v not in self.tells}
 
         def run(cts: Cotangents) -> Cotangents:
             seeds = {value: self.reverse.staged(ct) for value, ct in cts.items()}
             found = self.reverse.run(nodes, seeds, asked)
             return {value: ct.value for value, ct in found.items()}
 
-        begun = self._loaded(items, cts, nodes, lambda: run(cts))
-        return self._stored(items, run({**cts, **begun}), begun)
+        begun = self._loaded(items, plain, nodes, lambda: run(plain))
+        return self._told(cts, self._stored(items, run({**plain, **begun}), begun))
 
     def _entered(self, loop: Loop, cts: Cotangents) -> Cotangents:
         """Cotangents of parameters go to the first arguments.
@@ -297,7 +298,12 @@ class _Writer(Reading, Listing):
 
     def _handed(self, loop: Loop, arguments: Sequence[Value], cts: Cotangents) -> Cotangents:
         """Cotangents of a loop's parameters as those of what they were given."""
-        kept = {v: ct for v, ct in cts.items() if v not in loop.parameters}
+        kept = {
+            v: ct
+            for v, ct in cts.items()
+            if v not in loop.parameters and self.tells.get(v) not in loop.parameters
+        }
+        before = dict(kept)
         begun = self.begun.get(loop.label, {})
         given = dict(zip(loop.parameters, arguments, strict=True))
         for parameter, argument in given.items():
@@ -311,10 +317,14 @@ class _Writer(Reading, Listing):
             ct = cts.get(parameter)
             if ct is None or argument not in self.active or self._is_collected(argument):
                 continue
+            teller = self.teller.get(parameter)
             if argument in kept:
                 ct = self._call(add, kept[argument], ct, origin=kept[argument].origin)
+                kept.pop(self._teller(argument), None)
+            elif teller in cts:  # it has one where the parameter has
+                kept[self._teller(argument)] = cts[teller]
             kept[argument] = ct
-        return kept
+        return {**kept, **self._told(before, {v: kept[v] for v in before if v in kept})}
 
     def _uncollect(
         self, rows: Value, array: Value, ct: Value, kept: Cotangents, known_by_now: Set[Value]
@@ -342,50 +352,6 @@ class _Writer(Reading, Listing):
         if array is rows:
             kept[rows] = ct
 
-    def _lacking(
-        self, facts: Facts, turns: tuple[Dim | None, Dim | None], mine: Cotangents
-    ) -> list[Value]:
-        """The lists to which these turns have put items that may have no cotangent, and need one.
-
-        Where something flows to an item besides, as it does where its row is added to, -0.0 in that
-        is no other than none.
-        """
-        loop, found = facts.loop, []
-        added = {begun.rows for begun in self.begun.get(loop.label, {}).values()}
-        for rows in loop.parameters:
-            if rows in added or rows not in self.lists or rows not in mine:
-                continue
-            if not self._have_rows(loop, rows, turns, mine):
-                less = {v: ct for v, ct in mine.items() if v is not rows}
-                for way in range(len(facts.turns)):
-                    with_them = self._looked_at(facts, way, mine, rows)
-                    without = self._looked_at(facts, way, less, rows)
-                    same = Unchanged(self.graph.sizes, {mine[rows]})
-                    if with_them[1] != without[1] or not same.by(with_them[0], without[0]):
-                        found.append(rows)
-                        break
-        return found
-
-    def _have_rows(
-        self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None], mine: Cotangents
-    ) -> bool:
-        """Whether each item that these turns have put into a list is known to have a cotangent."""
-        counter = loop.counter
-        if mine[rows] not in self.met:
-            return True
-        start = None if counter is None else self._row(counter.start)
-        for argument in self.graph.given[rows][1:]:
-            row = self._row(self.graph.producer[argument].operands[2])  # type: ignore[union-attr]
-            if row is None or start is None or turns[0] is None or turns[1] is None:
-                return False
-            assert counter is not None
-            first, last = (
-                add_dims(start.plus, mul([n, counter.step])) for n in turns if n is not None
-            )
-            if not self._has_rows(mine[rows], span_of(row, first, last, counter.step)):
-                return False
-        return True
-
     def _turns(
         self, loop: Loop, count: Number, cts: Cotangents, then: Finish, peeled: int
     ) -> Block:
@@ -397,7 +363,8 @@ class _Writer(Reading, Listing):
         if not peeled or loop.label not in self.begun:
             cts = self._begin_with_rows(facts, count, cts)
             mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
-        if not self._lacking(facts, (self._dim(count + -1), self._dim(count)), mine):
+        told = {**mine, **self._telling(mine, cts)}
+        if not self._lacking(facts, (self._dim(count + -1), self._dim(count)), told):
             turns = range(len(facts.turns))
             after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
             if self._is_steady(facts, mine, after):
@@ -405,6 +372,9 @@ class _Writer(Reading, Listing):
             found = self._from_nothing(facts, mine)
             if found is not None:
                 return self._all_turns(facts, count, mine, found, cts, then)
+            unsure = self._unsure(facts, mine)
+            if unsure is not None:
+                return self._some_turns(facts, count, *unsure, cts, then)
         if peeled == MOST_PEELED:
             raise Unrollable("what gradients flow to differs from turn to turn")
         if count.value is None:
@@ -437,6 +407,7 @@ class _Writer(Reading, Listing):
             if parameter in cts:
                 ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
             behind[parameter] = ct
+            behind.pop(self._teller(parameter), None)
         return behind
 
     def _if_any(
@@ -509,14 +480,17 @@ class _Writer(Reading, Listing):
     ) -> tuple[Block, list[Value]]:
         """A turn's backward, of which nothing is kept, and to what it has cotangents flow.
 
-        That of the one it is `without` is not looked at.
+        That of the one it is `without` is not looked at, but what tells of the others is.
         """
         flows: list[Value] = []
         carried = [v for v in self._carried(facts) if v is not without]
 
         def finish(cts: Cotangents) -> Block:
-            flows.extend(v for v in carried if v in cts)
-            return Block((), tuple([cts[v] for v in carried if v in cts]))
+            here = [v for v in carried if v in cts]
+            if without is not None:
+                here += self._telling(dict.fromkeys(here, without), cts)
+            flows.extend(here)
+            return Block((), tuple([cts[v] for v in here]))
 
         with self._dry() as builder:
             block = self._back(facts, turn, mine, finish)
@@ -544,9 +518,11 @@ class _Writer(Reading, Listing):
 
         def some() -> Block:
             begun = self._begun(facts, mine, after)
-            if self._lacking(facts, (0, self._dim(count)), begun):
-                raise Unrollable("gradients flow to some items of a list alone")
-            return self._loop_back(facts, count, begun, cts, then)
+            maybe = self._maybe(facts, mine, begun)
+            begun.update((self._teller(value), self._number(0)) for value in maybe)
+            begun.update(self._telling(mine, cts))
+            self._require_rows(facts, count, begun)
+            return self._loop_back(facts, count, begun, cts, self._where_met(maybe, then))
 
         new = any(found.keys() != mine.keys() for found in after)
         if new and count.value is not None:
@@ -596,17 +572,21 @@ class _Writer(Reading, Listing):
             found.update(v for v in again.arguments if v in self.active)
         return {v for v in found if v not in facts.own or v in facts.loop.parameters}
 
-    def _flowing(self, facts: Facts, turn: int, mine: Cotangents) -> list[Cotangents]:
+    def _flowing(
+        self, facts: Facts, turn: int, mine: Cotangents, sure: bool = False
+    ) -> list[Cotangents]:
         """What has a cotangent before a turn, of what has one after it.
 
-        There are several answers where that depends on how often an inner loop runs.
+        There are several answers where that depends on how often an inner loop runs. What may have
+        one is left out where only what is sure is asked for.
         """
         found: list[Cotangents] = []
         carried = self._carried(facts)
 
         def finish(cts: Cotangents) -> Block:
             self.rows.update(filter(self._is_of_rows, cts.values()))
-            found.append({v: ct for v, ct in cts.items() if v in carried})
+            unsure = {v for v, key in self.teller.items() if sure and key in cts}
+            found.append({v: ct for v, ct in cts.items() if v in carried and v not in unsure})
             return Block(())
 
         with self._dry():
@@ -638,9 +618,18 @@ class _Writer(Reading, Listing):
         return self._sweep(path, len(path) - 1, cts, finish)
 
     def _loop_back(
-        self, facts: Facts, count: Number, mine: Cotangents, cts: Cotangents, then: Finish
+        self,
+        facts: Facts,
+        count: Number,
+        mine: Cotangents,
+        cts: Cotangents,
+        then: Finish,
+        unsure: Sequence[Value] = (),
     ) -> Block:
-        """A loop over the turns, last to first, and what follows it."""
+        """A loop over the turns, last to first, and what follows it.
+
+        Parameters that are `unsure` may have no cotangent in a turn.
+        """
         loop, label = facts.loop, object()
         origin = replace(loop.origin, section="backward")
         named = loop.counter.index.origin if loop.counter else Origin("turn", True)
@@ -649,6 +638,7 @@ class _Writer(Reading, Listing):
         k = Number(index, -begin, count.minus)
         keys = list(mine)
         parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
+        parameters.update((v, Value(INT, v.origin)) for v in keys if v in self.tells)
         self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
         if loop.label in self.segments:  # whose turns meet other rows than those of others
             self.empty.update(parameters[v] for v in keys if mine[v] in self.empty)
@@ -659,6 +649,11 @@ class _Writer(Reading, Listing):
         met: list[Cotangents] = []
 
         def finish(found: Cotangents) -> Block:
+            for v in unsure:  # what is not there is not read
+                found = {self.teller[v]: self._number(int(v in found)), v: parameters[v], **found}
+            for v in keys:
+                if v in self.tells and v not in found:  # it has one for sure
+                    found = {v: self._number(1), **found}
             arguments = tuple(found[v] for v in keys)
             met.append(found)
             for v, argument in zip(keys, arguments, strict=True):
@@ -667,7 +662,9 @@ class _Writer(Reading, Listing):
                     self.rows.add(parameters[v])
             return Block((Again(label, arguments, origin),))
 
-        turn = self._one_turn(facts, k, parameters, finish)
+        with self._writing() as builder:
+            turn = self._turn_of_some(facts, k, parameters, finish, unsure)
+        turn = replace(turn, nodes=(*builder.nodes, *turn.nodes))
         for v in lists:
             after_turns = [found[v] for found in met]
             self._leave_rows(loop, self._dim(count), mine[v], parameters[v], after_turns)
@@ -738,10 +735,12 @@ class _Writer(Reading, Listing):
         rest = k if k.value is None else replace(k, value=self._of_now(facts, k.value, held))
         cts = {v: self._of_now(facts, ct, held) for v, ct in cts.items()}
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
-        for rows in self._lacking(facts, (self._dim(rest), self._dim(count)), mine):
+        told = {**mine, **self._telling(mine, cts)}
+        for rows in self._lacking(facts, (self._dim(rest), self._dim(count)), told):
             del mine[rows]
             if any(begun.rows is rows for begun in self.begun.get(facts.loop.label, {}).values()):
                 raise Unrollable("gradients flow to some items of a list alone")
+        mine.update(self._telling(mine, cts))
 
         def finish(found: Cotangents) -> Block:
             kept = {v: ct for v, ct in cts.items() if v not in mine}
@@ -750,12 +749,12 @@ class _Writer(Reading, Listing):
         block = self._one_turn(facts, k, mine, finish)
         return renamed(block, held)
 
-    def _of_now(self, facts: Facts, ct: Value, held: dict[Value, Value]) -> Value:
-        """A cotangent that is a value of the turn in which the loop was left, under a name."""
-        if ct not in facts.own:
-            return ct
-        name = Value(ct.type, ct.origin)
-        held[name] = ct
+    def _of_now(self, facts: Facts, value: Value, held: dict[Value, Value]) -> Value:
+        """What is a value of the turn in which the loop was left, its number too, under a name."""
+        if value not in facts.own:
+            return value
+        name = Value(value.type, value.origin)
+        held[name] = value
         return name
 
     def _one_turn(self, facts: Facts, k: Number, mine: Cotangents, finish: Finish) -> Block:

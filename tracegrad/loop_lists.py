@@ -33,6 +33,9 @@ from codegen.sizes import add as add_dims
 from tracegrad.differentiate import Reverse
 from tracegrad.errors import TraceError
 from tracegrad.loop_numbers import Row, Span, minus, row_of
+from tracegrad.loop_reading import Number
+from tracegrad.loop_seeds import Unchanged
+from tracegrad.loop_tapes import Facts
 from tracegrad.ops.creation import full_of
 from tracegrad.ops.indexing import add_at, gather, set_at
 from tracegrad.ops.tapes import AT_ROW, collected, length, list_item
@@ -162,6 +165,11 @@ class Listing:
         raise NotImplementedError
 
     def _named(self, value: Value, ct: Value) -> Origin:
+        raise NotImplementedError
+
+    def _looked_at(
+        self, facts: Facts, turn: int, mine: Cotangents, without: Value | None = None
+    ) -> tuple[Block, list[Value]]:
         raise NotImplementedError
 
     def _learn_lists(self) -> None:
@@ -380,6 +388,55 @@ class Listing:
             at_least(needed[0], low, sizes) and at_least(high, needed[1], sizes)
             for low, high in joined(spans, sizes)
         )
+
+    def _lacking(
+        self, facts: Facts, turns: tuple[Dim | None, Dim | None], mine: Cotangents
+    ) -> list[Value]:
+        """The lists to which these turns have put items that may have no cotangent, and need one.
+
+        Where something flows to an item besides, as it does where its row is added to, -0.0 in that
+        is no other than none.
+        """
+        loop, found = facts.loop, []
+        added = {begun.rows for begun in self.begun.get(loop.label, {}).values()}
+        for rows in loop.parameters:
+            if rows in added or rows not in self.lists or rows not in mine:
+                continue
+            if not self._have_rows(loop, rows, turns, mine):
+                less = {v: ct for v, ct in mine.items() if v is not rows}
+                for way in range(len(facts.turns)):
+                    with_them = self._looked_at(facts, way, mine, rows)
+                    without = self._looked_at(facts, way, less, rows)
+                    same = Unchanged(self.graph.sizes, {mine[rows]})
+                    if with_them[1] != without[1] or not same.by(with_them[0], without[0]):
+                        found.append(rows)
+                        break
+        return found
+
+    def _have_rows(
+        self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None], mine: Cotangents
+    ) -> bool:
+        """Whether each item that these turns have put into a list is known to have a cotangent."""
+        counter = loop.counter
+        if mine[rows] not in self.met:
+            return True
+        start = None if counter is None else self._row(counter.start)
+        for argument in self.graph.given[rows][1:]:
+            row = self._row(self.graph.producer[argument].operands[2])  # type: ignore[union-attr]
+            if row is None or start is None or turns[0] is None or turns[1] is None:
+                return False
+            assert counter is not None
+            first, last = (
+                add_dims(start.plus, mul([n, counter.step])) for n in turns if n is not None
+            )
+            if not self._has_rows(mine[rows], span_of(row, first, last, counter.step)):
+                return False
+        return True
+
+    def _require_rows(self, facts: Facts, count: Number, begun: Cotangents) -> None:
+        """Raises `Unrollable` where turns need items that may have no cotangent."""
+        if self._lacking(facts, (0, self._dim(count)), begun):
+            raise Unrollable("gradients flow to some items of a list alone")
 
 
 def row_at(ct: Value, k: Value, builder: Builder, origin: Origin) -> Value:

@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from codegen.ir import Again, Block, Builder, Call, Constant, Node, Value, inner_blocks, walk
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Constant,
+    Node,
+    Value,
+    inner_blocks,
+    walk,
+)
 from codegen.rewrite import substituted
 from codegen.sizes import Sizes
 from codegen.spelling import Subscript
@@ -105,6 +116,11 @@ def set_once(
     that is `n` from the first number -0.0, which changes no sum.
     """
     sets: dict[Node, None] = {}
+    ways = _ways(turn.nodes)
+    if len(ways) > 1:
+        for parameter in empty:
+            sets.update(dict.fromkeys(_first_of_ways(turn, ways, parameter)))
+        return _set(turn.nodes, sets.keys(), sizes)
     for parameter in empty:
         updates = turn.updates(parameter)
         if updates is None:
@@ -122,14 +138,56 @@ def set_once(
         sets[updates[rows.index((times, lowest))]] = None
         for n in range(lowest + 1, highest + 1):
             ahead(parameter, updates[0], n)
+    return _set(turn.nodes, sets.keys(), sizes)
+
+
+def _ways(nodes: tuple[Node, ...]) -> list[tuple[Node, ...]]:
+    """The ways through a turn, each with all its nodes."""
+    last = nodes[-1] if nodes else None
+    if not isinstance(last, Branch):
+        return [nodes]
+    return [(*nodes[:-1], *way) for block in last.blocks for way in _ways(block.nodes)]
+
+
+def _first_of_ways(turn: Turns, ways: Sequence[tuple[Node, ...]], parameter: Value) -> list[Call]:
+    """In each way through a turn the first update of a parameter, where all are of one row.
+
+    That is a row which no other turn meets.
+    """
+    found: list[Call] = []
+    rows: set[tuple[int, int] | None] = set()
+    for nodes in ways:
+        way = replace(turn, nodes=nodes)
+        if any(parameter in node.operands for node in _again(way)):
+            continue
+        updates = way.updates(parameter)
+        if updates is None:
+            return []
+        rows.update(way.row(update.operands[2]) for update in updates)
+        found.append(updates[0])
+    (row,) = rows if len(rows) == 1 else (None,)
+    if row is None or row[0] < 1 or row[0] * turn.lowest + row[1] < 0:
+        return []
+    return found
+
+
+def _again(way: Turns) -> list[Again]:
+    return [n for n in way.nodes if isinstance(n, Again) and n.label is way.label]
+
+
+def _set(nodes: Sequence[Node], sets: Set[Node], sizes: Sizes) -> tuple[Node, ...]:
+    """The nodes, some of whose updates set a row."""
     changed: list[Node] = []
-    for node in turn.nodes:
+    for node in nodes:
         if node in sets:
             assert isinstance(node, Call)
             x, value, index = node.operands
             if node.op is subtract_at:
                 value = _negated(value, changed, sizes)
             node = replace(node, op=set_at, operands=(x, value, index))
+        elif isinstance(node, Branch):
+            blocks = [replace(b, nodes=_set(b.nodes, sets, sizes)) for b in node.blocks]
+            node = replace(node, blocks=tuple(blocks))
         changed.append(node)
     return tuple(changed)
 

@@ -39,6 +39,7 @@ from tracegrad.trace import Aliased, MetTracer, OneByOne, Trace
 from tracegrad.tree import fixed_values, flatten, map_tree, unflatten_as
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
+from tracegrad.world.loop_states import Learned, States
 from tracegrad.world.loops import Loops
 from tracegrad.world.straight import Taped
 
@@ -97,6 +98,7 @@ def run_traced(
     one_by_one: Collection[Any] = (),
     samples: bool = False,
     taped: bool = True,
+    states: States | None = None,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
@@ -105,7 +107,8 @@ def run_traced(
     are those of the function on all threads. `histories` are the traced arguments as they were
     given: the run's tape goes on from those that require grad. `one_by_one` are the `vmap`s in it
     that run for one example after the other. With `samples` the arguments' values stand for others,
-    so that nothing may depend on them.
+    so that nothing may depend on them. `states` are what is known of loops, and get what is
+    learned.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -114,7 +117,7 @@ def run_traced(
     trace = Trace(code_of(function), target == "jax", tree, holders, world)
     world.trace, world.numbers.known, world.counters = trace, numbers, counters
     if tree is None and not histories:
-        world.watch_loops(Loops(world, trace, target))
+        world.watch_loops(Loops(world, trace, target, states))
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
@@ -139,7 +142,7 @@ def run_traced(
             if trace.aliased is not None:
                 raise trace.aliased
             itself = itself if world.lengths is None else world.lengths.returned(itself)
-        except (Aliased, OneByOne, Taped):  # it is run again in another way
+        except (Aliased, OneByOne, Taped, Learned):  # it is run again in another way
             world.take_back()
             trace.give_back()
             raise
@@ -149,7 +152,7 @@ def run_traced(
         names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
         known = dict(zip(map(id, tensors), names, strict=True))
         effects, effect = world.replayed(itself, known)
-    except (Aliased, OneByOne, Taped):
+    except (Aliased, OneByOne, Taped, Learned):
         raise
     except BaseException as error:  # what was done is done
         if samples or isinstance(error, MetTracer):

@@ -38,7 +38,7 @@ from tracegrad.lost import Watch
 from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
-from tracegrad.paths import End, PathBuilder, Tree, blocks, grown, path
+from tracegrad.paths import Apart, End, PathBuilder, Tree, blocks, grown, path
 from tracegrad.pipeline import Program, compile_graph, lengths, timed, with_outputs_at
 from tracegrad.returned import Transform, check_wanted, left_out, outputs_of, places_of
 from tracegrad.running import Run, run_traced
@@ -49,6 +49,7 @@ from tracegrad.tree import flatten
 from tracegrad.world import Guard, Store, World
 from tracegrad.world.effects import Argument, Placed, Replay, prepared
 from tracegrad.world.facts import ITEM, PACKED
+from tracegrad.world.loop_states import Learned, States
 from tracegrad.world.numbers import Count, is_number_read, own
 from tracegrad.world.straight import Taped
 
@@ -106,7 +107,7 @@ class Version:
         """True when Python looked at a value: the program may refuse a call."""
         return self.opaque or any(
             isinstance(node, Check)
-            or (isinstance(node, Branch) and not node.complete)
+            or (isinstance(node, Branch) and not node.complete and self.target != "jax")
             or (isinstance(node, Loop) and node.counter is not None and node.after is None)
             for node in walk(self.program.graph.nodes)
         )
@@ -369,10 +370,12 @@ def traced_run(
     renewed: Collection[Any] = (),
     one_by_one: Collection[Any] = (),
     samples: bool = False,
+    states: States | None = None,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look.
 
     Turns of its loops leave no tape, where a program will stand for the run; else it is made again.
+    So it is where it teaches something of the `states` of loops.
     """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
@@ -383,11 +386,22 @@ def traced_run(
         *(function, call, arguments, parameters, target, tree, holders, runs, histories),
         *(numbers, counters, renewed, one_by_one, samples),
     )
-    try:
-        made = run(taped=False)
-    except Taped:
-        return run(taped=True)
-    return run(taped=True) if made.lacks_tape else made
+    taped = False
+    while True:
+        try:
+            made = run(taped=taped, states=states)
+        except Taped:
+            taped = True
+        except Learned:
+            continue
+        else:
+            loops = made.world.loops
+            if made.serves and loops is not None and loops.mixes_floats:
+                loops.forget_wide()
+            elif made.lacks_tape:
+                taped = True
+            else:
+                return made
 
 
 @collected_later()
@@ -548,7 +562,10 @@ def _tree_of(run: Run, end: End, target: str) -> tuple[Tree, bool]:
             joined = trace.tree(root)
             if target != "jax" or _conditional(joined):
                 return joined, True
-    return trace.tree(path(trace.builder.nodes, end)), False
+    try:
+        return trace.tree(path(trace.builder.nodes, end)), False
+    except Apart as error:
+        raise Unrollable("turns of a loop part where no look is") from error
 
 
 def _conditional(tree: Tree) -> bool:

@@ -152,6 +152,7 @@ class Machine:
         self.limit = sys.getrecursionlimit()
         self.runs = 0
         self.thread = 0
+        self.ops: dict[CodeType, list[Callable]] = {}  # in place of a program's own
         self.replaced: dict[int, Callable] = REPLACED
         self.replaced_kinds: dict[int, Callable] = REPLACED_KINDS
 
@@ -389,7 +390,7 @@ def run_frame(m: Machine, f: Frame, error: BaseException | None = None) -> Any:
         m.depth -= 1
         raise RecursionError("maximum recursion depth exceeded")
     m.frame = f
-    ops, s, index = f.program.ops, f.stack, f.index
+    ops, s, index = m.ops.get(f.code) or f.program.ops, f.stack, f.index
     try:
         if error is not None:
             m.unwound = error

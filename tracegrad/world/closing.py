@@ -7,20 +7,33 @@ computation go.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
 from codegen.sizes import Dim, add
-from codegen.types import kind, weak_of
+from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.machine.liveness import live
+from tracegrad.ops.elementwise import add as add_values
 from tracegrad.ops.elementwise import alias
 from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.heads import Head, Leaf, Slot
+from tracegrad.world.heads import INT, Head, Leaf, Slot
 from tracegrad.world.lengths import minus
+from tracegrad.world.loop_states import (
+    WIDE,
+    Known,
+    Learned,
+    States,
+    goes_another_way,
+    is_in_float64,
+    join,
+    type_of,
+)
 from tracegrad.world.seats import Keeper, Seat
 from tracegrad.world.slots import Place, reached_from
 from tracegrad.world.tails import is_tail, tail_of
@@ -41,6 +54,9 @@ class Closing:
     places: dict[Place, Any]  # that were written to, with what stood there before
     closed: list[Head]
     apart: Any  # where loops begin whose first turn stands by itself
+    states: States  # what is known of the variables of loops
+    wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
+    frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
 
     def is_recorded(self, x: Any) -> bool:
         """Whether a Tensor is of this run's trace."""
@@ -111,6 +127,32 @@ class Closing:
             if self._is_shared(head, leaf) and not is_tail(slot):
                 return False
             changed[slot] = leaf
+        if head.follows is not None and len(self.lists.log) > head.logged:
+            return False
+        head.next_index = None if head.index is None else self._new_index(head)
+        if head.index is not None:
+            head.first, head.index = head.index, head.next_index
+        return self._over(head, changed)
+
+    def _enter_whole(self, head: Head) -> bool:
+        """Before the first turn: what is known to change become parameters, where that is right.
+
+        Two of them that are one Tensor have cotangents that a tape adds up one by one.
+        """
+        known = self.states.get((head.frame.code, head.target))
+        if not known or head.target in self.apart.get(head.frame.code, ()):
+            return False
+        held = head.before
+        chosen = {s: held[s] for s in known if s in held and self._may_change(held[s])}
+        tensors = [id(leaf.holder) for leaf in chosen.values() if leaf.value is not None]
+        if not chosen or len(set(tensors)) < len(tensors):
+            return False
+        head.whole, head.next_index = True, head.index
+        return self._over(head, chosen, {slot for slot, wide in known.items() if wide})
+
+    def _over(self, head: Head, changed: dict[Slot, Leaf], wide: Collection[Slot] = ()) -> bool:
+        """Variables become parameters; whether the turn that begins may be closed."""
+        frame = head.frame
         head.parameters, head.arguments, head.written = {}, {}, {}
         tails = ((tail_of(slot), leaf.holder) for slot, leaf in changed.items())
         head.tails = [(place, x) for place, x in tails if place is not None]
@@ -118,16 +160,13 @@ class Closing:
         for slot, leaf in changed.items():
             known = made.get(id(leaf.holder))
             if known is None:
-                known = self._parameter(head, slot, leaf)
+                known = self._parameter(head, slot, leaf, slot in wide)
                 if leaf.value is not None:  # a number is no object that others have too
                     made[id(leaf.holder)] = known
             head.parameters[slot] = known[0]
             self._put(frame, slot, known[1])
         head.begin = len(self.trace.builder.nodes)
         head.begun = self._variables(frame, head.target)
-        head.next_index = None if head.index is None else self._new_index(head)
-        if head.index is not None:
-            head.first, head.index = head.index, head.next_index
         head.open = True
         if not self.lists.open(head):
             return False
@@ -163,8 +202,10 @@ class Closing:
         made = (node.results for node in self.trace.builder.nodes[head.start :])
         return all(leaf.value not in results for results in made)
 
-    def _parameter(self, head: Head, slot: Slot, leaf: Leaf) -> tuple[Value, Any]:
-        """A parameter, and what the function has for it."""
+    def _parameter(
+        self, head: Head, slot: Slot, leaf: Leaf, wide: bool = False
+    ) -> tuple[Value, Any]:
+        """A parameter, and what the function has for it: a number of NumPy's where it is wide."""
         trace, x = self.trace, leaf.holder
         first = slot[0]
         name = first.called if isinstance(first, Place) else head.frame.program.slots[first]
@@ -181,12 +222,18 @@ class Closing:
         else:
             argument = trace.number(x, weak_of(x), Origin(name, True))
             value = Value(weak_of(x), origin)
+        if wide and value.type == weak("float"):
+            value = Value(WIDE, origin)
+            self.wide[value] = head
         head.arguments[value] = argument
+        if head.whole and value.type.shape:
+            self.frozen.update({value: head, argument: head})
         if type(x) is Tensor and self._is_written(head, x):
             x._traced = (trace, value)
             head.written[value] = x
             return value, x
-        tensor = wrap(x._array if type(x) is Tensor else x, (trace, value))
+        array = x._array if type(x) is Tensor else x
+        tensor = wrap(np.float64(array) if value.type == WIDE else array, (trace, value))
         if type(x) is Tensor:
             tensor._node = x._node
         self.world.stands_for(tensor, self.world.original(leaf.holder))
@@ -198,18 +245,31 @@ class Closing:
         after = [node for node in builder.nodes[head.begin :] if node not in head.further]
         del builder.nodes[head.begin :]
         for parameter, argument in head.arguments.items():
-            builder.call(alias, (argument,), parameter.origin)
+            if parameter.type == WIDE and argument.type != WIDE:
+                nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
+                builder.call(add_values, (argument, nothing), parameter.origin)
+            else:
+                builder.call(alias, (argument,), parameter.origin)
             builder.append(replace(builder.nodes.pop(), results=(parameter,)))
         begin = len(builder.nodes)
         for node in after:
             builder.append(node)
-        self._define_index(head, head.index, begin, 1)
+        self._define_index(head, head.index, begin, 0 if head.whole else 1)
         self._define_index(head, head.first, head.start, 0)
         head.open = False
 
     def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
         """The number of a turn is a number."""
-        if index is not None:
+        if index is not None and head.follows is not None:
+            builder = self.trace.builder
+            after = builder.nodes[at:]
+            del builder.nodes[at:]
+            step = builder.constant(turn * head.numbers.step, INT)
+            builder.call(add_values, (head.follows[0], step), index.origin)
+            builder.append(replace(builder.nodes.pop(), results=(index,)))
+            for known in after:
+                builder.append(known)
+        elif index is not None:
             builder, node = self.trace.builder, Constant(head.numbers[turn], index)
             after = builder.nodes[at:]
             del builder.nodes[at:]
@@ -223,13 +283,22 @@ class Closing:
         nodes = self.trace.builder.nodes
         arguments = self._ending(head, head.begin)
         if arguments is None:
+            self._learn(head)
             return None
         body = tuple(nodes[head.begin :])  # with the numbers that are handed on
+        if head in self.wide.values() and not is_in_float64(body):
+            self._unrolled(head)
+            raise Learned
         counter = None
         numbers = head.numbers
         apart = head.target in self.apart.get(head.frame.code, ())
-        first = None if apart else self._first_turn(head, body, arguments)
-        if first is None:  # it is another one
+        first = None if apart or head.whole else self._first_turn(head, body, arguments)
+        if head.whole:
+            given = tuple([head.arguments[p] for p in self._all(head)])
+            del nodes[head.begin :]
+        elif first is None:  # it is another one
+            if not apart:
+                self._learn_of_first(head, body)
             self._look_at_first(head)
             self._define_index(head, head.first, head.start, 0)
             given = tuple([head.arguments[p] for p in self._all(head)])
@@ -255,6 +324,66 @@ class Closing:
         self._forget(body)
         return cycle
 
+    def _learn(self, head: Head) -> None:
+        """A turn ends otherwise than it began: what covers both is known in the next run.
+
+        Raises `Learned` where that says more than was known.
+        """
+        if head.collects or len(self.lists.log) > head.logged:
+            return  # lists to which a first turn appends are known behind it
+        now = self._variables(head.frame, head.target)
+        found: Known = {}
+        new = False
+        for slot, leaf in now.items():
+            begun, parameter = head.begun.get(slot), head.parameters.get(slot)
+            if begun is None:
+                return
+            if parameter is None and leaf.holder is begun.holder and leaf.value is begun.value:
+                continue
+            before = type_of(begun) if parameter is None else parameter.type
+            wide = join(before, type_of(leaf), self._are_one)
+            if wide is None or type(slot[0]) is not int or _on_stack(slot):
+                return
+            found[slot] = wide
+            new |= wide or parameter is None
+        if new:
+            self._learns(head, found)
+
+    def _learn_of_first(self, head: Head, body: Sequence[Any]) -> None:
+        """The first turn went another way than the next one: in the next run both are ways."""
+        builder = self.trace.builder
+        turn = builder.nodes[head.start : head.begin]
+        if head.collects or not goes_another_way(turn, body, builder.producer):
+            return
+        found: Known = {}
+        for slot, parameter in head.parameters.items():
+            wide = join(type_of(head.before[slot]), parameter.type, self._are_one)
+            if wide is None or type(slot[0]) is not int:
+                return
+            found[slot] = wide
+        self._learns(head, found)
+
+    def _learns(self, head: Head, found: Known) -> None:
+        """Notes what the variables of a loop are, and has the run made again if that is new."""
+        known = self.states.get((head.frame.code, head.target), {})
+        joined = {slot: known.get(slot, False) or wide for slot, wide in found.items()}
+        if found and not joined.items() <= known.items() and self.is_repeatable():
+            self.states[head.frame.code, head.target] = {**known, **joined}
+            raise Learned
+
+    def _are_one(self, a: ArrayType, b: ArrayType) -> bool:
+        sizes = self.trace.sizes
+        same = (a.dtype, a.weak) == (b.dtype, b.weak)
+        return same and bool(dims_of(sizes, a) == dims_of(sizes, b))
+
+    def is_repeatable(self) -> bool:
+        """Whether the run can be made again."""
+        raise NotImplementedError
+
+    def _unrolled(self, head: Head) -> None:
+        """A loop is not tried again."""
+        raise NotImplementedError
+
     def _look_at_first(self, head: Head) -> None:
         """A turn stands before the loop: its number is a number."""
         if head.ends is not None:
@@ -262,6 +391,12 @@ class Closing:
 
     def _ends(self, head: Head, numbers: range) -> tuple[Value, Value]:
         """The first number of a loop, and the one behind the last."""
+        if head.follows is not None:
+            first, last = head.follows
+            if head.peeled:
+                step = self.trace.builder.constant(head.numbers.step, INT)
+                (first,) = self.trace.builder.call(add_values, (first, step), first.origin)
+            return first, last
         start, stop = head.ends or (numbers.start, numbers.stop)
         step = numbers.step
         if self.trace.budgets:  # what turns keep is told by their number

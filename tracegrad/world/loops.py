@@ -18,12 +18,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from threading import active_count
+from types import CodeType
 from typing import Any
 from weakref import ref
 
 from codegen.ir import Check, Origin, Value
 from tracegrad.machine.frames import Elsewhere, Frame
+from tracegrad.machine.programs import program_of
 from tracegrad.machine.world import ABSENT
+from tracegrad.ops.elementwise import add
 from tracegrad.paths import Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
@@ -47,6 +50,7 @@ from tracegrad.world.heads import (
 )
 from tracegrad.world.kept import ITEM
 from tracegrad.world.lengths import FEWEST, Lengths
+from tracegrad.world.loop_states import Learned, States, is_in_float64
 from tracegrad.world.rows import Rows, backwards, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
 from tracegrad.world.slots import Place, has_name
@@ -58,12 +62,13 @@ from tracegrad.world.world import CALL, RULES
 class Loops(Closing):
     """The loops of one run."""
 
-    def __init__(self, world: Any, trace: Any, target: str) -> None:
+    def __init__(self, world: Any, trace: Any, target: str, states: States | None = None) -> None:
         self.world = world
         self.trace = trace
         self.unclosed, self.apart = UNCLOSED[target], APART[target]
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
+        self.following: dict[int, tuple[Any, tuple[Value, Value]]] = {}  # left in a turn: the rest
         self.changes = 0  # how often something was changed that a turn is not told of
         self.written = []
         self.seats = {}
@@ -74,6 +79,11 @@ class Loops(Closing):
         self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
         self.looking: tuple[Seat, Value] | None = None
         self.closed = []
+        self.states = {} if states is None else states
+        self.wide, self.frozen = {}, {}
+        self.fixed = False  # the run has done something that cannot be done twice
+        for code, target_index in self.states:
+            self._watch_arrivals(code, target_index)
         self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
         self.suspended = 0  # derivatives that are being taken of what runs
         self.patience: int | None = None  # so many turns are unrolled, if not any number
@@ -209,16 +219,17 @@ class Loops(Closing):
 
     def _first(self, iterator: Any, shown: Any) -> Head | None:
         """The loop that begins with this range, where it may be worth it."""
-        if type(iterator) is not RANGE or operator.length_hint(iterator) < FEWEST:
+        follows = self.following.pop(id(iterator), None)
+        if type(iterator) is not RANGE:
             return None
-        if self.suspended or STATE.trace is not self.trace:
+        if follows is None and operator.length_hint(iterator) < FEWEST:
             return None
         frame = self.world.machine.frame
+        if not self._is_first(frame, shown):
+            if follows is not None:
+                self._lacks("the rest of a loop")
+            return None
         instructions = frame.program.instructions
-        if instructions[frame.index].name != "FOR_ITER" or frame.stack[-1] is not shown:
-            return None
-        if not self._may_loop(frame, frame.index):
-            return None
         self._leave(frame, frame.index)
         reduced: Any = iterator.__reduce__()
         _, (numbers,), state = reduced
@@ -229,14 +240,59 @@ class Loops(Closing):
         if shown is not iterator:
             name = "i"
         head = Head(frame, frame.index, iterator, shown, numbers[state or 0 :], name)
-        head.ends = self.lengths.ends(iterator, head.numbers)
+        head.follows = None if follows is None else follows[1]
+        head.ends = None if follows else self.lengths.ends(iterator, head.numbers)
         self._enter(head)
         self.ranges[id(iterator)] = head
         head.index = self._new_index(head)
         self._begin(head)
         if shown is not iterator:
             head.goes = Keeper(self, self.heads.values(), ()).form(shown.given)
+        self._enter_whole(head)
         return head
+
+    def _is_first(self, frame: Any, shown: Any) -> bool:
+        """Whether a frame stands at the beginning of a loop that may stay one."""
+        if self.suspended or STATE.trace is not self.trace:
+            return False
+        instruction = frame.program.instructions[frame.index]
+        if instruction.name != "FOR_ITER" or frame.stack[-1] is not shown:
+            return False
+        return self._may_loop(frame, frame.index)
+
+    def _lacks(self, what: str) -> None:
+        """The run is no program, for what it has not seen: another one may be."""
+        if self.trace.samples:
+            raise Unclosed(what)
+        self.trace.read(what)
+        self.refused = True
+
+    def _watch_arrivals(self, code: CodeType, target: int) -> None:
+        """The machine tells where a ``while`` of which something is known begins."""
+        program = program_of(code)
+        if program.instructions[target].name == "FOR_ITER":
+            return
+        ops = self.world.machine.ops.setdefault(code, [*program.ops])
+        plain = ops[target]
+
+        def arrived(frame: Any, stack: list[Any]) -> int:
+            self._arrive(frame, target)
+            return plain(frame, stack)  # type: ignore[no-any-return]
+
+        ops[target] = arrived
+
+    def _arrive(self, frame: Any, target: int) -> None:
+        """A ``while`` begins, or goes on."""
+        if (id(frame), target) in self.heads or self.suspended:
+            return
+        if STATE.trace is not self.trace or not self._may_loop(frame, target):
+            return
+        self._leave(frame, target + 1)
+        head = Head(frame, target)
+        self._enter(head)
+        self._begin(head)
+        if not self._enter_whole(head) and not head.open:
+            del self.heads[id(frame), target]
 
     def _may_loop(self, frame: Any, target: int) -> bool:
         """Whether a loop is tried: in a generator, others do what a turn does."""
@@ -273,6 +329,8 @@ class Loops(Closing):
         if level is not None:
             del self.walk.levels[self.walk.levels.index(level) :]
         if head.cycle is None:
+            if head.follows is not None:
+                self._lacks("the last turns of a loop")
             self.lengths.fix_range(head.iterator)
             if head.open:
                 self._release(head)
@@ -335,6 +393,9 @@ class Loops(Closing):
     def writes(self, x: Tensor) -> None:
         """A Tensor is written to."""
         self.lists.writes(x)
+        head = self.frozen.get(x._traced[1]) if self.is_recorded(x) and x._traced else None
+        if head is not None:
+            self._refuse(head, "an array that a loop began with is written to")
         if self.heads:
             self.written.append(ref(x))
 
@@ -436,10 +497,27 @@ class Loops(Closing):
         """Whether turns may be run without a tape: a run that needs one can be made again."""
         return not self.taped and not self.world.effects and active_count() == 1
 
+    def is_repeatable(self) -> bool:
+        return not (self.fixed or self.world.effects) and active_count() == 1
+
     def needs_tape(self) -> None:
         """The run does something that cannot be done twice, and will not become a program."""
+        self.fixed = True
+        if self.wide:
+            self.forget_wide()
+            raise Learned
         if self.untaped and self.differentiated:
             raise Taped
+
+    @property
+    def mixes_floats(self) -> bool:
+        """Whether floats of Python were taken for NumPy's, among numbers of other dtypes."""
+        return bool(self.wide) and not is_in_float64(self.trace.builder.nodes)
+
+    def forget_wide(self) -> None:
+        """In no other run such variables hold NumPy's: the loops are unrolled."""
+        for head in self.wide.values():
+            self._unrolled(head)
 
     # -- running the turns that are left ----------------------------------------------------------
 
@@ -553,7 +631,9 @@ class Loops(Closing):
         whole = tuple(nodes[level.entered + 1 :])
         body = None if arguments is None else self._without_test(cycle, whole, arguments)
         if arguments is None or body is None or len(cycle.ways) == MOST_WAYS:
-            if head.iterator is not None:
+            if arguments is None:
+                self._learn(head)
+            if head.iterator is not None and (arguments is not None or not self._follow(level)):
                 self._refuse(head, "a loop that goes on otherwise")
             self._settle(head)
             return head.target
@@ -561,6 +641,18 @@ class Loops(Closing):
         self._add(cycle, Way(body, arguments))
         self._forget(body)
         return self._run(head)
+
+    def _follow(self, level: Level) -> bool:
+        """The rest of a loop is one of its own, over other things in its variables."""
+        head, counter = level.head, level.cycle.counter
+        if counter is None or head.collects or len(self.walk.heads) > MOST_WAYS:
+            return False
+        builder = self.trace.builder
+        step = builder.constant(counter.step, INT)
+        (start,) = builder.call(add, (counter.index, step), counter.index.origin)
+        self.ranges.pop(id(head.iterator), None)
+        self.following[id(head.iterator)] = head.iterator, (start, counter.stop)
+        return True
 
 
 _GOING: dict[int, Any] = {id(zip): zipped, id(enumerate): enumerated, id(reversed): backwards}

@@ -201,6 +201,12 @@ class Keeper:
         return OfTensor(x, x._traced[1], stands, link)
 
 
+def _stands(iterator: Any, state: Any) -> bool:
+    """Whether an iterator stands where a copy of it does: nobody has moved it on."""
+    (_, (of,), *at), (_, (other,), *before) = iterator.__reduce__(), state.__reduce__()
+    return at == before and (of is other or (type(of) is range and of == other))
+
+
 def _reached(waiting: list[Any]) -> set[int]:
     """The ids of objects, and of what they hold, as far as it is plain to see."""
     known: set[int] = set()
@@ -275,8 +281,10 @@ class Return:
                 return self.made[id(holder)]
             case OfIterator(holder, state):
                 if id(holder) not in self.made:
-                    self.made[id(holder)] = again = copy.copy(state)
-                    self.loops.makes(again, holder)
+                    again = holder if _stands(holder, state) else copy.copy(state)
+                    self.made[id(holder)] = again
+                    if again is not holder:
+                        self.loops.makes(again, holder)
                 return self.made[id(holder)]
             case OfLoop(head, form):
                 return self._shown(head, form)
