@@ -253,7 +253,8 @@ def test_every_record_is_tried():
     }
     of_programs = {*turns._APART.values(), *turns.ROW_OPS.values()}
     of_programs |= {tapes.new_list, tapes.appended, tapes.item, tapes.collected, tapes.room}
-    of_programs |= {tapes.length, tapes.least, checkpoints.budget_start, checkpoints.budget_end}
+    of_programs |= {tapes.list_item, tapes.row_before, tapes.length, tapes.least}
+    of_programs |= {checkpoints.budget_start, checkpoints.budget_end}
     of_programs |= {keys.split, keys.spread}  # a key is two numbers
     of_programs |= {checkpoints.region_start, checkpoints.region_end, checkpoints.recomputed}
     of_programs |= {op for op in records if isinstance(op, SciPyOp)}

@@ -114,6 +114,11 @@ def is_number(x: Any) -> bool:
     return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
 
 
+def is_scalar(array: Any) -> bool:
+    """True for numbers, NumPy's and Python's."""
+    return isinstance(array, np.generic) or is_number(array)
+
+
 def is_weak(x: Any) -> bool:
     """True for Python numbers of whatever kind: operands that take the dtype of what they meet."""
     return type(x) not in PLAIN and type_of(x).weak

@@ -52,6 +52,7 @@ from tracegrad.dispatch import (
     array_type,
     is_jax_array,
     is_number,
+    is_scalar,
 )
 from tracegrad.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.errors import (
@@ -556,11 +557,6 @@ def sharing(tensor: Tensor) -> Tensor:
     other = wrap(tensor._array, tensor._traced)
     register((other,), tensor, TABLE["stop_gradient"], (), {})
     return other
-
-
-def is_scalar(array: Any) -> bool:
-    """True for numbers, NumPy's and Python's."""
-    return isinstance(array, np.generic) or is_number(array)
 
 
 def node_of(tensor: Tensor) -> Node | None:

@@ -608,7 +608,11 @@ def _value_over_mask(batch: Batch, behind: int) -> Any:
         if shape_of(value)[first + ndim - behind - 1] != 1:
             return None
         place = first + ndim - behind
-        value, ndim = expanded(value, tuple(range(place, place + masked - 1))), ndim + masked - 1
+        if masked:
+            value = expanded(value, tuple(range(place, place + masked - 1)))
+        else:  # one True is an axis of its own
+            value = squeezed(value, place - 1)
+        ndim += masked - 1
     return expanded(value, tuple(range(1, batch.ndim(0) - ndim + 1))) if batch.wide[1] else value
 
 

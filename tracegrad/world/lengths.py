@@ -80,6 +80,8 @@ _MEETING = frozenset(
     )
 )
 """What Tensors and lengths are given together."""
+_UNPACKING = frozenset(map(id, (natives.unpack_sequence, natives.unpack_starred)))
+"""Operations that see how many there are."""
 _MOVING = frozenset(
     map(
         id,
@@ -138,10 +140,8 @@ class Lengths:
             for key, item in x.items():
                 if type(item) is Length:
                     x[key] = item.look()
-        elif kind is range:
-            self.fix_range(x)
-        elif kind is Rows:
-            self.fix_range(x.numbers)
+        else:
+            self.fix_range(x.numbers if kind is Rows else x)
         return x
 
     def fix_range(self, x: Any) -> None:
@@ -196,6 +196,10 @@ class Lengths:
             return None
         if operation is operator.getitem and self.loops.lists.filled(operands[0]) is not None:
             return None
+        if key in _UNPACKING:
+            self.looked(operands[0])
+        elif operation is operator.setitem and kinds[1] is slice:
+            self.looked(operands[2])
         if key in _MOVING or (operation is operator.getitem and kinds[0] in (tuple, list, dict)):
             return [*operands[:1], *map(self.looked, operands[1:])], keywords
         puts = operation is operator.setitem and kinds[0] in (list, dict)
