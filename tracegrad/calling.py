@@ -469,18 +469,8 @@ class Calling(BatchCalls):
         call = self._caller(arguments)
         with self._runs.entered(), self._budget.compiling(mode.target):
             return traced_run(
-                self._function,
-                call,
-                self._transform,
-                arguments,
-                mode.target,
-                known,
-                self._runs,
-                histories,
-                self._counters,
-                self._renewed,
-                self._single,
-                samples,
+                *(self._function, call, self._transform, arguments, mode.target, known),
+                *(self._runs, histories, self._counters, self._renewed, self._single, samples),
                 self._states.setdefault((arguments.key, mode), {}),
             )
 

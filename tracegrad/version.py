@@ -404,7 +404,6 @@ def traced_run(
                 return made
 
 
-@collected_later()
 def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
     """A program that raises where NumPy would warn."""
 
@@ -416,6 +415,7 @@ def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
+@collected_later()
 def make_version(
     function: Callable[..., Any],
     transform: Transform,
