@@ -245,3 +245,20 @@ def test_a_compiled_loop_that_was_called_with_arrays_has_a_gradient_for_tensors(
     compiled(p, given).sum().backward()
     assert p["s"].grad.item() == pytest.approx(wanted[0]["s"], rel=1e-12)
     assert given.grad.numpy() == pytest.approx(wanted[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "on a tape"])
+def test_what_comes_with_the_value_is_the_callers_own(monkeypatch, compiled: bool) -> None:
+    """An argument, a view of one, what the way back reads: the caller may write to it."""
+    monkeypatch.setattr(tg.config, "compile", compiled)
+
+    def f(x):
+        y, first = np.sin(x), x[:2]
+        return np.sum(np.sin(y)) + (first * first).sum(), (x, {"y": y, "first": first[::-1]})
+
+    x = np.array([0.3, 0.5, 0.7])
+    wanted = tg.grad(lambda x: f(x)[0])(x)
+    _, pull, (given, others) = tg.vjp(f, x.copy(), has_aux=True)
+    for array in (given, *others.values()):
+        array[...] = 9.0
+    np.testing.assert_allclose(pull(np.float64(1.0))[0], wanted, rtol=1e-12)

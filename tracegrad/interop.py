@@ -20,7 +20,7 @@ from tracegrad.autograd.foreign import plain
 from tracegrad.autograd.inplace import update
 from tracegrad.autograd.views import register
 from tracegrad.devices import DeviceArray
-from tracegrad.dispatch import is_number
+from tracegrad.dispatch import is_number, is_scalar
 from tracegrad.errors import ArgumentError, DTypeError, ShapeError, TracegradError
 from tracegrad.inspection import API_VERSIONS
 from tracegrad.ops.arguments import SYNONYMS
@@ -142,6 +142,8 @@ def _at(name: str, x: Any, index: Any, *values: Any) -> None:
     """``np.add.at(x, index, v)``: the ufunc in place, once for each time that a place is named."""
     if not isinstance(x, Tensor):
         raise written_into_plain()
+    if is_scalar(x._array):
+        raise TypeError("first operand must be array")
     if name in ("add", "subtract"):
         update(x, namespace.index_add, index, values[0] if name == "add" else -values[0])
         return

@@ -240,11 +240,12 @@ def _done(
     outputs, spec = flatten(main)
     inputs = tuple([x for x in held if isinstance(x, Tensor)])
     specs = tuple([flatten(primal)[1] for primal in primals])
-    owned = _handed_over(outputs, inputs) if program is None else outputs
     if program is not None:
         _seal_what_is_read(outputs)
+    else:
+        main, aux = _handed_over((main, aux), inputs)
     pull = Pullback(tuple(outputs), spec, inputs, specs, False, place.shown, program)
-    return _Done(unflatten(spec, map(place.shown, owned)), pull, map_tree(place.shown, aux))
+    return _Done(map_tree(place.shown, main), pull, map_tree(place.shown, aux))
 
 
 def _seal_what_is_read(outputs: Sequence[Any]) -> None:
@@ -395,9 +396,10 @@ def _on_tensors(
     borrowed.settle()
     wants_tensors = wants_tensors or (within and _reads_others(outputs, tensors))
     shown = _same if wants_tensors else place.shown
-    made = outputs if wants_tensors else list(map(shown, _handed_over(outputs, tensors)))
     pull = Pullback(tuple(outputs), spec, tuple(tensors), specs, wants_tensors, shown)
-    return _Done(unflatten(spec, made), pull, map_tree(shown, aux))
+    if not wants_tensors:
+        main, aux = _handed_over((main, aux), tensors)
+    return _Done(map_tree(shown, main), pull, map_tree(shown, aux))
 
 
 def _same(leaf: Any) -> Any:
@@ -413,8 +415,12 @@ def _reads_others(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> bool:
     return any(isinstance(leaf, Tensor) and id(leaf) not in own for leaf in leaves)
 
 
-def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
-    """Results as arrays of the caller's own; what the tape keeps of the inputs is watched."""
+def _handed_over(returned: Any, inputs: Sequence[Tensor]) -> Any:
+    """Results as arrays of the caller's own; what the tape keeps of the inputs is watched.
+
+    `returned` is all that the caller gets: the value, and what comes with it.
+    """
+    outputs, spec = flatten(returned)
     arrays = [plain_leaf(out) for out in outputs]
     sizes = [x.nbytes if type(x) is np.ndarray else 0 for x in arrays]
     large = [x for x in inputs if type(x._array) is Foreign]
@@ -433,4 +439,4 @@ def _handed_over(outputs: Sequence[Any], inputs: Sequence[Tensor]) -> list[Any]:
                 arrays[i] = arrays[i].copy(order="K")
             else:
                 held.add(id(memory_of(arrays[i])))
-    return arrays
+    return unflatten(spec, arrays)
