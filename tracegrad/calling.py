@@ -342,6 +342,8 @@ class Calling(BatchCalls):
             answer = Answer(version, version.call(arguments) if call is None else call(version))
             version.outdated = not version.unchanged()
             return answer
+        except FiniteError:
+            raise
         except (np.linalg.LinAlgError, FloatingPointError) as error:
             if call is not None:
                 raise NotRecorded from error

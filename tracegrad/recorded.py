@@ -38,7 +38,7 @@ from tracegrad.borrowed import overlapping
 from tracegrad.devices import as_held, bare
 from tracegrad.differentiate import differentiate, reached, sources
 from tracegrad.dispatch import apply, is_jax_array
-from tracegrad.errors import GradientError
+from tracegrad.errors import FiniteError, GradientError
 from tracegrad.guards import MISS, entry
 from tracegrad.ops.elementwise import alias
 from tracegrad.partition import backward_graph
@@ -412,8 +412,8 @@ class Quick:
             return MISS
         try:
             found = self.run(args)
-        except FloatingPointError:
-            if not self.version.raises_as_math:
+        except FloatingPointError as error:
+            if not self.version.raises_as_math or isinstance(error, FiniteError):
                 raise
             return MISS
         return MISS if found is MISS else made.finish(found, inputs)
