@@ -479,3 +479,23 @@ def reversed_in_place(x, w):
 def test_what_is_changed_or_is_one_object_twice(name):
     for length in (12, 17):
         agree(CHANGED[name], inputs(length))
+
+
+def test_an_item_that_a_turn_by_itself_reads_has_its_gradient():
+    """The last item is read at a number, the others in a loop: whether they meet nobody knows."""
+
+    def f(w, x):
+        h, s = [], np.zeros(3)
+        for t in range(len(x)):
+            s = np.tanh(x[t] + w * s)
+            h.append(s)
+        total = 0.0
+        for a in reversed(h):
+            total = 0.9 * total + (a * a).sum()
+        return total
+
+    w, compiled = np.array([0.1, 0.2, 0.3]), tg.grad(f)
+    for turns in (12, 12, 15, 9):
+        x = np.random.default_rng(turns).normal(size=(turns, 3))
+        steps = [(f(w + e, x) - f(w - e, x)) / 2e-6 for e in 1e-6 * np.eye(3)]
+        np.testing.assert_allclose(compiled(w, x), steps, rtol=1e-6)

@@ -736,7 +736,9 @@ class _Writer(Reading, Listing, Telling):
         cts = {v: self._of_now(facts, ct, held) for v, ct in cts.items()}
         mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
         told = {**mine, **self._telling(mine, cts)}
-        for rows in self._lacking(facts, (self._dim(rest), self._dim(count)), told):
+        turn = self._dim(rest), self._dim(count)
+        for rows in self._lacking(facts, turn, told):
+            self._require_none(facts.loop, rows, turn, mine[rows])
             del mine[rows]
             if any(begun.rows is rows for begun in self.begun.get(facts.loop.label, {}).values()):
                 raise Unrollable("gradients flow to some items of a list alone")

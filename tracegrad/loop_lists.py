@@ -9,7 +9,7 @@ alone that are known to have one (`Rows`), by the numbers that other loops count
 from __future__ import annotations
 
 from collections import Counter as Counted
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -417,21 +417,40 @@ class Listing:
         self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None], mine: Cotangents
     ) -> bool:
         """Whether each item that these turns have put into a list is known to have a cotangent."""
-        counter = loop.counter
         if mine[rows] not in self.met:
             return True
+        return all(self._has_rows(mine[rows], span) for span in self._put(loop, rows, turns))
+
+    def _put(
+        self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None]
+    ) -> Iterator[Span | None]:
+        """The rows that these turns have put into a list; None where nobody knows which."""
+        counter = loop.counter
         start = None if counter is None else self._row(counter.start)
         for argument in self.graph.given[rows][1:]:
             row = self._row(self.graph.producer[argument].operands[2])  # type: ignore[union-attr]
             if row is None or start is None or turns[0] is None or turns[1] is None:
-                return False
+                yield None
+                continue
             assert counter is not None
             first, last = (
                 add_dims(start.plus, mul([n, counter.step])) for n in turns if n is not None
             )
-            if not self._has_rows(mine[rows], span_of(row, first, last, counter.step)):
-                return False
-        return True
+            yield span_of(row, first, last, counter.step)
+
+    def _require_none(
+        self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None], ct: Value
+    ) -> None:
+        """Raises `Unrollable` where what these turns have put into a list may have a cotangent."""
+        sizes = self.graph.sizes
+        met = [span for span in self.met[ct] if not isinstance(span, Row)]
+        met += [(r.plus, add_dims(r.plus, 1)) for r in self.met[ct] if isinstance(r, Row)]
+        for put in self._put(loop, rows, turns):
+            apart = put is not None and all(
+                at_least(low, put[1], sizes) or at_least(put[0], high, sizes) for low, high in met
+            )
+            if not apart:
+                raise Unrollable("nobody knows whether gradients flow to an item of a list")
 
     def _require_rows(self, facts: Facts, count: Number, begun: Cotangents) -> None:
         """Raises `Unrollable` where turns need items that may have no cotangent."""
