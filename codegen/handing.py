@@ -2,8 +2,9 @@
 
 A loop is handed an array where the program made it, it is no view, and nobody else reads its memory
 from there on. A parameter that is handed every argument, the first and those of the next turns, is
-an array that may be overwritten, as what a call made is: a buffer is filled place by place without
-a copy in each turn. All parameters are supposed to be so, until one is seen not to.
+an array that may be overwritten, as what a call made is (so is that of a join): a buffer is filled
+place by place without a copy in each turn. All parameters are supposed to be so, until one is seen
+not to.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from codegen.ir import Again, Block, Graph, Loop, Value, inner_blocks, kept_by, walk
+from codegen.ir import Again, Block, Graph, Join, Loop, Value, inner_blocks, kept_by, walk
 from codegen.types import LIST
 
 Turns = frozenset[object]
@@ -22,9 +23,10 @@ class _Edge(NamedTuple):
     """A node that gives a loop its arguments, and where it stands."""
 
     node: Loop | Again
-    target: Loop
+    target: Loop | Join
     turns: Turns
-    inside: tuple[Loop, ...]  # the loops of which it stands in a block
+    inside: tuple[Loop | Join, ...]  # the loops and joins of which it stands in a block
+    later: tuple[Block, ...]  # what is behind the joins that it stands in the body of
 
 
 def turns_of(graph: Graph) -> Mapping[Value, Turns]:
@@ -43,8 +45,8 @@ def turns_of(graph: Graph) -> Mapping[Value, Turns]:
 
 
 def own_parameters(graph: Graph) -> frozenset[Value]:
-    """The parameters of loops that are arrays of their own in every turn and after the last."""
-    edges = list(_edges(graph, graph.block, frozenset(), ()))
+    """The parameters that are arrays of their own: of loops in every turn and after the last."""
+    edges = list(_edges(graph, graph.block, frozenset(), (), ()))
     own = {p for edge in edges for p in edge.target.parameters if p.type.shape}
     if not own:
         return frozenset()
@@ -80,35 +82,52 @@ def _kept(graph: Graph) -> set[Value]:
     return kept
 
 
-def _edges(graph: Graph, block: Block, turns: Turns, inside: tuple[Loop, ...]) -> Iterator[_Edge]:
+def _edges(
+    graph: Graph,
+    block: Block,
+    turns: Turns,
+    inside: tuple[Loop | Join, ...],
+    later: tuple[Block, ...],
+) -> Iterator[_Edge]:
     turns &= graph.leads[block]
     for node in block.nodes:
         if isinstance(node, Loop):
-            yield _Edge(node, node, turns, inside)
-        elif isinstance(node, Again):
-            target = next(loop for loop in inside if loop.label == node.label)
-            yield _Edge(node, target, turns, inside)
-        for inner in inner_blocks(node):
-            if isinstance(node, Loop):
+            yield _Edge(node, node, turns, inside, later)
+            for inner in node.blocks:
                 own = turns | {node.label} if inner is node.turn else turns
-                yield from _edges(graph, inner, own, (*inside, node))
-            else:
-                yield from _edges(graph, inner, turns, inside)
+                yield from _edges(graph, inner, own, (*inside, node), later)
+        elif isinstance(node, Join):
+            within = (*inside, node)
+            yield from _edges(graph, node.body, turns, within, (*later, node.after))
+            yield from _edges(graph, node.after, turns, within, later)
+        elif isinstance(node, Again):
+            target = next(head for head in inside if head.label == node.label)
+            yield _Edge(node, target, turns, inside, later)
+        else:
+            for inner in inner_blocks(node):
+                yield from _edges(graph, inner, turns, inside, later)
 
 
 def _is_made(graph: Graph, value: Value) -> bool:
     """Whether a value is a new array that a call made, or an input that nobody else reads."""
-    return not isinstance(graph.producer.get(value), Loop) and graph.may_be_overwritten(value)
+    given = isinstance(graph.producer.get(value), Loop | Join)
+    return not given and graph.may_be_overwritten(value)
 
 
 def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
     """Whether nobody else reads the memory of an argument, which is no view, from here on."""
-    node, owner = edge.node, graph.owner
+    node, target, owner = edge.node, edge.target, graph.owner
     if sum(owner[a] is value for a in node.arguments) > 1:
         return False
-    older = [loop for loop in edge.inside if loop.label not in graph.turns[value]]
-    if any(owner[a] is value for loop in older for p in loop.parameters for a in graph.given[p]):
+    older = [head for head in edge.inside if head.label not in graph.turns[value]]
+    if isinstance(target, Join):  # on another path it is given something else
+        older.remove(target)
+    if any(owner[a] is value for head in older for p in head.parameters for a in graph.given[p]):
         return False  # a parameter shows it: maybe the one that it is handed to
+    if any(owner[read] is value for inner in edge.later for read in graph.reads_in(inner)):
+        return False
+    if isinstance(target, Join):
+        return edge.turns <= graph.turns[value]
     if isinstance(node, Again):
         return True  # the next turn reads nothing that this one made
     reads = (read for inner in node.blocks for read in graph.reads_in(inner))

@@ -3,11 +3,12 @@
 Structural nodes are a closed set, matched exhaustively: `Constant` (a number), `Call` (an op on
 values), `Check` (Python looked at a value: the program is left unless the outcome is the same),
 `Branch` (Python looked, and several outcomes are known: each goes on in a `Block` of its own),
-`Loop` (a block that runs again and again) and `Again` (the next turn of a loop around). The last
-three end their block, and paths do not meet again but in the next turn: blocks are a tree of
-dominators with edges back to loops around. What is made before a block is read in it as it is; what
-changes from turn to turn is a parameter of the loop. Ops are an open set supplied by the client;
-codegen asks their traits and never their names.
+`Loop` (a block that runs again and again), `Join` (paths of a block that go on as one behind it)
+and `Again` (the next turn of a loop around, or what is behind a join around). The last four end
+their block: blocks are a tree of dominators with edges to loops and joins around. What is made
+before a block is read in it as it is; what differs from turn to turn, or from path to path, is a
+parameter. Ops are an open set supplied by the client; codegen asks their traits and never their
+names.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Trait(Enum):
     C_ORDER = "c_order"  # a matrix that it makes is in C order whatever the operands are
     CONTIGUOUS = "contiguous"  # whatever it makes is in C order, of any number of axes
     HOLDS = "holds"  # what it makes is a list, which holds the arrays that it is given
+    UNSET = "unset"  # what it gives stands where a path has no value, and is never read
     EFFECT = "effect"  # runs code that nobody here can see: always called, never twice, and it may
     # keep what it is given and what it returns
 
@@ -232,7 +234,7 @@ class Branch:
     """Python looked at `operand`; for each of the `outcomes` it went on as its block says.
 
     Always the last node of its block; the program is left at any other outcome. Paths do not meet
-    again: what follows an ``if`` stands in both blocks.
+    again, but behind a `Join` around: else what follows an ``if`` stands in both blocks.
     """
 
     operand: Value
@@ -311,8 +313,40 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Join:
+    """Paths that part in the `body` and meet `after` it; always the last node of its block.
+
+    An `Again` in the body with this `label` is where a path goes on behind it, with what the
+    `parameters` are on that path. Other paths of the body return. What the body makes is read
+    behind it as a parameter alone, and the body reads no parameter.
+    """
+
+    label: object
+    parameters: tuple[Value, ...]
+    blocks: tuple[Block, ...]
+    origin: Origin = NOWHERE
+
+    @property
+    def body(self) -> Block:
+        return self.blocks[0]
+
+    @property
+    def after(self) -> Block:
+        return self.blocks[1]
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.parameters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Again:
-    """The next turn of the loop around that has this `label`; always the last node of its block."""
+    """The next turn of the loop around that has this `label`, or what is behind the join around
+    that has it; always the last node of its block."""
 
     label: object
     arguments: tuple[Value, ...]
@@ -327,13 +361,13 @@ class Again:
         return ()
 
 
-Node: TypeAlias = "Constant | Call | Check | Branch | Loop | Again"
+Node: TypeAlias = "Constant | Call | Check | Branch | Loop | Join | Again"
 AnyNode = TypeVar("AnyNode", bound="Node")
 
 
 def inner_blocks(node: Node) -> tuple[Block, ...]:
     """The blocks that a node goes on in."""
-    return node.blocks if isinstance(node, Branch | Loop) else ()
+    return node.blocks if isinstance(node, Branch | Loop | Join) else ()
 
 
 def with_operands(node: AnyNode, now: Callable[[Value], Value]) -> AnyNode:
@@ -367,7 +401,7 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
 def ends(block: Block) -> Iterator[Block]:
     """The blocks in which paths return, in the order of the text."""
     last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop):
+    if isinstance(last, Branch | Loop | Join):
         for inner in last.blocks:
             yield from ends(inner)
     elif not isinstance(last, Again):
@@ -406,6 +440,9 @@ def renamed(block: Block, new: Mapping[Value, Value]) -> Block:
                         counter=counter,
                     )
                 )
+            case Join(_, parameters, blocks):
+                inner = tuple([renamed(b, new) for b in blocks])
+                nodes.append(replace(node, parameters=of(parameters), blocks=inner))
             case Again(_, arguments):
                 nodes.append(replace(node, arguments=of(arguments)))
     return replace(block, nodes=tuple(nodes), outputs=of(block.outputs))
@@ -504,7 +541,7 @@ class Graph:
         That is so in the turn of a loop that it was made in, of inner loops it is read again.
         """
         made = self.producer.get(value)
-        if isinstance(made, Loop):
+        if isinstance(made, Loop | Join):
             return value in self.own_parameters
         if not isinstance(made, Call):
             return value in self.spent
@@ -512,15 +549,24 @@ class Graph:
 
     @cached_property
     def leads(self) -> Mapping[Block, frozenset[object]]:
-        """The loops around each block whose next turn a path in it begins."""
+        """The loops around each block whose next turn a path in it begins.
+
+        And the joins around that a path in it goes on behind.
+        """
         table: dict[Block, frozenset[object]] = {}
+        behind: dict[object, frozenset[object]] = {}  # where what is behind a join leads
 
         def lead(block: Block) -> frozenset[object]:
             last = block.nodes[-1] if block.nodes else None
-            found = frozenset({last.label}) if isinstance(last, Again) else frozenset[object]()
-            if last is not None:
+            found = frozenset[object]()
+            if isinstance(last, Again):
+                found = behind.get(last.label, found) | {last.label}
+            if isinstance(last, Join):
+                behind[last.label] = lead(last.after)
+                found = behind[last.label] | lead(last.body)
+            elif last is not None:
                 found = found.union(*map(lead, inner_blocks(last)))
-            if isinstance(last, Loop):
+            if isinstance(last, Loop | Join):
                 found -= {last.label}
             table[block] = found
             return found
@@ -544,14 +590,17 @@ class Graph:
 
     @cached_property
     def given(self) -> Mapping[Value, Sequence[Value]]:
-        """What each parameter is given: its first argument, then one for each next turn."""
+        """What each parameter is given: its first argument, then one for each next turn.
+
+        That of a join has one for each path that goes on behind it.
+        """
         table: dict[Value, list[Value]] = {}
-        loops: dict[object, Loop] = {}
+        heads: dict[object, Loop | Join] = {}
         for node in walk(self.nodes):
-            if isinstance(node, Loop):
-                loops[node.label] = node
+            if isinstance(node, Loop | Join):
+                heads[node.label] = node
             if isinstance(node, Loop | Again):
-                parameters = loops[node.label].parameters
+                parameters = heads[node.label].parameters
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
                     table.setdefault(parameter, []).append(argument)
         return table
@@ -603,55 +652,9 @@ class Graph:
     @cached_property
     def key(self) -> tuple[Hashable, ...]:
         """The structure without its numbers: equal keys, one program."""
-        place: dict[Value, int] = {}
-        parts: list[Hashable] = []
-        for value in self.inputs:
-            place[value] = len(place)
-            parts.append(type_key(self.sizes, value.type))
-        parts += self._block_key(self.block, place)
-        parts.append(self.fast_math)
-        return tuple(parts)
+        from codegen.keys import graph_key
 
-    def _block_key(self, block: Block, place: dict[Value, int]) -> list[Hashable]:
-        """The parts of the key that a block adds; `place` numbers the values."""
-        sizes = self.sizes
-        parts: list[Hashable] = []
-        for node in block.nodes:
-            match node:
-                case Constant(number, result, slot):
-                    shown = (type(number).__name__, repr(number) if slot is None else slot)
-                    parts.append(("constant", shown, type_key(sizes, result.type)))
-                case Call(op, operands, _, results):
-                    given = attributes_key(sizes, node)
-                    types = tuple(type_key(sizes, r.type) for r in results)
-                    parts.append((op.name, tuple(place[v] for v in operands), given, types))
-                case Check(operand, look, outcome):
-                    parts.append(("check", place[operand], look, repr(outcome)))
-                case Branch(operand, look, outcomes, blocks):
-                    inner = tuple(
-                        (repr(outcome), *self._block_key(b, place), b.returns, b.names)
-                        for outcome, b in zip(outcomes, blocks, strict=True)
-                    )
-                    parts.append(("branch", place[operand], look, inner))
-                case Loop():
-                    parts.append(self._loop_key(node, place))
-                case Again(label, arguments):
-                    target = place[label]  # type: ignore[index]
-                    parts.append(("again", target, tuple(place[v] for v in arguments)))
-            for result in node.results:
-                place.setdefault(result, len(place))
-        parts.append(tuple(place[output] for output in block.outputs))
-        return parts
-
-    def _loop_key(self, loop: Loop, place: dict[Value, int]) -> tuple[Hashable, ...]:
-        """What a loop adds to the key; its label is numbered as values are."""
-        operands = tuple(place[v] for v in loop.operands)
-        for value in (loop.label, *loop.results):
-            place[value] = len(place)  # type: ignore[index]
-        types = tuple(type_key(self.sizes, p.type) for p in loop.parameters)
-        step = loop.counter and loop.counter.step
-        blocks = tuple((*self._block_key(b, place), b.returns, b.names) for b in loop.blocks)
-        return ("loop", operands, types, step, blocks)
+        return graph_key(self)
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)

@@ -23,6 +23,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Number,
@@ -199,7 +200,7 @@ def substituted(block: Block, now: Callable[[Value], Value]) -> Block:
     """The block reading other values."""
     nodes: list[Node] = []
     for node in block.nodes:
-        if isinstance(node, Branch | Loop):
+        if isinstance(node, Branch | Loop | Join):
             inner = tuple(substituted(b, now) for b in node.blocks)
             nodes.append(replace(with_operands(node, now), blocks=inner))
         else:
@@ -234,7 +235,7 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
                 new[node.result] = node.result
             case Check() | Again():
                 rewriter.append(with_operands(node, now))
-            case Branch() | Loop():
+            case Branch() | Loop() | Join():
                 new.update((result, result) for result in node.results)
                 rewriter.producer.update((result, node) for result in node.results)
                 forks = [rewriter.fork() for _ in node.blocks]

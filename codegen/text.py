@@ -57,6 +57,7 @@ from codegen.ir import (
     Counter,
     Frame,
     Graph,
+    Join,
     Loop,
     Node,
     Op,
@@ -124,7 +125,7 @@ class _Writer:
             for head, part in inner:
                 self.lines.append(f"{indent}  {head}")
                 self.block(part, f"{indent}    ")
-        if not (block.nodes and isinstance(block.nodes[-1], Branch | Loop | Again)):
+        if not (block.nodes and isinstance(block.nodes[-1], Branch | Loop | Join | Again)):
             self.lines.append(f"{indent}return {self._shown(block.outputs)}".rstrip())
 
     def _shown(self, values: Iterable[Value]) -> str:
@@ -150,6 +151,9 @@ class _Writer:
             case Loop():
                 heads = ["turn", "after"][: len(node.blocks)]
                 return self._loop(node), node.origin, list(zip(heads, node.blocks, strict=True))
+            case Join():
+                heads = ["body", "after"]
+                return self._join(node), node.origin, list(zip(heads, node.blocks, strict=True))
             case Again(label, arguments, origin):
                 return f"again {self.labels[label]} {self._shown(arguments)}".rstrip(), origin, []
 
@@ -176,6 +180,12 @@ class _Writer:
             )
         label = self.labels[loop.label] = f"L{len(self.labels) + 1}"
         return " ".join(word for word in (*words, "as", label) if word)
+
+    def _join(self, join: Join) -> str:
+        label = self.labels[join.label] = f"J{len(self.labels) + 1}"
+        made = [(self.define(p, "parameter"), p.type) for p in join.parameters]
+        shown = [f"{name}: {_type_text(self.graph.sizes, type)}" for name, type in made]
+        return " ".join(word for word in ("join", ", ".join(shown), "as", label) if word)
 
 
 def _type_text(sizes: Sizes, type: ArrayType) -> str:
@@ -227,6 +237,8 @@ _BRANCH = re.compile(r"branch %([\w~.]+) (\w+)$")
 _LOOP = re.compile(
     r"loop (.*?)(?:for %([\w~.]+) in range\(%([\w~.]+), %([\w~.]+), (-?\d+)\) )?as (\w+)$"
 )
+_JOIN = re.compile(r"join (.*?)as (\w+)$")
+_MADE = re.compile(r"%([\w~.]+): (\w+)(\[[^\]]*\])?(?:, | $)")
 _PARAMETER = re.compile(r"%([\w~.]+)(?:: (\w+)(\[[^\]]*\])?)? = %([\w~.]+)(?:, | $)")
 _AGAIN = re.compile(r"again (\w+)((?: %[\w~.]+,?)*)$")
 _WHERE = re.compile(r"where (.+) == (.+)$")
@@ -287,7 +299,7 @@ class _Reader:
 
     def _last(
         self, line: str, values: dict[str, Value], indent: str
-    ) -> Branch | Loop | Again | None:
+    ) -> Branch | Loop | Join | Again | None:
         """What ends a block and is no return, with its blocks; None where the line is no such."""
         body, origin = _split(line)
         if found := _BRANCH.match(body):
@@ -296,9 +308,11 @@ class _Reader:
             return self._branch(operand, found[2], values, origin, indent)
         if found := _LOOP.match(body):
             return self._loop(found, values, origin, indent)
+        if found := _JOIN.match(body):
+            return self._join(found, values, origin, indent)
         if found := _AGAIN.match(body):
             if found[1] not in self.labels:
-                raise ParseError(f"no loop {found[1]} begins before")
+                raise ParseError(f"no loop or join {found[1]} begins before")
             arguments = tuple(_known(values, name) for name in _NAME.findall(found[2]))
             self.at += 1
             return Again(found[1], arguments, origin)
@@ -321,9 +335,7 @@ class _Reader:
         self, found: re.Match[str], values: dict[str, Value], origin: Origin, indent: str
     ) -> Loop:
         given, index, start, stop, step, label = found.groups()
-        if label in self.labels:
-            raise ParseError(f"the loop {label} begins twice")
-        self.labels.add(label)
+        self._begin(label)
         made, arguments = self._parameters(given, values, origin)
         inside = values | made
         counter = None
@@ -336,6 +348,29 @@ class _Reader:
         blocks += [self._part("after", inside, indent)] if counter else []
         parameters = tuple(made.values())
         return Loop(label, parameters, arguments, tuple(blocks), counter, origin)
+
+    def _begin(self, label: str) -> None:
+        if label in self.labels:
+            raise ParseError(f"the loop or join {label} begins twice")
+        self.labels.add(label)
+
+    def _join(
+        self, found: re.Match[str], values: dict[str, Value], origin: Origin, indent: str
+    ) -> Join:
+        given, label = found.groups()
+        self._begin(label)
+        made: dict[str, Value] = {}
+        at = 0
+        while at < len(given):
+            parameter = _MADE.match(given, at)
+            if parameter is None:
+                raise ParseError(f"expected '%name: type' of a parameter: {given[at:]!r}")
+            name, dtype, shape = parameter.groups()
+            made[name] = self._named(name, _type(dtype, shape), origin)
+            at = parameter.end()
+        self.at += 1
+        blocks = (self._part("body", values, indent), self._part("after", values | made, indent))
+        return Join(label, tuple(made.values()), blocks, origin)
 
     def _parameters(
         self, text: str, values: dict[str, Value], origin: Origin
@@ -356,14 +391,14 @@ class _Reader:
         return made, tuple(arguments)
 
     def _named(self, name: str, type: ArrayType, origin: Origin) -> Value:
-        """A value that a loop makes."""
+        """A value that a loop or join makes."""
         if name in self.taken:
             raise ParseError(f"%{name} is made twice")
         self.taken.add(name)
         return Value(type, _origin_of(name, origin))
 
     def _part(self, head: str, values: dict[str, Value], indent: str) -> Block:
-        """One of the blocks of a loop."""
+        """One of the blocks of a loop or join."""
         if self.at >= len(self.lines) or self.lines[self.at] != f"{indent}  {head}":
             raise self.error(f"expected '{head}'")
         self.at += 1

@@ -14,6 +14,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Op,
@@ -25,7 +26,8 @@ from codegen.sizes import Settled
 from codegen.types import KINDS, ArrayType, kind, weak
 from codegen.verify_memory import verify_memory
 
-Around: TypeAlias = "Mapping[object, Loop]"  # the loops of which a block is in the turn, by label
+Around: TypeAlias = "Mapping[object, Loop | Join]"
+"""The loops of which a block is in the turn, and the joins in whose body it is, by label."""
 
 
 def verify(graph: Graph) -> Graph:
@@ -40,12 +42,14 @@ def verify(graph: Graph) -> Graph:
     5. Reused memory was made by a call of this graph for a value of the same type, and is not read
        later, in this turn of a loop or the next, under the name of that value or another.
     6. A look is at a single element; a branch has two outcomes or more, a block for each. Branches,
-       loops and what begins the next turn end their block. What one block makes is not read in
+       loops, joins and what leads to either end their block. What one block makes is not read in
        another, and the index of a loop not after it.
     7. A loop has a label of its own, and as many arguments as parameters, and so has each next turn
        of it, which begins in its turn alone. Arguments have the types of their parameters; the
        first may be numbers instead that these types can stand for.
-    8. The frame reads every input.
+    8. So it is with a join, and what goes on behind it, which stands in its body. What the body
+       makes is not read behind it.
+    9. The frame reads every input.
     """
     made: set[Value] = set()
     for value in graph.inputs:
@@ -80,12 +84,14 @@ def _verify_block(
                 _verify_look(graph, node)
             case Loop():
                 _verify_loop(graph, node)
+            case Join():
+                _verify_join(node)
             case Again():
                 _verify_again(graph, node, around)
-        before = set(made) if isinstance(node, Loop) else made
+        before = set(made) if isinstance(node, Loop | Join) else made
         for result in node.results:
             _once(result, made)
-        if isinstance(node, Branch | Loop | Again):
+        if isinstance(node, Branch | Loop | Join | Again):
             if index + 1 < len(block.nodes) or block.outputs:
                 raise VerifyError(f"a {node_text(node)} is not the end of its block")
             if isinstance(node, Branch):
@@ -95,15 +101,19 @@ def _verify_block(
                 _verify_block(graph, node.turn, made, numbers, {**around, node.label: node})
                 if node.after:
                     _verify_block(graph, node.after, before | {*node.parameters}, numbers, around)
+            elif isinstance(node, Join):
+                within = {**around, node.label: node}
+                _verify_block(graph, node.body, before, numbers, within)
+                _verify_block(graph, node.after, made, numbers, around)
     for output in block.outputs:
         if output not in made:
             raise VerifyError(f"output {output!r} is not made by the graph")
 
 
 def _verify_labels(graph: Graph) -> None:
-    labels = [node.label for node in walk(graph.nodes) if isinstance(node, Loop)]
+    labels = [node.label for node in walk(graph.nodes) if isinstance(node, Loop | Join)]
     if len(set(labels)) < len(labels):
-        raise VerifyError("two loops have the same label")
+        raise VerifyError("two loops or joins have the same label")
 
 
 def _verify_loop(graph: Graph, loop: Loop) -> None:
@@ -124,6 +134,11 @@ def _verify_loop(graph: Graph, loop: Loop) -> None:
                 raise VerifyError(f"loop: {value!r} counts turns")
 
 
+def _verify_join(join: Join) -> None:
+    if len(join.blocks) != 2:
+        raise VerifyError(f"a join has {len(join.blocks)} blocks")
+
+
 def _may_begin(argument: Value, parameter: Value) -> bool:
     """Whether a parameter that is no number may be one in the first turn."""
     kinds = [KINDS.index(kind(value.type.dtype)) for value in (argument, parameter)]
@@ -132,11 +147,11 @@ def _may_begin(argument: Value, parameter: Value) -> bool:
 
 
 def _verify_again(graph: Graph, again: Again, around: Around) -> None:
-    loop = around.get(again.label)
-    if loop is None:
-        raise VerifyError(f"again: not in the turn of a loop {again.label!r}")
-    _verify_count(loop.parameters, again.arguments)
-    for parameter, argument in zip(loop.parameters, again.arguments, strict=True):
+    head = around.get(again.label)
+    if head is None:
+        raise VerifyError(f"again: not in the turn of a loop, or before a join, {again.label!r}")
+    _verify_count(head.parameters, again.arguments)
+    for parameter, argument in zip(head.parameters, again.arguments, strict=True):
         if not _same_type(graph, argument.type, parameter.type):
             raise VerifyError(f"again: {argument!r} is the next {parameter!r}")
 

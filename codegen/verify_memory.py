@@ -18,6 +18,7 @@ from codegen.ir import (
     Call,
     Constant,
     Graph,
+    Join,
     Loop,
     Trait,
     Value,
@@ -60,6 +61,9 @@ def _wanted(graph: Graph) -> dict[Call, set[Value]]:
                         before = len(read)
                         read |= live(node.turn) - {*node.results}
                     read = set(read)
+                case Join(label):
+                    again[label] = live(node.after) - {*node.results}
+                    read = live(node.body)
                 case Again(label):
                     read = set(again[label])
                 case Call(reuse=int()):
@@ -160,7 +164,7 @@ class _Follower:
         self.wanted = wanted
         self.leads = leads
         self.to: object = None
-        self.heads: dict[object, tuple[Loop, _Memory]] = {}
+        self.heads: dict[object, tuple[Loop | Join, _Memory]] = {}
 
     def block(self, block: Block, memory: _Memory) -> None:
         for node in block.nodes:
@@ -174,9 +178,15 @@ class _Follower:
                         self.block(inner, memory.copy())
                 case Loop():
                     self._loop(node, memory)
+                case Join():
+                    behind = memory.copy()
+                    self.heads[node.label] = node, behind
+                    self.block(node.body, memory.copy())
+                    if all(p in behind.cells for p in node.parameters):
+                        self.block(node.after, behind)
                 case Again(label, arguments):
-                    loop, head = self.heads[label]
-                    memory.hand(loop.parameters, arguments, head)
+                    head, known = self.heads[label]
+                    memory.hand(head.parameters, arguments, known)
 
     def _call(self, call: Call, memory: _Memory) -> None:
         if call.reuse is not None:

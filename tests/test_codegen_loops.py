@@ -115,7 +115,7 @@ def test_keys_tell_loops_apart():
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("again L1 %h.1", "again L2 %h.1", "line 14: no loop L2 begins before"),
+        ("again L1 %h.1", "again L2 %h.1", "line 14: no loop or join L2 begins before"),
         ("again L1 %h.1", "again L1 %k", "line 14: %k is not made before"),
         ("return %h\n", "return %t\n", "line 16: %t is not made before"),
         ("return %h\n", "return %a\n", "line 16: %a is not made before"),
@@ -135,7 +135,7 @@ def test_what_is_no_loop_is_refused_with_its_line(old, new, message):
 
 
 def test_a_label_begins_one_loop():
-    with pytest.raises(CodegenError, match="line 5: the loop L1 begins twice"):
+    with pytest.raises(CodegenError, match="line 5: the loop or join L1 begins twice"):
         parse(clean(NESTED.replace("L2", "L1")), toy.OPS)
 
 
@@ -174,11 +174,17 @@ def test_the_verifier_finds_broken_loops():
         ({"counter": replace(counter, index=Value(ArrayType("int64")))}, "counts turns"),
         ({"blocks": (turn, Block((), (counter.index,)))}, "is not made by the graph"),
         ({"blocks": (turn, Block((), (made,)))}, "is not made by the graph"),
-        ({"blocks": (turn, Block((Again(loop.label, (x, x)),)))}, "not in the turn of a loop"),
+        (
+            {"blocks": (turn, Block((Again(loop.label, (x, x)),)))},
+            "not in the turn of a loop",
+        ),
         ({"blocks": (Block((Again(loop.label, (x,)),)), after)}, "1 arguments for 2 parameters"),
         ({"blocks": (Block((Again(loop.label, (x, n)),)), after)}, "is the next"),
         ({"blocks": (Block((Again(loop.label, (x, x)),), (x,)), after)}, "not the end of its"),
-        ({"blocks": (Block((Again(object(), (x, x)),)), after)}, "not in the turn of a loop"),
+        (
+            {"blocks": (Block((Again(object(), (x, x)),)), after)},
+            "not in the turn of a loop",
+        ),
         ({"parameters": (loop.parameters[0],) * 2}, "is made twice"),
         ({"parameters": (loop.parameters[0], x)}, "is made twice"),
     ]
@@ -225,7 +231,7 @@ def test_labels_are_of_one_loop_each():
     graph = graph_of(NESTED)
     loops = [node for node in walk(graph.nodes) if isinstance(node, Loop)]
     inner = replace(loops[1], label=loops[0].label)
-    broken(with_loop(graph, blocks=(Block((inner,)),)), "two loops have the same label")
+    broken(with_loop(graph, blocks=(Block((inner,)),)), "two loops or joins have the same label")
 
 
 # -- passes ---------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Blocks enter; the lines of a function leave: returns, ``if`` and loops as one writes them.
 
-Paths of the graph meet in the next turn of a loop only; in the text they also meet behind an ``if``
-whose arms go on to the same turn. What follows a loop is written after it where only one path leads
-there; else it stands where the loop is left, with ``return`` or ``break`` behind it.
+Paths of the graph meet behind a join and in the next turn of a loop; in the text they also meet
+behind an ``if`` whose arms go on to the same turn. What follows a loop is written after it where
+only one path leads there; else it stands where the loop is left, with ``return`` or ``break``
+behind it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,23 @@ from codegen.emit.phrases import Shown, tuple_text
 from codegen.emit.python import HELD, Emitter
 from codegen.emit.target import arm_order, condition, goes_on, literal
 from codegen.emit.writer import Names, quote
-from codegen.ir import NOWHERE, Again, Block, Branch, Check, Constant, Loop, Number, Origin, Value
+from codegen.errors import CodegenError
+from codegen.ir import (
+    NOWHERE,
+    Again,
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Join,
+    Loop,
+    Number,
+    Origin,
+    Trait,
+    Value,
+    ends,
+)
 from codegen.passes.fuse import LARGE, Tiled
 from codegen.spelling import ATOM, COMPARE, Fragment
 from codegen.types import kind
@@ -151,6 +168,8 @@ class FunctionEmitter(Emitter):
                     return self._branch(node, to)
                 case Loop():
                     return self._loop(node, to)
+                case Join():
+                    return self._join(node, to)
                 case Again():
                     return self._again(node, to)
                 case _:
@@ -247,7 +266,7 @@ class FunctionEmitter(Emitter):
         arrives = False
         for i, ((_, block), test) in enumerate(zip(arms, tests, strict=True)):
             last = branch.complete and i == len(arms) - 1
-            if last and not arrives and (self.around or goes_on(block)):
+            if last and not arrives and (self.around or to is not None or goes_on(block)):
                 if not self.around:
                     self.writer.line()
                 self._enter(block)
@@ -295,6 +314,61 @@ class FunctionEmitter(Emitter):
             writer.remove(second)
             writer.lines[second:] = [line[4:] for line in writer.lines[second:]]
             writer.lines[second] = writer.lines[second].replace("if ", "elif ", 1)
+
+    # -- joins ----------------------------------------------------------------------------------
+
+    def _join(self, join: Join, to: object) -> bool:
+        """An ``if`` whose arms give values to variables, and what follows it."""
+        later = set(self._count_uses(join.after))
+        later.update(*(self.held[label] for label in self.paths.leading(join.after)))
+        self.held[join.label] = later
+        for parameter in join.parameters:
+            self.places[parameter] = self._place_behind(join, parameter, later)
+        before = self._state()
+        self._resume(before.fork())
+        self._enter(join.body)
+        self._block(join.body, join.label)
+        self.writer.inside("")
+        section = self.section
+        self._resume(before)
+        self.group, self.section = (), section
+        for parameter in join.parameters:
+            self._own(parameter, self.places[parameter])
+            if parameter in self.anchors:
+                self.names.reserved.add(self.places[parameter])
+            if parameter.type.weak:
+                self.python_numbers.add(parameter)
+        self._enter(join.after)
+        self._forget_unread()
+        return self._block(join.after, to)
+
+    def _place_behind(self, join: Join, parameter: Value, later: set[Value]) -> str:
+        """The variable of a join's parameter: that of an argument, where nobody reads it later."""
+        taken = {self.places[p] for p in join.parameters if p in self.places}
+        for name in self._next_places(parameter):  # it is handed on
+            if name not in taken and self._may_be_bound(name):
+                return name
+        given = self.graph.given[parameter]
+        held = {value: None for value in (*given, *self.owner.values())}
+        for value in held:
+            shown = self.shown.get(value)
+            whole = value in self.graph.inputs and value.type.shape  # it tells lengths
+            if shown is None or value in later or whole:
+                continue
+            name = shown.fragment.text
+            texts = (self.shown[v] for v in later if v in self.shown)
+            waits = any(name in text.reads and not text.bound for text in texts)
+            if name not in taken and not waits and self._is_named_as(parameter, value, shown):
+                return name
+        return self.names.wish(self._stem(parameter, given[0]), self._waits(frozenset()))
+
+    def _forget_unread(self) -> None:
+        """What is not read any more need not be there."""
+        self.owner = {
+            name: value
+            for name, value in self.owner.items()
+            if self.left.get(value, 0) > 0 or name in self.names.reserved
+        }
 
     # -- loops ----------------------------------------------------------------------------------
 
@@ -398,6 +472,11 @@ class FunctionEmitter(Emitter):
 
     def _becomes(self, parameter: Value, argument: Value, shown: Shown) -> bool:
         """Whether the variable of an argument may become a parameter's."""
+        unread = self.left.get(argument, 0) <= 0 and self._may_be_bound(shown.fragment.text)
+        return unread and self._is_named_as(parameter, argument, shown)
+
+    def _is_named_as(self, parameter: Value, argument: Value, shown: Shown) -> bool:
+        """Whether the variable of an argument is called as a parameter, and may hold it."""
         name = shown.fragment.text
         mine = self.owner.get(name) is argument or argument in self.graph.inputs
         return (
@@ -408,15 +487,31 @@ class FunctionEmitter(Emitter):
             and not self._needs_type(parameter, argument)
             and re.fullmatch(rf"{re.escape(self._stem(parameter, argument))}(_\d+)?", name)
             is not None
-            and self.left.get(argument, 0) <= 0
-            and self._may_be_bound(name)
         )
 
     def _needs_type(self, parameter: Value, argument: Value) -> bool:
         """Whether a number is given to a parameter of another type, or without a dtype."""
         if parameter.type.weak:
             return argument.type.dtype != parameter.type.dtype
+        joins = isinstance(self.graph.producer.get(parameter), Join)
+        if joins and parameter.type.dtype == "bool" and self._only_decides(parameter):
+            return False
         return argument in self.python_numbers
+
+    def _only_decides(self, value: Value) -> bool:
+        """Whether nothing is done with a value but to branch on it."""
+        waiting, seen = [value], {value}
+        while waiting:
+            value = waiting.pop()
+            users = self.graph.users.get(value, ())
+            if not all(isinstance(node, Branch | Again) for node in users):
+                return False
+            if any(value in end.outputs for end in ends(self.graph.block)):
+                return False
+            new = [p for p in self.paths.goals.get(value, ()) if p not in seen]
+            seen.update(new)
+            waiting += new
+        return True
 
     def _move(
         self, name: str, parameter: Value, argument: Value, shown: Shown, origin: Origin
@@ -524,12 +619,8 @@ class FunctionEmitter(Emitter):
             self._resume(ended[1])
             self.group = ()
             self._enter(ended[0])
-            if turns.merged:  # what is not read need not be there
-                self.owner = {
-                    name: value
-                    for name, value in self.owner.items()
-                    if self.left.get(value, 0) > 0 or name in self.names.reserved
-                }
+            if turns.merged:
+                self._forget_unread()
             return self._block(ended[0], to)
         arrives = False
         if ended:
@@ -553,13 +644,14 @@ class FunctionEmitter(Emitter):
         return self._go(labels[-1], to) if labels else arrives
 
     def _again(self, again: Again, to: object) -> bool:
-        """Gives the parameters of a loop their next values, and goes on with its next turn."""
-        parameters = self.paths.loops[again.label].parameters
+        """Gives the parameters of a loop or join their values, and goes on there."""
+        parameters = self.paths.heads[again.label].parameters
         self._give(dict(zip(parameters, again.arguments, strict=True)), again.origin)
         return self._go(again.label, to)
 
     def _give(self, given: Mapping[Value, Value], origin: Origin) -> None:
-        """Assigns values to parameters, all at once."""
+        """Assigns values to parameters, all at once; what is unset is left out, if it may be."""
+        given = {p: v for p, v in given.items() if not self._is_unset(v) or self._is_read(p)}
         shown = [self._take(value) for value in given.values()]
         moves = [
             self._move(self.places[parameter], parameter, value, text, origin)
@@ -567,11 +659,22 @@ class FunctionEmitter(Emitter):
         ]
         self._write_moves([move for move in moves if move.name != move.text])
 
+    def _is_read(self, parameter: Value) -> bool:
+        """Whether what a parameter holds is given to another variable, set or not."""
+        goals = self.paths.goals.get(parameter, ())
+        return any(self.places.get(goal) != self.places[parameter] for goal in goals)
+
+    def _is_unset(self, value: Value) -> bool:
+        made = self.graph.producer.get(value)
+        return isinstance(made, Call) and Trait.UNSET in made.op.traits
+
     def _go(self, label: object, to: object) -> bool:
-        """Goes on with the next turn of a loop around."""
+        """Goes on with the next turn of a loop around, or behind a join."""
         self.writer.inside("")
         if label == to:
             return True
+        if isinstance(self.paths.heads[label], Join):
+            raise CodegenError("a path goes on behind a join that its text is not the end of")
         innermost = self.around[-1]
         if innermost.loop.label == label:
             self.writer.line("continue")

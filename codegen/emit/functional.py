@@ -32,6 +32,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -245,6 +246,9 @@ class FunctionalEmitter(FunctionEmitter):
             self.writer.line()
 
     # -- loops ------------------------------------------------------------------------------------
+
+    def _join(self, join: Join, to: object) -> bool:
+        raise CodegenError("paths that meet have no form in JAX yet")
 
     def _loop(self, loop: Loop, to: object) -> bool:
         turn = self._planned(loop)

@@ -1,7 +1,7 @@
 """A graph enters; what its text must know of its loops leaves: where paths lead, and what moves.
 
-A path ends in a return or in the next turn of a loop around. All that are found here are facts of
-the graph; how loops are written is in `blocks.py`.
+A path ends in a return, in the next turn of a loop around or where a join goes on. All that are
+found here are facts of the graph; how loops are written is in `blocks.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -31,21 +32,21 @@ from codegen.spelling import SUM, Fragment
 class Paths:
     """Where the paths of a graph lead.
 
-    `targets` are the loops around a block, by label, whose next turn a path in it begins. `goals`
-    are the parameters that a value becomes in a next turn, and `becomes` the values that a
-    parameter becomes. `crossing` are values that are read in another turn or after another loop
-    than they are made: their text is not moved there. `trailing` are values that stand at the end
-    of a turn, with nothing but such values after them.
+    `targets` are the loops around a block, by label, whose next turn a path in it begins, and the
+    joins that it goes on behind. `goals` are the parameters that a value becomes there, and
+    `becomes` the values that a parameter becomes. `crossing` are values that are read in another
+    turn, or after another loop or join, than they are made: their text is not moved there.
+    `trailing` are values that stand at the end of a turn, with nothing but such values after them.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.targets = graph.leads
-        self.loops = {node.label: node for node in walk(graph.nodes) if isinstance(node, Loop)}
+        self.heads = {n.label: n for n in walk(graph.nodes) if isinstance(n, Loop | Join)}
         self.goals: dict[Value, list[Value]] = {}
         self.becomes: dict[Value, list[Value]] = {}
         self.crossing: set[Value] = set()
         self.trailing: set[Value] = set()
-        if not self.loops:
+        if not self.heads:
             return
         for block in self.targets:
             if block.nodes and isinstance(block.nodes[-1], Again):
@@ -54,7 +55,7 @@ class Paths:
         self._cross(graph.block, None, made)
         for node in walk(graph.nodes):
             if isinstance(node, Again):
-                parameters = self.loops[node.label].parameters
+                parameters = self.heads[node.label].parameters
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
                     self.goals.setdefault(argument, []).append(parameter)
                     self.becomes.setdefault(parameter, []).append(argument)
@@ -73,7 +74,7 @@ class Paths:
             read.update(node.operands)
 
     def _cross(self, block: Block, region: object, made: dict[Value, object]) -> None:
-        """Notes what is made in one region (a turn, or what follows a loop) and read in another."""
+        """Notes what is made in one region (a turn, what is after a loop) and read in another."""
         for node in block.nodes:
             self._read(node.operands, region, made)
             made.update((result, region) for result in node.results)
@@ -83,6 +84,9 @@ class Paths:
             elif isinstance(node, Loop):
                 for inner in node.blocks:
                     self._cross(inner, inner, made)
+            elif isinstance(node, Join):
+                self._cross(node.body, region, made)
+                self._cross(node.after, node.after, made)
         self._read(block.outputs, region, made)
 
     def _read(self, values: Sequence[Value], region: object, made: dict[Value, object]) -> None:
@@ -99,7 +103,7 @@ class Paths:
             yield block
             return
         last = block.nodes[-1]
-        inner = last.blocks if isinstance(last, Branch) else ()
+        inner = last.blocks if isinstance(last, Branch | Join) else ()
         if isinstance(last, Loop) and last.after:
             inner = (last.after,)
         for each in inner:
@@ -110,10 +114,10 @@ class Paths:
         if block in without:
             return frozenset()
         last = block.nodes[-1] if block.nodes else None
-        if not isinstance(last, Branch | Loop):
+        if not isinstance(last, Branch | Loop | Join):
             return self.leading(block)
         found = frozenset[object]().union(*(self.beyond(b, without) for b in last.blocks))
-        return found - {last.label} if isinstance(last, Loop) else found
+        return found if isinstance(last, Branch) else found - {last.label}
 
 
 class Instance:
@@ -152,7 +156,7 @@ class Instance:
         if any(a.type != b.type for a, b in zip(one.results, two.results, strict=True)):
             return False
         self.stands.update(zip(one.results, two.results, strict=True))
-        if isinstance(one, Loop) and isinstance(two, Loop):
+        if isinstance(one, Loop | Join) and isinstance(two, Loop | Join):
             self.stands[one.label] = two.label
         return all(map(self.of, inner_blocks(one), inner_blocks(two)))
 
@@ -173,6 +177,8 @@ class Instance:
                 return (one.look, repr(one.outcomes)) == (two.look, repr(two.outcomes))
             case Loop(), Loop():
                 return (one.counter and one.counter.step) == (two.counter and two.counter.step)
+            case Join(), Join():
+                return True
             case Again(), Again():
                 return self.stands.get(one.label, one.label) == two.label
         return False

@@ -24,6 +24,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Number,
@@ -104,6 +105,8 @@ def speaks(graph: Graph, node: Node) -> bool:
             return all(p.type == LIST or _has_known_dtype(p.type) for p in node.parameters)
         case Again():
             return True
+        case Join():
+            return False
     return _speaks_call(graph, node)
 
 

@@ -34,6 +34,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Number,
@@ -198,6 +199,9 @@ class Emitter:
         self._statement(lines, check.origin)
 
     def _call(self, call: Call) -> None:
+        if Trait.UNSET in call.op.traits:
+            self.shown[call.results[0]] = Shown(Fragment("None"), frozenset(), True)
+            return
         spelling = self._spelling(call)
         if self._fold(call):
             return
@@ -275,7 +279,7 @@ class Emitter:
             return False
         if value.origin.final and value.origin.name:
             return False
-        if reader is None or isinstance(reader, Check | Branch | Loop):
+        if reader is None or isinstance(reader, Check | Branch | Loop | Join):
             return True
         assert not isinstance(reader, Constant)
         origin = reader.results[0].origin
@@ -622,6 +626,11 @@ class Emitter:
         if place is not None:
             return place
         value = self.filled.get(value, value)
+        goals = self.paths.goals.get(value, ())
+        if goals and isinstance(self.graph.producer[goals[0]], Join):
+            place = self._place(value, keep)
+            if place is not None:
+                return place
         origin = value.origin
         if value in self.wish and not (origin.final and origin.name):
             stem = self.wish[value]

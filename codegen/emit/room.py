@@ -17,7 +17,7 @@ from functools import cache, cached_property
 
 from codegen import sizes as sz
 from codegen.emit.writer import Writer
-from codegen.ir import Branch, Call, Graph, Loop, Origin, Trait, Value, dims_of
+from codegen.ir import Branch, Call, Graph, Join, Loop, Origin, Trait, Value, dims_of
 from codegen.memory import bytes_of, bytes_text
 from codegen.passes.fuse import unsliced
 from codegen.sizes import Dim
@@ -91,7 +91,7 @@ def make_room(
     None where that is not known: for one that branches or loops, where a function is called that
     does not tell, or where lengths are free and no single one decides.
     """
-    if any(isinstance(node, Branch | Loop) for node in graph.nodes):
+    if any(isinstance(node, Branch | Loop | Join) for node in graph.nodes):
         return None
     steps = statements(graph, writer.lines, start, bound)
     memory = Memory(graph, steps, over, spellings)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import copysign, inf
 
-from codegen.ir import Block, Branch, Call, Check, Frame, Loop, Number, Origin
+from codegen.ir import Block, Branch, Call, Check, Frame, Join, Loop, Number, Origin
 from codegen.passes.fuse import LARGE
 from codegen.sizes import Dim, substitute
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
@@ -173,7 +173,7 @@ def negated(test: str) -> str:
 
 def goes_on(block: Block) -> bool:
     """True when another branch or a loop follows."""
-    return bool(block.nodes) and isinstance(block.nodes[-1], Branch | Loop)
+    return bool(block.nodes) and isinstance(block.nodes[-1], Branch | Loop | Join)
 
 
 def arm_order(arm: tuple[Number, Block]) -> tuple[bool, bool]:

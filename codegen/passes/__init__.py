@@ -28,6 +28,7 @@ ALGEBRA: tuple[Pass, ...] = (
         parameters, "after simplify, which may find that a turn changes nothing; cse then sees more"
     ),
     Pass(cse, "after simplify, which makes equal what was written in two ways"),
+    Pass(parameters, "once more: what cse made equal need not be handed on"),
 )
 
 MEMORY: tuple[Pass, ...] = (

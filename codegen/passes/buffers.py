@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from codegen.ir import Block, Branch, Builder, Call, Graph, Loop, Op, Trait, Value, walk
+from codegen.ir import Block, Branch, Builder, Call, Graph, Join, Loop, Op, Trait, Value, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.types import LIST
 
@@ -79,7 +79,7 @@ def _copied(
                 builder.call(copy, (a,), p.origin)[0] if p in parameters else a for p, a in given
             ]
             node = replace(loop, arguments=tuple(arguments))
-        elif isinstance(node, Branch | Loop):
+        elif isinstance(node, Branch | Loop | Join):
             inner = tuple(_copied(graph, b, loop, parameters, copy) for b in node.blocks)
             node = replace(node, blocks=inner)
         builder.append(node)

@@ -28,6 +28,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Trait,
@@ -107,7 +108,7 @@ def _merge_numbers(
                     nodes.append(node)
             case Call() | Check() | Again():
                 nodes.append(with_operands(node, now))
-            case Branch() | Loop():
+            case Branch() | Loop() | Join():
                 inner = tuple(_merge_numbers(graph, b, dict(first), same) for b in node.blocks)
                 nodes.append(replace(with_operands(node, now), blocks=inner))
     return replace(block, nodes=tuple(nodes), outputs=tuple(map(now, block.outputs)))

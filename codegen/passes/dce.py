@@ -1,7 +1,7 @@
 """A graph enters; it leaves without the nodes that no output, check or effect depends on.
 
 What a loop hands from turn to turn goes away where it is all that reads it. A loop itself stays: it
-may decide which path is taken, or never end.
+may decide which path is taken, or never end. A join goes where all its paths go on alike.
 
 A node may depend on another by a length alone: ``x[mask]`` stays when something of its length is
 made, although nobody reads its elements.
@@ -29,6 +29,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Trait,
@@ -109,7 +110,7 @@ class _Live:
         made = self.graph.producer.get(value)
         if isinstance(made, Call):
             self._needs(made)
-        elif isinstance(made, Loop):
+        elif isinstance(made, Loop | Join):
             self.waiting += self.graph.given.get(value, ())
 
     def _needs(self, call: Call) -> None:
@@ -131,8 +132,14 @@ class _Live:
                     alive = [p in self.values for p in parameters]
                     parameters, arguments = _at(alive, parameters), _at(alive, arguments)
                     node = replace(node, parameters=parameters, arguments=arguments, blocks=blocks)
+                case Join(parameters=parameters, blocks=blocks):
+                    parameters = tuple(p for p in parameters if p in self.values)
+                    blocks = tuple(map(self.part, blocks))
+                    if not parameters and _only_meets(blocks[0], node.label):
+                        return replace(blocks[1], nodes=(*kept, *blocks[1].nodes))
+                    node = replace(node, parameters=parameters, blocks=blocks)
                 case Again(label, arguments):
-                    alive = [p in self.values for p in self._loops[label].parameters]
+                    alive = [p in self.values for p in self._heads[label].parameters]
                     node = replace(node, arguments=_at(alive, arguments))
             leads = not isinstance(node, Constant | Call)
             called = isinstance(node, Call) and Trait.EFFECT in node.op.traits
@@ -141,8 +148,18 @@ class _Live:
         return replace(block, nodes=tuple(kept))
 
     @cached_property
-    def _loops(self) -> Mapping[object, Loop]:
-        return {n.label: n for n in walk(self.graph.nodes) if isinstance(n, Loop)}
+    def _heads(self) -> Mapping[object, Loop | Join]:
+        return {n.label: n for n in walk(self.graph.nodes) if isinstance(n, Loop | Join)}
+
+
+def _only_meets(body: Block, label: object) -> bool:
+    """Whether all paths of a join's body go on behind it, and do nothing else."""
+    last = body.nodes[-1] if body.nodes else None
+    if any(not isinstance(node, Constant) for node in body.nodes[:-1]):
+        return False
+    if isinstance(last, Branch):
+        return last.complete and all(_only_meets(b, label) for b in last.blocks)
+    return isinstance(last, Again) and last.label == label
 
 
 def _at(alive: Sequence[bool], values: tuple[Value, ...]) -> tuple[Value, ...]:

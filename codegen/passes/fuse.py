@@ -39,6 +39,7 @@ from codegen.ir import (
     Check,
     Frame,
     Graph,
+    Join,
     Loop,
     Node,
     Op,
@@ -226,7 +227,7 @@ class Tiled:
                 bodies.append(_body(graph, name, regions[item], results, dying))
                 attributes = (("body", bodies[-1]),)
                 nodes.append(Call(IN_TILES, bodies[-1].inputs, attributes, results))
-            elif isinstance(item, Branch | Loop):
+            elif isinstance(item, Branch | Loop | Join):
                 inner = tuple(self._written(b, bodies) for b in item.blocks)
                 nodes.append(replace(item, blocks=inner))
             elif isinstance(item, Call) and item.reuse is not None:

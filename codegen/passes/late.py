@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from codegen.ir import Block, Branch, Call, Constant, Graph, Loop, Node, Trait, Value
+from codegen.ir import Block, Branch, Call, Constant, Graph, Join, Loop, Node, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -38,7 +38,7 @@ def _moved(graph: Graph, block: Block) -> Block:
             at = nodes.index(node)
             to = _last_reader(graph, nodes, at)
             nodes.insert(to, nodes.pop(at))
-    if nodes and isinstance(nodes[-1], Branch | Loop):
+    if nodes and isinstance(nodes[-1], Branch | Loop | Join):
         inner = tuple([_moved(graph, b) for b in nodes[-1].blocks])
         nodes[-1] = replace(nodes[-1], blocks=inner)
     return replace(block, nodes=tuple(nodes))

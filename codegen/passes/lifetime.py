@@ -21,7 +21,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from codegen.ir import Block, Branch, Call, Graph, Loop, Node, Trait, Value, dims_of, kept_by, walk
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Trait,
+    Value,
+    dims_of,
+    kept_by,
+    walk,
+)
 from codegen.passes.client import NO_CLIENT, Client
 
 
@@ -72,15 +85,22 @@ def _marked(
             if node.after:
                 blocks.append(_marked(graph, node.after, ordered, (*held, *shown), turns))
             node = replace(node, blocks=tuple(blocks))
+        elif isinstance(node, Join):
+            held = (*kept, *kept_by(block.nodes))
+            shown = _shown(graph, {node.label})
+            later = [*held, *graph.reads_in(node.after)]
+            body = _marked(graph, node.body, ordered, tuple(later), turns)
+            after = _marked(graph, node.after, ordered, (*held, *shown), turns)
+            node = replace(node, blocks=(body, after))
         nodes.append(node)
     return replace(block, nodes=tuple(nodes))
 
 
 def _shown(graph: Graph, labels: Collection[object]) -> list[Value]:
-    """What the parameters of loops may show, and what their turns gave to others who keep it."""
-    loops = [n for n in walk(graph.nodes) if isinstance(n, Loop) and n.label in labels]
-    shown = [value for loop in loops for p in loop.parameters for value in graph.given[p]]
-    return [*shown, *(value for loop in loops for value in kept_by(walk(loop.turn.nodes)))]
+    """What the parameters of loops or joins may show, and what these gave to others who keep it."""
+    heads = [n for n in walk(graph.nodes) if isinstance(n, Loop | Join) and n.label in labels]
+    shown = [value for head in heads for p in head.parameters for value in graph.given[p]]
+    return [*shown, *(value for head in heads for value in kept_by(walk(head.blocks[0].nodes)))]
 
 
 def _choose(graph: Graph, call: Call, mine: set[Value], ordered: set[Value]) -> int | None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from codegen.ir import Branch, Call, Graph, Loop, Node, Trait, Value, kept_by, with_operands
+from codegen.ir import Branch, Call, Graph, Join, Loop, Node, Trait, Value, kept_by, with_operands
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.types import bits
 
@@ -29,7 +29,7 @@ from codegen.types import bits
 def narrow(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Moves comparisons with numbers to where their array is read last before the section."""
     place = {node: i for i, node in enumerate(graph.nodes)}
-    if any(isinstance(node, Branch | Loop) for node in graph.nodes):
+    if any(isinstance(node, Branch | Loop | Join) for node in graph.nodes):
         return graph
     family: dict[Value, list[Value]] = {}  # the values that show the memory of each
     for node in graph.nodes:

@@ -28,6 +28,7 @@ from codegen.ir import (
     Call,
     Frame,
     Graph,
+    Join,
     Loop,
     Node,
     Op,
@@ -99,7 +100,7 @@ class _Finder:
             found = self._whole(block, begin) or self._part(block, begin)
             if found is not None:
                 return found
-        if isinstance(last, Branch | Loop):
+        if isinstance(last, Branch | Loop | Join):
             inner = tuple(map(self.block, last.blocks))
             if any(new is not old for new, old in zip(inner, last.blocks, strict=True)):
                 return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
@@ -246,9 +247,9 @@ class _Finder:
             return known
         last = block.nodes[-1] if block.nodes else None
         found = frozenset({last.label}) if isinstance(last, Again) else frozenset[object]()
-        if isinstance(last, Branch | Loop):
+        if isinstance(last, Branch | Loop | Join):
             found = found.union(*map(self._leads, last.blocks))
-        return found - {last.label} if isinstance(last, Loop) else found
+        return found - {last.label} if isinstance(last, Loop | Join) else found
 
     def _kernel(self, body: Block, results: tuple[Value, ...]) -> Call | None:
         """The call of a new kernel, where it is told all lengths that its text names."""
@@ -351,7 +352,7 @@ def _tells(graph: Graph, value: Value, name: str) -> bool:
 def _with_ends(block: Block, new: Callable[[Block], Block]) -> Block:
     """The block with other ends of the paths that return."""
     last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop):
+    if isinstance(last, Branch | Loop | Join):
         inner = tuple(_with_ends(each, new) for each in last.blocks)
         return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
     return block if isinstance(last, Again) else new(block)
@@ -362,7 +363,7 @@ def _with_block(block: Block, old: Block, new: Block) -> Block:
     if block is old:
         return new
     last = block.nodes[-1] if block.nodes else None
-    if not isinstance(last, Branch | Loop):
+    if not isinstance(last, Branch | Loop | Join):
         return block
     inner = tuple(_with_block(each, old, new) for each in last.blocks)
     if all(one is two for one, two in zip(inner, last.blocks, strict=True)):

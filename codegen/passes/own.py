@@ -25,6 +25,7 @@ from codegen.ir import (
     Call,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Op,
@@ -58,7 +59,7 @@ def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: 
     taken: set[Value] = set(graph.inputs)
     builder = Builder(graph.sizes)
     for node in block.nodes:
-        if isinstance(node, Branch | Loop):
+        if isinstance(node, Branch | Loop | Join):
             inner = (_owned(graph, b, copies, full, shared) for b in node.blocks)
             node = replace(node, blocks=tuple(inner))
         builder.append(node)
@@ -98,7 +99,7 @@ def _is_number(node: Node | None) -> bool:
 
 def _is_scalar(value: Value, made: Node | None, scalars: set[Value]) -> bool:
     """True for what has no axes and was made here."""
-    if isinstance(made, Loop):
+    if isinstance(made, Loop | Join):
         return value in scalars
     return not value.type.shape and made is not None
 
@@ -120,7 +121,7 @@ def _scalars(graph: Graph) -> set[Value]:
 def _is_own(graph: Graph, owner: Value) -> bool:
     """True when nobody else holds the memory of a value that is no input."""
     made = graph.producer[owner]
-    if isinstance(made, Loop):
+    if isinstance(made, Loop | Join):
         return owner in graph.own_parameters
     return isinstance(made, Call) and Trait.EFFECT not in made.op.traits
 

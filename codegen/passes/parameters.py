@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from codegen.ir import Call, Constant, Graph, Loop, Trait, Value, type_key, walk
+from codegen.ir import Call, Constant, Graph, Join, Loop, Trait, Value, type_key, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.cse import call_key, made_to_be_written, number_key
 from codegen.passes.dce import dce
@@ -44,22 +44,44 @@ def _replaced(graph: Graph, stands: Mapping[Value, Value]) -> Graph:
 
 
 def _handed_on(graph: Graph) -> dict[Value, Value]:
-    """What stands for the parameters that are their first arguments in all turns."""
+    """What stands for the parameters that are their first arguments in all turns.
+
+    And for those of joins that are one value or unset.
+    """
     stands: dict[Value, Value] = {}
-    for parameter, (first, *others) in graph.given.items():
+    inside = _made_in_bodies(graph)
+    for parameter, given in graph.given.items():
+        first, *others = [v for v in given if not _is_unset(graph, v)] or given
+        if first in inside.get(parameter, ()):
+            continue
         same = type_key(graph.sizes, parameter.type) == type_key(graph.sizes, first.type)
         if same and all(other in (parameter, first) for other in others):
             stands[parameter] = stands.get(first, first)
     return stands
 
 
+def _is_unset(graph: Graph, value: Value) -> bool:
+    made = graph.producer.get(value)
+    return isinstance(made, Call) and Trait.UNSET in made.op.traits
+
+
+def _made_in_bodies(graph: Graph) -> dict[Value, set[Value]]:
+    """By the parameters of joins, what is made in the body: behind the join it is not known."""
+    found: dict[Value, set[Value]] = {}
+    for join in walk(graph.nodes):
+        if isinstance(join, Join):
+            made = {result for node in walk(join.body.nodes) for result in node.results}
+            found.update((parameter, made) for parameter in join.parameters)
+    return found
+
+
 def _equal(graph: Graph) -> dict[Value, Value]:
     """What stands for the parameters that are equal to others of their loop."""
-    loops = [node for node in walk(graph.nodes) if isinstance(node, Loop)]
+    heads = [node for node in walk(graph.nodes) if isinstance(node, Loop | Join)]
     kinds = {
         p: (place, type_key(graph.sizes, p.type))
-        for place, loop in enumerate(loops)
-        for p in loop.parameters
+        for place, head in enumerate(heads)
+        for p in head.parameters
     }
     classes, before = _numbered(kinds), 0
     while len(set(classes.values())) > before:

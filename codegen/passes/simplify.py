@@ -28,6 +28,7 @@ from codegen.ir import (
     Again,
     Call,
     Graph,
+    Join,
     Loop,
     Number,
     Trait,
@@ -67,7 +68,7 @@ def may_stand_for(r: Rewriter, value: Value) -> bool:
     made = r.producer.get(value)
     if not value.type.ndim or (isinstance(made, Call) and made.memory is None):
         return True
-    if any(isinstance(node, Loop | Again) for node in r.readers):
+    if any(isinstance(node, Loop | Join | Again) for node in r.readers):
         return False  # what reads the parameter is not looked for
     calls = [node for node in r.readers if isinstance(node, Call)]
     if value.type.ndim == 1:
@@ -82,7 +83,7 @@ def _is_read_in_any_order(r: Rewriter, calls: Iterable[Call]) -> bool:
     for call in calls:
         if call.shown is not None:
             nodes = [node for result in call.results for node in r.users.get(result, ())]
-            if any(isinstance(node, Loop | Again) for node in nodes):
+            if any(isinstance(node, Loop | Join | Again) for node in nodes):
                 return False
             if not _is_read_in_any_order(r, (node for node in nodes if isinstance(node, Call))):
                 return False
