@@ -122,7 +122,7 @@ def test_a_join_runs_as_by_hand(x):
     graph = optimize(graph_of(NESTED), toy.CLIENT, check=True)
     source = emit(graph, "numpy")
     assert source.text.strip() == dedent(BY_HAND).strip()
-    run = load(source, "f")
+    run = load(source.text, "f")
     v = np.array([0.5, -1.0, 2.0])
     for ours, theirs in zip(run(x, v), by_hand(x, v), strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -1,7 +1,7 @@
 """Python's own control flow on values of arrays enters; compiled calls take the path that it takes.
 
 Every program of `flow_programs.py` and `flow_methods.py` is compared with eager execution bit for
-bit and watched for returns to the user's Python; its source must have one `return` for each path
+bit and watched for returns to the user's Python; its source has one `return` at most for each path
 that was seen. Paths are told apart by what the plain function reads of its Tensors.
 """
 
@@ -312,7 +312,7 @@ def test_nothing_returns_to_python_after_a_warm_up(flow):
 
 
 @every_flow
-def test_one_return_for_each_path_seen(flow, unverified):
+def test_one_return_at_most_for_each_path_seen(flow, unverified):
     f, inputs = compiled(flow), flow.inputs
     seen: set[tuple[str, ...]] = set()
     for args in inputs:
@@ -321,13 +321,12 @@ def test_one_return_for_each_path_seen(flow, unverified):
             f(*args)
         assert f.cache_info().traces <= len(seen)  # each path at most once
     source = f.source(*inputs[0])
-    if has_loops(flow.function):  # which is one text for many paths
-        assert returns_in(source) <= len(seen)
+    assert returns_in(source) <= len(seen)  # one text for many paths, where they meet
+    if has_loops(flow.function):
         return
-    assert f.cache_info().traces == returns_in(source) == len(seen)
     assert f.source(*inputs[-1]) == source  # all paths are in one program
     assert f.cache_info().versions == 1
-    assert any(map(returns, ifs_in(source)))
+    assert ifs_in(source)
 
 
 @every_flow
@@ -348,13 +347,14 @@ def test_asking_for_the_source_grafts_the_path(flow, unverified):
     f.source(*inputs[0])
     source = f.source(*inputs[-1])
     paths = len({path_of(flow, inputs[i]) for i in (0, -1)})
-    assert returns_in(source) == paths or has_loops(flow.function)
+    assert returns_in(source) <= paths
+    assert ifs_in(source) or paths == 1
 
 
 @every_flow
 def test_both_sides_are_in_the_forward_part(flow):
     source = warmed(flow).source(*flow.inputs[0], part="forward")
-    assert returns_in(source) == len(paths_of(flow)) or has_loops(flow.function)
+    assert returns_in(source) <= len(paths_of(flow))
 
 
 def absolute(x):
@@ -492,7 +492,8 @@ def test_few_paths_stay_compiled():
         x = random_signs(random, 3)
         assert_same_bits(split(f(x)), run_eagerly(three_looks, (x,)))
     assert f.cache_info() == before._replace(hits=before.hits + 100)
-    assert returns_in(f.source(x)) == 8
+    assert returns_in(f.source(x)) == 1  # where all of them meet
+    assert before.traces <= 4
 
 
 # -- exceptions ---------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ def test_a_second_outcome_is_grafted():
     assert (f.cache_info().versions, f.cache_info().traces) == (1, 2)
     text = f.source(UP)
     assert text == f.source(DOWN)
-    assert "    if x[0] > 0:\n" in text and "    else:\n" in text
-    assert "LookupError" not in text
+    assert text.count("    if greater:\n") == text.count("    else:\n") == 2  # and back
+    assert text.count("return") == 1 and "LookupError" not in text
     assert_same_bits(f(UP), (np.float64(12.0), np.full(3, 2.0)))
     assert_same_bits(f(DOWN), (np.float64(14.0), 2.0 * DOWN))
 
@@ -69,7 +69,12 @@ def test_the_straight_code_before_a_look_is_written_once():
 
 
 def test_parts_branch_as_the_whole_does():
-    f = tg.value_and_grad(two_ways)
+    def two_returns(x):
+        if x[0] > 0:
+            return np.sum(x * 2.0)
+        return np.sum(x * x)
+
+    f = tg.value_and_grad(two_returns)
     f(UP), f(DOWN)
     forward = f.source(UP, part="forward")
     assert forward.count("return value") == 2 and "x_bar" not in forward
@@ -77,16 +82,34 @@ def test_parts_branch_as_the_whole_does():
     assert backward.count("return") == 2 and "if greater_:" in backward
     names = {"np": np}
     exec(backward, names)
-    assert_same_bits(names["two_ways_backward"](True, UP, 1.0), np.full(3, 2.0))
-    assert_same_bits(names["two_ways_backward"](False, DOWN, 1.0), 2.0 * DOWN)
+    assert_same_bits(names["two_returns_backward"](True, UP, 1.0), np.full(3, 2.0))
+    assert_same_bits(names["two_returns_backward"](False, DOWN, 1.0), 2.0 * DOWN)
+
+
+def scaled(x):
+    total = 0.0
+    for t in range(len(x)):
+        total = total + x[t] * 2.0
+    return total
+
+
+@pytest.mark.parametrize(("function", "x"), [(two_ways, UP), (scaled, np.ones(20))])
+def test_where_paths_meet_or_loops_stay_the_backward_is_no_part(function, x):
+    f = tg.value_and_grad(function)
+    f(x), f(-x)
+    forward = f.source(x, part="forward")
+    assert forward.count("return") == 1 and "x_bar" not in forward
+    with pytest.raises(tg.errors.ArgumentError, match="no programs of their own"):
+        f.source(x, part="backward")
 
 
 def test_the_graph_of_each_stage_has_both_paths():
     f = tg.value_and_grad(two_ways)
     f(UP), f(DOWN)
-    for stage in ("traced", "differentiated", "optimized"):
+    for stage, joins in (("traced", 1), ("differentiated", 2), ("optimized", 2)):
         text = str(f.graph(UP, stage=stage))
-        assert text.count("branch ") == 1 and text.count("  return %") == 2
+        assert text.count("branch ") == text.count("join ") == joins
+        assert text.count("  return %") == 1
 
 
 class Pair(NamedTuple):
@@ -257,7 +280,7 @@ def test_the_report_counts_calls_by_version_and_times_by_stage():
         made(x)
     made(x=UP)  # by the general way
     first, second = made.explain().split("\nversion ")[1:]
-    assert "\n  5 hits, 2 paths, " in first and "\n  0 hits, 1 path, " in second
+    assert "\n  5 hits, 1 path, " in first and "\n  0 hits, 1 path, " in second
     assert made.cache_info().hits == 5
     made(np.ones((4, 1)))
     assert "\n  1 hit, 1 path, " in made.explain() and made.cache_info().hits == 6
@@ -396,4 +419,4 @@ def test_many_threads_find_all_paths():
     for x in [case for case in cases for _ in range(2)] * 3:  # those that met a trace of another
         made(x)
     assert made.cache_info().versions == 1
-    assert made.source(cases[0]).count("return value") == 8
+    assert made.source(cases[0]).count("return value") == 1  # all of them meet

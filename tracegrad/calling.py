@@ -37,6 +37,7 @@ from tracegrad.errors import (
 )
 from tracegrad.explain import why, why_slow
 from tracegrad.guards import MISS, entry, watched_entry
+from tracegrad.join_gradients import Unjoined
 from tracegrad.journal import journaled
 from tracegrad.loop_gradients import Unrollable
 from tracegrad.lost import Watch
@@ -426,6 +427,10 @@ class Calling(BatchCalls):
         except (Aliased, OneByOne) as told:
             again = self._told(told, arguments)
             return self._make(arguments, mode, args, left, histories, counts) if again else None
+        except Unjoined as told:
+            assert run is not None
+            run.world.joins.keep_apart(told.label)
+            return self._make(arguments, mode, args, [], histories, counts)
         except Unrollable as told:
             assert run is not None
             run.world.loops.unroll(getattr(told, "label", None))

@@ -24,7 +24,7 @@ from codegen.spelling import Subscript
 from codegen.types import is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, same_value, shape_of
-from tracegrad.errors import NotDifferentiableError
+from tracegrad.errors import NotDifferentiableError, TraceError
 from tracegrad.ops.bounds import apart
 from tracegrad.ops.checkpoints import Region, constants_of, regions_of
 from tracegrad.ops.cotangents import ZERO, Masked, Negated, Replaced, Undefined
@@ -40,6 +40,10 @@ Key = Hashable
 Masks = tuple[tuple[Any, bool], ...]
 """Conditions with what of a cotangent is kept: where they are true, or where they are not."""
 Around = Callable[["Step", Any, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
+
+
+class Mixed(TraceError):
+    """What a cotangent is added to depends on the path, in a way that no number tells."""
 
 
 class Step:
@@ -90,6 +94,7 @@ def pullback(
     watched: Container[Key] = (),
     around: Around | None = None,
     zeros: bool = True,
+    rows: dict[Key, Places] | None = None,
 ) -> dict[Key, Any]:
     """Cotangents of the `wanted` keys that depend on them; the others are absent.
 
@@ -100,11 +105,13 @@ def pullback(
     rules: ``around(step, ct, compute)`` returns ``compute()`` or what replaces it (profilers,
     checks, hooks of nodes); `ct` may be `Pending`: what is pending is applied to what it gives.
     Without `zeros`, keys to which nothing flows but the `ZERO` of flat rules are absent as well.
+    `rows` has the places of the seeds that are arrays of the walker's own, then of the cotangents.
     """
     asked = list(dict.fromkeys(wanted))
     active, flowing = _active(steps, asked)
     found = {key: ct for key, ct in seeds.items() if key in active}
-    made: dict[Key, _Places] = {}  # whose cotangent is an array of the walker's own
+    # whose cotangent is an array of the walker's own
+    made: dict[Key, Places] = {} if rows is None else rows
     finished: set[Key] = set()
     nothing: dict[Key, Any] = {}  # what `ZERO` flows to, with its value
     for step in reversed(flowing):
@@ -156,9 +163,9 @@ def pullback(
                 made.pop(key, None)
                 continue
             if isinstance(new, Scattered):
-                places = _Places() if old is None else made.get(key)
+                places = Places() if old is None else made.get(key)
                 found[key] = _scatter_onto(old, new, operand, places, negative)
-                made[key] = places or _Places(known=False)
+                made[key] = places or Places(known=False)
                 continue
             if masks or negative or type(new) is Masked or type(new) is Negated:
                 new = _fit_pending(_pending(new, masks, negative), operand)
@@ -265,7 +272,7 @@ def _pending(new: Any, masks: Masks, negative: bool) -> Pending:
     return Pending(new, masks, negative)
 
 
-class _Places:
+class Places:
     """Where an array of the walker's own is not 0, as far as that is told by indices.
 
     Single places (which loops over elements name by the thousand) are told apart at once; of others
@@ -273,15 +280,29 @@ class _Places:
     """
 
     MANY = 64
-    __slots__ = ("elements", "known", "others")
+    __slots__ = ("elements", "known", "mixed", "others")
 
-    def __init__(self, known: bool = True) -> None:
+    def __init__(self, known: bool = True, mixed: bool = False) -> None:
         self.elements: set[tuple[object, ...]] = set()
         self.others: list[Subscript] = []
         self.known = known
+        self.mixed = mixed  # nobody knows which path has been taken to here
+
+    def copy(self) -> Places:
+        """The same, to be changed by itself."""
+        found = Places(self.known, self.mixed)
+        found.elements, found.others = set(self.elements), list(self.others)
+        return found
+
+    def is_like(self, other: Places) -> bool:
+        """Whether others know as much but for single places."""
+        mine, theirs = (p.known and not p.mixed for p in (self, other))
+        return mine and theirs and self.others == other.others
 
     def take(self, index: Subscript | None) -> bool:
         """Whether there were only zeros at an index, where there are none from now on."""
+        if self.mixed:
+            raise Mixed("what elements were met before differs from path to path")
         if index is None or len(self.others) == self.MANY:
             self.known = False
         if not self.known or index is None:
@@ -298,7 +319,7 @@ class _Places:
 
 
 def _scatter_onto(
-    old: Any, new: Scattered, operand: Any, places: _Places | None, negative: bool
+    old: Any, new: Scattered, operand: Any, places: Places | None, negative: bool
 ) -> Any:
     """A cotangent that is zero but at an index, added to what there is.
 
@@ -533,7 +554,11 @@ class Reverse:
         return whole
 
     def run(
-        self, nodes: Sequence[Node], seeds: Mapping[Value, Any], wanted: Sequence[Value]
+        self,
+        nodes: Sequence[Node],
+        seeds: Mapping[Value, Any],
+        wanted: Sequence[Value],
+        rows: dict[Any, Places] | None = None,
     ) -> dict[Any, Any]:
         """Cotangents of the `wanted` values before straight code, of those after it."""
         given: dict[Key, Any] = {}
@@ -548,6 +573,7 @@ class Reverse:
             self._done,
             self.hooks,
             zeros=False,  # `gradients` makes them, as those that nothing flows to
+            rows=rows,
         )
 
     def gradients(self, found: Mapping[Any, Any], wanted: Sequence[Value]) -> list[Value]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from codegen.errors import VerifyError
-from codegen.ir import Again, Block, Branch, Builder, Graph, Loop, Node, Value, ends, walk
+from codegen.ir import Again, Block, Branch, Builder, Graph, Join, Loop, Node, Value, ends, walk
 from codegen.sizes import Sizes
 from codegen.types import kind
 from codegen.verify import verify
@@ -21,6 +21,7 @@ from tracegrad.borrowed import ArgumentStore
 from tracegrad.differentiate import differentiate, in_dtype
 from tracegrad.errors import ArgumentError
 from tracegrad.jacobians import with_jacobian
+from tracegrad.join_gradients import joined_gradients
 from tracegrad.loop_gradients import Unrollable, numbered_gradients
 from tracegrad.paths import End, Tree, blocks
 from tracegrad.pushforward import with_tangents
@@ -67,14 +68,13 @@ def joint_graph(
     shown = [_returned(end, transform, arguments, wanted) for end in all_ends]
     templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
     built = None in templates
-    straight = transform.of_number and not tree.loops
+    straight = transform.of_number and not (tree.loops or tree.joined)
 
-    def close(end: End, before: tuple[Node, ...]) -> Block:
+    def close(end: End, outputs: tuple[Value, ...], before: tuple[Node, ...]) -> Block:
         nodes: tuple[Node, ...] = ()
-        outputs = end.outputs
         number = all_ends.index(end)
         if straight:
-            nodes, outputs = _backward(end, face.replace(nodes=before), targets)
+            nodes, outputs = _backward(end, face.replace(nodes=before, outputs=outputs), targets)
         if straight and transform.kind in ("grad", "value_and_grad"):
             outputs = outputs[shown[number].first :]
         template = templates[number]
@@ -98,6 +98,10 @@ def joint_graph(
         if transform.of_number:
             graph, numbers = numbered_gradients(graph, targets)
             graph, of = _verified(graph), [all_ends[number] for number in numbers]
+    elif tree.joined:
+        graph = _verified(graph)
+        if transform.of_number:
+            graph = _verified(joined_gradients(graph, targets))
     if transform.takes_tangents:
         tangents = _tangents(tree, arguments, wanted, traced)
         graph, tangents = _converted(graph, tangents)
@@ -107,7 +111,7 @@ def joint_graph(
         graph = _behind(
             graph, transform, of, lambda g, asked: with_jacobian(g, targets, asked, mode)
         )
-    elif tree.loops:
+    elif tree.loops or tree.joined:
         first = shown[0].first
         graph = graph.with_block(
             _at_ends(graph.block, lambda b: replace(b, outputs=b.outputs[first:]))
@@ -140,10 +144,10 @@ def _backward(
     end: End, before: Graph, targets: Sequence[Value]
 ) -> tuple[tuple[Node, ...], tuple[Value, ...]]:
     """The backward of one path, made once: its nodes, and the outputs with the gradients."""
-    if end.backward is None:
-        whole = differentiate(before.replace(outputs=end.outputs), targets)
-        end.backward = whole.nodes[len(before.nodes) :], whole.outputs
-    return end.backward
+    if end.backward is None or end.backward[0] != before.nodes:
+        whole = differentiate(before, targets)
+        end.backward = before.nodes, whole.nodes[len(before.nodes) :], whole.outputs
+    return end.backward[1:]
 
 
 # -- forward mode -------------------------------------------------------------------------------
@@ -176,7 +180,7 @@ def _behind(
 def _at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
     """The block with its returns changed, in the order of the text."""
     last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop):
+    if isinstance(last, Branch | Loop | Join):
         inner = tuple([_at_ends(b, change) for b in last.blocks])
         return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
     return block if isinstance(last, Again) else change(block)

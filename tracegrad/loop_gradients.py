@@ -28,6 +28,7 @@ from codegen.ir import (
     Constant,
     Counter,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -144,7 +145,7 @@ class _Writer(Reading, Listing, Telling):
                     cts = self.seeds(self.reverse.stage, number)
                 block = self._sweep(path, len(path) - 1, cts, self._returning(end))
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
-                self.ends[end] = _giving(block, end)
+                self.ends[end] = giving(block, end)
         kept = {label: self._kept(facts) for label, facts in self.facts.items()}
         block = Tapes(self.graph, kept, self.ends).rebuilt(self.graph.block, {})
         block = renamed(block, self._renamed())
@@ -783,11 +784,11 @@ class _Writer(Reading, Listing, Telling):
             return Block((*builder.nodes, branch))
 
 
-def _giving(block: Block, end: Block) -> Block:
+def giving(block: Block, end: Block) -> Block:
     """A backward whose returns give what the function returns, too."""
     last = block.nodes[-1] if block.nodes else None
-    if isinstance(last, Branch | Loop):
-        inner = tuple([_giving(b, end) for b in last.blocks])
+    if isinstance(last, Branch | Loop | Join):
+        inner = tuple([giving(b, end) for b in last.blocks])
         return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
     if isinstance(last, Again):
         return block

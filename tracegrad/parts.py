@@ -18,9 +18,9 @@ def forward_part(version: Version, function: Any, transform: Transform) -> Graph
     """The function's value alone, under its own name."""
     graph = version.traced
 
-    def close(end: End, before: tuple[Node, ...]) -> Block:
-        template = "{0}" if len(end.outputs) == 1 else None
-        return Block((), end.outputs, template, ("value",), end.origin)
+    def close(end: End, outputs: tuple[Value, ...], before: tuple[Node, ...]) -> Block:
+        template = "{0}" if len(outputs) == 1 else None
+        return Block((), outputs, template, ("value",), end.origin)
 
     block = blocks(version.tree.root, close)
     face = replace(graph.frame, returns=block.returns, names=block.names, origin=block.origin)
@@ -38,13 +38,13 @@ def backward_part(version: Version, function: Any, transform: Transform) -> Grap
     names = tuple(f"{value.origin.name}_bar" for value in targets)
     cotangents: dict[str, Value] = {}  # one for each dtype that paths return
 
-    def close(end: End, before: tuple[Node, ...]) -> Block:
-        output = end.outputs[0]
+    def close(end: End, outputs: tuple[Value, ...], before: tuple[Node, ...]) -> Block:
+        output = outputs[0]
         origin = Origin("value_bar", True)
         ct = cotangents.setdefault(
             output.type.dtype, Value(output.type.with_dtype(output.type.dtype), origin)
         )
-        path = forward.replace(nodes=before, outputs=end.outputs)
+        path = forward.replace(nodes=before, outputs=outputs)
         joint = differentiate(path, targets, {output: ct}, keep=())
         template = "{0}" if len(targets) == 1 else None
         return Block(joint.nodes[len(before) :], joint.outputs, template, names, end.origin)

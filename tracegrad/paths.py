@@ -3,8 +3,9 @@
 A path is what one trace recorded: straight code from look to look (a look is Python reading the
 value of a tensor), and an end. Paths that agree up to a look share that code: a trace *follows* the
 tree while it does what was done before, and at an outcome never seen it grows an arm of its own.
-A trace that departs anywhere else (its Python depends on something that nobody recorded) keeps what
-it has followed and becomes a path of its own, outside the tree.
+Where the arms of a look come to the same state of the function (`Joint`, `tracegrad.world.joins`),
+what is behind stands once. A trace that departs anywhere else (its Python depends on something that
+nobody recorded) keeps what it has followed and becomes a path of its own, outside the tree.
 
 Trees are immutable: growing gives a new one that shares the old limbs.
 """
@@ -26,6 +27,7 @@ from codegen.ir import (
     Check,
     Constant,
     Counter,
+    Join,
     Loop,
     Node,
     Number,
@@ -34,6 +36,7 @@ from codegen.ir import (
     Value,
     attribute_key,
     type_key,
+    with_operands,
 )
 from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType
@@ -57,8 +60,9 @@ class End:
     stored: tuple[int, ...] = ()  # which outputs it writes there
     effects: tuple[Any, ...] = ()  # what every call does besides
     origin: Origin = NOWHERE  # the line that returned
-    backward: tuple[tuple[Node, ...], tuple[Value, ...]] | None = None
-    """Once differentiated: the nodes that follow, and all outputs with the gradients."""
+    backward: tuple[tuple[Node, ...], tuple[Node, ...], tuple[Value, ...]] | None = None
+    """Once differentiated: the nodes of its path, those that follow, and all outputs with the
+    gradients."""
 
     def agrees(self, other: End) -> bool:
         """Whether two traces returned and stored the same."""
@@ -110,6 +114,33 @@ class Entry:
         return self.cycle.parameters + ((counter.index,) if counter else ())
 
 
+@dataclass(eq=False)
+class Joint:
+    """Where the arms of a look meet: what they hand on, and the state that they agree in."""
+
+    parameters: tuple[Value, ...]
+    state: Any  # what `tracegrad.world.joins` compares
+    place: Any  # the look, by code and instruction
+    origin: Origin
+
+
+@dataclass(frozen=True, eq=False)
+class Meet:
+    """A path comes to where the arms of a look meet. It stands among the nodes of a trace."""
+
+    joint: Joint
+    arguments: tuple[Value, ...]
+    look: Check
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.arguments
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.joint.parameters
+
+
 @dataclass(frozen=True, eq=False)
 class Limb:
     """Straight code up to a look with an arm for each outcome seen, to a loop, or to an end."""
@@ -120,8 +151,10 @@ class Limb:
     end: End | None = None
     cycle: Cycle | None = None
     turn: Limb | None = None  # of the cycle
-    after: Limb | None = None  # where its counter is used up
+    after: Limb | None = None  # where its counter is used up, or the arms of the look meet
+    joint: Joint | None = None  # of the arms
     again: tuple[Cycle, tuple[Value, ...]] | None = None  # the end of a turn
+    meets: tuple[Joint, tuple[Value, ...]] | None = None  # the end of an arm
 
     @property
     def inner(self) -> list[Limb]:
@@ -166,13 +199,20 @@ class Tree:
     @property
     def loops(self) -> bool:
         """Whether there is a loop on some path."""
+        return any(limb.cycle is not None for limb in self._limbs)
+
+    @property
+    def joined(self) -> bool:
+        """Whether several arms meet somewhere."""
+        return any(limb.joint is not None and _several_meet(limb) for limb in self._limbs)
+
+    @property
+    def _limbs(self) -> Iterator[Limb]:
         limbs = [self.root]
         while limbs:
             limb = limbs.pop()
-            if limb.cycle is not None:
-                return True
+            yield limb
             limbs += limb.inner
-        return False
 
 
 def _ordered(limb: Limb) -> list[tuple[Number, Limb]]:
@@ -194,8 +234,7 @@ class PathBuilder(Builder):
         super().__init__(sizes)
         self.limb: Limb | None = root  # that of the next node; None once the trace is on its own
         self.at = 0
-        self.passed: list[tuple[Limb, Outcome]] = []
-        self.arm: int | None = None  # the first node of the arm that this trace grows
+        self.look: Limb | None = None  # that ends in the last look; None where it is new
 
     def constant(
         self, value: Number, type: ArrayType, slot: int | None = None, origin: Origin = NOWHERE
@@ -226,7 +265,7 @@ class PathBuilder(Builder):
         return super().call(op, operands, origin, **attributes)
 
     def append(self, node: Node) -> None:
-        limb = self.limb
+        limb, self.look = self.limb, None
         super().append(node)
         if limb is None:
             return
@@ -234,11 +273,12 @@ class PathBuilder(Builder):
         if not isinstance(node, Check) or look is None or not _same_look(node, look):
             self.limb = None
             return
-        key = outcome_key(node.outcome)
-        self.passed.append((limb, key))
-        self.limb, self.at = limb.arms[key][1] if key in limb.arms else None, 0
-        if self.limb is None:
-            self.arm = len(self.nodes)
+        self.look, arm = limb, limb.arms.get(outcome_key(node.outcome))
+        self.limb, self.at = None if arm is None else arm[1], 0
+
+    def follow(self, look: Limb | None) -> None:
+        """The trace has come to where the arms of a look meet: it follows what is known behind."""
+        self.limb, self.at = None if look is None else look.after, 0
 
     def _next(self) -> Node | None:
         """The node that stands next on the known paths."""
@@ -264,19 +304,12 @@ def _same_look(a: Check, b: Check) -> bool:
     return a.operand is b.operand and a.look == b.look
 
 
-def grown(root: Limb, builder: PathBuilder, end: End) -> Limb | None:
+def grown(root: Limb, nodes: Sequence[Any], end: End) -> Limb | None:
     """The tree with the path of a trace; None for a trace that departed from it."""
-    limb = builder.limb
-    if limb is not None and limb.end is not None and builder.at == len(limb.nodes):
-        return root if limb.end.agrees(end) else None
-    if builder.arm is None:
+    try:
+        return merged(root, path(nodes, end))
+    except Apart:
         return None
-    arm, joint = path(builder.nodes[builder.arm :], end), builder.nodes[builder.arm - 1]
-    assert isinstance(joint, Check)
-    for inner, key in reversed(builder.passed):
-        outcome = inner.arms[key][0] if key in inner.arms else joint.outcome
-        arm = replace(inner, arms={**inner.arms, key: (outcome, arm)})
-    return arm
 
 
 def path(nodes: Sequence[Any], end: End) -> Limb:
@@ -284,20 +317,32 @@ def path(nodes: Sequence[Any], end: End) -> Limb:
     return _limbs(nodes, Limb((), end=end))
 
 
-def _limbs(nodes: Sequence[Any], last: Limb) -> Limb:
-    joints = [i for i, node in enumerate(nodes) if isinstance(node, Check | Entry)]
-    start = joints[-1] + 1 if joints else 0
-    limb = replace(last, nodes=tuple(nodes[start:]))
-    for i in reversed(range(len(joints))):
-        joint = nodes[joints[i]]
-        start = joints[i - 1] + 1 if i else 0
-        before = tuple(nodes[start : joints[i]])
-        if isinstance(joint, Entry):
-            limb = _looped(before, joint, limb)
-        else:
-            arms = {outcome_key(joint.outcome): (joint.outcome, limb)}
-            limb = Limb(before, joint, arms)
-    return limb
+def _limbs(nodes: Sequence[Any], limb: Limb) -> Limb:
+    pending: list[Node] = []
+    meeting: list[tuple[Meet, Limb]] = []  # with what is behind
+
+    def whole() -> Limb:
+        found = replace(limb, nodes=tuple(reversed(pending)))
+        pending.clear()
+        return found
+
+    for node in reversed(nodes):
+        match node:
+            case Meet():
+                meeting.append((node, whole()))
+                limb = Limb((), meets=(node.joint, node.arguments))
+            case Entry():
+                limb = _looped((), node, whole())
+            case Check():
+                arms = {outcome_key(node.outcome): (node.outcome, whole())}
+                if meeting and meeting[-1][0].look is node:
+                    meet, after = meeting.pop()
+                    limb = Limb((), node, arms, joint=meet.joint, after=after)
+                else:
+                    limb = Limb((), node, arms)
+            case _:
+                pending.append(node)
+    return whole()
 
 
 def _looped(before: tuple[Node, ...], entry: Entry, following: Limb) -> Limb:
@@ -334,56 +379,136 @@ def merged(a: Limb, b: Limb) -> Limb:
         assert a.turn is not None and b.turn is not None
         after = merged(a.after, b.after) if a.after and b.after else a.after or b.after
         return replace(a, turn=merged(a.turn, b.turn), after=after)
-    if a.look is None or b.look is None or not _same_look(a.look, b.look):
-        if a.look is None and b.look is None and a.again == b.again and a.end is b.end:
-            return a
+    if a.look is None or b.look is None:
+        if a.look is not b.look or not _same_end(a, b):
+            raise Apart
+        return a
+    if not _same_look(a.look, b.look) or (a.joint and b.joint and a.joint is not b.joint):
         raise Apart
     arms = dict(a.arms)
     for key, (outcome, limb) in b.arms.items():
         known = arms.get(key)
         arms[key] = (outcome, limb if known is None else merged(known[1], limb))
-    return replace(a, arms=arms)
+    after = merged(a.after, b.after) if a.after and b.after else a.after or b.after
+    return replace(a, arms=arms, joint=a.joint or b.joint, after=after)
 
 
-def blocks(root: Limb, close: Callable[[End, tuple[Node, ...]], Block]) -> Block:
-    """The tree as nested blocks; ``close(end, before)`` is the block that ends a path.
+def _same_end(a: Limb, b: Limb) -> bool:
+    if a.end is None or b.end is None:
+        return a.end is b.end and a.again == b.again and a.meets == b.meets
+    return a.end is b.end or a.end.agrees(b.end)
 
-    `before` are all nodes on the way to the end. A look with one outcome stays a `Check`.
+
+def _several_meet(look: Limb) -> bool:
+    """Whether several paths come to where the arms of a look meet."""
+    limbs, met = [limb for _, limb in look.arms.values()], 0
+    while limbs:
+        limb = limbs.pop()
+        met += limb.meets is not None and limb.meets[0] is look.joint
+        limbs += limb.inner
+    return met > 1
+
+
+Close: TypeAlias = "Callable[[End, tuple[Value, ...], tuple[Node, ...]], Block]"
+
+
+def blocks(root: Limb, close: Close) -> Block:
+    """The tree as nested blocks; ``close(end, outputs, before)`` is the block that ends a path.
+
+    `before` are all nodes on the way to the end, where no arms have met before it. A look with one
+    outcome stays a `Check`, and where one path alone comes to a joint there is no `Join`.
     """
-    return _block(root, [], close)
+    return _Blocks(close).block(root, [], {}, {})
 
 
-def _block(
-    limb: Limb, before: list[Node], close: Callable[[End, tuple[Node, ...]], Block]
-) -> Block:
-    nodes: list[Node] = []
-    while len(limb.arms) == 1:
-        assert limb.look is not None
-        ((outcome, inner),) = limb.arms.values()
-        nodes += [*limb.nodes, replace(limb.look, outcome=outcome)]
-        limb = inner
-    nodes += limb.nodes
-    if limb.again is not None:
-        return Block((*nodes, Again(limb.again[0], limb.again[1])))
-    if limb.cycle is not None:
-        return Block((*nodes, _loop(limb, close)))
-    if limb.end is not None:
-        last = close(limb.end, (*before, *nodes))
-        return replace(last, nodes=(*nodes, *last.nodes))
-    look = limb.look
-    assert look is not None
-    arms = _ordered(limb)
-    inner_blocks = tuple(_block(inner, [*before, *nodes], close) for _, inner in arms)
-    outcomes = tuple(outcome for outcome, _ in arms)
-    branch = Branch(look.operand, look.look, outcomes, inner_blocks, look.origin)
-    return Block((*nodes, branch))
+class _Blocks:
+    """Makes blocks of limbs.
 
+    Of a path, `before` are the nodes on the way to it, `now` the values that stand for parameters
+    of joints to which it came alone, and `behind` what follows those.
+    """
 
-def _loop(limb: Limb, close: Callable[[End, tuple[Node, ...]], Block]) -> Loop:
-    cycle = limb.cycle
-    assert cycle is not None and limb.turn is not None
-    turn = _block(limb.turn, [], close)
-    if cycle.counter is None:
-        return Loop(cycle, cycle.parameters, cycle.arguments, (turn,), None, cycle.origin)
-    blocks = (turn,) if limb.after is None else (turn, _block(limb.after, [], close))
-    return Loop(cycle, cycle.parameters, cycle.arguments, blocks, cycle.counter, cycle.origin)
+    def __init__(self, close: Close) -> None:
+        self.close = close
+
+    def block(
+        self,
+        limb: Limb,
+        before: list[Node],
+        now: Mapping[Value, Value],
+        behind: Mapping[Joint, Limb],
+    ) -> Block:
+        nodes: list[Node] = []
+
+        def of(value: Value) -> Value:
+            return now.get(value, value)
+
+        while True:
+            nodes += [with_operands(node, of) for node in limb.nodes] if now else limb.nodes
+            if limb.meets is not None and limb.meets[0] in behind:
+                joint, arguments = limb.meets
+                now = {**now, **dict(zip(joint.parameters, map(of, arguments), strict=True))}
+                limb = behind[joint]
+                continue
+            joined = limb.joint is not None and _several_meet(limb)
+            if limb.joint is not None and not joined:
+                assert limb.after is not None
+                behind = {**behind, limb.joint: limb.after}
+            if len(limb.arms) != 1 or joined:
+                break
+            assert limb.look is not None
+            ((outcome, inner),) = limb.arms.values()
+            nodes.append(with_operands(replace(limb.look, outcome=outcome), of))
+            limb = inner
+        whole = [*before, *nodes]
+        if joined:
+            assert limb.joint is not None and limb.after is not None
+            body = self._looking(limb, whole, now, behind)
+            after = self.block(limb.after, whole, now, behind)
+            joint = limb.joint
+            join = Join(joint, joint.parameters, (body, after), joint.origin)
+            return Block((*nodes, join))
+        if limb.meets is not None:
+            joint, arguments = limb.meets
+            return Block((*nodes, Again(joint, tuple(map(of, arguments)))))
+        if limb.again is not None:
+            return Block((*nodes, Again(limb.again[0], tuple(map(of, limb.again[1])))))
+        if limb.cycle is not None:
+            return Block((*nodes, self._loop(limb, now, behind)))
+        if limb.end is not None:
+            last = self.close(limb.end, tuple(map(of, limb.end.outputs)), tuple(whole))
+            return replace(last, nodes=(*nodes, *last.nodes))
+        looking = self._looking(limb, whole, now, behind)
+        return replace(looking, nodes=(*nodes, *looking.nodes))
+
+    def _looking(
+        self,
+        limb: Limb,
+        before: list[Node],
+        now: Mapping[Value, Value],
+        behind: Mapping[Joint, Limb],
+    ) -> Block:
+        """The look that a limb ends in, and its arms."""
+        look = limb.look
+        assert look is not None
+        operand = now.get(look.operand, look.operand)
+        arms = _ordered(limb)
+        if len(arms) == 1:
+            ((outcome, inner),) = arms
+            check = replace(look, operand=operand, outcome=outcome)
+            rest = self.block(inner, [*before, check], now, behind)
+            return replace(rest, nodes=(check, *rest.nodes))
+        inner_blocks = tuple([self.block(inner, before, now, behind) for _, inner in arms])
+        outcomes = tuple(outcome for outcome, _ in arms)
+        return Block((Branch(operand, look.look, outcomes, inner_blocks, look.origin),))
+
+    def _loop(self, limb: Limb, now: Mapping[Value, Value], behind: Mapping[Joint, Limb]) -> Loop:
+        cycle = limb.cycle
+        assert cycle is not None and limb.turn is not None
+        inner = [self.block(limb.turn, [], now, behind)]
+        if cycle.counter is not None and limb.after is not None:
+            inner.append(self.block(limb.after, [], now, behind))
+        loop = Loop(
+            cycle, cycle.parameters, cycle.arguments, tuple(inner), cycle.counter, cycle.origin
+        )
+        return with_operands(loop, lambda value: now.get(value, value))

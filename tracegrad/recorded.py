@@ -269,16 +269,16 @@ class Recorded:
         ends = list(version.tree.ends)
         self.ways: dict[int, Way] = {}
 
-        def close(end: End, before: tuple[ir.Node, ...]) -> Block:
+        def close(end: End, outputs: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Block:
             number = ends.index(end)
-            way = self.ways[number] = self._way(end, before)
-            outputs = (*end.outputs, *way.residuals)
+            way = self.ways[number] = self._way(outputs, before)
+            given = (*outputs, *way.residuals)
             template = None
             if len(ends) > 1:
-                inner = ", ".join(f"{{{i}}}" for i in range(len(outputs)))
-                template = f"{number}, ({inner},)" if outputs else f"{number}, ()"
-            names = [*("result" for _ in end.outputs), *("saved" for _ in way.residuals)]
-            return Block((), outputs, template, tuple(names), end.origin)
+                inner = ", ".join(f"{{{i}}}" for i in range(len(given)))
+                template = f"{number}, ({inner},)" if given else f"{number}, ()"
+            names = [*("result" for _ in outputs), *("saved" for _ in way.residuals)]
+            return Block((), given, template, tuple(names), end.origin)
 
         block = blocks(version.tree.root, close)
         frame = replace(
@@ -292,10 +292,10 @@ class Recorded:
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
 
-    def _way(self, end: End, before: tuple[ir.Node, ...]) -> Way:
-        path = self.forward.replace(nodes=before, outputs=end.outputs)
+    def _way(self, given: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Way:
+        path = self.forward.replace(nodes=before, outputs=given)
         depends = reached(path, self.targets)
-        once = dict.fromkeys(end.outputs)
+        once = dict.fromkeys(given)
         outputs = tuple(v for v in once if v in depends and is_inexact(v.type.dtype))
         way = Way(path, self.version.mode.text, self.targets, outputs)
         if outputs:
@@ -373,7 +373,8 @@ def _sizes_of(graph: Graph, arrays: Sequence[Any]) -> Sizes:
 
 def can_be_recorded(version: Version) -> bool:
     """Not what draws, calls the user's Python, loops, or has lengths that only data tell."""
-    if version.tree.closed or version.tree.masks or version.tree.loops:
+    tree = version.tree
+    if tree.closed or tree.masks or tree.loops or tree.joined:
         return False
     if version.target == "jax" and version.checked:  # a look is not part of the program
         return False

@@ -39,6 +39,7 @@ from tracegrad.trace import Aliased, MetTracer, OneByOne, Trace
 from tracegrad.tree import fixed_values, flatten, map_tree, unflatten_as
 from tracegrad.world import IMMUTABLE, Effect, Store, World
 from tracegrad.world.contents import guard_returned
+from tracegrad.world.joins import Joins
 from tracegrad.world.loop_states import Learned, States
 from tracegrad.world.loops import Loops
 from tracegrad.world.straight import Taped
@@ -99,6 +100,7 @@ def run_traced(
     samples: bool = False,
     taped: bool = True,
     states: States | None = None,
+    joins: bool = False,
 ) -> Run:
     """Runs the function; `wanted` are the parameters to differentiate.
 
@@ -108,7 +110,7 @@ def run_traced(
     given: the run's tape goes on from those that require grad. `one_by_one` are the `vmap`s in it
     that run for one example after the other. With `samples` the arguments' values stand for others,
     so that nothing may depend on them. `states` are what is known of loops, and get what is
-    learned.
+    learned. With `joins` arms of looks may meet.
     """
     began = perf_counter()
     alone = (runs or Runs()).watch()
@@ -119,6 +121,8 @@ def run_traced(
     if tree is None and not histories:
         world.watch_loops(Loops(world, trace, target, states))
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
+    if joins:
+        world.joins = Joins(world, trace)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
     tensors = _tensors(trace, arguments, wanted, histories)

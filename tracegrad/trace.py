@@ -544,6 +544,8 @@ class Trace:
         self.builder.append(check)
         if self.world is not None and self.world.loops is not None:
             self.world.loops.looks(check)
+        if self.world is not None and self.world.joins is not None:
+            self.world.joins.looks(check)
 
     def _fix_lengths(self, value: Value) -> None:
         """The lengths of a value, and those that its operation was given, stay what they are."""
@@ -606,6 +608,10 @@ class Trace:
             self.blame(base)
         if self.world is not None and self.world.loops is not None:
             self.world.loops.writes(base)
+        if self.world is not None:
+            self.world.happened += 1
+        if self.world is not None and self.world.joins is not None:
+            self.world.joins.writes()
         if self.world is not None and is_jax_array(self.world.original(base)):
             raise ArgumentError(
                 f"{self.world.text_of(self.world.original(base))} is an array of JAX, which cannot "

@@ -38,7 +38,7 @@ from tracegrad.lost import Watch
 from tracegrad.modes import Mode
 from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
-from tracegrad.paths import Apart, End, PathBuilder, Tree, blocks, grown, path
+from tracegrad.paths import Apart, End, Meet, PathBuilder, Tree, blocks, grown, path
 from tracegrad.pipeline import Program, compile_graph, lengths, timed, with_outputs_at
 from tracegrad.returned import Transform, check_wanted, left_out, outputs_of, places_of
 from tracegrad.running import Run, run_traced
@@ -52,6 +52,9 @@ from tracegrad.world.facts import ITEM, PACKED
 from tracegrad.world.loop_states import Learned, States
 from tracegrad.world.numbers import Count, is_number_read, own
 from tracegrad.world.straight import Taped
+
+JOINED = frozenset({"compile", "grad", "value_and_grad"})
+"""The transforms in whose programs arms of looks meet."""
 
 
 @dataclass
@@ -387,9 +390,10 @@ def traced_run(
         *(numbers, counters, renewed, one_by_one, samples),
     )
     taped = False
+    joins = target == "numpy" and transform.kind in JOINED and not (histories or samples)
     while True:
         try:
-            made = run(taped=taped, states=states)
+            made = run(taped=taped, states=states, joins=joins)
         except Taped:
             taped = True
         except Learned:
@@ -446,7 +450,8 @@ def make_version(
     outputs = (*outputs, *[run.trace.lift(value, Origin()) for value in placed.more])
     before = 0 if run.tree is None else len(run.tree.captured)
     run.trace.forget_unused(outputs, before)
-    origin = ended(run.trace.code, run.trace.builder.nodes)
+    nodes = [node for node in run.trace.builder.nodes if not isinstance(node, Meet)]
+    origin = ended(run.trace.code, nodes)
     end = End(outputs, result, stores, stored, effects, origin)
     tree, continues = _tree_of(run, end, target)
     replaces = known if continues else None
@@ -454,7 +459,7 @@ def make_version(
         run.world.absorb(replaces.world)
     holders = [holder for holder, _ in run.trace.captured.values()]
     face = empty_graph(tree, function, transform, arguments, mode, holders, run.world)
-    forward = face.with_block(blocks(tree.root, lambda end, _: Block((), end.outputs)))
+    forward = face.with_block(blocks(tree.root, lambda _, outputs, __: Block((), outputs)))
     with timed(times, "differentiate"):
         joint, results, built = joint_graph(tree, face, transform, arguments, wanted, target)
     try:
@@ -557,7 +562,7 @@ def _tree_of(run: Run, end: End, target: str) -> tuple[Tree, bool]:
     """
     trace = run.trace
     if run.tree is not None and isinstance(trace.builder, PathBuilder) and not run.effect:
-        root = grown(run.tree.root, trace.builder, end)
+        root = grown(run.tree.root, trace.builder.nodes, end)
         if root is not None:
             joined = trace.tree(root)
             if target != "jax" or _conditional(joined):
@@ -576,7 +581,7 @@ def _conditional(tree: Tree) -> bool:
         return [(t.dtype, t.weak, tuple(map(tree.sizes.resolve, t.shape))) for t in of]
 
     ends = list(tree.ends)
-    body = blocks(tree.root, lambda end, _: Block((), end.outputs))
+    body = blocks(tree.root, lambda _, outputs, __: Block((), outputs))
     branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
     return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
 

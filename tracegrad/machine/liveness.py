@@ -35,16 +35,15 @@ def live(code: CodeType) -> tuple[frozenset[int], ...]:
     while changed:
         changed = False
         for i in reversed(range(len(instructions))):
-            after = cells.union(*(before[j] for j in _following(instructions, handlers, i)))
+            after = cells.union(*(before[j] for j in following(instructions, handlers, i)))
             now = _before(instructions[i], after, every)
             if now != before[i]:
                 before[i], changed = now, True
     return tuple(before)
 
 
-def _following(
-    instructions: list[Instruction], handlers: list[Handler | None], i: int
-) -> list[int]:
+def following(instructions: list[Instruction], handlers: list[Handler | None], i: int) -> list[int]:
+    """The instructions that may come after one."""
     name, arg, _ = instructions[i]
     found = [] if name in _NOTHING_FOLLOWS else [i + 1]
     if name in _JUMPS:

@@ -57,6 +57,18 @@ collected = OpRecord(
 )
 
 
+unset = OpRecord(
+    name="unset",
+    operands=(),
+    infer=lambda sizes, *, dtype, shape, weak: ArrayType(dtype, shape, weak),
+    spelling={"numpy": spell("None")},
+    vjp=None,
+    attributes={"dtype": ..., "shape": ..., "weak": False},
+    traits=frozenset({Trait.UNSET}),
+    doc="What stands where a path has no value.",
+)
+
+
 def _item_of_type(sizes: Sizes, rows: ArrayType, k: ArrayType) -> ArrayType:
     return ArrayType(rows.dtype, rows.shape[1:])
 

@@ -54,6 +54,7 @@ from tracegrad.world.facts import (
 )
 from tracegrad.world.gate import derive
 from tracegrad.world.interception import holds_tensors, instead, stacked
+from tracegrad.world.mutating import changes_by_name
 from tracegrad.world.trees import tree_function
 from tracegrad.world.whose import is_mutable, is_trusted
 from tracegrad.world.world import CALL, RULES, World, rule_for
@@ -221,6 +222,7 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     """A method of a type in C."""
     x, *rest = operands
     of, name = method.__objclass__, method.__name__
+    world.happened += changes_by_name(x, name)
     if world.loops is not None:
         world.loops.sees_method(x, name, rest)
     rule = _METHODS.get((of, name))

@@ -681,11 +681,7 @@ class Closing:
 
     def _forget(self, nodes: Sequence[Any]) -> None:
         """What was recorded of numbers from outside in a turn is not there after it."""
-        made = {r for node in nodes for r in node.results}
-        for known in self.world.numbers._found.values():
-            tensor = known.tensor
-            if self.is_recorded(tensor) and tensor._traced[1] in made:
-                known.tensor = None
+        self.world.numbers.forget({r for node in nodes for r in node.results})
 
 
 _LENGTHS: dict[int, tuple[int]] = {}

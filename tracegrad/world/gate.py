@@ -411,8 +411,8 @@ def set_attribute(world: World, operation: Any, operands: Operands, keywords: Ke
         world.about_to_set(operands[0], operands[1])
     if len(operands) == 3:
         world.writes(OF_OBJECT, *operands)
-    elif world.loops is not None:
-        world.loops.changes += 1
+    else:
+        world.tell_of_removal()
     operation(*operands)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
@@ -12,7 +11,6 @@ from weakref import WeakKeyDictionary
 from codegen.ir import Value
 from codegen.types import weak
 from tracegrad.paths import Cycle
-from tracegrad.tensor import Tensor
 from tracegrad.world.slots import Place
 
 MOST_TRIED = 3  # turns that are watched for one that stands for all
@@ -20,21 +18,6 @@ MOST_WAYS = 32  # through a turn
 SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
 RANGE = type(iter(range(0)))
 INT = weak("int")
-CHANGING = frozenset(
-    id(getattr(operator, name))
-    for name in dir(operator)
-    if name in ("setitem", "delitem") or (name.startswith("i") and not name.startswith("is"))
-)
-UNCHANGING = frozenset(
-    {Tensor, int, float, complex, bool, str, bytes, tuple, frozenset, range, type(None), slice}
-)
-READING = frozenset(
-    {
-        *("get", "keys", "values", "items", "copy", "count", "index", "__len__", "__getitem__"),
-        *("__contains__", "__eq__", "__ne__", "__hash__", "__init__", "__new__", "__repr__"),
-        *("__str__", "__getattribute__", "__iter__", "union", "intersection", "difference"),
-    }
-)
 UNCLOSED: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
     target: WeakKeyDictionary() for target in ("numpy", "jax")
 }

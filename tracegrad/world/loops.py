@@ -35,14 +35,11 @@ from tracegrad.world.collecting import Lists
 from tracegrad.world.filled import KEEPING
 from tracegrad.world.heads import (
     APART,
-    CHANGING,
     INT,
     MOST_TRIED,
     MOST_WAYS,
     RANGE,
-    READING,
     SUSPENDED,
-    UNCHANGING,
     UNCLOSED,
     Head,
     ManyTurns,
@@ -51,6 +48,7 @@ from tracegrad.world.heads import (
 from tracegrad.world.kept import ITEM
 from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loop_states import Learned, States, is_in_float64
+from tracegrad.world.mutating import READING, changes, changes_by_name
 from tracegrad.world.rows import Rows, backwards, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
 from tracegrad.world.slots import Place, has_name
@@ -170,7 +168,7 @@ class Loops(Closing):
 
     def sees(self, operation: Any, operands: Sequence[Any]) -> None:
         """An operation of C: one that changes an object is no part of a turn for all."""
-        if id(operation) not in CHANGING or type(operands[0]) in UNCHANGING:
+        if not changes(operation, operands):
             return
         if operation is not operator.setitem or not has_name(ITEM, *operands[:2]):
             self.changes += 1
@@ -196,7 +194,7 @@ class Loops(Closing):
         if appends and self.heads and not self.world.is_outside(x):
             self.lists.appends(x, given[0])
             return
-        if type(x) not in UNCHANGING and not isinstance(x, type) and name not in READING:
+        if changes_by_name(x, name):
             self.changes += 1
 
     def iterate(self, x: Any) -> Any:
@@ -446,6 +444,8 @@ class Loops(Closing):
                 self._give_up(head)
             return target
         cycle = self._close(head)
+        if cycle is not None and self.world.joins is not None:
+            self.world.joins.closes()
         if cycle is not None:
             self.walk.enter(head, cycle)
             return self._run(head)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 
+from codegen.ir import Value
 from tracegrad.machine import natives
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.facts import Guard
@@ -198,6 +199,13 @@ class Numbers:
                 known.tensor = known.operation(*[self._tensor(world, x) for x in known.operands])
             world.stands_for(known.tensor, known.value)
         return known.tensor
+
+    def forget(self, made: Collection[Value]) -> None:
+        """What was recorded of numbers is there no more where these values are not."""
+        for known in self._found.values():
+            traced = getattr(known.tensor, "_traced", None)
+            if traced is not None and traced[1] in made:
+                known.tensor = None
 
     def taken(
         self, world: Any, operation: Any, operands: Sequence[Any], keywords: dict[str, Any]

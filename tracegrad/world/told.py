@@ -34,6 +34,8 @@ class Told(Outcome):
     """The part of a world that watches operations on Tensors, and loops."""
 
     loops: Any  # those of the run, where they may stay loops
+    joins: Any  # where arms of looks meet, if they may
+    happened: int
     shown: list[Tensor]
     identities: bool
     _read: dict[Any, tuple[Any, Any]]
@@ -74,18 +76,20 @@ class Told(Outcome):
             return bool(x.look())
         if self.loops is not None:
             self.loops.decides(x)
+        if self.joins is not None:
+            self.joins.decides(x)
         return bool(super().decide(x))
 
     def delete_global(self, names: dict[str, Any], name: str) -> None:
-        self._tell_of_removal()
+        self.tell_of_removal()
         super().delete_global(names, name)
 
     def delete_cell(self, cell: CellType, name: str) -> None:
-        self._tell_of_removal()
+        self.tell_of_removal()
         super().delete_cell(cell, name)
 
     def delete_own_attribute(self, x: Any, name: str) -> None:
-        self._tell_of_removal()
+        self.tell_of_removal()
         super().delete_own_attribute(x, name)
 
     def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
@@ -101,7 +105,9 @@ class Told(Outcome):
         """What an object from outside is given: no length that nobody has looked at."""
         return value.look() if type(value) is Length and self.is_outside(holder) else value
 
-    def _tell_of_removal(self) -> None:
+    def tell_of_removal(self) -> None:
+        """Something is about to be deleted that is no local variable."""
+        self.happened += 1
         if self.loops is not None:
             self.loops.changes += 1
 
@@ -162,6 +168,8 @@ class Told(Outcome):
 
     def compares(self, a: Any, b: Any) -> None:
         """The function asks whether two objects are one; tuples may be shared otherwise then."""
+        if self.joins is not None:
+            self.joins.compares(a, b)
         for x in (a, b):
             if isinstance(x, tuple):
                 self.pin(x)

@@ -59,6 +59,7 @@ from tracegrad.world.facts import (
 )
 from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
 from tracegrad.world.kept import Kept, held
+from tracegrad.world.mutating import may_change
 from tracegrad.world.numbers import FLOATS, Numbers
 from tracegrad.world.sequences import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
@@ -82,6 +83,8 @@ class World(Variables, Sequences):
         super().__init__()
         self.machine = machine.Machine(self)
         self.loops: Any = None  # those of the run, where they may stay loops
+        self.joins: Any = None  # where arms of looks meet, if they may
+        self.happened = 0  # how often something was changed that is no local variable
         self.trace: Any = None  # the trace of the run; None where it leaves no program
         self.guards: dict[tuple[int, str, Any], Guard] = {}
         self.effects: list[str] = []  # that no program replays
@@ -350,6 +353,7 @@ class World(Variables, Sequences):
             self._stored[place] = self._guard(read, holder, name, before, text)
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
+        self.happened += 1
         if self.loops is not None:
             self.loops.stores(kind, holder, name)
         if self.numbers.found(value) is not None:
@@ -358,6 +362,7 @@ class World(Variables, Sequences):
 
     def changes(self, x: Any) -> None:
         """C code is about to change an object, in a way that no program replays."""
+        self.happened += 1
         if self.loops is not None:
             self.loops.changes += 1
         if self.is_outside(x):
@@ -490,6 +495,7 @@ class World(Variables, Sequences):
             operands = tuple([self.packed(x, new) for x in operands])
         if self.holds_jax:
             operands, keywords = of_jax(self.original, operation, operands, keywords)
+        self.happened += may_change(operation, operands)
         rule = RULES.get(id(operation), RULES[CALL])
         if self.loops is not None:
             rule = self.loops.rule_for(operation, operands, keywords) or rule
@@ -525,7 +531,7 @@ class World(Variables, Sequences):
         self._log.clear()
         self._arrays.clear()
         self.kept = Kept()
-        self.trace = self.loops = self.turn = self.machine.turn = None
+        self.trace = self.loops = self.joins = self.turn = self.machine.turn = None
 
     def place_of(self, guard: Guard) -> tuple[Any, ...]:
         """What tells the places of stores apart."""
