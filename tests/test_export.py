@@ -728,33 +728,6 @@ def test_lines_map_both_ways():
 # -- the documentation --------------------------------------------------------------------------
 
 
-def test_the_documentation_shows_what_is_written(tmp_path, monkeypatch):
-    page = (Path(__file__).parent.parent / "docs" / "exporting.md").read_text()
-    model, call, written = (part.partition("```")[0] for part in page.split("```python\n")[1:])
-    (tmp_path / "model.py").write_text(model.partition("\n")[2])
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "model", raising=False)
-    scope = {}
-    exec(call, scope)
-    sys.modules.pop("model")
-    path = Path("gradient.py")
-    text = path.read_text()
-    assert text.partition("\n\n\ndef _expect")[0] == written.rstrip("\n")
-    args = scope["params"], scope["x"], scope["y"]
-    for changed, error in (
-        ((args[0], args[1].astype("f4"), args[2]), TypeError),
-        ((*args[:2], args[2][:4]), ValueError),
-        ((*args, 0.9), LookupError),
-    ):
-        with pytest.raises(error) as caught:
-            imported(path).loss(*changed)
-        assert f"\n{error.__name__}: {caught.value}\n" in page
-    assert f"{scope['loss'].where('model.py:12')}\n" in page
-    path.write_text(text.replace("h_bar *= 1.0 - h * h", "h_bar *= 1.0 + h * h"))
-    assert f"{tg.load(path, scope['loss']).verify(*args)}\n" in page
-
-
 def test_imports_stand_in_groups(tmp_path):
     def steep(x):
         y = np.tanh(x) * np.exp(-x * x) + np.sqrt(x * x + 1)
