@@ -14,9 +14,11 @@ The blocks of a page run from top to bottom, in one namespace and in an empty fo
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import doctest
 import importlib.util
+import inspect
 import io
 import re
 import sys
@@ -29,6 +31,8 @@ from pathlib import Path
 import pytest
 
 import tracegrad as tg
+from tracegrad import errors, explain, numba_backend
+from tracegrad.errors import TracegradError
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -90,8 +94,8 @@ class Reader:
             printed = self.run(block)
             if not printed:
                 continue
-            printed = printed.rstrip("\n") + "\n"
-            if todo and todo[0].is_output:
+            printed = printed.replace(f"{self.folder}/", "").rstrip("\n") + "\n"
+            if todo and todo[0].is_output and self.follows(block, todo[0]):
                 shown = todo.pop(0)
                 if doctest.OutputChecker().check_output(shown.text, printed, doctest.ELLIPSIS):
                     continue
@@ -104,6 +108,11 @@ class Reader:
                 where = f"{name(self.page)}:{block.line}"
                 assert printed == (shown and shown.text), f"{where} prints this; --update-golden"
         return changed
+
+    def follows(self, block, other):
+        """Whether nothing but tags and comments stands between two blocks."""
+        between = self.page.read_text(encoding="utf-8")[block.span[1] : other.span[0]]
+        return re.fullmatch(r"```\s*(<[^>]*>\s*)*```[^\n]*\n", between)
 
     def examples(self, block):
         """A doctest, which may span blocks: they share their names."""
@@ -263,3 +272,47 @@ def test_a_page_that_shows_something_else_is_found(as_it_was):
         Reader(Page(page), as_it_was).read(update=False)
     ((_, printed),) = Reader(Page(page), as_it_was).read(update=True)
     assert printed == "1\n"
+
+
+# -- the page of errors ---------------------------------------------------------------------------
+
+ERRORS = ROOT / "docs" / "errors.md"
+CLASSES = {
+    key: value
+    for key, value in vars(errors).items()
+    if isinstance(value, type) and value.__module__ == errors.__name__
+}
+
+
+def sections():
+    parts = re.split(r"^### (.+)$", ERRORS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def test_the_page_of_errors_has_every_class():
+    assert set(sections()) == set(CLASSES)
+    assert set(re.findall(r"`(\w+(?:Error|Warning))`", ERRORS.read_text("utf-8"))) <= {
+        *CLASSES,
+        *dir(builtins),
+    }
+
+
+@pytest.mark.parametrize("key", CLASSES)
+def test_the_page_tells_what_the_code_does(key):
+    section, class_ = sections()[key], CLASSES[key]
+    assert f"*{inspect.getdoc(class_).splitlines()[0]}*" in section
+    built_in = {c for c in class_.__mro__ if c.__module__ == "builtins"}
+    least = {c for c in built_in if not any(c in other.__mro__[1:] for other in built_in)}
+    said = set(re.findall(r"`(\w+)`", section.partition("Also a")[2].partition(".")[0]))
+    assert {c.__name__ for c in least} <= said
+    assert "- **Cause.** " in section and "- **Remedy.** " in section
+    printed = [b for b in FENCE.findall(section) if b[0] == "text"]
+    assert printed
+    if issubclass(class_, TracegradError) and class_ is not errors.NotBatchedError:
+        assert re.search(rf"^tracegrad\.errors\.{key}: ", printed[-1][2], re.MULTILINE)
+
+
+def test_warnings_that_no_page_can_raise_have_the_text_of_the_code():
+    slow, missing = (sections()[key] for key in ("SlowCompileWarning", "NoKernelsWarning"))
+    assert explain.why_slow("simulate", 2.4, []) in slow
+    assert FENCE.search(missing)[3].strip() in inspect.getsource(numba_backend)
