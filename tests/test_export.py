@@ -533,6 +533,18 @@ def test_what_is_stored_on_one_path_alone(tmp_path):
         assert module.mean.tobytes() == np.asarray(running.mean).tobytes()
 
 
+def test_at_a_minimum_differences_are_rounding_errors_alone():
+    f = tg.value_and_grad(lambda w, x: np.mean(np.tanh(x @ w) ** 2))
+    assert f.verify(np.linspace(-1.0, 1.0, 3), np.ones((4, 3)))
+
+    @tg.custom_vjp
+    def wrong(x):
+        return x * x
+
+    wrong.defvjp(lambda x: (x * x, x), lambda x, ct: (ct * (2.0 * x + 1e-4),))
+    assert not tg.value_and_grad(lambda x: np.sum(wrong(x))).verify(np.zeros(2))
+
+
 def test_an_edited_file_with_state_is_verified_and_left_as_it_was(tmp_path):
     running, path = Running(), tmp_path / "f.py"
     w, x = random(2), random(3, 2)
