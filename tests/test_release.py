@@ -7,7 +7,6 @@ oldest that is supported.
 
 from __future__ import annotations
 
-import doctest
 import os
 import re
 import subprocess
@@ -49,6 +48,10 @@ def run(*command, cwd, **environment):
     return done.stdout
 
 
+def without_empty_lines(text):
+    return re.sub(r"\n{2,}", "\n", text)
+
+
 def installed(numpy, folder):
     """The interpreter of an empty environment, into which the wheel is installed."""
     run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
@@ -79,8 +82,7 @@ def test_the_first_quarter_of_an_hour_elsewhere(numpy, tmp_path):
         python, where = installed(numpy, tmp_path), {}
     shown = typed(PAGE, tmp_path)
     printed = run(python, "typed.py", cwd=tmp_path, **where)
-    same = doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS)
-    assert same or printed == shown
+    assert without_empty_lines(printed) == without_empty_lines(shown)
     assert (tmp_path / "loss.html").is_file() and (tmp_path / "gradient.py").is_file()
     said = run(python, "-m", "tracegrad", "info", cwd=tmp_path, **where)
     assert f"tracegrad  {tg.__version__}" in said

@@ -8,9 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-OUTSIDE = re.compile(
-    r"\[([^]\n]+)\]\((?:\.\./)+(?!\w+\.md\b)(?:tests|examples|CONTRIBUTING)[^)\n]*\)"
-)
+OUTSIDE = re.compile(r"\[([^]\n]+)\]\((?:\.\./)+(?:tests|examples|CONTRIBUTING)[^)\n]*\)")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

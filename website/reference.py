@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import itertools
 import re
 from collections.abc import Iterator
 from types import ModuleType
@@ -116,7 +117,7 @@ def members(module: ModuleType, called: str) -> Iterator[str]:
 def variables(module: ModuleType) -> Iterator[tuple[str, str]]:
     """The variables that a file explains in a string below, with their values."""
     body = ast.parse(inspect.getsource(module)).body
-    for statement, said in zip(body, body[1:]):
+    for statement, said in itertools.pairwise(body):
         match statement, said:
             case (
                 ast.AnnAssign(target=ast.Name(id=name), value=value),
