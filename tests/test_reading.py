@@ -562,3 +562,15 @@ def test_a_header_stays_short():
     head = made.source().partition("import numpy")[0]
     assert "and 30 more: float64 (n0,)" in head.replace("\n#        ", "")
     assert head.count("\n") < 12
+
+
+def test_items_of_an_unpacked_array_have_their_variables():
+    def f(theta):
+        omega, *rest = theta
+        (alpha, beta), scale = theta[1:] * 2.0, omega * 3.0
+        return omega * alpha + beta * scale + rest[0]
+
+    theta = np.array([0.1, 0.2, 0.3])
+    source = tg.value_and_grad(f).source(theta)
+    for line in ("omega = theta[0]", "alpha = t[0]", "beta = t[1]", "alpha_bar = "):
+        assert line in source, line
