@@ -12,7 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from codegen.ir import Again, Block, Graph, Join, Loop, Value, inner_blocks, kept_by, walk
+from codegen.ir import (
+    Again,
+    Block,
+    Call,
+    Graph,
+    Join,
+    Loop,
+    Trait,
+    Value,
+    inner_blocks,
+    kept_by,
+    once_for_each_graph,
+    walk,
+)
 from codegen.types import LIST
 
 Turns = frozenset[object]
@@ -29,6 +42,7 @@ class _Edge(NamedTuple):
     later: tuple[Block, ...]  # what is behind the joins that it stands in the body of
 
 
+@once_for_each_graph
 def turns_of(graph: Graph) -> Mapping[Value, Turns]:
     """The loops in whose turn each value is made; a parameter is made in the turn of its loop."""
     table: dict[Value, Turns] = dict.fromkeys(graph.inputs, frozenset())
@@ -44,6 +58,7 @@ def turns_of(graph: Graph) -> Mapping[Value, Turns]:
     return table
 
 
+@once_for_each_graph
 def own_parameters(graph: Graph) -> frozenset[Value]:
     """The parameters that are arrays of their own: of loops in every turn and after the last."""
     edges = list(_edges(graph, graph.block, frozenset(), (), ()))
@@ -65,6 +80,19 @@ def own_parameters(graph: Graph) -> frozenset[Value]:
         if not lost:
             return frozenset(own)
         own -= lost
+
+
+def may_be_overwritten(graph: Graph, value: Value) -> bool:
+    """Whether a value is an array that the program made, which lies as a new one does.
+
+    That is so in the turn of a loop that it was made in, of inner loops it is read again.
+    """
+    made = graph.producer.get(value)
+    if isinstance(made, Loop | Join):
+        return value in own_parameters(graph)
+    if not isinstance(made, Call):
+        return value in graph.spent
+    return made.memory is None and Trait.EXTENT not in made.op.traits
 
 
 def _kept(graph: Graph) -> set[Value]:
@@ -111,7 +139,7 @@ def _edges(
 def _is_made(graph: Graph, value: Value) -> bool:
     """Whether a value is a new array that a call made, or an input that nobody else reads."""
     given = isinstance(graph.producer.get(value), Loop | Join)
-    return not given and graph.may_be_overwritten(value)
+    return not given and may_be_overwritten(graph, value)
 
 
 def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
@@ -119,7 +147,7 @@ def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
     node, target, owner = edge.node, edge.target, graph.owner
     if sum(owner[a] is value for a in node.arguments) > 1:
         return False
-    older = [head for head in edge.inside if head.label not in graph.turns[value]]
+    older = [head for head in edge.inside if head.label not in turns_of(graph)[value]]
     if isinstance(target, Join):  # on another path it is given something else
         older.remove(target)
     if any(owner[a] is value for head in older for p in head.parameters for a in graph.given[p]):
@@ -127,8 +155,8 @@ def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
     if any(owner[read] is value for inner in edge.later for read in graph.reads_in(inner)):
         return False
     if isinstance(target, Join):
-        return edge.turns <= graph.turns[value]
+        return edge.turns <= turns_of(graph)[value]
     if isinstance(node, Again):
         return True  # the next turn reads nothing that this one made
     reads = (read for inner in node.blocks for read in graph.reads_in(inner))
-    return edge.turns <= graph.turns[value] and all(owner[read] is not value for read in reads)
+    return edge.turns <= turns_of(graph)[value] and all(owner[read] is not value for read in reads)

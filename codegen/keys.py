@@ -16,10 +16,12 @@ from codegen.ir import (
     Loop,
     Value,
     attributes_key,
+    once_for_each_graph,
     type_key,
 )
 
 
+@once_for_each_graph
 def graph_key(graph: Graph) -> tuple[Hashable, ...]:
     """Equal for graphs of which one program is made."""
     place: dict[Value, int] = {}

@@ -24,6 +24,7 @@ from codegen import (
     rewrite,
     verify,
 )
+from codegen.keys import graph_key
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
 from codegen.passes.fold import fold
@@ -446,7 +447,7 @@ def test_a_parameter_is_not_a_number_to_rules():
 
     lines = "%a = constant(2.0, slot=0)\n%b = constant(3.0)\n%c = mul(%a, %b)\nreturn %c"
     graph = toy.graph(body(lines))
-    assert rewrite(graph, (look,)).key == graph.key
+    assert graph_key(rewrite(graph, (look,))) == graph_key(graph)
     assert seen == [[None, 3.0]]
 
 
@@ -533,7 +534,7 @@ def test_cse_looks_through_lengths_that_are_assumed_equal():
             "y: float64[n0]", "y: float64[n1], s: float64[]"
         )
     )
-    assert cse(graph).key == graph.key
+    assert graph_key(cse(graph)) == graph_key(graph)
     sizes = graph.sizes
     sizes._learn("n1", sizes.resolve(graph.inputs[0].type.shape[0]))
     merged = cse(graph)

@@ -104,8 +104,8 @@ class Compiled(Calling):
                 return compile_graph(graph, version.mode.text).source.text
             case "backward" if version.tree.loops or version.tree.joined:
                 raise ArgumentError(
-                    f"{self.__name__}: where a loop stays a loop, or arms of an if meet, the forward "
-                    "and the backward are no programs of their own"
+                    f"{self.__name__}: where a loop stays a loop, or arms of an if meet, forward "
+                    "and backward are no programs of their own"
                 )
             case "backward" if self._transform.kind in ("grad", "value_and_grad"):
                 graph = backward_part(version, self._function, self._transform)

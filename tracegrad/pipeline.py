@@ -33,6 +33,7 @@ from codegen.ir import (
     ends,
     walk,
 )
+from codegen.keys import graph_key
 from codegen.sizes import Size, substitute
 from codegen.types import LIST
 from tracegrad import config
@@ -79,7 +80,7 @@ def compile_graph(
     graph = _with_plain_numbers(graph) if graph.fast_math else graph
     labels = _labels(graph)
     key = (
-        graph.key,
+        graph_key(graph),
         tuple(graph.sizes.guards),
         labels,
         graph.name,
