@@ -478,7 +478,7 @@ class Calling(BatchCalls):
             return traced_run(
                 *(self._function, call, self._transform, arguments, mode.target, known),
                 *(self._runs, histories, self._counters, self._renewed, self._single, samples),
-                self._states.setdefault((arguments.key, mode), {}),
+                *(self._states.setdefault((arguments.key, mode), {}), mode.joins),
             )
 
     @property

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from codegen.ir import (
     Again,
@@ -41,6 +41,7 @@ from tracegrad.loop_lists import Unrollable
 from tracegrad.ops.bounds import apart
 from tracegrad.ops.checkpoints import regions_of
 from tracegrad.ops.creation import zeros_of
+from tracegrad.ops.elementwise import logical_not
 from tracegrad.ops.indexing import INDEXED
 from tracegrad.ops.tapes import unset
 from tracegrad.staging import Stage, Staged
@@ -58,7 +59,7 @@ class Zeros:
     of: Value
 
 
-Given: TypeAlias = "Value | bool | Zeros | None"
+Given: TypeAlias = "Value | bool | Told | Zeros | None"
 """What a path hands on: a value, whether something is so, or None for what is not there."""
 
 
@@ -68,6 +69,13 @@ class Unjoined(Unrollable):
     def __init__(self, label: object, why: str) -> None:
         super().__init__(why)
         self.label = label
+
+
+class Told(NamedTuple):
+    """Something is so where a number of the program is true, or where it is not."""
+
+    number: Value
+    where: bool
 
 
 @dataclass(frozen=True)
@@ -80,9 +88,9 @@ class Flow:
     """
 
     cts: Mapping[Value, Value]
-    told: Mapping[Value, Value] = field(default_factory=dict)
+    told: Mapping[Value, Told] = field(default_factory=dict)
     places: Mapping[Value, Places] = field(default_factory=dict)
-    maybe: Mapping[Value, Mapping[Element, Value]] = field(default_factory=dict)
+    maybe: Mapping[Value, Mapping[Element, Told]] = field(default_factory=dict)
 
     def without(self, value: Value) -> Flow:
         """The same with no cotangent of a value."""
@@ -93,17 +101,19 @@ class Flow:
     def knowing(self, number: Value, holds: bool) -> Flow:
         """What is so where a number that tells something is true, or where it is not."""
         flow = self
-        for value in [v for v, told in self.told.items() if told is number]:
-            if holds:
+        for value, told in self.told.items():
+            if told.number is not number:
+                continue
+            if told.where is holds:
                 flow = replace(flow, told={v: x for v, x in flow.told.items() if v is not value})
             else:
                 flow = flow.without(value)
         for value, table in flow.maybe.items():
-            met = [element for element, told in table.items() if told is number]
-            if met:
-                left = {e: x for e, x in table.items() if e not in met}
+            left = {e: x for e, x in table.items() if x.number is not number}
+            met = [e for e, x in table.items() if x == (number, holds)]
+            if len(left) < len(table) and value in flow.maybe:
                 flow = replace(flow, maybe={**flow.maybe, value: left})
-            if met and holds:
+            if met and value in flow.places:
                 places = flow.places[value].copy()
                 places.elements.update(met)
                 flow = replace(flow, places={**flow.places, value: places})
@@ -247,7 +257,7 @@ class _Writer:
     def _returned(self, flow: Flow) -> Block:
         """The end of the backward: gradients, with zeros where nothing has flowed."""
         unsure = [v for v in self.wanted if v in flow.told and v not in flow.places]
-        told = {flow.told[v]: None for v in unsure}
+        told = {flow.told[v].number: None for v in unsure}
         if told:
             return self._split([*told], flow, self._with_zeros, self._returned)
         found = {value: self.reverse.staged(ct) for value, ct in flow.cts.items()}
@@ -308,13 +318,13 @@ class _Writer:
         for step in reversed(steps):
             told: dict[Value, None] = {}
             if not reached.isdisjoint(step.results):
-                told.update((flow.told[v], None) for v in step.results if v in flow.told)
+                told.update((flow.told[v].number, None) for v in step.results if v in flow.told)
                 for value in step.operands:
                     if value not in self.active:
                         continue
                     reached.add(value)
                     if value in flow.told and not (step.op in INDEXED and value in flow.places):
-                        told[flow.told[value]] = None
+                        told[flow.told[value].number] = None
                     if flow.maybe.get(value):
                         told.update((x, None) for x in self._elements(step, value, flow))
             found.append([*told])
@@ -340,9 +350,9 @@ class _Writer:
         if call.op not in INDEXED or len(call.operands) > 1 or not flow.places[value].known:
             return  # what it gives is added, whatever was met
         index = call.attribute("index")
-        for element, number in flow.maybe[value].items():
+        for element, told in flow.maybe[value].items():
             if not apart(Subscript(element), index):
-                yield number
+                yield told.number
 
     def _is_of(self, call: Call, after: Sequence[Call], told: Sequence[Value], flow: Flow) -> bool:
         """Whether a call goes back in the same arms as those after it."""
@@ -458,10 +468,9 @@ class _Writer:
                 return _after(builder, block)
             number, *rest = left
             blocks = [arms(rest, flow.knowing(number, holds), leave) for holds in (True, False)]
-            origin = Origin(section="backward")
             return Block((Branch(number, "bool", (True, False), tuple(blocks), origin),))
 
-        origin = replace(self.reverse.stage.origin, name=None, final=False)
+        origin = replace(told[0].origin, name=None, final=False, section="backward")
         return self._met(origin, lambda leave: arms(told, flow, leave), then)
 
     def _met(self, origin: Origin, body: Callable[[Then], Block], then: Then) -> Block:
@@ -471,7 +480,7 @@ class _Writer:
         def leave(flow: Flow) -> Block:
             path = object()  # until all are known
             left[path] = flow
-            return Block((Again(path, (), Origin(section="backward")),))
+            return Block((Again(path, (), origin),))
 
         block = body(leave)
         met = _Met(self, [*left.values()], _condition(block))
@@ -509,6 +518,11 @@ class _Writer:
     def _argument(self, builder: Builder, x: Given, parameter: Value) -> Value:
         if isinstance(x, Value):
             return x
+        if isinstance(x, Told):
+            if x.where:
+                return x.number
+            origin = Origin(section="backward")
+            return builder.call(logical_not, (x.number,), origin)[0]
         if isinstance(x, Zeros):
             stage = Stage(builder, self._named(x.of))
             return zeros_of(Staged(stage, x.of)).value  # type: ignore[no-any-return]
@@ -546,8 +560,11 @@ class _Writer:
             return self._kept(facts, value) if value in facts.made else value
 
         cts = {v: of(ct) for v, ct in flow.cts.items()}
-        told = {v: of(number) for v, number in flow.told.items()}
-        maybe = {v: {e: of(x) for e, x in table.items()} for v, table in flow.maybe.items()}
+        told = {v: Told(of(x.number), x.where) for v, x in flow.told.items()}
+        maybe = {
+            v: {e: Told(of(x.number), x.where) for e, x in table.items()}
+            for v, table in flow.maybe.items()
+        }
         return replace(flow, cts=cts, told=told, maybe=maybe)
 
     def _rebuilt(self, block: Block, ends: Mapping[Block, Block]) -> Block:
@@ -597,8 +614,8 @@ class _Met:
 
     def flow(self) -> Flow:
         """The cotangents behind the paths."""
-        cts, told = dict[Value, Value](), dict[Value, Value]()
-        places, maybe = dict[Value, Places](), dict[Value, Mapping[Element, Value]]()
+        cts, told = dict[Value, Value](), dict[Value, Told]()
+        places, maybe = dict[Value, Places](), dict[Value, Mapping[Element, Told]]()
         for value in dict.fromkeys(v for flow in self.flows for v in flow.cts):
             having = [flow for flow in self.flows if value in flow.cts]
             rows = all(_is_of_rows(flow, value) for flow in having)
@@ -606,7 +623,7 @@ class _Met:
             number = self._number(
                 value, "has", [value in f.cts and f.told.get(value, True) for f in self.flows]
             )
-            if isinstance(number, Value):
+            if isinstance(number, Told):
                 told[value] = number
             known = [flow.places.get(value) for flow in having]
             if all(known):
@@ -638,20 +655,20 @@ class _Met:
         for arguments, x in zip(self.arguments, found, strict=True):
             arguments.append(x)
 
-    def _number(self, value: Value, what: str, found: Sequence[Value | bool]) -> Value | bool:
+    def _number(self, value: Value, what: str, found: Sequence[Told | bool]) -> Told | bool:
         """What tells on which paths something is so; whether it is, where that is one thing."""
-        if all(x is found[0] for x in found):
+        if all(x == found[0] and type(x) is type(found[0]) for x in found):
             return found[0]
-        if self.condition is not None and [*found] == [True, False]:
-            return self.condition
+        if self.condition is not None and all(isinstance(x, bool) for x in found):
+            return Told(self.condition, found[0] is True)
         name = f"{what}_{value.origin.name or 'value'}_bar"
-        parameter = Value(BOOL, Origin(name, True, section="backward"))
+        parameter = Value(BOOL, replace(self.writer._named(value), name=name))
         self._hand(parameter, found)
-        return parameter
+        return Told(parameter, True)
 
     def _places(
         self, value: Value, having: Sequence[Flow]
-    ) -> tuple[Places, Mapping[Element, Value]]:
+    ) -> tuple[Places, Mapping[Element, Told]]:
         """The elements met on all paths, and the numbers that tell of those met on some."""
         known = [flow.places[value] for flow in having]
         first = known[0]
@@ -660,7 +677,7 @@ class _Met:
         every = dict.fromkeys(
             e for flow in having for e in (*flow.places[value].elements, *flow.maybe.get(value, {}))
         )
-        met, maybe = first.copy(), dict[Element, Value]()
+        met, maybe = first.copy(), dict[Element, Told]()
         met.elements.clear()
         for element in sorted(every, key=repr):
             number = self._number(
@@ -670,11 +687,11 @@ class _Met:
             )
             if number is True:
                 met.elements.add(element)
-            elif isinstance(number, Value):
+            elif isinstance(number, Told):
                 maybe[element] = number
         return met, maybe
 
-    def _is_met(self, flow: Flow, value: Value, element: Element) -> Value | bool:
+    def _is_met(self, flow: Flow, value: Value, element: Element) -> Told | bool:
         if value not in flow.cts:
             return False
         if element in flow.places[value].elements:

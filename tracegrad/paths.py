@@ -474,7 +474,7 @@ class _Blocks:
             return Block((*nodes, join))
         if limb.meets is not None:
             joint, arguments = limb.meets
-            return Block((*nodes, Again(joint, tuple(map(of, arguments)))))
+            return Block((*nodes, Again(joint, tuple(map(of, arguments)), joint.origin)))
         if limb.again is not None:
             return Block((*nodes, Again(limb.again[0], tuple(map(of, limb.again[1])))))
         if limb.cycle is not None:

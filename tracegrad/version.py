@@ -54,7 +54,7 @@ from tracegrad.world.loop_states import Learned, States
 from tracegrad.world.numbers import Count, is_number_read, own
 from tracegrad.world.straight import Taped
 
-JOINED = frozenset({"compile", "grad", "value_and_grad"})
+JOINED = frozenset({"grad", "value_and_grad"})
 """The transforms in whose programs arms of looks meet."""
 
 
@@ -373,11 +373,13 @@ def traced_run(
     one_by_one: Collection[Any] = (),
     samples: bool = False,
     states: States | None = None,
+    joins: bool = False,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look.
 
     Turns of its loops leave no tape, where a program will stand for the run; else it is made again.
-    So it is where it teaches something of the `states` of loops.
+    So it is where it teaches something of the `states` of loops. With `joins` arms of looks meet,
+    where the transform's programs have them.
     """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
@@ -389,7 +391,7 @@ def traced_run(
         *(numbers, counters, renewed, one_by_one, samples),
     )
     taped = False
-    joins = target == "numpy" and transform.kind in JOINED and not (histories or samples)
+    joins = joins and transform.kind in JOINED and not (histories or samples)
     while True:
         try:
             made = run(taped=taped, states=states, joins=joins)

@@ -645,8 +645,10 @@ class FunctionEmitter(Emitter):
 
     def _again(self, again: Again, to: object) -> bool:
         """Gives the parameters of a loop or join their values, and goes on there."""
-        parameters = self.paths.heads[again.label].parameters
-        self._give(dict(zip(parameters, again.arguments, strict=True)), again.origin)
+        head, origin = self.paths.heads[again.label], again.origin
+        if isinstance(head, Join) and self.standing.line and self.standing.section == self.section:
+            origin = self.standing  # of the arm's last line
+        self._give(dict(zip(head.parameters, again.arguments, strict=True)), origin)
         return self._go(again.label, to)
 
     def _give(self, given: Mapping[Value, Value], origin: Origin) -> None:
