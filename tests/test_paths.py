@@ -26,6 +26,10 @@ def two_ways(x):
     return np.sum(y)
 
 
+def returns_in(text):
+    return len(re.findall(r"^ +return\b", text, re.MULTILINE))
+
+
 def versions_of(f):
     return [version for versions in f._versions.values() for version in versions]
 
@@ -39,7 +43,7 @@ def test_a_second_outcome_is_grafted():
     text = f.source(UP)
     assert text == f.source(DOWN)
     assert text.count("    if greater:\n") == text.count("    else:\n") == 2  # and back
-    assert text.count("return") == 1 and "LookupError" not in text
+    assert returns_in(text) == 1 and "LookupError" not in text
     assert_same_bits(f(UP), (np.float64(12.0), np.full(3, 2.0)))
     assert_same_bits(f(DOWN), (np.float64(14.0), 2.0 * DOWN))
 
@@ -77,9 +81,9 @@ def test_parts_branch_as_the_whole_does():
     f = tg.value_and_grad(two_returns)
     f(UP), f(DOWN)
     forward = f.source(UP, part="forward")
-    assert forward.count("return value") == 2 and "x_bar" not in forward
+    assert returns_in(forward) == 2 and "x_bar" not in forward
     backward = f.source(UP, part="backward")
-    assert backward.count("return") == 2 and "if greater_:" in backward
+    assert returns_in(backward) == 2 and "if greater_:" in backward
     names = {"np": np}
     exec(backward, names)
     assert_same_bits(names["two_returns_backward"](True, UP, 1.0), np.full(3, 2.0))
@@ -98,7 +102,7 @@ def test_where_paths_meet_or_loops_stay_the_backward_is_no_part(function, x):
     f = tg.value_and_grad(function)
     f(x), f(-x)
     forward = f.source(x, part="forward")
-    assert forward.count("return") == 1 and "x_bar" not in forward
+    assert returns_in(forward) == 1 and "x_bar" not in forward
     with pytest.raises(tg.errors.ArgumentError, match="no programs of their own"):
         f.source(x, part="backward")
 
