@@ -1970,6 +1970,7 @@ O~.a = np.float64($n)
 == math_of_traced
 O~ = NS(a=0.5)
 --
+y = y.astype(float)
 y = y * (math.sin(y[0]) + math.exp(-abs(y[1])) * O~.a)
 --
 O~.a = $n
