@@ -345,6 +345,14 @@ def test_what_goes_wrong_is_refused_by_the_verifier(block):
     assert wrong and sound
 
 
+@pytest.mark.parametrize(("graph", "marks"), [(6955, 5955), (5201, 6201), (6354, 5354)])
+def test_inputs_that_are_overwritten_behind_loops_are_refused(graph, marks):
+    """Other marks before them break nothing on one of two ways there."""
+    changed = marked(grown(graph), Random(marks))
+    with pytest.raises(VerifyError, match="does not own"):
+        verify(changed)
+
+
 def test_the_graphs_have_what_this_is_about():
     """Loops in loops, paths that leave them, parameters that go away and that are overwritten."""
     found = dict.fromkeys(("nested", "left", "gone", "own", "in place"), 0)
