@@ -436,6 +436,8 @@ class World:
             picture(x, seen)
         raw = outcome.raw[0] if gradient and outcome.kind == "returned" else outcome.raw
         outcome.result = picture(raw, seen)
+        if any(isinstance(x, tg.Tensor) for x in self.names["given"]()):
+            tensors.clear()  # Tensors in, Tensors out
         names = [n for n in self.names if n not in SKIPPED and (n not in STANDARD)]
         outcome.state = {name: picture(self.names[name], seen) for name in names}
         outcome.tensors = len(tensors)
