@@ -28,7 +28,7 @@ from tracegrad.machine import Machine, World
 MODULES = """
     with dict grammar enum dataclasses fstring set configparser ast abc property heapq pprint copy
     scope generators exceptions raise contextlib functools list tuple int float string
-    bool class descr super decorators unpack_ex slice iter iterlen lambda listcomps genexps
+    bool class descr super decorators unpack_ex slice iter iterlen listcomps genexps
     setcomps dictcomps compare richcmp augassign binop opcodes patma keywordonlyarg
     positional_only_arg named_expressions global operator statistics fractions textwrap json
     builtin dictviews deque ordered_dict userdict userlist collections bisect call complex contains
