@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,15 @@ MOST_GUARDS = 40  # that a report lists
 FEWEST_OPERATIONS = 20  # a second of compiling; with fewer it is the function's own Python
 FEWEST_TURNS = 10  # that make a loop the reason
 LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
+
+
+class CacheInfo(NamedTuple):
+    """What `Compiled.cache_info` returns."""
+
+    hits: int
+    misses: int
+    traces: int
+    versions: int
 
 
 def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str) -> str:
