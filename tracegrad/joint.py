@@ -21,7 +21,7 @@ from tracegrad.borrowed import ArgumentStore
 from tracegrad.differentiate import differentiate, in_dtype
 from tracegrad.errors import ArgumentError
 from tracegrad.jacobians import with_jacobian
-from tracegrad.join_gradients import joined_gradients
+from tracegrad.join_gradients import Unjoined, joined_gradients
 from tracegrad.loop_gradients import Unrollable, numbered_gradients
 from tracegrad.paths import End, Tree, blocks
 from tracegrad.pushforward import with_tangents
@@ -99,9 +99,11 @@ def joint_graph(
             graph, numbers = numbered_gradients(graph, targets)
             graph, of = _verified(graph), [all_ends[number] for number in numbers]
     elif tree.joined:
-        graph = _verified(graph)
-        if transform.of_number:
-            graph = _verified(joined_gradients(graph, targets))
+        try:
+            graph = verify(graph)
+            graph = verify(joined_gradients(graph, targets)) if transform.of_number else graph
+        except VerifyError as error:
+            raise Unjoined(None, str(error)) from error
     if transform.takes_tangents:
         tangents = _tangents(tree, arguments, wanted, traced)
         graph, tangents = _converted(graph, tangents)

@@ -26,9 +26,11 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Number,
+    Trait,
     Value,
     ends,
     walk,
@@ -129,7 +131,7 @@ def _labels(graph: Graph) -> Hashable:
     """What the text says of the user's code: names and lines are part of a program's identity."""
     origins = [value.origin for value in graph.inputs]
     for node in walk(graph.nodes):
-        if isinstance(node, Check | Branch | Loop):
+        if isinstance(node, Check | Branch | Loop | Join):
             origins.append(node.origin)
         origins += [result.origin for result in node.results]
     origins += [end.origin for end in ends(graph.block)]
@@ -147,7 +149,7 @@ def _plain(block: Block) -> Block:
         match node:
             case Constant(number, result):
                 nodes.append(Constant(number, result))
-            case Branch(blocks=blocks) | Loop(blocks=blocks):
+            case Branch(blocks=blocks) | Loop(blocks=blocks) | Join(blocks=blocks):
                 nodes.append(replace(node, blocks=tuple(map(_plain, blocks))))
             case _:
                 nodes.append(node)
@@ -165,7 +167,7 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
         match node:
             case Constant(_, result, int(slot)):
                 nodes.append(Constant(numbers[slot], result, slot))
-            case Branch(blocks=blocks) | Loop(blocks=blocks):
+            case Branch(blocks=blocks) | Loop(blocks=blocks) | Join(blocks=blocks):
                 inner = tuple(_with_numbers(b, numbers) for b in blocks)
                 nodes.append(replace(node, blocks=inner))
             case _:
@@ -288,6 +290,7 @@ def run_through(
     sizes = lengths(graph, inputs)
     block = graph.block
     turns = {} if turns is None else turns
+    joins: dict[object, Join] = {}
     while True:
         following: Block | None = None
         for node in block.nodes:
@@ -295,6 +298,8 @@ def run_through(
                 case Constant(value, result):
                     strong = np.dtype(result.type.dtype).type
                     values[result] = value if result.type.weak else strong(value)
+                case Call(op) if Trait.UNSET in op.traits:
+                    values.update(dict.fromkeys(node.results))
                 case Call(op, operands, attributes, results):
                     read_now = {name: concrete(v, sizes, graph) for name, v in attributes}
                     kernel = op.kernel(read_now)  # type: ignore[attr-defined]
@@ -309,6 +314,12 @@ def run_through(
                 case Loop(label, arguments=arguments):
                     turns[label] = Turns(node, values)
                     following = turns[label].begin(values, arguments)
+                case Join(label):
+                    joins[label], following = node, node.body
+                case Again(label, arguments) if label in joins:
+                    given = [values[v] for v in arguments]
+                    values.update(zip(joins[label].parameters, given, strict=True))
+                    following = joins[label].after
                 case Again(label, arguments):
                     following = turns[label].begin(values, arguments)
         if following is None:

@@ -663,6 +663,8 @@ class Trace:
         """The function takes a derivative of what it has computed."""
         if self.world is not None and self.world.loops is not None:
             self.world.loops.derives()
+        if self.world is not None and self.world.joins is not None:
+            self.world.joins.derives()
 
     def read(self, what: str) -> None:
         """Python read a value in a way that no look stands for: no program stands for this run."""

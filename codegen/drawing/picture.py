@@ -22,6 +22,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -195,6 +196,8 @@ class _Drawer:
             elif isinstance(node, Loop):
                 titles = (self.words.loop(node), "after it")
                 inner += map(self._region, titles, node.blocks)
+            elif isinstance(node, Join):
+                inner += map(self._region, (node.origin.text, "after it"), node.blocks)
         return Region(title, tuple(boxes), tuple(inner))
 
     def _node(self, node: Node, returned: Mapping[Value, str]) -> list[Box]:
@@ -222,8 +225,13 @@ class _Drawer:
                 box = self._looked(node, place, "runs again and again", origin)
                 box = replace(box, text=self.words.loop(node))
                 self.boxes.update(dict.fromkeys(node.results, box))
-            case Again(origin=origin):
-                box = replace(self._looked(node, place, "", origin), text="next turn")
+            case Join(origin=origin):
+                box = replace(self._looked(node, place, "", origin), text="ways that meet")
+                self.boxes.update(dict.fromkeys(node.results, box))
+            case Again(label, origin=origin):
+                turn = any(isinstance(n, Loop) and n.label == label for n in walk(self.graph.nodes))
+                text = "next turn" if turn else "after it"
+                box = replace(self._looked(node, place, "", origin), text=text)
         for operand in node.operands:
             start = self.boxes.get(operand)
             if start is not None:

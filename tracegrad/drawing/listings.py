@@ -23,6 +23,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -55,7 +56,9 @@ class Listing:
 def origin_of(node: Node) -> Origin:
     """Where a node comes from."""
     return (
-        node.origin if isinstance(node, Check | Branch | Loop | Again) else node.results[0].origin
+        node.origin
+        if isinstance(node, Check | Branch | Loop | Join | Again)
+        else node.results[0].origin
     )
 
 
@@ -188,7 +191,7 @@ def graph_listing(title: str, graph: Graph) -> Listing:
             for inner in inner_blocks(node):
                 shown.append(None)
                 write(inner)
-        if not (block.nodes and isinstance(block.nodes[-1], Branch | Loop | Again)):
+        if not (block.nodes and isinstance(block.nodes[-1], Branch | Loop | Join | Again)):
             shown.append(None)
 
     write(graph.block)

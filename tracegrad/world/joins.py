@@ -272,13 +272,19 @@ class Joins:
     def writes(self) -> None:
         """An array is written to: others may have it, too, on an arm that another call takes."""
         if any(p.type.shape for p in self.parameters):
-            self.part()
+            self.part("an array that arms have handed on is written to")
+
+    def derives(self) -> None:
+        """A derivative is taken in the run, of what arms have done by themselves, too."""
+        self.watched.clear()
+        if self.met:
+            self.part("a derivative of what arms have handed on")
 
     def closes(self) -> None:
         """A loop has been closed, which does not go with arms that meet."""
         self.watched.clear()
         if self.met:
-            self.part()
+            self.part("a loop behind arms that meet")
 
     def keep_apart(self, joint: Any) -> None:
         """From here on the arms that meet there stay apart; without one all of this run."""
@@ -286,12 +292,12 @@ class Joins:
         for code, index in places:
             APART.setdefault(code, set()).add(index)
 
-    def part(self) -> None:
+    def part(self, why: str) -> None:
         """The run is made again, in which these arms stay apart."""
         self.keep_apart(None)
         loops = self.world.loops
         if self.world.effects or (loops is not None and loops.fixed):
-            self.trace.read("an array that arms have handed on is written to")
+            self.trace.read(why)
             return
         raise Learned
 
