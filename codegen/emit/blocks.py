@@ -35,6 +35,7 @@ from codegen.ir import (
     Trait,
     Value,
     ends,
+    walk,
 )
 from codegen.passes.fuse import LARGE, Tiled
 from codegen.spelling import ATOM, COMPARE, Fragment
@@ -649,7 +650,25 @@ class FunctionEmitter(Emitter):
         if isinstance(head, Join) and self.standing.line and self.standing.section == self.section:
             origin = self.standing  # of the arm's last line
         self._give(dict(zip(head.parameters, again.arguments, strict=True)), origin)
+        if isinstance(head, Loop):
+            self._drop_lists(head)
         return self._go(again.label, to)
+
+    def _drop_lists(self, loop: Loop) -> None:
+        """Deletes the lists of arrays that a turn made for itself, before the next makes others."""
+        nodes = [*walk(loop.turn.nodes)]
+        holding = [n for n in nodes if isinstance(n, Call) and Trait.HOLDS in n.op.traits]
+        given = {n: n.operands[Trait.UPDATE in n.op.traits :] for n in holding}
+        kept = {v for values in given.values() for v in values}
+        made = {n.results[0] for n in holding if any(not v.type.weak for v in given[n])}
+        for inner in nodes:
+            if isinstance(inner, Loop):
+                held = {p: made.isdisjoint(self.graph.given[p]) for p in inner.parameters}
+                made.update(p for p, numbers in held.items() if not numbers)
+        handed = {self.places[p] for turns in self.around for p in turns.loop.parameters}
+        names = [n for n, v in self.owner.items() if v in made - kept and n not in handed]
+        if names:
+            self.writer.line(f"del {', '.join(names)}")
 
     def _give(self, given: Mapping[Value, Value], origin: Origin) -> None:
         """Assigns values to parameters, all at once; what is unset is left out, if it may be."""
