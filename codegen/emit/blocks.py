@@ -278,6 +278,7 @@ class FunctionEmitter(Emitter):
             else:
                 self.writer.line(word, branch.origin)
             heads.append(len(self.writer.lines) - 1)
+            self.standing = branch.origin
             arrives |= self._arm(block, to)
             if not branch.complete and len(self.writer.lines) == heads[-1] + 1:
                 self.writer.line("    pass")
