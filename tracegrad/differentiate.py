@@ -34,6 +34,7 @@ from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.repeated import written_out
 from tracegrad.ops.shape import expand_axes, reshape_to
+from tracegrad.ops.tapes import as_recorded
 from tracegrad.staging import Stage, Staged, on_line_of
 
 Key = Hashable
@@ -481,6 +482,7 @@ def differentiate(
     keep
         The outputs to keep; default: all.
     """
+    graph = as_recorded(graph)
     reverse = Reverse(graph)
     builder = reverse.builder
     for node in graph.nodes:

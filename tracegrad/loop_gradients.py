@@ -54,7 +54,7 @@ from tracegrad.ops.indexing import (
     set_at,
     subtract_at,
 )
-from tracegrad.ops.tapes import collected, row_before
+from tracegrad.ops.tapes import as_recorded, collected, row_before
 from tracegrad.staging import Stage
 
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
@@ -95,7 +95,7 @@ def numbered_gradients(
 
     Where whole turns may have been made or none, the backward of a return goes two ways.
     """
-    graph = without_repeats(graph)
+    graph = without_repeats(as_recorded(graph))
     writer = _Writer(graph, wanted, seeds)
     whole = writer.whole()
     if has_budgets(graph):  # now it is known what turns keep

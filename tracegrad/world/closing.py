@@ -7,7 +7,7 @@ computation go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -19,7 +19,7 @@ from codegen.sizes import Dim, add
 from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise import add as add_values
-from tracegrad.ops.elementwise import alias
+from tracegrad.ops.tapes import handed
 from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import INT, Head, Leaf, Slot
@@ -34,6 +34,7 @@ from tracegrad.world.loop_states import (
     join,
     type_of,
 )
+from tracegrad.world.reasons import MARKS
 from tracegrad.world.seats import Keeper, Seat
 from tracegrad.world.slots import Place, reached_from
 from tracegrad.world.tails import is_tail, tail_of
@@ -115,7 +116,7 @@ class Closing:
             if (place,) not in head.before:
                 self._leaves((place,), x, head.before)
         now = self._variables(frame, head.target)
-        if head.marks != self._marks(head) or now.keys() != head.before.keys():
+        if not self._keeps(head, now, head.before):
             return False
         changed = {}
         for slot, leaf in now.items():
@@ -123,8 +124,10 @@ class Closing:
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
             if _on_stack(slot) or not self._may_change(leaf):
+                head.why = f"{_called(head, slot)} is another {_kind_of(leaf)} in each turn"
                 return False
             if self._is_shared(head, leaf) and not is_tail(slot):
+                head.why = f"others have the array too that {_called(head, slot)} becomes"
                 return False
             changed[slot] = leaf
         if head.follows is not None and len(self.lists.log) > head.logged:
@@ -169,6 +172,7 @@ class Closing:
         head.begun = self._variables(frame, head.target)
         head.open = True
         if not self.lists.open(head):
+            head.why = "a list is not appended one array of one shape in each turn"
             return False
         head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
         head.marks = self._marks(head)
@@ -249,7 +253,7 @@ class Closing:
                 nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
                 builder.call(add_values, (argument, nothing), parameter.origin)
             else:
-                builder.call(alias, (argument,), parameter.origin)
+                builder.call(handed, (argument,), parameter.origin)
             builder.append(replace(builder.nodes.pop(), results=(parameter,)))
         begin = len(builder.nodes)
         for node in after:
@@ -287,7 +291,7 @@ class Closing:
             return None
         body = tuple(nodes[head.begin :])  # with the numbers that are handed on
         if head in self.wide.values() and not is_in_float64(body):
-            self._unrolled(head)
+            self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
             raise Learned
         counter = None
         numbers = head.numbers
@@ -380,7 +384,7 @@ class Closing:
         """Whether the run can be made again."""
         raise NotImplementedError
 
-    def _unrolled(self, head: Head) -> None:
+    def _unrolled(self, head: Head, why: str) -> None:
         """A loop is not tried again."""
         raise NotImplementedError
 
@@ -430,12 +434,14 @@ class Closing:
         nodes = self.trace.builder.nodes[at:]
         rows = self.lists.ending(head, nodes)
         if rows is None:
+            head.why = "a turn does not append once to each list"
             return None
-        if head.marks != self._marks(head) or not self._returns(head, nodes):
+        if not self._returns(head, nodes):
+            head.why = "a value is looked at where the function cannot be put back to"
             return None
         self._let_go(head, head.begun)
         now = self._variables(head.frame, head.target)
-        if now.keys() != head.begun.keys():
+        if not self._keeps(head, now, head.begun):
             return None
         found: dict[Value, tuple[Any, Value]] = {}
         seen: dict[int, Value] = {}
@@ -444,14 +450,19 @@ class Closing:
             if parameter is None:
                 begun = head.begun[slot]
                 if leaf.holder is not begun.holder or leaf.value is not begun.value:
+                    head.why = f"{_called(head, slot)} is another {_kind_of(leaf)} in later turns"
                     return None
                 continue
             value = self._as(parameter, leaf)
             if value is None or not self._stays(head, slot, parameter, leaf):
+                head.why = (
+                    f"{_called(head, slot)} ends a turn as a {_kind_of(leaf)} of another type"
+                )
                 return None
             other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
             known = found.setdefault(parameter, (leaf.holder, value))
             if other is not parameter or known[1] is not value:
+                head.why = f"{_called(head, slot)} is one array with another variable in some turns"
                 return None
         held = {id(leaf.holder) for leaf in now.values()}
         written = [other() for other in self.written[head.wrote :]]
@@ -460,6 +471,23 @@ class Closing:
         if any(x is not None and id(x) not in held for x in written):
             return None
         return (*(found[p][1] for p in self._all(head)), *rows)
+
+    def _keeps(self, head: Head, now: Mapping[Slot, Leaf], before: Mapping[Slot, Leaf]) -> bool:
+        """Whether a turn changed nothing but its variables, and has the same of them."""
+        differing = (i for i, mark in enumerate(self._marks(head)) if mark != head.marks[i])
+        first = next(differing, None)
+        if first is not None:
+            head.why = {0: self.barred, 1: head.barred}.get(first) or MARKS[first]
+            return False
+        if now.keys() != before.keys():
+            slot = min(now.keys() ^ before.keys(), key=str)
+            head.why = f"{_called(head, slot)} is not there in all turns"
+            return False
+        return True
+
+    def _marks(self, head: Head) -> tuple[Any, ...]:
+        """What may not change in a turn that stands for all: see `reasons.MARKS`."""
+        raise NotImplementedError
 
     def _returns(self, head: Head, nodes: Sequence[Any]) -> bool:
         """Whether the frames can be put back to all looks in a turn."""
@@ -706,6 +734,18 @@ def _with(x: Any, places: Slot, item: Any) -> Any:
         return item
     at: Any = places[0]
     return (*x[:at], _with(x[at], places[1:], item), *x[at + 1 :])
+
+
+def _called(head: Head, slot: Slot) -> str:
+    """What the user calls what a slot holds."""
+    first = slot[0]
+    if isinstance(first, Place):
+        return first.called
+    return "an inner value" if _on_stack(slot) else head.frame.program.slots[first]
+
+
+def _kind_of(leaf: Leaf) -> str:
+    return "value" if leaf.value is not None else type(leaf.holder).__name__
 
 
 def _on_stack(slot: Slot) -> bool:

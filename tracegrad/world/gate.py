@@ -412,7 +412,7 @@ def set_attribute(world: World, operation: Any, operands: Operands, keywords: Ke
     if len(operands) == 3:
         world.writes(OF_OBJECT, *operands)
     elif world.loops is not None:
-        world.loops.changes += 1
+        world.loops.bars("an attribute is removed")
     operation(*operands)
 
 

@@ -103,7 +103,7 @@ class Told(Outcome):
 
     def _tell_of_removal(self) -> None:
         if self.loops is not None:
-            self.loops.changes += 1
+            self.loops.bars("something is removed")
 
     def stood(self, place: Place) -> Any:
         """What stands at a place, as the function has it."""

@@ -359,7 +359,7 @@ class World(Variables, Sequences):
     def changes(self, x: Any) -> None:
         """C code is about to change an object, in a way that no program replays."""
         if self.loops is not None:
-            self.loops.changes += 1
+            self.loops.bars("C code changes an object")
         if self.is_outside(x):
             self.effect(self.text_of(x))
 
