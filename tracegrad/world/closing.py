@@ -7,7 +7,7 @@ computation go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -35,7 +35,7 @@ from tracegrad.world.loop_states import (
     type_of,
 )
 from tracegrad.world.reasons import MARKS
-from tracegrad.world.seats import Keeper, Seat
+from tracegrad.world.seats import Keeper, Seat, is_tuple, maker_of
 from tracegrad.world.slots import Place, reached_from
 from tracegrad.world.tails import is_tail, tail_of
 from tracegrad.world.turns import Same, counted, renamed
@@ -63,16 +63,18 @@ class Closing:
         """Whether a Tensor is of this run's trace."""
         return type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace
 
-    def _variables(self, frame: Any, index: int) -> dict[Slot, Leaf]:
-        """What the live variables hold, and behind them the stack."""
-        known = live(frame.code)[index]
+    def _variables(self, head: Head) -> dict[Slot, Leaf]:
+        """What the live variables hold where turns begin, and behind them the stack."""
+        frame = head.frame
+        known = live(frame.code)[head.target]
         found: dict[Slot, Leaf] = {}
+        head.twins.clear()
         for i in sorted(known):
-            self._leaves((i,), frame.fast[i], found)
+            self._leaves(head, (i,), frame.fast[i], found)
         for i, x in enumerate(frame.stack):
-            self._leaves((~i,), x, found)
+            self._leaves(head, (~i,), x, found)
         for place in self.places:
-            self._leaves((place,), place.now(), found)
+            self._leaves(head, (place,), place.now(), found)
         return found
 
     def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
@@ -98,25 +100,89 @@ class Closing:
             waiting += [] if frame is None else frame.fast
         return left | reached_from(waiting, world.is_outside, sought - left)
 
-    def _leaves(self, slot: Slot, x: Any, found: dict[Slot, Leaf]) -> None:
-        """Notes an object, and of a tuple its items, at (variable, place, place ...)."""
+    def _leaves(self, head: Head, slot: Slot, x: Any, found: dict[Slot, Leaf]) -> None:
+        """Notes an object, and what a tuple or dictionary holds: at (variable, place ...)."""
         value = x._traced[1] if self.is_recorded(x) else None
-        if type(x) is not tuple or not x or not all(map(_is_leaf, x)):
+        if slot in head.rebuilt and type(x) is dict:
+            keys = tuple(x)
+        elif is_tuple(x) and x and all(map(_is_leaf, x)):
+            keys = tuple(range(len(x)))
+        else:
             found[slot] = Leaf(x, value)
             return
-        found[slot] = Leaf(_LENGTHS.setdefault(len(x), (len(x),)), None)
-        for i, item in enumerate(x):
-            self._leaves((*slot, i), item, found)
+        first = head.twins.setdefault(id(x), slot) if type(x) is dict else None
+        shape = type(x), keys, first  # two variables that have one dictionary do so in all turns
+        found[slot] = Leaf(_SHAPES.setdefault(shape, shape), None)
+        for key in keys:
+            self._leaves(head, (*slot, key), x[key], found)
+
+    def _take_apart(self, head: Head, now: dict[Slot, Leaf]) -> dict[Slot, Leaf]:
+        """What variables hold, where dictionaries that a turn made anew go item by item."""
+        while True:
+            new = [slot for slot, leaf in now.items() if self._is_rebuilt(head, slot, leaf)]
+            if not new:
+                return now
+            head.rebuilt.update(new)
+            self._take_apart_before(head, new)
+            now = self._variables(head)
+
+    def _take_apart_known(self, head: Head, known: Known) -> None:
+        """Before the first turn: dictionaries of which is known that turns make them anew."""
+        for slot in sorted(known, key=len):
+            for size in range(1, len(slot)):
+                leaf = head.before.get(slot[:size])
+                if leaf is None or type(leaf.holder) is not dict or slot[size] not in leaf.holder:
+                    continue
+                if self._is_own(leaf.holder):
+                    head.rebuilt.add(slot[:size])
+                    self._take_apart_before(head, [slot[:size]])
+
+    def _is_rebuilt(self, head: Head, slot: Slot, leaf: Leaf) -> bool:
+        """Whether a variable has another dictionary than before, with the same names in it."""
+        if slot not in head.before or type(slot[0]) is not int or _on_stack(slot):
+            return False
+        one, other = head.before[slot].holder, leaf.holder
+        if one is other or type(one) is not dict or type(other) is not dict:
+            return False
+        alike = [*one] == [*other] and all(type(key) is str for key in one)
+        return alike and self._is_own(one) and self._is_own(other)
+
+    def _is_own(self, x: dict[str, Any]) -> bool:
+        """Whether a dictionary was made in the run, and is as it was made."""
+        held = any(place.holder is x for place in self.places)
+        return not held and not self.world.is_outside(x) and self.world.original(x) is x
+
+    def _take_apart_before(self, head: Head, slots: Iterable[Slot]) -> None:
+        """Notes item by item what dictionaries held where the first turn began."""
+        head.twins.clear()
+        for slot in slots:
+            self._leaves(head, slot, head.before.pop(slot).holder, head.before)
+
+    def _are_alone(self, head: Head) -> bool:
+        """Whether nobody else has the dictionaries that go item by item."""
+        rebuilt = {slot: held(head.frame, slot) for slot in head.rebuilt}
+        if not rebuilt:
+            return True
+        frame, waiting = head.frame, [*self.world.written_to(), head.frame.closure]
+        known = live(frame.code)[head.target]
+        waiting += [frame.fast[i] for i in known if (i,) not in rebuilt]
+        waiting += frame.stack
+        while (frame := frame.back) is not None:
+            waiting += [*frame.stack, frame.closure, frame.names, frame.function, *frame.fast]
+        sought = {id(x) for x in rebuilt.values()}
+        return not reached_from(waiting, self.world.is_outside, sought)
 
     def _open(self, head: Head) -> bool:
         """After a turn: what it changed become parameters; whether the next one may be closed."""
-        frame = head.frame
         self._let_go(head, head.before)
         for place, x in self.places.items():
             if (place,) not in head.before:
-                self._leaves((place,), x, head.before)
-        now = self._variables(frame, head.target)
+                self._leaves(head, (place,), x, head.before)
+        now = self._take_apart(head, self._variables(head))
         if not self._keeps(head, now, head.before):
+            return False
+        if not self._are_alone(head):
+            head.why = "others have a dictionary too that turns make anew"
             return False
         changed = {}
         for slot, leaf in now.items():
@@ -145,6 +211,9 @@ class Closing:
         known = self.states.get((head.frame.code, head.target))
         if not known or head.target in self.apart.get(head.frame.code, ()):
             return False
+        self._take_apart_known(head, known)
+        if not self._are_alone(head):
+            return False
         held = head.before
         chosen = {s: held[s] for s in known if s in held and self._may_change(held[s])}
         tensors = [id(leaf.holder) for leaf in chosen.values() if leaf.value is not None]
@@ -169,7 +238,7 @@ class Closing:
             head.parameters[slot] = known[0]
             self._put(frame, slot, known[1])
         head.begin = len(self.trace.builder.nodes)
-        head.begun = self._variables(frame, head.target)
+        head.begun = self._variables(head)
         head.open = True
         if not self.lists.open(head):
             head.why = "a list is not appended one array of one shape in each turn"
@@ -335,7 +404,7 @@ class Closing:
         """
         if head.collects or len(self.lists.log) > head.logged:
             return  # lists to which a first turn appends are known behind it
-        now = self._variables(head.frame, head.target)
+        now = self._variables(head)
         found: Known = {}
         new = False
         for slot, leaf in now.items():
@@ -440,7 +509,7 @@ class Closing:
             head.why = "a value is looked at where the function cannot be put back to"
             return None
         self._let_go(head, head.begun)
-        now = self._variables(head.frame, head.target)
+        now = self._variables(head)
         if not self._keeps(head, now, head.begun):
             return None
         found: dict[Value, tuple[Any, Value]] = {}
@@ -716,24 +785,28 @@ class Closing:
                 known.tensor = None
 
 
-_LENGTHS: dict[int, tuple[int]] = {}
-"""What stands for tuples of so many items."""
+_SHAPES: dict[Any, Any] = {}
+"""What stands for tuples and dictionaries of a class with these places."""
 
 
 def _is_leaf(x: Any) -> bool:
     """Whether something may stand in a tuple that turns change."""
-    return type(x) in _LEAVES or (type(x) is tuple and all(map(_is_leaf, x)))
+    return type(x) in _LEAVES or (is_tuple(x) and all(map(_is_leaf, x)))
 
 
 _LEAVES = frozenset({Tensor, int, float, bool, str, type(None)})
 
 
 def _with(x: Any, places: Slot, item: Any) -> Any:
-    """A tuple with an item at a place in it."""
+    """A tuple or dictionary with an item at a place in it."""
     if not places:
         return item
     at: Any = places[0]
-    return (*x[:at], _with(x[at], places[1:], item), *x[at + 1 :])
+    now = _with(x[at], places[1:], item)
+    if type(x) is dict:
+        x[at] = now  # whoever has it has what stands for the same
+        return x
+    return maker_of(type(x))((*x[:at], now, *x[at + 1 :]))
 
 
 def _called(head: Head, slot: Slot) -> str:

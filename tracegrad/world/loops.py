@@ -212,8 +212,10 @@ class Loops(Closing):
 
     def compares(self, *operands: Any) -> None:
         """Who a Tensor is may be another object in each turn."""
-        if any(type(x) is Tensor for x in operands) and all(x is not None for x in operands):
-            self.bars("it is asked which array another one is")
+        made_again = any(head.rebuilt for head in self.heads.values())
+        kinds = {Tensor, dict} if made_again else {Tensor}
+        if any(type(x) in kinds for x in operands) and all(x is not None for x in operands):
+            self.bars("it is asked which object another one is")
 
     def bars(self, what: str) -> None:
         """Something is done that a turn which stands for all may not do."""
@@ -479,7 +481,7 @@ class Loops(Closing):
         head.start = len(self.trace.builder.nodes)
         head.wrote, head.made = len(self.written), len(self.iterators)
         head.logged = len(self.lists.log)
-        head.before = self._variables(head.frame, head.target)
+        head.before = self._variables(head)
         head.marks = self._marks(head)
 
     def _give_up(self, head: Head) -> None:
