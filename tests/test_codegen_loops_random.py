@@ -37,6 +37,7 @@ from codegen import (
     spell,
     verify,
 )
+from codegen.handing import own_parameters
 from codegen.ir import inner_blocks, walk
 from codegen.passes.lifetime import lifetime
 from codegen.passes.parameters import parameters
@@ -370,8 +371,8 @@ def test_the_graphs_have_what_this_is_about():
         ]
         found["gone"] += sizes[1] < sizes[0]
         fast = optimize(graph, toy.CLIENT)
-        found["own"] += bool(fast.own_parameters)
-        own = fast.own_parameters
+        own = own_parameters(fast)
+        found["own"] += bool(own)
         found["in place"] += any(
             isinstance(n, Call) and n.reuse is not None and n.operands[n.reuse] in own
             for n in walk(fast.nodes)

@@ -316,3 +316,40 @@ def test_warnings_that_no_page_can_raise_have_the_text_of_the_code():
     slow, missing = (sections()[key] for key in ("SlowCompileWarning", "NoKernelsWarning"))
     assert explain.why_slow("simulate", 2.4, []) in slow
     assert FENCE.search(missing)[3].strip() in inspect.getsource(numba_backend)
+
+
+# -- the site -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reference():
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "website" / "reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_in_the_menu():
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    named = re.findall(r"([\w/]+\.md)$", menu, re.MULTILINE)
+    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
+    assert len(named) == len(set(named)) and set(named) == pages
+
+
+def test_the_reference_has_every_public_name(reference):
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    asked = {path for page in pages for path in reference.ASKED.findall(page.read_text("utf-8"))}
+    for module in (tg.nn, tg.optim, tg.special):
+        assert {f"{module.__name__}.{key}" for key in module.__all__} <= asked
+    for path in asked:
+        said = "\n".join(reference.described(path))
+        assert inspect.getdoc(reference.named(path)).splitlines()[0] in said, path
+
+
+def test_the_reference_shows_signature_sections_and_examples(reference):
+    said = "\n".join(reference.described("tracegrad.grad"))
+    assert "## tg.grad\n\n```python\ntg.grad(\n    f=None,\n    argnums=0,\n    *,\n" in said
+    assert "**Parameters**\n" in said and "- `has_aux : bool`: The function returns" in said
+    assert "```pycon\n>>> " in said
+    said = "\n".join(reference.described("tracegrad.config"))
+    assert "| `check_finite = False` | Raise" in said
