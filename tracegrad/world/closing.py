@@ -7,7 +7,7 @@ computation go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -23,6 +23,7 @@ from tracegrad.ops.tapes import handed
 from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import INT, Head, Leaf, Slot
+from tracegrad.world.holding import Holding, called, kind_of, on_stack, with_item
 from tracegrad.world.lengths import minus
 from tracegrad.world.loop_states import (
     WIDE,
@@ -35,14 +36,14 @@ from tracegrad.world.loop_states import (
     type_of,
 )
 from tracegrad.world.reasons import MARKS
-from tracegrad.world.seats import Keeper, Seat, is_tuple, maker_of
+from tracegrad.world.seats import Keeper, Seat
 from tracegrad.world.slots import Place, reached_from
 from tracegrad.world.tails import is_tail, tail_of
 from tracegrad.world.turns import Same, counted, renamed
 from tracegrad.world.walking import Walk
 
 
-class Closing:
+class Closing(Holding):
     """What a run knows of turns that are recorded."""
 
     world: Any
@@ -52,30 +53,11 @@ class Closing:
     lengths: Any
     written: list[ref[Tensor]]  # Tensors that were written to
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
-    places: dict[Place, Any]  # that were written to, with what stood there before
     closed: list[Head]
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
     frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
-
-    def is_recorded(self, x: Any) -> bool:
-        """Whether a Tensor is of this run's trace."""
-        return type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace
-
-    def _variables(self, head: Head) -> dict[Slot, Leaf]:
-        """What the live variables hold where turns begin, and behind them the stack."""
-        frame = head.frame
-        known = live(frame.code)[head.target]
-        found: dict[Slot, Leaf] = {}
-        head.twins.clear()
-        for i in sorted(known):
-            self._leaves(head, (i,), frame.fast[i], found)
-        for i, x in enumerate(frame.stack):
-            self._leaves(head, (~i,), x, found)
-        for place in self.places:
-            self._leaves(head, (place,), place.now(), found)
-        return found
 
     def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
         """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
@@ -100,78 +82,6 @@ class Closing:
             waiting += [] if frame is None else frame.fast
         return left | reached_from(waiting, world.is_outside, sought - left)
 
-    def _leaves(self, head: Head, slot: Slot, x: Any, found: dict[Slot, Leaf]) -> None:
-        """Notes an object, and what a tuple or dictionary holds: at (variable, place ...)."""
-        value = x._traced[1] if self.is_recorded(x) else None
-        if slot in head.rebuilt and type(x) is dict:
-            keys = tuple(x)
-        elif is_tuple(x) and x and all(map(_is_leaf, x)):
-            keys = tuple(range(len(x)))
-        else:
-            found[slot] = Leaf(x, value)
-            return
-        first = head.twins.setdefault(id(x), slot) if type(x) is dict else None
-        shape = type(x), keys, first  # two variables that have one dictionary do so in all turns
-        found[slot] = Leaf(_SHAPES.setdefault(shape, shape), None)
-        for key in keys:
-            self._leaves(head, (*slot, key), x[key], found)
-
-    def _take_apart(self, head: Head, now: dict[Slot, Leaf]) -> dict[Slot, Leaf]:
-        """What variables hold, where dictionaries that a turn made anew go item by item."""
-        while True:
-            new = [slot for slot, leaf in now.items() if self._is_rebuilt(head, slot, leaf)]
-            if not new:
-                return now
-            head.rebuilt.update(new)
-            self._take_apart_before(head, new)
-            now = self._variables(head)
-
-    def _take_apart_known(self, head: Head, known: Known) -> None:
-        """Before the first turn: dictionaries of which is known that turns make them anew."""
-        for slot in sorted(known, key=len):
-            for size in range(1, len(slot)):
-                leaf = head.before.get(slot[:size])
-                if leaf is None or type(leaf.holder) is not dict or slot[size] not in leaf.holder:
-                    continue
-                if self._is_own(leaf.holder):
-                    head.rebuilt.add(slot[:size])
-                    self._take_apart_before(head, [slot[:size]])
-
-    def _is_rebuilt(self, head: Head, slot: Slot, leaf: Leaf) -> bool:
-        """Whether a variable has another dictionary than before, with the same names in it."""
-        if slot not in head.before or type(slot[0]) is not int or _on_stack(slot):
-            return False
-        one, other = head.before[slot].holder, leaf.holder
-        if one is other or type(one) is not dict or type(other) is not dict:
-            return False
-        alike = [*one] == [*other] and all(type(key) is str for key in one)
-        return alike and self._is_own(one) and self._is_own(other)
-
-    def _is_own(self, x: dict[str, Any]) -> bool:
-        """Whether a dictionary was made in the run, and is as it was made."""
-        held = any(place.holder is x for place in self.places)
-        return not held and not self.world.is_outside(x) and self.world.original(x) is x
-
-    def _take_apart_before(self, head: Head, slots: Iterable[Slot]) -> None:
-        """Notes item by item what dictionaries held where the first turn began."""
-        head.twins.clear()
-        for slot in slots:
-            self._leaves(head, slot, head.before.pop(slot).holder, head.before)
-
-    def _are_alone(self, head: Head) -> bool:
-        """Whether nobody else has the dictionaries that go item by item."""
-        rebuilt = {slot: held(head.frame, slot) for slot in head.rebuilt}
-        if not rebuilt:
-            return True
-        frame, waiting = head.frame, [*self.world.written_to(), head.frame.closure]
-        known = live(frame.code)[head.target]
-        waiting += [frame.fast[i] for i in known if (i,) not in rebuilt]
-        waiting += frame.stack
-        while (frame := frame.back) is not None:
-            waiting += [*frame.stack, frame.closure, frame.names, frame.function, *frame.fast]
-        sought = {id(x) for x in rebuilt.values()}
-        return not reached_from(waiting, self.world.is_outside, sought)
-
     def _open(self, head: Head) -> bool:
         """After a turn: what it changed become parameters; whether the next one may be closed."""
         self._let_go(head, head.before)
@@ -189,11 +99,11 @@ class Closing:
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if _on_stack(slot) or not self._may_change(leaf):
-                head.why = f"{_called(head, slot)} is another {_kind_of(leaf)} in each turn"
+            if on_stack(slot) or not self._may_change(leaf):
+                head.why = f"{called(head, slot)} is another {kind_of(leaf)} in each turn"
                 return False
             if self._is_shared(head, leaf) and not is_tail(slot):
-                head.why = f"others have the array too that {_called(head, slot)} becomes"
+                head.why = f"others have the array too that {called(head, slot)} becomes"
                 return False
             changed[slot] = leaf
         if head.follows is not None and len(self.lists.log) > head.logged:
@@ -253,9 +163,9 @@ class Closing:
         """Puts something into a variable, or at a place."""
         first = slot[0]
         if isinstance(first, Place):
-            self.world.renews(first, _with(first.now(), slot[1:], x))
+            self.world.renews(first, with_item(first.now(), slot[1:], x))
         else:
-            frame.fast[first] = _with(frame.fast[first], slot[1:], x)
+            frame.fast[first] = with_item(frame.fast[first], slot[1:], x)
 
     def _may_change(self, leaf: Leaf) -> bool:
         x = leaf.holder
@@ -415,7 +325,7 @@ class Closing:
                 continue
             before = type_of(begun) if parameter is None else parameter.type
             wide = join(before, type_of(leaf), self._are_one)
-            if wide is None or type(slot[0]) is not int or _on_stack(slot):
+            if wide is None or type(slot[0]) is not int or on_stack(slot):
                 return
             found[slot] = wide
             new |= wide or parameter is None
@@ -519,19 +429,17 @@ class Closing:
             if parameter is None:
                 begun = head.begun[slot]
                 if leaf.holder is not begun.holder or leaf.value is not begun.value:
-                    head.why = f"{_called(head, slot)} is another {_kind_of(leaf)} in later turns"
+                    head.why = f"{called(head, slot)} is another {kind_of(leaf)} in later turns"
                     return None
                 continue
             value = self._as(parameter, leaf)
             if value is None or not self._stays(head, slot, parameter, leaf):
-                head.why = (
-                    f"{_called(head, slot)} ends a turn as a {_kind_of(leaf)} of another type"
-                )
+                head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
             other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
             known = found.setdefault(parameter, (leaf.holder, value))
             if other is not parameter or known[1] is not value:
-                head.why = f"{_called(head, slot)} is one array with another variable in some turns"
+                head.why = f"{called(head, slot)} is one array with another variable in some turns"
                 return None
         held = {id(leaf.holder) for leaf in now.values()}
         written = [other() for other in self.written[head.wrote :]]
@@ -550,7 +458,7 @@ class Closing:
             return False
         if now.keys() != before.keys():
             slot = min(now.keys() ^ before.keys(), key=str)
-            head.why = f"{_called(head, slot)} is not there in all turns"
+            head.why = f"{called(head, slot)} is not there in all turns"
             return False
         return True
 
@@ -783,55 +691,6 @@ class Closing:
             tensor = known.tensor
             if self.is_recorded(tensor) and tensor._traced[1] in made:
                 known.tensor = None
-
-
-_SHAPES: dict[Any, Any] = {}
-"""What stands for tuples and dictionaries of a class with these places."""
-
-
-def _is_leaf(x: Any) -> bool:
-    """Whether something may stand in a tuple that turns change."""
-    return type(x) in _LEAVES or (is_tuple(x) and all(map(_is_leaf, x)))
-
-
-_LEAVES = frozenset({Tensor, int, float, bool, str, type(None)})
-
-
-def _with(x: Any, places: Slot, item: Any) -> Any:
-    """A tuple or dictionary with an item at a place in it."""
-    if not places:
-        return item
-    at: Any = places[0]
-    now = _with(x[at], places[1:], item)
-    if type(x) is dict:
-        x[at] = now  # whoever has it has what stands for the same
-        return x
-    return maker_of(type(x))((*x[:at], now, *x[at + 1 :]))
-
-
-def _called(head: Head, slot: Slot) -> str:
-    """What the user calls what a slot holds."""
-    first = slot[0]
-    if isinstance(first, Place):
-        return first.called
-    return "an inner value" if _on_stack(slot) else head.frame.program.slots[first]
-
-
-def _kind_of(leaf: Leaf) -> str:
-    return "value" if leaf.value is not None else type(leaf.holder).__name__
-
-
-def _on_stack(slot: Slot) -> bool:
-    return type(slot[0]) is int and slot[0] < 0
-
-
-def held(frame: Any, slot: Slot) -> Any:
-    """What stands at a place."""
-    first = slot[0]
-    x = first.now() if isinstance(first, Place) else frame.fast[first]
-    for place in slot[1:]:
-        x = x[place]
-    return x
 
 
 def builtin(x: Any) -> str | None:

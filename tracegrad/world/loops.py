@@ -30,7 +30,7 @@ from tracegrad.ops.elementwise import add
 from tracegrad.paths import Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.closing import Closing, held
+from tracegrad.world.closing import Closing
 from tracegrad.world.collecting import Lists
 from tracegrad.world.filled import KEEPING
 from tracegrad.world.heads import (
@@ -48,6 +48,7 @@ from tracegrad.world.heads import (
     ManyTurns,
     Unclosed,
 )
+from tracegrad.world.holding import held
 from tracegrad.world.kept import ITEM
 from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loop_states import Learned, States, is_in_float64
