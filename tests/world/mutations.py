@@ -435,6 +435,9 @@ class World:
         for x in self.xs:
             picture(x, seen)
         raw = outcome.raw[0] if gradient and outcome.kind == "returned" else outcome.raw
+        tensors_in = any(isinstance(x, tg.Tensor) for x in self.names["given"]())
+        if tensors_in and isinstance(raw, tg.Tensor):  # Tensors in, Tensors out
+            raw = raw.detach().numpy()[()]
         outcome.result = picture(raw, seen)
         names = [n for n in self.names if n not in SKIPPED and (n not in STANDARD)]
         outcome.state = {name: picture(self.names[name], seen) for name in names}
@@ -643,7 +646,7 @@ def candidates(p: Program) -> Iterator[Program]:
 
 @contextlib.contextmanager
 def limit(seconds: int) -> Iterator[None]:
-    """A program that does not end is ended, where signals can be had."""
+    """A program that does not end is ended, where signals can be had, by its own time."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -651,13 +654,13 @@ def limit(seconds: int) -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise TimeoutError(f"took longer than {seconds} s")
 
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    old = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)  # again: a destructor may be hit
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, old)
 
 
 def text_of(program: Program, transform: str) -> str:
