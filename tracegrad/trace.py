@@ -153,7 +153,7 @@ class Trace:
         self.captured: dict[int, tuple[Any, Value]] = {}
         self._own: dict[int, tuple[Any, Value]] = {}  # Tensors that the run made of numbers
         self.slots: dict[str, int] = {}
-        self.contents: list[tuple[np.ndarray, bytes, str]] = []  # of arrays made in the run, called
+        self.contents: dict[int, tuple[np.ndarray, bytes, str]] = {}  # of arrays made in the run
         self.counts: dict[Hashable, Dim] = {}
         self.masks: dict[str, Value] = {}  # what tells the lengths that depend on data
         self.closed = False  # such a length was looked at
@@ -282,6 +282,8 @@ class Trace:
         """
         key = id(holder)
         found = self.captured.get(key) or self._again.get(key) or self._own.get(key)
+        if key in self.contents:
+            self._is_as_before(*self.contents[key])
         if found is None and self._is_own(holder):
             found = self._own[id(holder)] = holder, self.capture(holder._array, origin)
         if found is None and self._made and type(holder) is np.ndarray:
@@ -294,7 +296,7 @@ class Trace:
             value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
             if isinstance(array, np.ndarray) and not self.placed(holder):
-                self.contents.append((array, array.tobytes(), name))
+                self.contents[id(holder)] = array, array.tobytes(), name
         return found[1]
 
     def _is_own(self, holder: Any) -> bool:
@@ -334,6 +336,7 @@ class Trace:
             ):
                 del self._made[i]
                 found = self._again[id(array)] = (array, value)
+                self.contents[id(array)] = array, array.tobytes(), value.origin.name or "constant"
                 return found
         return None
 
@@ -366,11 +369,15 @@ class Trace:
     def finish(self) -> None:
         """The run is over."""
         self.finished = True
-        for array, before, name in self.contents:
-            if array.tobytes() != before:
-                self.unseen = self.unseen or f"{name}, an array that it changes after using it"
+        for made in self.contents.values():
+            self._is_as_before(*made)
         if np.geterr() != self.errors:
             self.unseen = self.unseen or "what NumPy does about floating-point errors"
+
+    def _is_as_before(self, array: np.ndarray, before: bytes, name: str) -> None:
+        """Asks of an array that the run made and used: it stands for one value of the program."""
+        if array.tobytes() != before:
+            self.unseen = self.unseen or f"{name}, an array that it changes after using it"
 
     def before_draw(self, source: Any) -> None:
         """The function is about to draw from a generator."""
