@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -109,9 +108,9 @@ def filled_while_its_rest_is_read(x):
 
 @program
 def an_object_holds_it(x):
-    @dataclass
     class Layer:
-        w: Any
+        def __init__(self, w):
+            self.w = w
 
     layer = Layer(np.ones(4))
     t = x * layer.w

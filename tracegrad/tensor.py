@@ -725,7 +725,7 @@ def _record(
     traced: Any = None
     if tensors[0]._traced is not None:
         traced = (
-            tuple([_traced_of(x) for x in operands]),
+            tuple(map(STATE.trace.traced, operands)),
             tuple([t._traced for t in tensors]),
         )
     node = record(op, operands, attributes, result, traced)
@@ -742,13 +742,6 @@ def _record(
     for index, tensor in enumerate(tensors):
         if _is_differentiable(tensor._array):
             tensor._node = Output(node, index)
-
-
-def _traced_of(x: Any) -> Any:
-    """What an operand is in the trace that has just recorded it; None for a number."""
-    if type(x) is np.ndarray:  # the tape keeps a copy, which the trace does not know
-        return STATE.trace, STATE.trace.capture(x)
-    return x._traced if type(x) is Tensor else None
 
 
 def _is_differentiable(array: Any) -> bool:

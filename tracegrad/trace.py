@@ -366,6 +366,15 @@ class Trace:
             return self.capture(x, origin)
         raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
 
+    def traced(self, x: Any) -> Any:
+        """What an operand is here that was just recorded; None for a number.
+
+        A tape keeps a copy of an array of NumPy's, which the trace does not know.
+        """
+        if type(x) is np.ndarray:
+            return self, self.capture(x)
+        return getattr(x, "_traced", None)
+
     def finish(self) -> None:
         """The run is over."""
         self.finished = True
@@ -373,6 +382,11 @@ class Trace:
             self._is_as_before(*made)
         if np.geterr() != self.errors:
             self.unseen = self.unseen or "what NumPy does about floating-point errors"
+
+    def has_used(self, array: np.ndarray) -> bool:
+        """Whether a program has the numbers of an array that the run made, or of a part of it."""
+        root = array if array.base is None else array.base
+        return any(x is root or x.base is root for x, *_ in self.contents.values())
 
     def _is_as_before(self, array: np.ndarray, before: bytes, name: str) -> None:
         """Asks of an array that the run made and used: it stands for one value of the program."""

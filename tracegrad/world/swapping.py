@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.autograd.foreign import memory_of
+from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.programs import Program
 from tracegrad.namespace import asarray, full, zeros
@@ -71,11 +73,17 @@ def received(
     if not operands or type(operands[0]) is not np.ndarray or not _writes(operation):
         return operation, operands, keywords
     rest = operands[1:]
-    if not any(map(holds_recorded, rest)):
+    if any(map(holds_recorded, rest)):
+        tensor = swapped(world, operands[0], operands)
+    elif STATE.trace is not None and STATE.trace.has_used(operands[0]):
+        try:
+            tensor = swapped(world, operands[0], operands)
+        except ConversionError:  # the run is no program, then
+            return operation, operands, keywords
+    else:
         return operation, operands, keywords
-    tensor = swapped(world, operands[0], operands)
-    if operation is operator.setitem:
-        rest = (rest[0], rest[1] if type(rest[1]) is Tensor else asarray(rest[1]))
+    if operation is operator.setitem and type(rest[1]) in (list, tuple):
+        rest = (rest[0], asarray(rest[1]))
     if isinstance(operation, MethodDescriptorType):
         return getattr(tensor, operation.__name__), rest, keywords
     return operation, (tensor, *rest), keywords
@@ -107,6 +115,8 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
         raise written_into_plain()
     holders = _holders(world)
     shown = [x for _, inner in holders for x in inner if type(x) is np.ndarray and x.base is root]
+    if any(_shares(x, root) for _, inner in holders for x in inner):
+        raise written_into_plain()  # `tg.as_tensor(y)`
     views = {id(x): x for x in (*world.views_of(root), *shown, array) if x is not root}
     family = [root, *views.values()]
     if any(map(world.is_outside, family)):
@@ -130,6 +140,11 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     for put, x in puts:
         put(_renewed(x, renewed))
     return tensors[id(array)]
+
+
+def _shares(x: Any, root: np.ndarray) -> bool:
+    """Whether an object is a Tensor that looks at the memory of an array."""
+    return type(x) is Tensor and memory_of(x._array) is root
 
 
 def _passes(array: np.ndarray, operands: Operands | None, family: list[np.ndarray]) -> bool:
