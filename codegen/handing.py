@@ -11,7 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from codegen.ir import Again, Block, Graph, Loop, Value, inner_blocks, kept_by, walk
+from codegen.ir import (
+    Again,
+    Block,
+    Call,
+    Graph,
+    Loop,
+    Trait,
+    Value,
+    inner_blocks,
+    kept_by,
+    once_for_each_graph,
+    walk,
+)
 from codegen.types import LIST
 
 Turns = frozenset[object]
@@ -27,6 +39,7 @@ class _Edge(NamedTuple):
     inside: tuple[Loop, ...]  # the loops of which it stands in a block
 
 
+@once_for_each_graph
 def turns_of(graph: Graph) -> Mapping[Value, Turns]:
     """The loops in whose turn each value is made; a parameter is made in the turn of its loop."""
     table: dict[Value, Turns] = dict.fromkeys(graph.inputs, frozenset())
@@ -42,6 +55,7 @@ def turns_of(graph: Graph) -> Mapping[Value, Turns]:
     return table
 
 
+@once_for_each_graph
 def own_parameters(graph: Graph) -> frozenset[Value]:
     """The parameters of loops that are arrays of their own in every turn and after the last."""
     edges = list(_edges(graph, graph.block, frozenset(), ()))
@@ -63,6 +77,19 @@ def own_parameters(graph: Graph) -> frozenset[Value]:
         if not lost:
             return frozenset(own)
         own -= lost
+
+
+def may_be_overwritten(graph: Graph, value: Value) -> bool:
+    """Whether a value is an array that the program made, which lies as a new one does.
+
+    That is so in the turn of a loop that it was made in, of inner loops it is read again.
+    """
+    made = graph.producer.get(value)
+    if isinstance(made, Loop):
+        return value in own_parameters(graph)
+    if not isinstance(made, Call):
+        return value in graph.spent
+    return made.memory is None and Trait.EXTENT not in made.op.traits
 
 
 def _kept(graph: Graph) -> set[Value]:
@@ -98,7 +125,7 @@ def _edges(graph: Graph, block: Block, turns: Turns, inside: tuple[Loop, ...]) -
 
 def _is_made(graph: Graph, value: Value) -> bool:
     """Whether a value is a new array that a call made, or an input that nobody else reads."""
-    return not isinstance(graph.producer.get(value), Loop) and graph.may_be_overwritten(value)
+    return not isinstance(graph.producer.get(value), Loop) and may_be_overwritten(graph, value)
 
 
 def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
@@ -106,10 +133,10 @@ def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
     node, owner = edge.node, graph.owner
     if sum(owner[a] is value for a in node.arguments) > 1:
         return False
-    older = [loop for loop in edge.inside if loop.label not in graph.turns[value]]
+    older = [loop for loop in edge.inside if loop.label not in turns_of(graph)[value]]
     if any(owner[a] is value for loop in older for p in loop.parameters for a in graph.given[p]):
         return False  # a parameter shows it: maybe the one that it is handed to
     if isinstance(node, Again):
         return True  # the next turn reads nothing that this one made
     reads = (read for inner in node.blocks for read in graph.reads_in(inner))
-    return edge.turns <= graph.turns[value] and all(owner[read] is not value for read in reads)
+    return edge.turns <= turns_of(graph)[value] and all(owner[read] is not value for read in reads)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, TypeAlias, TypeVar
 
 from codegen.errors import CodegenError
@@ -498,18 +498,6 @@ class Graph:
                 table[result] = result if shown is None else table[shown]
         return table
 
-    def may_be_overwritten(self, value: Value) -> bool:
-        """Whether a value is an array that this program made, which lies as a new one does.
-
-        That is so in the turn of a loop that it was made in, of inner loops it is read again.
-        """
-        made = self.producer.get(value)
-        if isinstance(made, Loop):
-            return value in self.own_parameters
-        if not isinstance(made, Call):
-            return value in self.spent
-        return made.memory is None and Trait.EXTENT not in made.op.traits
-
     @cached_property
     def leads(self) -> Mapping[Block, frozenset[object]]:
         """The loops around each block whose next turn a path in it begins."""
@@ -527,20 +515,6 @@ class Graph:
 
         lead(self.block)
         return table
-
-    @cached_property
-    def turns(self) -> Mapping[Value, frozenset[object]]:
-        """The loops in whose turn each value is made: see `handing`."""
-        from codegen.handing import turns_of
-
-        return turns_of(self)
-
-    @cached_property
-    def own_parameters(self) -> frozenset[Value]:
-        """The parameters of loops that are arrays of their own: see `handing`."""
-        from codegen.handing import own_parameters
-
-        return own_parameters(self)
 
     @cached_property
     def given(self) -> Mapping[Value, Sequence[Value]]:
@@ -657,15 +631,33 @@ class Graph:
         return iter(self.nodes)
 
     def __str__(self) -> str:
-        from codegen.text import print_graph
+        return _PRINTERS[-1](self)
 
-        return print_graph(self)
 
-    def _repr_svg_(self) -> str:
-        """What a notebook shows."""
-        from codegen.drawing import draw_svg
+_PRINTERS: list[Callable[[Graph], str]] = [object.__repr__]
 
-        return draw_svg(self)
+
+def printed_by(printer: Callable[[Graph], str]) -> None:
+    """Makes a function say what ``str(graph)`` is: `codegen.text`, which reads that text too."""
+    _PRINTERS.append(printer)
+
+
+_Fact = TypeVar("_Fact")
+
+
+def once_for_each_graph(find: Callable[[Graph], _Fact]) -> Callable[[Graph], _Fact]:
+    """A function of a graph that computes what it gives once, for graphs never change."""
+    name = f"{find.__module__}.{find.__qualname__}"
+
+    @wraps(find)
+    def found(graph: Graph) -> _Fact:
+        known = graph.__dict__  # where cached properties are kept as well
+        if name not in known:
+            known[name] = find(graph)
+        fact: _Fact = known[name]
+        return fact
+
+    return found
 
 
 def kept_by(nodes: Iterable[Node]) -> Iterator[Value]:

@@ -129,6 +129,28 @@ def _term_text(atoms: tuple[Atom, ...], factor: int) -> str:
     return "*".join(parts)
 
 
+def dim_text(dim: Dim, texts: Mapping[str, str]) -> str:
+    """A length as Python over the texts of its symbols."""
+    if not isinstance(dim, Size):
+        return str(dim)
+    return " + ".join(
+        " * ".join(
+            [str(factor)] * (factor != 1 or not atoms) + [_atom_over(a, texts) for a in atoms]
+        )
+        for atoms, factor in dim.terms
+    )
+
+
+def _atom_over(atom: Atom, texts: Mapping[str, str]) -> str:
+    match atom:
+        case str():
+            return texts[atom]
+        case SliceLength(of, start, stop, step):
+            return f"len(range(*slice({start}, {stop}, {step}).indices({dim_text(of, texts)})))"
+        case Quotient(of, by):
+            return f"(({dim_text(of, texts)}) // ({dim_text(by, texts)}))"
+
+
 def symbol(name: str) -> Size:
     """The size named `name`."""
     return size_of(name)

@@ -62,6 +62,7 @@ from codegen.ir import (
     Op,
     Origin,
     Value,
+    printed_by,
     type_key,
     walk,
 )
@@ -536,3 +537,6 @@ def _evaluate(node: ast.expr) -> Any:
         case ast.Call(ast.Name(name), args, []) if name in _CALLED:
             return _CALLED[name](*map(_evaluate, args))
     raise ParseError(f"not an attribute: {ast.unparse(node)}")
+
+
+printed_by(print_graph)

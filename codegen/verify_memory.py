@@ -1,13 +1,16 @@
 """A graph enters; a `VerifyError` leaves where a call overwrites what is still wanted.
 
 This follows memory through the graph as running it would, and asks nothing of what the passes ask
-(`Graph.owner`, `Graph.last_reads`, `handing`): a mistake there is found here.
+(`Graph.owner`, `Graph.last_reads`, `handing`): a mistake there is found here. It takes time in
+proportion to the graph, since what is known spreads from fact to fact: which two values share
+memory follows from which two others do, and which memory somebody keeps from what one other had.
+So all paths at once tell what each of them tells alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from codegen.errors import VerifyError
@@ -19,15 +22,16 @@ from codegen.ir import (
     Constant,
     Graph,
     Loop,
+    Node,
     Trait,
     Value,
+    inner_blocks,
     kept_by,
     walk,
 )
 
-Cell: TypeAlias = Hashable
-"""A piece of memory: the value that it was made for or, in the turn of a loop, the parameter that
-it was handed to; two parameters for what both may have."""
+Root: TypeAlias = Value
+"""The value that a piece of memory was made for, or the parameter that it was handed to."""
 
 
 def verify_memory(graph: Graph) -> None:
@@ -35,215 +39,259 @@ def verify_memory(graph: Graph) -> None:
     under whatever name."""
     if not any(isinstance(node, Call) and node.reuse is not None for node in walk(graph.nodes)):
         return
-    memory = _Memory({}, {}, set(), {})
-    for value in graph.inputs:
-        memory.new(value, foreign=value not in graph.spent)
-    _Follower(_wanted(graph), graph.leads).block(graph.block, memory)
+    memory = _Memory(graph)
+    memory.settle()
+    _Owned(memory).block(graph.block, set())
+    _Wanted(memory, graph).before(graph.block)
 
 
-def _wanted(graph: Graph) -> dict[Call, set[Value]]:
-    """The values that are read after each call that overwrites something."""
-    wanted: dict[Call, set[Value]] = {}
-    again: dict[object, set[Value]] = {}  # what the next turn of each loop reads from before it
-
-    def live(block: Block) -> set[Value]:
-        """What is read from the beginning of a block on."""
-        read = set(block.outputs)
-        for node in reversed(block.nodes):
-            match node:
-                case Branch():
-                    read = set().union(*map(live, node.blocks))
-                case Loop(label):
-                    read, before = again.setdefault(label, set()), -1
-                    read |= (live(node.after) if node.after else set()) - {*node.results}
-                    while len(read) > before:
-                        before = len(read)
-                        read |= live(node.turn) - {*node.results}
-                    read = set(read)
-                case Again(label):
-                    read = set(again[label])
-                case Call(reuse=int()):
-                    wanted[node] = read.difference(node.results)
-            read.difference_update(node.results)
-            read.update(node.operands)
-        return read
-
-    live(graph.block)
-    return wanted
-
-
-@dataclass
 class _Memory:
-    """What is known at a point of the program.
+    """Which values may be in the same memory, and which memory is not the program's.
 
-    `cells` are those that each value may lie in. A parameter has cells of its own, because what it
-    was handed in different turns is never there at once; `older` are those from before the loop
-    that they may be. `foreign` are the cells that the program may not write to, and `lies` says why
-    a value's memory is not that of a new array.
+    A value is in the memory of its root. Roots are different memory but where one of them is a
+    parameter: `shared` has what it may be handed, of what is read beside it. `foreign` are the
+    roots that the program may not write to from where they are made on, and `lies` says of values
+    that are not as a new array is why.
     """
 
-    cells: dict[Value, frozenset[Cell]]
-    older: dict[Cell, frozenset[Cell]]
-    foreign: set[Cell]
-    lies: dict[Value, str]
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.root: dict[Value, Root] = {value: value for value in graph.inputs}
+        self.shared: dict[Root, set[Root]] = defaultdict(set)
+        self.foreign: set[Root] = {value for value in graph.inputs if value not in graph.spent}
+        self.lies: dict[Value, str] = {}
+        self.loops: dict[object, Loop] = {}
+        self.kept: dict[object, set[Root]] = {}  # at the beginning of the turns of each loop
+        self._time = 0
+        self._begun: dict[object, int] = {}
+        self._made: dict[Root, int] = dict.fromkeys(graph.inputs, 0)
+        self._gone: dict[Root, int] = {}
+        self._number(graph.block)
 
-    def copy(self) -> _Memory:
-        return _Memory(dict(self.cells), dict(self.older), set(self.foreign), dict(self.lies))
+    def _number(self, block: Block) -> None:
+        """Finds the roots, and where in the text each can be read."""
+        roots: list[Root] = []
+        for node in block.nodes:
+            self._time += 1
+            for result in node.results:
+                old = _taken_over(node)
+                self.root[result] = result if old is None else self.root[old]
+                if old is None:
+                    self._made[result] = self._time
+                    roots.append(result)
+                why = _lie(node)
+                if why is not None:
+                    self.lies[result] = why
+                if isinstance(node, Constant) or _is_number(node, result):
+                    self.foreign.add(result)
+            if isinstance(node, Loop):
+                self.loops[node.label] = node
+                self.kept[node.label] = set()
+                self._begun[node.label] = self._time
+            for inner in inner_blocks(node):
+                self._number(inner)
+        self._time += 1
+        self._gone.update((root, self._time) for root in roots)
 
-    def new(self, value: Value, foreign: bool = False) -> None:
-        """The value is in memory of its own."""
-        self.cells[value] = frozenset((value,))
-        if foreign:
-            self.foreign.add(value)
+    def is_before(self, root: Root, loop: Loop) -> bool:
+        """Whether a root can be read where a loop begins."""
+        begun = self._begun[loop.label]
+        return self._made[root] < begun <= self._gone.get(root, self._time)
 
-    def all_cells(self, value: Value) -> set[Cell]:
-        """The cells that a value may lie in, under all their names."""
-        found: set[Cell] = set()
-        waiting = set(self.cells[value])
-        while waiting:
-            found |= waiting
-            waiting = {old for cell in waiting for old in self.older.get(cell, ())} - found
-        return found
+    def sharing(self, value: Value) -> Iterable[Root]:
+        """The roots whose memory a value may be in."""
+        root = self.root[value]
+        return (root, *self.shared.get(root, ()))
 
     def overlap(self, a: Value, b: Value) -> bool:
         """Whether two values may be in the same memory."""
-        cells, others = self.cells[a], self.cells[b]
-        return not (cells.isdisjoint(self.all_cells(b)) and others.isdisjoint(self.all_cells(a)))
+        return self.root[a] is self.root[b] or self.root[a] in self.shared.get(self.root[b], ())
 
-    def is_foreign(self, value: Value) -> bool:
-        return not self.foreign.isdisjoint(self.all_cells(value))
+    # -- what parameters are handed
 
-    def hand(self, parameters: Sequence[Value], arguments: Sequence[Value], head: _Memory) -> None:
-        """Adds to what may be at the beginning of a turn, where these are handed to it."""
-        before = {
-            cell for value in head.cells if value not in parameters for cell in head.cells[value]
-        }
-        given = list(zip(parameters, arguments, strict=True))
-        for parameter, argument in given:
-            shared = [frozenset((parameter, p)) for p, a in given if self.overlap(argument, a)]
-            old = self.all_cells(argument) & before
-            head.cells[parameter] = head.cells.get(parameter, frozenset()) | {parameter, *shared}
-            head.older[parameter] = head.older.get(parameter, frozenset()) | old
-            if self.is_foreign(argument):
-                head.foreign.add(parameter)
-            if argument in self.lies:
-                head.lies[parameter] = self.lies[argument]
-        head.foreign |= self.foreign & before
+    def settle(self) -> None:
+        """Goes along all edges to turns until nothing is new."""
+        known = -1
+        while known < (known := self._extent()):
+            self._spread(self.graph.block, set())
 
-    def joined(self, other: _Memory) -> _Memory:
-        """What is known where either may have come."""
-        cells = {v: c | other.cells.get(v, frozenset()) for v, c in self.cells.items()}
-        older = {c: o | other.older.get(c, frozenset()) for c, o in self.older.items()}
-        return _Memory(
-            {**other.cells, **cells},
-            {**other.older, **older},
-            self.foreign | other.foreign,
-            {**other.lies, **self.lies},
-        )
-
-    def extent(self) -> int:
+    def _extent(self) -> int:
         """How much is known; it only grows."""
-        tables = (*self.cells.values(), *self.older.values(), self.foreign, self.lies)
+        tables = (*self.shared.values(), *self.kept.values(), self.foreign, self.lies)
         return sum(map(len, tables))
 
+    def _spread(self, block: Block, kept: set[Root]) -> None:
+        for node in block.nodes:
+            if isinstance(node, Loop | Again):
+                self._hand(self.loops[node.label], node.arguments, kept)
+            self.keep(node, kept)
+            for inner in inner_blocks(node):
+                self._spread(inner, self.kept_in(node, kept))
 
-class _Follower:
-    """Follows memory through blocks.
+    def keep(self, node: Node, kept: set[Root]) -> None:
+        """Adds what somebody keeps from a node on."""
+        kept.update(root for value in kept_by([node]) for root in self.sharing(value))
 
-    While it is asked what is at the beginning of a loop's turns, blocks that do not lead `to` the
-    next one are left out.
+    def kept_in(self, node: Node, kept: set[Root]) -> set[Root]:
+        """What somebody keeps where the blocks of a node begin."""
+        return set(self.kept[node.label] if isinstance(node, Loop) else kept)
+
+    def _hand(self, loop: Loop, arguments: Sequence[Value], kept: set[Root]) -> None:
+        """What is so where a turn begins that has these arguments."""
+        given = list(zip(loop.parameters, arguments, strict=True))
+        beside: dict[Root, list[Value]] = defaultdict(list)
+        for parameter, argument in given:
+            beside[self.root[argument]].append(parameter)
+        for parameter, argument in given:
+            for root in tuple(self.sharing(argument)):
+                others = [p for p in beside.get(root, ()) if p is not parameter]
+                if self.is_before(root, loop):
+                    others.append(root)
+                for other in others:
+                    self.shared[parameter].add(other)
+                    self.shared[other].add(parameter)
+            if self.root[argument] in self.foreign or self.root[argument] in kept:
+                self.foreign.add(parameter)
+            if argument in self.lies:
+                self.lies[parameter] = self.lies[argument]
+        self.kept[loop.label] |= {root for root in kept if self.is_before(root, loop)}
+
+
+def _taken_over(node: Node) -> Value | None:
+    """The operand whose memory the results of a node are in; None where theirs is new."""
+    if not isinstance(node, Call):
+        return None
+    if node.shown is not None or node.reuse is None:
+        return node.shown
+    return None if node.memory is Trait.LOOSE else node.operands[node.reuse]
+
+
+def _lie(node: Node) -> str | None:
+    """Why the results of a node are not as a new array is."""
+    if not isinstance(node, Call) or node.memory is None:
+        return None
+    return "which is a view" if node.shown is not None else "which does not lie as a new array"
+
+
+def _is_number(node: Node, result: Value) -> bool:
+    """Whether a node makes a number that no array has."""
+    if isinstance(node, Loop):
+        return node.counter is not None and result is node.counter.index
+    return isinstance(node, Call) and Trait.EXTENT in node.op.traits
+
+
+class _Owned:
+    """Looks whether what is overwritten is the program's own, and lies as a new array does."""
+
+    def __init__(self, memory: _Memory) -> None:
+        self.memory = memory
+
+    def block(self, block: Block, kept: set[Root]) -> None:
+        """Looks at a block, with what somebody keeps where it begins."""
+        for node in block.nodes:
+            if isinstance(node, Call) and node.reuse is not None:
+                self._overwritten(node, node.operands[node.reuse], kept)
+            self.memory.keep(node, kept)
+            for inner in inner_blocks(node):
+                self.block(inner, self.memory.kept_in(node, kept))
+
+    def _overwritten(self, call: Call, operand: Value, kept: set[Root]) -> None:
+        name, root = call.op.name, self.memory.root[operand]
+        if root in self.memory.foreign or root in kept:
+            raise VerifyError(f"{name}: reuses memory that the graph does not own: {operand!r}")
+        if operand in self.memory.lies:
+            raise VerifyError(f"{name}: cannot reuse {operand!r}, {self.memory.lies[operand]}")
+
+
+class _Wanted:
+    """Looks, from the end of the text to its beginning, whether what is overwritten is read later.
+
+    `heads` has what is read from where the turns of each loop begin.
     """
 
-    def __init__(
-        self, wanted: Mapping[Call, set[Value]], leads: Mapping[Block, frozenset[object]]
-    ) -> None:
-        self.wanted = wanted
-        self.leads = leads
-        self.to: object = None
-        self.heads: dict[object, tuple[Loop, _Memory]] = {}
+    def __init__(self, memory: _Memory, graph: Graph) -> None:
+        self.memory = memory
+        self.heads: dict[object, set[Value]] = {}
+        self._exposed: dict[object, tuple[set[Value], set[object]]] = {}
+        self._expose(graph.block)
 
-    def block(self, block: Block, memory: _Memory) -> None:
-        for node in block.nodes:
+    def _expose(self, block: Block) -> tuple[set[Value], set[object]]:
+        """What a block reads of what is before it, and the loops around whose turns it begins."""
+        read, again = set(block.outputs), set[object]()
+        for node in reversed(block.nodes):
+            for inner in inner_blocks(node):
+                values, labels = self._expose(inner)
+                read, again = _merged(read, values), again | labels
+            if isinstance(node, Again):
+                again.add(node.label)
+            read.difference_update(node.results)
+            if isinstance(node, Loop):
+                again.discard(node.label)
+                self._exposed[node.label] = set(read), set(again)
+            read.update(node.operands)
+        return read, again
+
+    def before(self, block: Block) -> _Live:
+        """What is read from the beginning of a block on."""
+        live = _Live(self.memory)
+        live.add(block.outputs)
+        for node in reversed(block.nodes):
             match node:
-                case Constant(result=result):
-                    memory.new(result, foreign=True)
-                case Call():
-                    self._call(node, memory)
                 case Branch(blocks=blocks):
-                    for inner in filter(self._matters, blocks):
-                        self.block(inner, memory.copy())
-                case Loop():
-                    self._loop(node, memory)
-                case Again(label, arguments):
-                    loop, head = self.heads[label]
-                    memory.hand(loop.parameters, arguments, head)
+                    for inner in blocks:
+                        live = live.merged(self.before(inner))
+                case Loop(label):
+                    values, labels = self._exposed[label]
+                    self.heads[label] = values.union(*map(self._next, labels))
+                    for inner in node.blocks:
+                        live = live.merged(self.before(inner))
+                    live.add(self.heads[label])
+                case Again(label):
+                    live.add(self._next(label))
+            live.drop(node.results)
+            if isinstance(node, Call) and node.reuse is not None:
+                self._overwritten(node, node.operands[node.reuse], live)
+            live.add(node.operands)
+        return live
 
-    def _call(self, call: Call, memory: _Memory) -> None:
-        if call.reuse is not None:
-            self._overwrite(call, call.operands[call.reuse], memory)
-        for result in call.results:
-            memory.new(result, foreign=Trait.EXTENT in call.op.traits)
-            if call.shown is not None:
-                memory.cells[result] = memory.cells[call.shown]
-                memory.lies[result] = "which is a view"
-            elif call.memory is Trait.LOOSE:
-                memory.lies[result] = "which does not lie as a new array"
-            elif call.reuse is not None:
-                memory.cells[result] = memory.cells[call.operands[call.reuse]]
-        for value in kept_by([call]):
-            memory.foreign |= memory.all_cells(value)
+    def _next(self, label: object) -> set[Value]:
+        """What the next turn of a loop reads but for what it is handed."""
+        return self.heads[label].difference(self.memory.loops[label].results)
 
-    def _overwrite(self, call: Call, operand: Value, memory: _Memory) -> None:
-        name = call.op.name
-        if memory.is_foreign(operand):
-            raise VerifyError(f"{name}: reuses memory that the graph does not own: {operand!r}")
-        if operand in memory.lies:
-            raise VerifyError(f"{name}: cannot reuse {operand!r}, {memory.lies[operand]}")
-        for value in self.wanted[call]:
-            if memory.overlap(value, operand):
-                raise VerifyError(f"{name}: reuses {operand!r}, which is read later: {value!r}")
+    def _overwritten(self, call: Call, operand: Value, live: _Live) -> None:
+        if any(live.roots[root] for root in self.memory.sharing(operand)):
+            value = next(v for v in live.values if self.memory.overlap(v, operand))
+            raise VerifyError(f"{call.op.name}: reuses {operand!r}, which is read later: {value!r}")
 
-    def _loop(self, loop: Loop, memory: _Memory) -> None:
-        """Follows the first turn, and a later one until another adds nothing to its beginning.
 
-        What the first turn was handed, and somebody keeps, is not what later turns are handed.
-        """
-        first, later = memory.copy(), memory.copy()
-        memory.hand(loop.parameters, loop.arguments, first)
-        self.heads[loop.label] = loop, later
-        known, to = -1, self.to
-        self.to = loop.label
-        self._turn(loop, first)
-        again = all(p in later.cells for p in loop.parameters)
-        while again and known < (known := later.extent()):
-            self._turn(loop, later)
-        self.to = to
-        heads = (first, later) if again else (first,)
-        if self._matters(loop.turn):
-            for head in heads:
-                self._turn(loop, head)
-        if loop.after and self._matters(loop.after):
-            self._behind(loop.after, heads)
+class _Live:
+    """Values that are read later, and how many of them each root has."""
 
-    def _behind(self, block: Block, heads: Sequence[_Memory]) -> None:
-        """What is behind a loop, where either of the heads may have come.
+    def __init__(self, memory: _Memory) -> None:
+        self.memory = memory
+        self.values: set[Value] = set()
+        self.roots: Counter[Root] = Counter()
 
-        One after the other is more exact, and takes twice the time for each loop that follows.
-        """
-        if len(heads) > 1:
-            try:
-                self.block(block, heads[0].joined(heads[1]))
-                return
-            except VerifyError:
-                pass
-        for head in heads:
-            self.block(block, head)
+    def add(self, values: Iterable[Value]) -> None:
+        for value in values:
+            if value not in self.values:
+                self.values.add(value)
+                self.roots[self.memory.root[value]] += 1
 
-    def _turn(self, loop: Loop, head: _Memory) -> None:
-        turn = head.copy()
-        if loop.counter:
-            turn.new(loop.counter.index, foreign=True)
-        self.block(loop.turn, turn)
+    def drop(self, values: Iterable[Value]) -> None:
+        for value in values:
+            if value in self.values:
+                self.values.remove(value)
+                self.roots[self.memory.root[value]] -= 1
 
-    def _matters(self, block: Block) -> bool:
-        return self.to is None or self.to in self.leads[block]
+    def merged(self, other: _Live) -> _Live:
+        """Either; the smaller one goes into the larger."""
+        small, large = sorted((self, other), key=lambda live: len(live.values))
+        large.add(small.values)
+        return large
+
+
+def _merged(a: set[Value], b: set[Value]) -> set[Value]:
+    small, large = sorted((a, b), key=len)
+    large |= small
+    return large

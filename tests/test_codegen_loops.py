@@ -10,6 +10,7 @@ import toy
 
 from codegen import ArrayType, Block, Loop, Value, VerifyError, optimize, parse, verify
 from codegen.errors import CodegenError
+from codegen.handing import own_parameters
 from codegen.ir import Again, ends, walk
 from codegen.passes.buffers import buffers
 from codegen.passes.cse import cse
@@ -712,8 +713,8 @@ def test_what_somebody_else_may_read_is_not_overwritten(argument, turn, followin
     graph = lifetime(graph_of(text), toy.CLIENT)
     loop = loop_of(graph)
     (h, k), (turn_, after_) = loop.parameters, loop.blocks
-    assert h not in graph.own_parameters
-    assert (k in graph.own_parameters) == (following.endswith("%k") and argument != "%b")
+    assert h not in own_parameters(graph)
+    assert (k in own_parameters(graph)) == (following.endswith("%k") and argument != "%b")
     assert turn_.nodes[0].reuse is None and after_.nodes[0].reuse is None
 
 
@@ -740,7 +741,7 @@ def test_what_a_parameter_of_an_inner_loop_shows_is_not_overwritten(label):
     """
     given = ("%b", "%i") if label == "L1" else ("%x", "%b")
     graph = graph_of(text.replace("FIRST", given[0]).replace("NEXT", given[1]))
-    assert not graph.own_parameters
+    assert not own_parameters(graph)
     fast = verify(lifetime(graph))
     assert loop_of(fast).turn.nodes[0].reuse is loop_of(fast).after.nodes[0].reuse is None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import autograd
@@ -15,7 +13,6 @@ from checks import assert_close, wide_jax
 import tracegrad as tg
 from tracegrad.errors import NonScalarError
 
-PAGE = Path(__file__).parents[1] / "docs" / "complex.md"
 Z = np.array([1.0 + 2.0j, -0.5 + 0.3j, 2.0 - 1.0j])
 W = [0.5 - 1.0j, 1.0 + 1.0j, 2.0 + 0.0j]
 C = Z * Z[:, None].conj() + np.diag([3.0, 4.0j, 5.0 + 1.0j])
@@ -186,10 +183,3 @@ def test_complex_results_are_refused():
             tg.grad(lambda x, f=f: np.real(tg.grad(f)(x + 1j)))(1.0)
         with pytest.raises(NonScalarError, match="complex128 number has no gradient"):
             f(tg.tensor(1.0 + 2.0j, dtype="complex128", requires_grad=True)).backward()
-
-
-def test_the_page_says_what_is():
-    """The code in docs/complex.md runs, top to bottom."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 4
-    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import numpy
 import pytest
@@ -439,24 +437,6 @@ def test_check_grads_passes_and_fails():
 
 
 # -- what docs/from_hips_autograd.md says besides --------------------------------------------------
-
-PAGE = Path(__file__).parents[1] / "docs" / "from_hips_autograd.md"
-
-
-def test_the_page_runs():
-    """The code in docs/from_hips_autograd.md runs, top to bottom."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    namespace = {"__name__": "__page__"}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), namespace)
-
-
-def test_the_page_names_tests_that_there_are():
-    page = PAGE.read_text(encoding="utf-8")
-    for name in re.findall(r"`(test_\w+)`", page):
-        assert name in globals(), name
-    for path in re.findall(r"`(tests/\w+\.py)`", page):
-        assert (PAGE.parents[1] / path).exists(), path
 
 
 def test_a_float_is_a_float():

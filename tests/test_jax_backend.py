@@ -16,6 +16,7 @@ from checks import assert_close, leaves
 
 import tracegrad as tg
 from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.jax_library import wide_types
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -85,7 +86,7 @@ def test_the_source_runs_alone():
     f = tg.value_and_grad(loss, (0, 1), backend="jax")
     scope: dict[str, Any] = {}
     exec(f.source(*args), scope)
-    with jax_backend._wide_types(True):
+    with wide_types(True):
         assert_close(jax.device_get(scope["loss_value_and_grad"](*args)), f(*args), RTOL)
 
 
@@ -404,7 +405,7 @@ def test_threads():
         except Exception as error:
             wrong.append(error)
 
-    with jax_backend._wide_types(False):
+    with wide_types(False):
         threads = [threading.Thread(target=work, args=(n,)) for n in expected]
         for thread in threads:
             thread.start()
@@ -452,7 +453,7 @@ def test_jax_arrays_share_versions_with_numpy_arrays():
     args = draw(*LAYER)
     f = tg.value_and_grad(loss, backend="jax")
     f(*args)
-    with jax_backend._wide_types(True):
+    with wide_types(True):
         wide = tuple(map(jnp.asarray, args))
     value, _ = f(*wide)
     assert isinstance(value, jax.Array) and value.dtype == np.float64
@@ -626,7 +627,8 @@ def test_jax_is_imported_only_when_it_is_used():
 
 def test_a_missing_jax_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "jax", None)
-    monkeypatch.delitem(sys.modules, "tracegrad.jax_backend")
+    for module in ("tracegrad.jax_backend", "tracegrad.jax_library"):
+        monkeypatch.delitem(sys.modules, module)
     with pytest.raises(ImportError, match=r"pip install \"tracegrad\[jax\]\"") as caught:
         tg.grad(lambda x: np.sum(np.sinh(x)), backend="jax")(np.ones(3))
     assert isinstance(caught.value, TracegradError)

@@ -6,7 +6,6 @@ import collections
 import inspect
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -740,12 +739,3 @@ def test_the_message_is_one_sentence_on_one_line():
         jax.jit(tg.compile(branching))(W)
     assert re.search(r"test_jax_inside\.py:\d+ \(if x\[0\] > 0", str(error.value))
     assert "\n" not in str(error.value)
-
-
-def test_the_page_says_what_is():
-    """The code in docs/jax.md runs, top to bottom."""
-    page = Path(__file__).parent.parent / "docs" / "jax.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    names: dict = {}
-    exec(compile("\n".join(blocks), str(page), "exec"), names)
-    assert float(names["value"]) < 0.1

@@ -7,8 +7,6 @@ types of results, batches, matrices without an inverse or with values that repea
 from __future__ import annotations
 
 import inspect
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ import tracegrad as tg
 from tracegrad.errors import ArgumentError, NotDifferentiableError, RecompileWarning, ShapeError
 from tracegrad.tree import map_tree
 
-PAGE = Path(__file__).parents[1] / "docs" / "linear_algebra.md"
 RANDOM = np.random.default_rng(0)
 A = RANDOM.normal(size=(3, 3)) + 3.0 * np.eye(3)
 BATCH = RANDOM.normal(size=(2, 3, 3)) + 3.0 * np.eye(3)
@@ -644,13 +641,6 @@ def test_triangles_of_one_matrix():
     expected = slope(lambda h: f(A + h * BATCH[0], V + h))
     _, (to_x, to_i) = gradient(A, V)
     assert np.sum(to_x * BATCH[0]) + to_i.sum() == pytest.approx(expected, rel=1e-7)
-
-
-def test_the_page_says_what_is():
-    """The code in docs/linear_algebra.md runs, top to bottom."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 2
-    exec(compile("\n".join(blocks), str(PAGE), "exec"), {})
 
 
 # -- JAX ----------------------------------------------------------------------------------------

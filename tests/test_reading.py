@@ -8,7 +8,6 @@ down the file, the source follows and nothing else changes.
 from __future__ import annotations
 
 import ast
-import doctest
 import importlib
 import inspect
 import linecache
@@ -420,28 +419,11 @@ def test_the_source_computes_what_the_function_does(name):
 # -- the documentation ----------------------------------------------------------------------------
 
 
-def test_the_page_shows_what_is_written(tmp_path, monkeypatch):
-    """Its model is imported, its calls are made in order, and the source is the one shown."""
-    page = PAGE.read_text(encoding="utf-8")
-    model, generated, branch = re.findall(r"```python\n(.*?)```", page, re.S)
-    (tmp_path / "model.py").write_text(model.partition("\n")[2])
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "model", raising=False)
-    scope = vars(importlib.import_module("model")).copy()
-    args = [scope[name] for name in ("w", "b", "x", "y")]
-    assert scope["loss"].source(*args) == generated
-    said = "\n".join(re.findall(r"```\n(>>>.*?)```", page, re.S))
-    calls = doctest.DocTestParser().get_doctest(said, scope, PAGE.name, str(PAGE), 0)
-    assert len(calls.examples) == 8
-    result = doctest.DocTestRunner().run(calls, clear_globs=False)
-    assert (result.failed, result.attempted) == (0, 8)
-    assert textwrap.indent(branch, "    ") in scope["loss"].source(*args)
-    sys.modules.pop("model")
-
-
 def test_the_report_of_versions_is_the_one_shown(tmp_path, monkeypatch):
     page = PAGE.read_text(encoding="utf-8")
-    (tmp_path / "model.py").write_text(re.findall(r"```python\n.*?\n(.*?)```", page, re.S)[0])
+    (tmp_path / "model.py").write_text(
+        re.findall(r"```python title=\"model.py\"\n(.*?)```", page, re.S)[0]
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "model", raising=False)
     model = importlib.import_module("model")
@@ -457,20 +439,6 @@ def test_the_report_of_versions_is_the_one_shown(tmp_path, monkeypatch):
     report = untimed(model.loss.explain())
     assert all(untimed(part) in report for part in shown.split("\n...\n"))
     sys.modules.pop("model")
-
-
-def test_the_pages_that_it_links_to_exist():
-    linked = re.findall(r"\]\(([a-z_]+\.md)", PAGE.read_text(encoding="utf-8"))
-    assert linked and all((PAGE.parent / page).is_file() for page in linked)
-
-
-def test_the_readme_shows_the_source_of_its_example(tmp_path, capsys):
-    page = (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
-    example, generated = re.findall(r"```python\n(.*?)```", page, re.S)[:2]
-    path = tmp_path / "model.py"
-    path.write_text(example)
-    exec(compile(example, str(path), "exec"), {"__name__": "model"})
-    assert capsys.readouterr().out.rstrip() == generated.rstrip()
 
 
 # -- the header -----------------------------------------------------------------------------------
@@ -594,3 +562,15 @@ def test_a_header_stays_short():
     head = made.source().partition("import numpy")[0]
     assert "and 30 more: float64 (n0,)" in head.replace("\n#        ", "")
     assert head.count("\n") < 12
+
+
+def test_items_of_an_unpacked_array_have_their_variables():
+    def f(theta):
+        omega, *rest = theta
+        (alpha, beta), scale = theta[1:] * 2.0, omega * 3.0
+        return omega * alpha + beta * scale + rest[0]
+
+    theta = np.array([0.1, 0.2, 0.3])
+    source = tg.value_and_grad(f).source(theta)
+    for line in ("omega = theta[0]", "alpha = t[0]", "beta = t[1]", "alpha_bar = "):
+        assert line in source, line

@@ -351,9 +351,3 @@ def test_a_screenshot_of_the_report(pages, name, tmp_path, request):
         images = pytest.importorskip("PIL.Image", reason="Pillow makes the screenshots small")
         IMAGES.mkdir(exist_ok=True)
         images.open(shot).convert("RGB").quantize(160).save(IMAGES / f"{name}.png", optimize=True)
-
-
-def test_pages_of_the_docs_show_images_that_exist():
-    text = (ROOT / "docs" / "looking_inside.md").read_text(encoding="utf-8")
-    images = re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
-    assert images and all((ROOT / "docs" / image).is_file() for image in images)

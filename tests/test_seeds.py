@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -1246,24 +1245,6 @@ def test_doc4_size_is_a_number_as_well() -> None:
 
 
 # -- what docs/from_pytorch.md says besides -------------------------------------------------------
-
-PAGE = Path(__file__).parents[1] / "docs" / "from_pytorch.md"
-
-
-def test_page_names_tests_that_exist() -> None:
-    texts = [path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")]
-    tests = {name for text in texts for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
-    named = re.findall(r"`(test_\w+)`", PAGE.read_text(encoding="utf-8"))
-    assert len(named) > 50
-    assert set(named) - tests == set()
-
-
-def test_page_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    scope: dict[str, Any] = {}
-    for i, block in enumerate(blocks):
-        exec(compile(block, f"{PAGE.name}, block {i}", "exec"), scope)
-    assert "def step(params, state, x, y, *, " in capsys.readouterr().out
 
 
 def test_page_retain_grad() -> None:

@@ -19,6 +19,7 @@ import pytest
 from samples.sampling import DTYPES, Draw, Sample, samples
 
 import tracegrad as tg
+from codegen.handing import may_be_overwritten
 from codegen.ir import Builder, Call, Frame, Graph, Op, Trait, Value
 from codegen.passes.lifetime import in_c_order
 from codegen.sizes import Sizes
@@ -98,7 +99,7 @@ class Claims:
 
     def new(self) -> bool:
         """Whether the results may be overwritten."""
-        return self.graph.may_be_overwritten(self.results[0])
+        return may_be_overwritten(self.graph, self.results[0])
 
     def in_order(self) -> bool:
         """Whether the results are taken to be in C order."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
 import pickle
 import re
 import warnings
 from collections import namedtuple
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -635,13 +633,6 @@ def test_writes_of_an_example_beside_torch_func():
     shared = torch.zeros(3, dtype=torch.float64)
     with pytest.raises(RuntimeError, match=r"place|broadcast shape"):
         torch.func.vmap(lambda x: shared.add_(x))(torch.tensor(X))
-
-
-def test_the_page_runs():
-    """The code in docs/transforms.md, top to bottom."""
-    page = Path(__file__).parents[1] / "docs" / "transforms.md"
-    failed, tried = doctest.testfile(str(page), module_relative=False)
-    assert tried and not failed
 
 
 def test_results_have_memory_of_their_own():

@@ -43,7 +43,7 @@ from tracegrad.api import (
     vjp,
     vmap,
 )
-from tracegrad.autograd import inplace
+from tracegrad.autograd import call_each, inplace
 from tracegrad.autograd.engine import backward_source
 from tracegrad.autograd.modes import (
     enable_grad,
@@ -54,6 +54,7 @@ from tracegrad.autograd.modes import (
 )
 from tracegrad.builtins import dict, isinstance, list, tuple, type
 from tracegrad.checkpointing import checkpoint
+from tracegrad.counterparts import integration
 from tracegrad.custom_rules import custom_jvp, custom_vjp
 from tracegrad.devices import device
 from tracegrad.differential_operators import *  # noqa: F403
@@ -78,7 +79,8 @@ memory.keep_what_is_freed()
 inplace.install(Tensor)
 showing.show_examples(globals())
 
-del DTYPES, conversions, inplace, interop, memory, methods, pytorch_methods, showing
+del DTYPES, call_each, conversions, inplace, integration, interop, memory, methods, pytorch_methods
+del showing
 
 _MODULES = ("autograd", "config", "errors", "fft", "linalg", "nn", "optim", "random", "special")
 _OF_PYTHON = ("dict", "isinstance", "list", "tuple", "type")  # of HIPS autograd, by name alone

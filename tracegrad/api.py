@@ -113,8 +113,6 @@ def grad(
         Which arguments to differentiate; each may be an array, a float, or a pytree of them.
         Settings in a dict or dataclass (strings, flags, whole numbers, objects) go along: the
         function has them as they are, and None stands in their places of the gradient.
-        Settings in a dict or dataclass (strings, flags, whole numbers, other objects) go along:
-        the function sees them as they are, and their place in the gradient holds None.
     has_aux : bool
         The function returns ``(value, aux)``; the callable returns ``(gradient, aux)``.
     backend : "numpy", "numba" or "jax", optional

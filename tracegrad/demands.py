@@ -10,8 +10,8 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
+from codegen.sizes import dim_text
 from tracegrad.errors import ExportError
-from tracegrad.guards import dim_text
 from tracegrad.literals import Literals
 from tracegrad.signature import Arguments
 from tracegrad.tree import Attr, Child, Item, Path, TreeSpec

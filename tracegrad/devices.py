@@ -19,7 +19,7 @@ from codegen.sizes import Sizes
 from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType, is_inexact
 from tracegrad.autograd.foreign import plain
-from tracegrad.dispatch import HANDLERS, TYPES, is_jax_array, is_jax_tracer, type_of
+from tracegrad.dispatch import HANDLERS, TYPES, JaxArray, is_jax_array, is_jax_tracer, type_of
 from tracegrad.errors import TracegradError
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, OpRecord
 
@@ -82,7 +82,7 @@ def device(type: Any, index: int | None = None) -> Device:
 def found() -> str:
     """The devices of this machine, for messages."""
     try:
-        jax = _backend().jax
+        jax = _jax()
     except ImportError:
         return '"cpu" (NumPy); JAX, which GPUs need, is not installed'
     names = [f'"{_name_of(d)}" (JAX on {d.device_kind})' for d in jax.devices()]
@@ -92,7 +92,7 @@ def found() -> str:
 def all_devices() -> list[Device]:
     """Every device of this machine: the processor, and what JAX finds where it is installed."""
     try:
-        jax = _backend().jax
+        jax = _jax()
     except ImportError:
         return [CPU]
     return [CPU, *map(_name_of, jax.devices())]
@@ -100,7 +100,7 @@ def all_devices() -> list[Device]:
 
 def _jax_device(name: str, kind: str, index: int) -> Any:
     try:
-        jax = _backend().jax
+        jax = _jax()
         several = jax.devices("gpu") if kind in GPUS else jax.devices()
     except (ImportError, RuntimeError) as error:
         raise DeviceError(f"there is no device {name!r} here: found {found()}") from error
@@ -110,21 +110,25 @@ def _jax_device(name: str, kind: str, index: int) -> Any:
 
 
 def _name_of(jax_device: Any) -> Device:
-    index = _backend().jax.devices(jax_device.platform).index(jax_device)
+    index = _jax().devices(jax_device.platform).index(jax_device)
     if jax_device.platform in GPUS:
         return Device(f"cuda:{index}")
     return Device(f"jax:{index}" if index else "jax")
 
 
-def _backend() -> Any:
-    from tracegrad import jax_backend  # JAX is imported when it is asked for
+def _library() -> Any:
+    from tracegrad import jax_library  # JAX is imported when it is asked for
 
-    return jax_backend
+    return jax_library
+
+
+def _jax() -> Any:
+    return _library().jax
 
 
 def device_array_of(x: Any) -> DeviceArray:
     """An array of another library, on a device that JAX knows, by the DLPack protocol."""
-    return DeviceArray(_backend().jax.numpy.from_dlpack(x))
+    return DeviceArray(_jax().numpy.from_dlpack(x))
 
 
 # -- arrays on devices --------------------------------------------------------------------------
@@ -284,11 +288,10 @@ def move(array: Any, place: Device) -> Any:
     if place == CPU:
         brought = np.array(array.value)
         return brought if brought.ndim else brought[()]
-    backend = _backend()
     target = _jax_device(place, place.type, place.index or 0)
     value = array.value if type(array) is DeviceArray else np.array(plain(array))  # JAX may share
-    with backend._wide_types(True):
-        return DeviceArray(backend.jax.device_put(value, target))
+    with _library().wide_types(True):
+        return DeviceArray(_jax().device_put(value, target))
 
 
 KERNEL_NAMES["_moved"] = lambda x, device: move(x, device)
@@ -326,13 +329,16 @@ def run(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any], like: Any
     return made
 
 
-def run_on_jax(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
+def run_on_jax(like: Any, op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
     """One op on JAX's own arrays, or on its tracers: what it gives is JAX's own as well."""
     given = [DeviceArray(x) if is_jax_array(x) else x for x in arrays]
     made = _in_jax(lambda: _computed(op, given, attributes), given)
     if isinstance(made, tuple):
         return tuple(map(bare, made))
     return bare(made)
+
+
+HANDLERS[JaxArray] = run_on_jax
 
 
 def beside_jax(operands: Sequence[Any], as_numpy: bool) -> list[Any]:
@@ -402,7 +408,7 @@ def _computed(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> 
     if is_inexact(dtype) and Trait.ELEMENTWISE in op.traits:
         values = [_widened(value, dtype) for value in values]
         result = function(*values, **attributes)
-    return _backend().jax.numpy.asarray(result, dtype=dtype)
+    return _jax().numpy.asarray(result, dtype=dtype)
 
 
 def _run_here(like: DeviceArray, op: Any, operands: Sequence[Any], attributes: Any) -> Any:
@@ -436,7 +442,7 @@ def _kernel(op: OpRecord, attributes: Mapping[str, Any]) -> Callable[..., Any]:
     spelling = op.spelled("jax", attributes)
     found = _kernels.get((op, spelling))
     if found is None:
-        jax = _backend().jax
+        jax = _jax()
         names = {"jax": jax, "jnp": jax.numpy, "lax": jax.lax}
         names |= op.needed("jax", spelling, names)
         found = kernel(spelling, op.operands, tuple(op.attributes), names)
@@ -471,22 +477,21 @@ def _in_jax(compute: Callable[[], Any], arrays: Sequence[Any] = ()) -> Any:
 
     Of tracers among the `arrays` JAX makes what it lowers in the types that it has itself.
     """
-    backend = _backend()
     traced = any(type(x) is DeviceArray and is_jax_tracer(x.value) for x in arrays)
-    with backend.own_types() if traced else backend._wide_types(True):
+    with _library().own_types() if traced else _library().wide_types(True):
         result = compute()
     if isinstance(result, tuple | list):
-        return tuple(_wrapped(backend, x) for x in result)
-    return _wrapped(backend, result)
+        return tuple(_wrapped(x) for x in result)
+    return _wrapped(result)
 
 
-def _wrapped(backend: Any, x: Any) -> Any:
-    return DeviceArray(x) if isinstance(x, backend.jax.Array) else x
+def _wrapped(x: Any) -> Any:
+    return DeviceArray(x) if isinstance(x, _jax().Array) else x
 
 
 def _by_name(name: str, module: str, given: Any) -> Any:
     """NumPy's function of this name, run by JAX's of the same name."""
-    scope = _backend().jax.numpy
+    scope = _jax().numpy
     for part in module.split(".")[1:]:
         scope = getattr(scope, part, scope)
     function = getattr(scope, name, None)

@@ -45,6 +45,14 @@ class Repeated:
         self.shape = shape
 
 
+class JaxArray:
+    """The class of JAX's own arrays in `HANDLERS`: which it is, only JAX knows."""
+
+
+class Nothing:
+    """The class in `HANDLERS` of operands that there are not: ``zeros(3)`` makes a Tensor."""
+
+
 def small_of(x: Any) -> Any:
     """What a repeated value repeats, for what broadcasts by itself; any other value as it is."""
     return x.small if type(x) is Repeated else x
@@ -59,9 +67,7 @@ def apply(op: Any, operands: Sequence[Any], attributes: Mapping[str, Any]) -> An
         if handler is not None:
             return handler(operand, op, operands, attributes)
     if not PLAIN.issuperset(map(type, operands)) and any(map(is_jax_array, operands)):
-        from tracegrad.devices import run_on_jax
-
-        return run_on_jax(op, operands, attributes)
+        return HANDLERS[JaxArray](None, op, operands, attributes)
     if not op.takes_numbers:
         operands = [np.asarray(x) if is_number(x) else x for x in operands]
     return op.kernel(attributes)(*operands, **attributes)

@@ -15,7 +15,7 @@ import numpy as np
 
 from codegen import sizes as sz
 from codegen.load import load
-from codegen.sizes import Dim, Size
+from codegen.sizes import dim_text
 from tracegrad.blame import checked
 from tracegrad.borrowed import in_c_order, overlapping
 from tracegrad.state import STATE
@@ -317,23 +317,3 @@ def _layouts(
         written = guard.expression(f"_written_{number}", names)
         conditions.append(f"not overlapping(memory({written}), ({others}))")
     return conditions
-
-
-def dim_text(dim: Dim, texts: dict[str, str]) -> str:
-    """A length as Python over the texts of its symbols."""
-    if not isinstance(dim, Size):
-        return str(dim)
-    return " + ".join(
-        " * ".join([str(factor)] * (factor != 1 or not atoms) + [_atom(a, texts) for a in atoms])
-        for atoms, factor in dim.terms
-    )
-
-
-def _atom(atom: sz.Atom, texts: dict[str, str]) -> str:
-    match atom:
-        case str():
-            return texts[atom]
-        case sz.SliceLength(of, start, stop, step):
-            return f"len(range(*slice({start}, {stop}, {step}).indices({dim_text(of, texts)})))"
-        case sz.Quotient(of, by):
-            return f"(({dim_text(of, texts)}) // ({dim_text(by, texts)}))"

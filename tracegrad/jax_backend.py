@@ -1,8 +1,8 @@
 """Generated JAX source enters, a callable on NumPy or JAX arrays leaves.
 
-The only file of tracegrad that imports jax; it is imported when a JAX program is loaded or a JAX
-array comes in. Programs run with 64-bit types, whatever the process has chosen for itself: JAX's
-switch is turned for the calling thread and for one call.
+It is imported when a JAX program is loaded or a JAX array comes in. Programs run with 64-bit types,
+whatever the process has chosen for itself: JAX's switch is turned for the calling thread and for
+one call.
 
 No platform is named here: a program runs where its arguments are committed, and NumPy arguments go
 to JAX's default device.
@@ -11,9 +11,7 @@ to JAX's default device.
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -24,35 +22,11 @@ import codegen
 from codegen.emit.target import Source
 from tracegrad.axes import each
 from tracegrad.dispatch import is_jax_tracer
-from tracegrad.errors import ArgumentError, TracegradError
+from tracegrad.errors import ArgumentError
+from tracegrad.jax_library import jax, own_types, wide_types
 from tracegrad.signature import NUMERIC, Arguments, Leaf
 from tracegrad.symbolic import example_lengths
 from tracegrad.tree import flatten, unflatten
-
-
-class MissingBackendError(TracegradError, ImportError):
-    """The library that a backend runs on is not installed; the message says how to get it."""
-
-
-try:
-    import jax
-except ImportError as error:
-    raise MissingBackendError(
-        'backend="jax" runs on JAX, which is not installed: pip install "tracegrad[jax]"'
-    ) from error
-
-
-def _x64_switch() -> Any:
-    """``with switch(True):`` gives the calling thread 64-bit types (0.4 microseconds)."""
-    if hasattr(jax, "enable_x64"):
-        return jax.enable_x64
-    from jax.experimental import enable_x64  # before JAX 0.8
-
-    return enable_x64
-
-
-_wide_types = _x64_switch()
-
 
 # -- programs -----------------------------------------------------------------------------------
 
@@ -76,12 +50,12 @@ def load_jax(source: Source, places: Mapping[int, Any] | None = None) -> Callabl
     array = array_class()
 
     def run(*inputs: Any, **captures: Any) -> Any:
-        with _wide_types(True):
+        with wide_types(True):
             result = function(*inputs, **captures)
         return result if array in map(type, inputs) else owned(result)
 
     def checked(*inputs: Any, **captures: Any) -> Any:
-        with _wide_types(True):
+        with wide_types(True):
             result, looks = function(*inputs, **captures)
         for i, look in enumerate(looks):
             if not np.asarray(look):  # four times as fast as the truth of a JAX array
@@ -174,14 +148,6 @@ def _sharding_of(leaf: Any) -> Any:
     return sharding
 
 
-@contextmanager
-def own_types() -> Iterator[None]:
-    """JAX's types as they are; where 64-bit ones are asked for and not there, nobody is told."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Explicitly requested dtype")
-        yield
-
-
 def has_wide_types() -> bool:
     """Whether JAX has 64-bit types now, in this thread."""
     return bool(jax.dtypes.canonicalize_dtype(np.float64) == np.float64)
@@ -222,49 +188,6 @@ def array_class() -> type:
         return type(jax.numpy.zeros(()))
 
 
-# -- containers ---------------------------------------------------------------------------------
-
-
-class Structure:
-    """What JAX says of an object besides its children, the first time as any other."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: Any) -> None:
-        self.of = of
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Structure) and bool(self.of == other.of)
-
-    def __hash__(self) -> int:
-        return hash(self.of)
-
-    def unflatten(self, children: Sequence[Any]) -> Any:
-        return self.of.unflatten(children)
-
-
-def fields_of_jax(tree: Any) -> frozenset[str] | None:
-    """The attributes that are the children of an object that JAX takes apart; None of a leaf.
-
-    Where the children are no attributes, there is an empty name.
-    """
-    pairs, structure = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda x: x is not tree)
-    if jax.tree_util.treedef_is_leaf(structure):
-        return None
-    return frozenset([_attribute(tree, path[0], child) for path, child in pairs])
-
-
-def _attribute(tree: Any, key: Any, child: Any) -> str:
-    name = key.name if isinstance(key, jax.tree_util.GetAttrKey) else ""
-    return name if name and getattr(tree, name, None) is child else ""
-
-
-def split_by_jax(tree: Any) -> tuple[list[Any], Structure]:
-    """The children of an object that JAX takes apart, and what it is besides."""
-    children, structure = jax.tree.flatten(tree, is_leaf=lambda x: x is not tree)
-    return children, Structure(structure)
-
-
 # -- looking inside -----------------------------------------------------------------------------
 
 
@@ -283,7 +206,7 @@ def lowered(
         return function(*new_args, **new_kwargs)
 
     call.__name__ = getattr(function, "__name__", "program")
-    with _wide_types(True):
+    with wide_types(True):
         traced = jax.jit(call).trace(*given)
         return traced.lower(lowering_platforms=None if platforms is None else tuple(platforms))
 
@@ -356,7 +279,7 @@ def from_numpy(leaf: Any, device: Any = None) -> Any:
     """
     if not isinstance(leaf, np.ndarray | np.generic):
         return leaf
-    with _wide_types(True):
+    with wide_types(True):
         return jax.device_put(np.asarray(leaf), device)
 
 

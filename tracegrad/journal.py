@@ -22,7 +22,7 @@ from tracegrad.differentiate import differentiate
 from tracegrad.dispatch import is_number
 from tracegrad.draws import drawn
 from tracegrad.errors import FiniteError
-from tracegrad.points import capture, label
+from tracegrad.points import capture, item_read, label
 from tracegrad.returned import Transform
 from tracegrad.signature import Arguments
 from tracegrad.state import STATE
@@ -82,7 +82,7 @@ class Journal:
         self, op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any], result: Any
     ) -> None:
         """One more op, at the line that runs."""
-        of = label(capture())
+        of = label(capture(), item_read(attributes))
         name = of.name or ("value" if of.returned and not of.final else None)
         origin = Origin(name, of.final, basename(of.file), of.line, of.text)
         results = tuple(result) if isinstance(result, tuple | list) else (result,)

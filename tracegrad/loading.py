@@ -138,9 +138,9 @@ class Exported:
 
     def _around(self) -> AbstractContextManager[Any]:
         if self._facts["backend"] == "jax":
-            from tracegrad.jax_backend import _wide_types
+            from tracegrad.jax_library import wide_types
 
-            return _wide_types(True)
+            return wide_types(True)
         return nullcontext()
 
     def _convert(self, leaf: Any) -> Any:

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.arrays import array_for, shared_array_for
+from tracegrad.arrays import array_for, refuse_subclass, shared_array_for
 from tracegrad.devices import device_array_of
+from tracegrad.dispatch import HANDLERS, dtype_name, dtype_of, is_jax_array
 from tracegrad.dtypes import get_default_dtype
 from tracegrad.errors import DTypeError
+from tracegrad.ops.arguments import holds_tensors, stacked
+from tracegrad.ops.creation import tensor_of
+from tracegrad.ops.record import TABLE
 from tracegrad.tensor import Tensor, wrap
 
 DLPACK_CPU = 1
@@ -54,6 +58,40 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """
     made = data if isinstance(data, Tensor) else wrap(shared_array_for(data, dtype))
     return made.to(dtype=dtype, device=device)
+
+
+@tensor_of.by
+def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any = None) -> Any:
+    """The data as a Tensor, sharing memory where it can (never with ``copy=True``).
+
+    Lists of Tensors, nested or beside numbers, are stacked, so gradients flow to them.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
+    >>> tg.asarray([x[0] * x[1], 3.0]).sum().backward()
+    >>> x.grad
+    tensor([2., 1.])
+    """
+    if isinstance(data, list | tuple) and holds_tensors(data):
+        data = stacked(data)
+    if type(data) in HANDLERS:
+        if dtype is not None and dtype_name(dtype) != dtype_of(data):
+            if copy is False:
+                raise ValueError("asarray: another dtype takes a copy, and copy=False is given")
+            return TABLE["astype"](data, dtype=dtype_name(dtype))
+        return TABLE["copy"](data) if copy else data
+    if copy is False and not isinstance(data, np.ndarray):
+        raise ValueError("asarray: a copy cannot be avoided here")
+    if is_jax_array(data):
+        made = wrap(array_for(data, dtype))
+        return made if device is None else made.to(device=device)
+    if isinstance(data, np.ma.MaskedArray):
+        refuse_subclass(data, "the data")
+    own = copy or isinstance(data, list | tuple | complex | float | int)
+    made = Tensor(np.asarray(data, dtype=dtype), copy=bool(own))
+    return made if device is None else made.to(device=device)
 
 
 def from_numpy(array: np.ndarray) -> Tensor:

@@ -31,6 +31,7 @@ from numpy import (
 )
 
 from tracegrad.functions import function_of as _function_of
+from tracegrad.making import asarray
 from tracegrad.methods import install_methods as _install_methods
 from tracegrad.methods import power
 from tracegrad.ops.activations import *

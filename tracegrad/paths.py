@@ -37,9 +37,13 @@ from codegen.ir import (
 )
 from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType
-from tracegrad.world.effects import agree
 
 Outcome: TypeAlias = "tuple[str, str]"
+
+
+def agree(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether forms, or effects, are equal one by one."""
+    return len(some) == len(others) and all(a.agrees(b) for a, b in zip(some, others, strict=True))
 
 
 def outcome_key(outcome: Number) -> Outcome:

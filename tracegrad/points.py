@@ -16,18 +16,19 @@ import functools
 import linecache
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from os.path import basename
 from types import CodeType, FrameType
 from typing import Any
 
+from codegen.spelling import Subscript
 from tracegrad.bytecode import Syntax, enclosing, owner, position, statement, syntax
 from tracegrad.sources import Source
 from tracegrad.state import STATE
 
-__all__ = ["Label", "Point", "capture", "capture_run", "label"]
+__all__ = ["Label", "Point", "capture", "capture_run", "item_read", "label"]
 
 # Frames of these packages are machinery, never the place that the user wrote.
 LIBRARY = frozenset({"tracegrad", "codegen", "numpy"})
@@ -183,8 +184,11 @@ def _learn(code: CodeType, names: dict[str, Any]) -> bool:
 
 
 @functools.lru_cache(maxsize=_CAPTURED_LIMIT)
-def label(point: Point) -> Label:
+def label(point: Point, item: int | None = None) -> Label:
     """Return what ``point`` means to the user; never raises.
+
+    ``item`` is the number of an item that is read there: of those that ``a, b = x`` reads at one
+    point, each has its own name.
 
     ```python
     >>> point = Point(((compile("y = -x", "<no source>", "exec"), 0),))
@@ -202,10 +206,22 @@ def label(point: Point) -> Label:
         if site is None:
             return Label(None, False, file, line, text)
         line, text = statement(site, line)
-        name, final, returned = _receiver(point, site)
+        if item is not None and site.operation in _UNPACKING:
+            name, final = _stored_item(site.node, item)
+            returned = False
+        else:
+            name, final, returned = _receiver(point, site)
     except Exception:  # a label is a comment: it must not be what breaks a program
         name, final, returned = None, False, False
     return Label(name, final, file, line, text, returned)
+
+
+def item_read(attributes: Mapping[str, Any]) -> int | None:
+    """The number of the item that an op with these attributes reads, None where it reads others."""
+    match attributes.get("index"):
+        case Subscript(items=(int(item),)):
+            return item
+    return None
 
 
 def _line(code: CodeType, offset: int) -> int:
@@ -300,6 +316,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _ITERATION = frozenset({"GET_ITER", "FOR_ITER", "GET_AITER", "GET_ANEXT"})
+_UNPACKING = frozenset({"UNPACK_SEQUENCE", "UNPACK_EX"})
 _LOOKS = frozenset({"TO_BOOL", "UNARY_NOT"})  # and the jumps: their outcome is no value
 _BUILTINS = frozenset(vars(builtins))
 
@@ -408,6 +425,14 @@ def _climb(site: Syntax, value: _Value) -> tuple[str | None, bool] | _Value:
                 final, path = False, ()
         node = parent
     return None, False
+
+
+def _stored_item(target: ast.AST, item: int) -> tuple[str | None, bool]:
+    """Say who gets an item of what ``a, b = x`` unpacks, as far as a star does not take it."""
+    assert isinstance(target, ast.Tuple | ast.List)
+    if _has_star(target.elts[: item + 1]):
+        return None, False
+    return _stored(target.elts[item], (), True)
 
 
 def _stored(target: ast.expr | None, path: _Path, final: bool) -> tuple[str | None, bool]:

@@ -26,8 +26,8 @@ from tracegrad.arrays import array_for, refuse_subclass, shared_array_for, with_
 from tracegrad.autograd.foreign import Foreign, kept, plain
 from tracegrad.autograd.handed import hand_out
 from tracegrad.autograd.hooks import RemovableHandle, extras_of, register_hook
-from tracegrad.autograd.nodes import GradFn, shown_node
-from tracegrad.autograd.tape import FREED, LEAF, Node, Output, is_flat, record
+from tracegrad.autograd.nodes import GradFn, shown_node, tensor_around
+from tracegrad.autograd.tape import FREED, LEAF, Node, Output, is_flat, record, run_backward
 from tracegrad.autograd.views import Link, is_view_of, leave, register
 from tracegrad.autograd.writes import stamp, version
 from tracegrad.bytecode import operation
@@ -48,6 +48,7 @@ from tracegrad.dispatch import (
     SIZES,
     TYPES,
     Count,
+    Nothing,
     apply_in,
     array_type,
     is_jax_array,
@@ -518,10 +519,8 @@ class Tensor:
         create_graph
             Records the backward itself, so that gradients can be differentiated again.
         """
-        from tracegrad.autograd import engine  # the engine works on Tensors
-
         retain = create_graph if retain_graph is None else retain_graph
-        engine.backward(self, gradient, retain_graph=retain, create_graph=create_graph)
+        run_backward.call(self, gradient, retain_graph=retain, create_graph=create_graph)
 
 
 def at_line(more: str = "") -> str:
@@ -539,6 +538,7 @@ def written_into_plain() -> ConversionError:
     )
 
 
+@tensor_around.by
 def wrap(array: Any, traced: Any = None) -> Tensor:
     """A Tensor around an array or number, which is not copied."""
     tensor: Tensor = Tensor.__new__(Tensor)
@@ -791,7 +791,7 @@ def _type(x: Tensor) -> ArrayType:
     return array_type(x._array)
 
 
-HANDLERS[Tensor] = apply_to_tensors
+HANDLERS[Tensor] = HANDLERS[Nothing] = apply_to_tensors
 TYPES[Tensor] = _type
 SIZES[Tensor] = lambda x: x._traced[0].sizes if x._is_traced else None
 IDENTITIES[Tensor] = lambda x: x._traced[1] if x._is_traced else x._array

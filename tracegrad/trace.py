@@ -45,7 +45,7 @@ from tracegrad.ops.elementwise import stop_gradient
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.tapes import symbols_of_lengths
 from tracegrad.paths import Limb, PathBuilder, Tree
-from tracegrad.points import capture_run, constant_index, holding_variable, label
+from tracegrad.points import capture_run, constant_index, holding_variable, item_read, label
 from tracegrad.state import STATE
 
 PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
@@ -419,14 +419,17 @@ class Trace:
 
     # -- what happens ---------------------------------------------------------------------------
 
-    def origin(self) -> Origin:
-        """The user's line, variable and program point of the op that is running."""
+    def origin(self, item: int | None = None) -> Origin:
+        """The user's line, variable and program point of the op that is running.
+
+        `item` is the number of an item, where the op reads one.
+        """
         if self.planned:
             return self.planned.pop(0)
         if self.standing is not None:
             return self.standing
         point = capture_run(self.code)
-        of = label(point)
+        of = label(point, item)
         name = of.name or ("value" if of.returned and not of.final else None)
         within = self._ignoring()
         return Origin(name, of.final, basename(of.file), of.line, of.text, point, within=within)
@@ -456,7 +459,7 @@ class Trace:
             self.refuse("draws random numbers", DRAWN)
         if any(type(x) is list or type(x) is tuple for x in operands):
             operands = tuple(map(as_array, operands))
-        origin = self.origin()
+        origin = self.origin(item_read(attributes))
         lifted = tuple(self.lift(x, origin) for x in operands)
         if len(lifted) == 2 and bool in map(type, operands) and any(v.type.weak for v in lifted):
             # Python computes ``2.0 * True`` as ``2.0 * 1``: a number of its own, no NumPy scalar.

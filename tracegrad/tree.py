@@ -396,7 +396,7 @@ def _told(tree: Any) -> _Node | None:
 
 
 def _of_jax(tree: Any) -> _Node | None:
-    from tracegrad.jax_backend import fields_of_jax, split_by_jax
+    from tracegrad.jax_library import fields_of_jax, split_by_jax
 
     kind: Any = type(tree)
     fields = fields_of_jax(tree)

@@ -215,12 +215,14 @@ def _slope(
         return float(np.real(np.asarray(main)))
 
     steps = [STEP, STEP / 2, STEP / 4]
+    middle = at(0.0)
     ends = [(at(h), at(-h)) for h in steps]
     plain = [(a - b) / (2 * h) for (a, b), h in zip(ends, steps, strict=True)]
     once = [(4 * plain[i + 1] - plain[i]) / 3 for i in range(2)]
     best = (16 * once[1] - once[0]) / 15
     largest = max(abs(value) for pair in ends for value in pair)
-    return best, abs(best - once[1]) + 1e-13 * largest / steps[-1]
+    steep = max(abs(end - middle) for end in ends[-1]) / steps[-1]  # at a minimum, not the slope
+    return best, abs(best - once[1]) + 1e-13 * largest / steps[-1] + 1e-6 * steep
 
 
 def _like(before: Any, moved: Any) -> Any:

@@ -40,6 +40,7 @@ from tracegrad.ops.indexing import INDEXED, constant_items
 from tracegrad.overlap import Runs
 from tracegrad.paths import Apart, End, PathBuilder, Tree, blocks, grown, path
 from tracegrad.pipeline import Program, compile_graph, lengths, timed, with_outputs_at
+from tracegrad.profiled import profiled
 from tracegrad.returned import Transform, check_wanted, left_out, outputs_of, places_of
 from tracegrad.running import Run, run_traced
 from tracegrad.signature import Arguments
@@ -173,8 +174,6 @@ class Version:
         """As `run`, with what goes on at the moment: checks for nan and inf, profiles."""
         function = self._function
         if STATE.observer is not None:
-            from tracegrad.profiled import profiled
-
             function = profiled(self.program.source, function)
         run = self._guarded(function)
         return checked(run, self.program.graph) if checking() else run

@@ -9,6 +9,7 @@ from codegen.drawing.dot import draw_dot
 from codegen.drawing.layout import Plan, plan
 from codegen.drawing.picture import Box, Edge, Line, Picture, Region, picture
 from codegen.drawing.svg import draw_svg, write_svg
+from codegen.ir import Graph
 
 __all__ = [
     "Box",
@@ -23,3 +24,5 @@ __all__ = [
     "plan",
     "write_svg",
 ]
+
+Graph._repr_svg_ = draw_svg  # type: ignore[attr-defined]  # what a notebook shows

@@ -24,6 +24,7 @@ from codegen.emit.phrases import Shown, tuple_text
 from codegen.emit.python import HELD
 from codegen.emit.target import condition, literal
 from codegen.errors import CodegenError
+from codegen.handing import turns_of
 from codegen.ir import (
     Again,
     Block,
@@ -398,7 +399,7 @@ class FunctionalEmitter(FunctionEmitter):
         for block in turn.ways:
             made = {r for node in walk(block.nodes) for r in node.results}
             for value in self.graph.reads_in(block):
-                own = loop.label in self.graph.turns.get(value, ())
+                own = loop.label in turns_of(self.graph).get(value, ())
                 given = value in loop.parameters or self.graph.constant(value) is not None
                 if own and not given and value not in made:
                     found[value] = None

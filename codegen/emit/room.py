@@ -238,6 +238,7 @@ class Memory:
         self.free = False  # whether a length is not known
         self.unknown = 0  # the largest operand of a call of which nobody knows what it takes
         self.elements: dict[Value, tuple[Dim, int]] = {}
+        self.blocks: dict[Value, Value] = {}
         self.made_here: dict[Value, bool] = {}  # of values: whether they are arrays that it makes
         self.measures: dict[tuple[str, tuple[Dim, ...]], tuple[Dim, int]] = {}
 
@@ -272,14 +273,22 @@ class Memory:
 
     def block(self, value: Value) -> Value:
         """The value whose memory a value has: an operand, where it is a view of it or over it."""
-        while isinstance(call := self.graph.producer.get(value), Call):
-            if value in self.over and call.reuse is not None:
-                value = call.operands[call.reuse]
-            elif call.shown is not None:
-                value = call.shown
+        passed: list[Value] = []
+        before: Value | None
+        while value not in self.blocks:
+            call, before = self.graph.producer.get(value), None
+            if isinstance(call, Call) and value in self.over and call.reuse is not None:
+                before = call.operands[call.reuse]
+            elif isinstance(call, Call):
+                before = call.shown
+            if before is None:
+                self.blocks[value] = value
             else:
-                break
-        return value
+                passed.append(value)
+                value = before
+        block = self.blocks[value]
+        self.blocks.update(dict.fromkeys(passed, block))
+        return block
 
     @cached_property
     def inner(self) -> list[int]:

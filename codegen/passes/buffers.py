@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from codegen.handing import own_parameters
 from codegen.ir import Block, Branch, Builder, Call, Graph, Loop, Op, Trait, Value, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.types import LIST
@@ -41,12 +42,12 @@ def buffers(graph: Graph, client: Client = NO_CLIENT) -> Graph:
 def _begun(graph: Graph, label: object, copy: Op) -> Graph:
     """The graph with copies before one loop."""
     loop = next(n for n in walk(graph.nodes) if isinstance(n, Loop) and n.label == label)
-    wanted = {p for p in loop.parameters if p.type.shape and p not in graph.own_parameters}
+    wanted = {p for p in loop.parameters if p.type.shape and p not in own_parameters(graph)}
     wanted = {p for p in wanted & _written(graph) if p.type != LIST}  # which no op copies
     if not wanted:
         return graph
     copied = graph.with_block(_copied(graph, graph.block, loop, wanted, copy))
-    own = wanted & copied.own_parameters  # what another reads in the turns is not helped
+    own = wanted & own_parameters(copied)  # what another reads in the turns is not helped
     return (
         copied if own == wanted else graph.with_block(_copied(graph, graph.block, loop, own, copy))
     )

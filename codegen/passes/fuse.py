@@ -32,6 +32,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from codegen import sizes as sz
+from codegen.handing import may_be_overwritten
 from codegen.ir import (
     Block,
     Branch,
@@ -221,7 +222,7 @@ class Tiled:
                 made = (node.results[0] for node in regions[item])
                 results = tuple(value for value in made if readers.get(value, set()) - {item})
                 number = f"_{len(bodies) + 1}" if bodies else ""
-                dying = [v for v in here if readers[v] == {item} and graph.may_be_overwritten(v)]
+                dying = [v for v in here if readers[v] == {item} and may_be_overwritten(graph, v)]
                 name = f"{graph.name}_tile{number}"
                 bodies.append(_body(graph, name, regions[item], results, dying))
                 attributes = (("body", bodies[-1]),)

@@ -16,11 +16,19 @@ Before::                                    After::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from codegen.ir import Block, Branch, Call, Constant, Graph, Loop, Node, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
+
+Reader: TypeAlias = "tuple[Node, Call | None]"
+"""A reader of memory; of a number that is taken out of it for this reader alone, what takes it."""
+
+Place: TypeAlias = tuple[int, ...]
+"""Where a node stands in its block; one that moves stands between the places of others."""
 
 
 def late(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -32,39 +40,54 @@ def late(graph: Graph, client: Client = NO_CLIENT) -> Graph:
 
 
 def _moved(graph: Graph, block: Block) -> Block:
-    nodes = list(block.nodes)
-    for node in block.nodes:
+    place: dict[Node, Place] = {node: (i,) for i, node in enumerate(block.nodes)}
+    stops = [i for i, node in enumerate(block.nodes) if not isinstance(node, Call | Constant)]
+    readers = _readers(graph, block)
+    for i, node in enumerate(block.nodes):
         if isinstance(node, Call) and Trait.UPDATE in node.op.traits:
-            at = nodes.index(node)
-            to = _last_reader(graph, nodes, at)
-            nodes.insert(to, nodes.pop(at))
+            until = bisect(stops, i)
+            stop = (stops[until],) if until < len(stops) else (len(block.nodes),)
+            last = _last_reader(graph, node, stop, readers, place)
+            if last is not node:
+                place[node] = (*place[last], -i)  # before those that moved there earlier
+    nodes = sorted(block.nodes, key=place.__getitem__)
     if nodes and isinstance(nodes[-1], Branch | Loop):
         inner = tuple([_moved(graph, b) for b in nodes[-1].blocks])
         nodes[-1] = replace(nodes[-1], blocks=inner)
     return replace(block, nodes=tuple(nodes))
 
 
-def _last_reader(graph: Graph, nodes: Sequence[Node], at: int) -> int:
-    """The place of the last call that reads what an update changes, or its own place.
+def _readers(graph: Graph, block: Block) -> Mapping[Value, Sequence[Reader]]:
+    """The calls of a block that read the memory of each owner."""
+    table: dict[Value, list[Reader]] = {}
+    for node in block.nodes:
+        if not isinstance(node, Call):
+            continue
+        readers: list[Reader] = [(node, None)]
+        if not node.results[0].type.shape and len(node.results) == 1:
+            users = graph.users.get(node.results[0], ())
+            readers += [(user, node) for user in users if len(users) == 1]
+        for owner in {graph.owner[v] for v in node.operands}:
+            table.setdefault(owner, []).extend(readers)
+    return table
 
-    Nothing may read the result before. A number that is taken out is read where it is used once.
+
+def _last_reader(
+    graph: Graph,
+    update: Call,
+    stop: Place,
+    readers: Mapping[Value, Sequence[Reader]],
+    place: Mapping[Node, Place],
+) -> Node:
+    """The last call that reads what an update changes, or the update itself.
+
+    Nothing may read the result before, and what is not a call stops it.
     """
-    update, place = nodes[at], at
-    old = graph.owner[update.operands[0]]
-    taken = {v for node in nodes[:at] for v in node.results if _is_taken_out(graph, node, old)}
-    for i in range(at + 1, len(nodes)):
-        node = nodes[i]
-        if not isinstance(node, Call | Constant) or not {*update.results}.isdisjoint(node.operands):
-            break
-        if any(graph.owner[v] is old or v in taken for v in node.operands):
-            place = i
-    return place
-
-
-def _is_taken_out(graph: Graph, node: Node, old: Value) -> bool:
-    """Whether a node takes a number out of an array, for one reader."""
-    if not isinstance(node, Call) or node.results[0].type.shape:
-        return False
-    (result, *others) = node.results
-    reads = any(graph.owner[v] is old for v in node.operands)
-    return reads and not others and len(graph.users.get(result, ())) == 1
+    at = place[update]
+    reading = [node for v in update.results for node in graph.users.get(v, ()) if node in place]
+    stop = min([stop, *(place[node] for node in reading)])
+    found: Node = update
+    for node, taken in readers[graph.owner[update.operands[0]]]:
+        if node in place and at < place[node] < stop and (taken is None or place[taken] < at):
+            found = max(found, node, key=place.__getitem__)
+    return found

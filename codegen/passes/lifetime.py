@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from codegen.handing import may_be_overwritten, turns_of
 from codegen.ir import Block, Branch, Call, Graph, Loop, Node, Trait, Value, dims_of, kept_by, walk
 from codegen.passes.client import NO_CLIENT, Client
 
@@ -50,14 +51,14 @@ def _marked(
     """
     gone = turns - graph.leads[block]
     if gone:
-        before = (v for v in _shown(graph, gone) if not gone <= graph.turns[v])
+        before = (v for v in _shown(graph, gone) if not gone <= turns_of(graph)[v])
         kept, turns = (*kept, *before), turns - gone
     last_read = graph.last_reads(block, kept)
     nodes: list[Node] = []
     for index, node in enumerate(block.nodes):
         if isinstance(node, Call):
             last = {v for v in node.operands if last_read.get(v) == index}
-            mine = {v for v in last if turns <= graph.turns[v]}
+            mine = {v for v in last if turns <= turns_of(graph)[v]}
             choice = _choose(graph, node, mine, ordered)
             if choice != node.reuse:
                 node = Call(node.op, node.operands, node.attributes, node.results, choice)
@@ -94,7 +95,7 @@ def _choose(graph: Graph, call: Call, mine: set[Value], ordered: set[Value]) -> 
     for position, operand in enumerate(candidates):
         if (
             shape
-            and graph.may_be_overwritten(operand)
+            and may_be_overwritten(graph, operand)
             and operand in mine
             and operand.type.dtype == result.type.dtype
             and dims_of(graph.sizes, operand.type) == shape

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from codegen.handing import own_parameters
 from codegen.ir import (
     Block,
     Branch,
@@ -121,7 +122,7 @@ def _is_own(graph: Graph, owner: Value) -> bool:
     """True when nobody else holds the memory of a value that is no input."""
     made = graph.producer[owner]
     if isinstance(made, Loop):
-        return owner in graph.own_parameters
+        return owner in own_parameters(graph)
     return isinstance(made, Call) and Trait.EFFECT not in made.op.traits
 
 

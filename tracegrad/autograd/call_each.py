@@ -16,7 +16,7 @@ from codegen.sizes import Sizes
 from codegen.spelling import Foreign
 from codegen.types import ArrayType
 from tracegrad.autograd.python_call import one_or_all, pulled
-from tracegrad.autograd.python_op import call_python
+from tracegrad.autograd.python_op import call_python, called_on_each
 from tracegrad.errors import NotBatchedError
 from tracegrad.ops.batch_rules import Batch
 from tracegrad.ops.record import TABLE
@@ -66,7 +66,8 @@ def _joined(parts: Sequence[Any]) -> Any:
     return TABLE["stack"](*parts, axis=0)
 
 
-def called_on_each(batch: Batch) -> Any:
+@called_on_each.by
+def _called_on_each(batch: Batch) -> Any:
     """The batching rule of calls of the user's Python."""
     function = batch.attributes["function"]
     name = f"{function.name}_of_each"

@@ -17,13 +17,12 @@ import numpy as np
 
 from codegen.ir import Frame, Graph, Origin, Value, attribute_key
 from codegen.load import load
-from codegen.sizes import Sizes
+from codegen.sizes import Sizes, dim_text
 from tracegrad.autograd.tape import EMPTY, FREED, WRITES, Node, Output, Shape, read_by_rule
 from tracegrad.autograd.writes import damaged
 from tracegrad.devices import DeviceArray
 from tracegrad.differentiate import Step, differentiate, pullback
 from tracegrad.dispatch import is_jax_tracer, is_number
-from tracegrad.guards import dim_text
 from tracegrad.partition import backward_graph
 from tracegrad.pipeline import Program, compile_graph
 from tracegrad.tensor import Tensor

@@ -21,7 +21,7 @@ from codegen.emit.formatting import formatted
 from tracegrad.arrays import array_for
 from tracegrad.autograd import compiled
 from tracegrad.autograd.hooks import hook_name
-from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape
+from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape, run_backward
 from tracegrad.autograd.writes import damaged
 from tracegrad.devices import DeviceArray, move
 from tracegrad.differentiate import Pending, Step, pullback, settled
@@ -445,6 +445,7 @@ def cotangent_for(tensor: Tensor, gradient: Any) -> Any:
     return gradient
 
 
+@run_backward.by
 def backward(
     tensor: Tensor, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False
 ) -> None:

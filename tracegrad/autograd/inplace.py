@@ -24,7 +24,7 @@ import numpy as np
 
 from codegen.ir import Trait
 from codegen.spelling import Subscript
-from tracegrad import methods
+from tracegrad import methods, random
 from tracegrad.arrays import copy_with_gaps, laid_out_like, with_memory
 from tracegrad.autograd import writes
 from tracegrad.autograd.foreign import Foreign, plain
@@ -733,8 +733,6 @@ def _copy_(self: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
 
 def _drawn(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        from tracegrad import random  # makes Tensors
-
         drawn = draw(random.process_generator, shape_of(self), *args, **kwargs)
         return _copy_(self, drawn)
 

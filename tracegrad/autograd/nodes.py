@@ -19,6 +19,7 @@ from tracegrad.autograd.tape import FREED, LEAF, Node, Output, Shape, read_by_ru
 from tracegrad.differentiate import Step, pullback
 from tracegrad.dispatch import is_number
 from tracegrad.errors import GradientError
+from tracegrad.provided import Provided
 
 _shown: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by id of a node or leaf
 _metadata: WeakKeyDictionary[Node, dict[Any, Any]] = WeakKeyDictionary()
@@ -216,12 +217,13 @@ def _is_differentiable(value: Any) -> bool:
     return not is_number(value) and np.dtype(value.dtype).kind in "fc"
 
 
+tensor_around = Provided("Tensors around arrays")
+
+
 def _tensor(value: Any, made_by: Any = None) -> Any:
     """A kept array as a Tensor with its history; numbers and shapes as they are."""
     if is_number(value) or type(value) is Shape:
         return value
-    from tracegrad.tensor import wrap  # Tensors show their nodes
-
-    tensor = wrap(value)
+    tensor = tensor_around.call(value)
     tensor._node = made_by
     return tensor

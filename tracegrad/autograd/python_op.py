@@ -21,6 +21,7 @@ from codegen.spelling import Spelling, spell
 from codegen.types import ArrayType
 from tracegrad.errors import TraceError
 from tracegrad.ops.record import OpRecord
+from tracegrad.provided import Provided
 
 _CALL = spell("function(*arrays)")
 
@@ -55,10 +56,7 @@ def _vjp(ct: Any, y: Any, *operands: Any, function: Any) -> tuple[Any, ...]:
     return given
 
 
-def _of_each(batch: Any) -> Any:
-    from tracegrad.autograd.call_each import called_on_each  # which calls ops of this file
-
-    return called_on_each(batch)
+called_on_each = Provided("the batching rule of calls of the user's Python")
 
 
 def python_op(name: str, node_name: str | None = None) -> PythonOp:
@@ -71,7 +69,7 @@ def python_op(name: str, node_name: str | None = None) -> PythonOp:
         attributes={"function": ...},
         traits=frozenset({Trait.EFFECT, Trait.LOOSE}),
         vjp=_vjp,
-        batch=_of_each,
+        batch=lambda batch: called_on_each.call(batch),
         opaque=True,
         node_name=node_name,
     )

@@ -22,6 +22,7 @@ from tracegrad.autograd.names import node_name
 from tracegrad.dispatch import TYPES, is_number, type_of
 from tracegrad.ops.cotangents import Masked, Negated, flat
 from tracegrad.ops.indexing import Scattered
+from tracegrad.provided import Provided
 from tracegrad.staging import Stage, Staged
 
 next_stamp = count(1).__next__
@@ -234,3 +235,6 @@ def _staged(node: Node) -> tuple[list[Value], list[set[Value]], Builder]:
 
 
 _NO_SIZES = Sizes()
+
+run_backward = Provided("the eager backward")
+"""``run_backward.call(tensor, gradient, ...)``: the engine stands on Tensors, these on the tape."""

@@ -22,6 +22,7 @@ from tracegrad.counterparts.refusing import refused
 from tracegrad.errors import ArgumentError
 from tracegrad.state import call
 from tracegrad.tree import flatten, unflatten
+from tracegrad.world.scipy_functions import solvers
 
 Integrate = Callable[..., Any]
 """``integrate(func, y0, t, args)``: the states at all times, shape ``(len(t), len(y0))``."""
@@ -194,3 +195,4 @@ def solve_ivp(
 
 
 TABLE: dict[str, Callable[..., Any]] = {"odeint": odeint, "solve_ivp": solve_ivp}
+solvers.by(lambda: TABLE)

@@ -13,6 +13,7 @@ from tracegrad.ops import activations as base
 from tracegrad.ops import softmax as soft
 from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
+from tracegrad.ops.creation import astype
 from tracegrad.ops.elementwise import exp, expm1, tanh, where
 from tracegrad.ops.record import define
 from tracegrad.ops.rules import ufunc
@@ -149,8 +150,6 @@ def log_softmax(input: Any, dim: int = -1, dtype: Any = None, *, axis: int | Non
 
 
 def _in_dtype(x: Any, dtype: Any) -> Any:
-    from tracegrad.ops.creation import astype
-
     x = as_inexact(x) if dtype is None else astype(as_array(x), dtype)
     if not is_inexact(dtype_of(x)):
         raise ArgumentError(f"softmax: dtype={dtype} must be a floating-point dtype")

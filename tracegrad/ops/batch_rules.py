@@ -20,6 +20,7 @@ from codegen.spelling import Slot, Subscript
 from tracegrad.dispatch import apply_in, dtype_of, is_number, ndim_of, shape_of
 from tracegrad.errors import NotBatchedError
 from tracegrad.ops.record import TABLE
+from tracegrad.provided import Provided
 
 Axes = int | tuple[int, ...]
 
@@ -373,13 +374,14 @@ def labelled_product(batch: Batch) -> Any:
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def _contraction(batch: Batch, terms: Sequence[str], output: str) -> Any:
-    from tracegrad.ops.einsum import contract
+contract = Provided("einsum by the plainest ops that do it")
 
+
+def _contraction(batch: Batch, terms: Sequence[str], output: str) -> Any:
     used = {*output, *"".join(terms)}
     free = next(letter for letter in _LETTERS if letter not in used)
     wide = [free + t if w else t for t, w in zip(terms, batch.wide, strict=True)]
-    return contract(wide, free + output, batch.operands)
+    return contract.call(wide, free + output, batch.operands)
 
 
 def chain(batch: Batch) -> Any:

@@ -21,6 +21,7 @@ from codegen.spelling import Spelling, spell
 from codegen.types import DTYPES, ArrayType, broadcast, is_inexact, promote, weak, weak_of
 from tracegrad.dispatch import (
     HANDLERS,
+    Nothing,
     apply_in,
     dtype_of,
     is_jax_array,
@@ -32,15 +33,17 @@ from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops import batch_rules
 from tracegrad.ops.arguments import as_array, holds_tensors, stacked
 from tracegrad.ops.record import KERNEL_NAMES, TABLE, define
+from tracegrad.provided import Provided
 
 DEFAULT_FLOAT = "float64"
 
 
 def new(op: Any, *operands: Any, **attributes: Any) -> Any:
     """The op as a Tensor; while tracing it is a node of the graph."""
-    from tracegrad.tensor import Tensor  # Tensors are made of ops
+    return HANDLERS[Nothing](None, op, operands, attributes)
 
-    return HANDLERS[Tensor](None, op, operands, attributes)
+
+tensor_of = Provided("Tensors of other arrays")
 
 
 # -- numbers of elements ------------------------------------------------------------------------
@@ -397,7 +400,7 @@ def _like(x: Any, shape: Any, dtype: Any) -> dict[str, Any]:
 def _make_like(x: Any, op: Any, *operands: Any, **attributes: Any) -> Any:
     """The op where `x` lives; of a plain array, in the current mode."""
     if is_jax_array(x):
-        x = asarray(x)
+        x = tensor_of.call(x)
     if type(x) not in HANDLERS:
         return new(op, *operands, **attributes)
     return _laid_out_like(x, apply_in(x, op, attributes, *operands))
@@ -540,41 +543,6 @@ def _rectangle(rows: Any, columns: Any, k: Any, dtype: Any) -> dict[str, Any]:
     return {"rows": rows, "columns": columns, "k": as_int(k), "dtype": name}
 
 
-def asarray(data: Any, dtype: Any = None, copy: bool | None = None, device: Any = None) -> Any:
-    """The data as a Tensor, sharing memory where it can (never with ``copy=True``).
-
-    Lists of Tensors, nested or beside numbers, are stacked, so gradients flow to them.
-
-    Examples
-    --------
-    >>> import tracegrad as tg
-    >>> x = tg.tensor([1.0, 2.0], requires_grad=True)
-    >>> tg.asarray([x[0] * x[1], 3.0]).sum().backward()
-    >>> x.grad
-    tensor([2., 1.])
-    """
-    if isinstance(data, list | tuple) and holds_tensors(data):
-        data = stacked(data)
-    if type(data) in HANDLERS:
-        if dtype is not None and dtype_name(dtype) != dtype_of(data):
-            if copy is False:
-                raise ValueError("asarray: another dtype takes a copy, and copy=False is given")
-            return TABLE["astype"](data, dtype=dtype_name(dtype))
-        return TABLE["copy"](data) if copy else data
-    if copy is False and not isinstance(data, np.ndarray):
-        raise ValueError("asarray: a copy cannot be avoided here")
-    from tracegrad.arrays import array_for, refuse_subclass
-    from tracegrad.tensor import Tensor, wrap
-
-    if is_jax_array(data):
-        return _leaf(wrap(array_for(data, dtype)), False, device)
-    if isinstance(data, np.ma.MaskedArray):
-        refuse_subclass(data, "the data")
-    own = copy or isinstance(data, list | tuple | complex | float | int)
-    array = np.asarray(data, dtype=dtype)
-    return _leaf(Tensor(array, copy=bool(own)), False, device)
-
-
 def astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:
     """`x` in another dtype; with ``copy=False`` `x` itself where it has that dtype."""
     name = dtype_name(dtype)
@@ -590,7 +558,6 @@ def copy(x: Any) -> Any:
 
 __all__ = [
     "arange",
-    "asarray",
     "astype",
     "copy",
     "empty",

@@ -158,6 +158,7 @@ def _explicit(subscripts: str, ndims: Sequence[int]) -> tuple[list[str], str]:
     return terms, output
 
 
+@batch_rules.contract.by
 def contract(terms: Sequence[str], output: str, operands: Sequence[Any]) -> Any:
     """The einsum of `operands`, by the plainest ops that do it."""
     terms, operands = list(terms), list(operands)

@@ -22,6 +22,7 @@ import numpy as np
 
 from tracegrad.autograd.views import base_of
 from tracegrad.overlap import wrote
+from tracegrad.paths import agree
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.tree import children, is_leaf
 from tracegrad.world.facts import PLAIN, Guard, same
@@ -175,11 +176,6 @@ class Made:
 
 
 Form = Constant | Argument | Outside | Output | Made
-
-
-def agree(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether forms, or effects, are equal one by one."""
-    return len(some) == len(others) and all(a.agrees(b) for a, b in zip(some, others, strict=True))
 
 
 # -- what a program replays -----------------------------------------------------------------------

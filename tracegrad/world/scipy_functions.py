@@ -22,6 +22,7 @@ from tracegrad.counterparts import distributions as densities
 from tracegrad.counterparts.refusing import refused
 from tracegrad.counterparts.sparse_matrices import is_sparse, times
 from tracegrad.namespace import trapezoid
+from tracegrad.provided import Provided
 
 Table = dict[str, Callable[..., Any]]
 LINALG = "scipy.linalg"
@@ -45,18 +46,14 @@ def functions() -> dict[str, Table]:
         "scipy.special": special.TABLE,
         LINALG: matrices.TABLE,
         "scipy.signal": convolution.TABLE,
-        "scipy.integrate": {"trapezoid": trapezoid, **integration_table()},
+        "scipy.integrate": {"trapezoid": trapezoid, **solvers.call()},
         "scipy.interpolate": interpolation.TABLE,
         "scipy.sparse": sparse_matrices.TABLE,
         "scipy.sparse.linalg": sparse_matrices.SOLVERS,
     }
 
 
-def integration_table() -> Table:
-    """Solvers; they stand on the transforms, which are loaded by the time of a call."""
-    from tracegrad.counterparts import integration
-
-    return integration.TABLE
+solvers = Provided("solvers of differential equations, which stand on the transforms")
 
 
 @cache

@@ -1,0 +1,111 @@
+"""What users install enters: built from this tree, installed elsewhere, it runs the first page.
+
+With ``--long`` a wheel is built from the source distribution and installed into an empty
+environment, for which pip must reach a package index: once with the newest NumPy, once with the
+oldest that is supported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+
+import pytest
+from test_docs import ROOT, blocks
+
+import tracegrad as tg
+
+PAGE = ROOT / "docs" / "first_quarter_of_an_hour.md"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def typed(page, folder):
+    """Writes what a reader types: files with titles, and one script; returns what it prints."""
+    script, printed = [], []
+    for block in blocks(page):
+        if block.is_output:
+            printed.append(block.text)
+        elif block.title:
+            (folder / block.title).write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            script.append(block.text)
+    (folder / "typed.py").write_text("\n".join(script), encoding="utf-8")
+    return "".join(printed)
+
+
+def run(*command, cwd, **environment):
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        command, cwd=cwd, env=kept | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def without_empty_lines(text):
+    return re.sub(r"\n{2,}", "\n", text)
+
+
+def installed(numpy, folder):
+    """The interpreter of an empty environment, into which the wheel is installed."""
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+    (source,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    with tarfile.open(source) as archive, zipfile.ZipFile(wheel) as files:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+        assert {"README.md", "LICENSE", "CHANGELOG.md", "mkdocs.yml", "dev"} <= inside
+        names = files.namelist()
+        assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {
+            "codegen",
+            "tracegrad",
+        }
+        assert not [name for name in names if "__pycache__" in name]
+    assert tg.__version__ in wheel.name and tg.__version__ in source.name
+    venv.create(folder / "venv", with_pip=True)
+    python = folder / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", wheel, numpy, cwd=folder)
+    return python
+
+
+@pytest.mark.slow
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("numpy", ["here", "numpy", "numpy==2.0.*"])
+def test_the_first_quarter_of_an_hour_elsewhere(numpy, tmp_path):
+    if numpy == "here":
+        python, where = sys.executable, {"PYTHONPATH": str(ROOT)}
+    else:
+        python, where = installed(numpy, tmp_path), {}
+    shown = typed(PAGE, tmp_path)
+    printed = run(python, "typed.py", cwd=tmp_path, **where)
+    assert without_empty_lines(printed) == without_empty_lines(shown)
+    assert (tmp_path / "loss.html").is_file() and (tmp_path / "gradient.py").is_file()
+    said = run(python, "-m", "tracegrad", "info", cwd=tmp_path, **where)
+    assert f"tracegrad  {tg.__version__}" in said
+    if numpy == "numpy==2.0.*":
+        assert re.search(r"^numpy +2\.0\.", said, re.MULTILINE)
+
+
+def test_the_version_stands_in_one_place():
+    assert "version" not in PROJECT and PROJECT["dynamic"] == ["version"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+?),? ", changes, re.MULTILINE)[1] == tg.__version__
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"tracegrad-([\d.]+)-py3", page)) == {tg.__version__}
+
+
+def test_the_page_of_installing_lists_the_extras():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(
+        PROJECT["optional-dependencies"]
+    )
+
+
+def test_the_page_of_installing_says_what_pythons_there_are():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    oldest, next_ = re.search(r">=3\.(\d+),<3\.(\d+)", PROJECT["requires-python"]).groups()
+    assert f"Python 3.{oldest} to 3.{int(next_) - 1} and NumPy 2" in page
