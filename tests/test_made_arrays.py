@@ -127,6 +127,47 @@ def a_mask_and_an_index(x):
     return np.sum(t * np.where(mask, x, 3.0 * x) * x[order])
 
 
+@program
+def methods_that_write(x):
+    y, order = np.array([3.0, 1.0, 2.0, 0.0]), np.arange(4)
+    t = x * y + x[order]
+    y.sort()
+    np.random.default_rng(0).shuffle(order)
+    t = t * np.sin(y * x[order])
+    y.fill(2.0)
+    np.add.at(y, [0, 0, 1], 1.0)
+    return np.sum(t * y)
+
+
+@program
+def another_shape(x):
+    y = np.ones(4)
+    t = x * y
+    y.shape = (2, 2)
+    y[0] = 3.0
+    return np.sum(t * y.ravel())
+
+
+@program
+def fields_of_a_record(x):
+    y = np.zeros(4, dtype=[("a", float), ("b", int)])
+    t = x * y["a"]
+    y["a"][1] = 3.0
+    y["b"] = 2
+    return np.sum((t + x) * y["a"] * y["b"])
+
+
+@program
+def what_was_visited(x):
+    left = np.ones(4, bool)
+    total = 0.0
+    for _ in range(4):
+        i = int(np.argmax(np.where(left, x, -9.0)))
+        left[i] = False
+        total = total * 0.5 + x[i]
+    return total
+
+
 # -- held in many ways when it takes recorded values ---------------------------------------------
 
 
@@ -285,3 +326,24 @@ def test_gradients_of_arrays_that_a_function_changes(f: Any) -> None:
             assert_allclose(ways[0](x), slope, rtol=2e-7, atol=2e-7)
         finally:
             tg.config.compile = True
+
+
+def test_what_cannot_be_told_apart_is_refused() -> None:
+    def shared(x):
+        y = np.ones(4)
+        t = tg.as_tensor(y)
+        y[0] = x[0]
+        return np.sum(x * t)
+
+    with pytest.raises(tg.errors.ConversionError, match="y\\[0\\] = x\\[0\\]"):
+        tg.grad(shared)(X[0])
+
+    def locked(x):
+        y = np.ones(4)
+        t = x * y
+        y.setflags(write=False)
+        y[0] = 2.0
+        return np.sum(t * y)
+
+    with pytest.raises(ValueError, match="read-only"):
+        tg.grad(locked)(X[0])

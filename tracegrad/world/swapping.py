@@ -31,6 +31,7 @@ from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.programs import Program
 from tracegrad.namespace import asarray, full, zeros
+from tracegrad.signature import NUMERIC
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap, written_into_plain
 from tracegrad.world import tables
@@ -75,7 +76,7 @@ def received(
     rest = operands[1:]
     if any(map(holds_recorded, rest)):
         tensor = swapped(world, operands[0], operands)
-    elif STATE.trace is not None and STATE.trace.has_used(operands[0]):
+    elif _is_used(operation, operands[0]):
         try:
             tensor = swapped(world, operands[0], operands)
         except ConversionError:  # the run is no program, then
@@ -99,6 +100,19 @@ def _writes(operation: Any) -> bool:
     )
 
 
+def _is_used(operation: Any, array: np.ndarray) -> bool:
+    """Whether a program has the numbers of an array that is written now, as a Tensor would be.
+
+    Where the caller gave Tensors, what the function computes is done in their manner
+    (``x.sort()`` gives another one): there it stays an array.
+    """
+    known = not isinstance(operation, MethodDescriptorType) or operation.__name__ in _WRITING
+    return STATE.trace is not None and STATE.standing and known and STATE.trace.has_used(array)
+
+
+_WRITING = frozenset({"fill", "put"})
+
+
 def _plain_swapped(world: Any, x: Any) -> Any:
     return swapped(world, x, None) if type(x) is np.ndarray else x
 
@@ -112,6 +126,10 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     """
     root = array if array.base is None else array.base
     if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
+        raise written_into_plain()
+    if not array.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    if root.dtype.kind not in NUMERIC:
         raise written_into_plain()
     holders = _holders(world)
     shown = [x for _, inner in holders for x in inner if type(x) is np.ndarray and x.base is root]
