@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import FrameType
 
 from numpy import exceptions
 from numpy.linalg import LinAlgError
@@ -136,10 +137,15 @@ class ConversionError(TracegradError, TypeError):
 
 def warn_caller(message: str, category: type[Warning] = RecompileWarning) -> None:
     """Warns at the user's line that called."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+    ours, frame, level = __name__.partition(".")[0], sys._getframe(1), 2
+    while frame.f_back is not None and _top(frame) == ours:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def _top(frame: FrameType) -> str:
+    """The package, at the top, whose code a frame runs."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 
 def raise_told(error: BaseException) -> None:
