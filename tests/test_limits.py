@@ -1,11 +1,15 @@
-"""Each row of ``docs/limits.md`` that tells of a refusal has a program here that shows its words.
+"""Each row of ``docs/limits.md`` that tells of a limit has a program here that shows its words.
 
-A program is known by words of its row: a row without one, and one without a row, fails.
+A program is known by words of its row: a row without one, and one without a row, fails. What runs
+inside JAX is told in sentences: there a program is known by words of one.
 """
 
 from __future__ import annotations
 
+import cmath
+import contextlib
 import functools
+import io
 import math
 import re
 import sys
@@ -34,6 +38,10 @@ from tracegrad.errors import (
 TEXT = (Path(__file__).parent.parent / "docs" / "limits.md").read_text(encoding="utf-8")
 X = np.array([0.5, -1.25, 2.0])
 
+OTHERWISE: dict[str, Callable[[], None]] = {}
+"""By words of the row: what shows how plain Python does it, and how tracegrad does."""
+INSIDE_JAX: dict[str, Callable[[], None]] = {}
+"""By words of the text: what shows how a call with JAX tracers goes."""
 EAGER: dict[str, tuple[Callable[[], None], str]] = {}
 """By words of the row: what calls a function that runs eagerly, and words of its one warning."""
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {}
@@ -45,6 +53,16 @@ def rows(section: str) -> list[str]:
     part = TEXT.split(f"## {section}\n")[1].split("\n## ")[0]
     lines = [line for line in part.splitlines() if line.startswith("| ")]
     return [line.split(" | ")[0].removeprefix("| ") for line in lines[2:]]
+
+
+def otherwise(row: str) -> Callable[..., Any]:
+    """Enters a program of "Is done otherwise than plain Python does it"."""
+    return lambda program: OTHERWISE.setdefault(row, program)
+
+
+def inside_jax(words: str) -> Callable[..., Any]:
+    """Enters a program of "Inside JAX"."""
+    return lambda program: INSIDE_JAX.setdefault(words, program)
 
 
 def eager(row: str, words: str) -> Callable[..., Any]:
@@ -74,6 +92,113 @@ def same_as_plain(f: Callable[..., Any], *args: Any, calls: int = 4) -> None:
 
 def bits(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
+
+
+# -- is done otherwise ----------------------------------------------------------------------------
+
+
+@otherwise("returns an argument, a view of one")
+def returns_memory_of_others():
+    kept = np.zeros(3)
+
+    def f(x):
+        y = x * 2.0
+        return x, x[1:], kept, y, y, y[:2]
+
+    compiled, x = tg.compile(f), X.copy()
+    for _ in range(3):
+        found, plain = compiled(x), f(x)
+        assert np.shares_memory(plain[0], x) and plain[3] is plain[4]
+        for i, result in enumerate(found):
+            assert np.array_equal(result, plain[i])
+            assert not any(np.shares_memory(result, y) for y in (x, kept, *found[:i]))
+
+
+@otherwise("takes powers of floats among its arguments")
+def powers_of_python():
+    compiled = tg.compile(lambda x, base, power: x * base**power, static_argnames="power")
+    with np.errstate(all="ignore"):
+        assert np.isinf(compiled(X, 0.0, -2)).all()
+        assert np.isnan(compiled(X, -4.0, 0.5)).all()
+        assert np.isinf(tg.compile(lambda x, k: x * abs(cmath.exp(k)))(X, 1e3)).all()
+    held = {"base": 2.0}
+    for f, error in (
+        (lambda x: x * held["base"] ** -2, ZeroDivisionError),
+        (lambda x: x * (1.0 / held["base"]), ZeroDivisionError),
+        (lambda x: x * math.log(held["base"]), ValueError),
+    ):
+        held["base"], compiled = 2.0, tg.compile(f)
+        assert np.array_equal(compiled(X), f(X))
+        held["base"] = 0.0
+        with pytest.raises(error):
+            compiled(X)
+
+
+@otherwise("sums along short rows")
+def other_sums():
+    x = np.random.default_rng(0).normal(size=(300, 40)) * 1e3
+    z = x[0] + 1j * x[1]
+    for f, of in (
+        (lambda x: x.sum(axis=1), x),
+        (lambda x: np.einsum("ij,kj->ik", x[:9], x[9:20]), x),
+        (np.abs, z),
+    ):
+        compiled, eager = tg.compile(f)(of), f(tg.tensor(of)).numpy()
+        assert np.array_equal(compiled, eager)
+        assert np.allclose(compiled, f(of), rtol=1e-12, atol=1e-9)
+
+
+@otherwise("asks for `np.cov`")
+def other_dtypes():
+    x = np.ones((3, 3), np.float32) + np.eye(3, dtype=np.float32)
+    for f in (np.cov, np.corrcoef):
+        assert f(x).dtype == np.float64
+        assert tg.compile(lambda x, f=f: f(x))(x).dtype == np.float32
+    assert np.vander(x[0]).dtype == np.float64
+    assert tg.compile(lambda x: np.vander(x))(x[0]).dtype == np.float32
+    values = tg.compile(lambda x: np.linalg.eig(x)[0])(x.astype(float))
+    assert np.linalg.eig(x.astype(float))[0].dtype == np.float64
+    assert values.dtype == np.complex128
+
+
+@otherwise('runs loops with `backend="numba"`')
+def quiet_in_kernels():
+    pytest.importorskip("numba")
+
+    def f(x):
+        total = 0.0
+        for i in range(20):
+            total = total + 1.0 / (x[0] * i)
+        return total
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(RuntimeWarning, match="divide by zero"):
+            f(X)
+    compiled = tg.compile(f, backend="numba")
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            found = compiled(X)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        assert np.array_equal(found, f(X))
+
+
+@otherwise("is linearized (`tg.linearize`)")
+def linearized_and_read():
+    held = {"scale": np.array([2.0])}
+    _, linear = tg.linearize(lambda x: x * held["scale"], X)
+    _, pullback = tg.vjp(lambda x: x * held["scale"], X)
+    held["scale"] = np.array([5.0])
+    assert np.array_equal(linear(X), X * 5.0)
+    assert np.array_equal(pullback(X)[0], X * 2.0)
+
+
+@otherwise("calls `math` with a `np.float32`")
+def types_of_math():
+    x = X.astype(np.float32)
+    assert type(math.sin(x[0])) is float and type(math.isnan(x[0])) is bool
+    assert type(tg.compile(lambda x: math.sin(x[0]))(x)) is np.float32
+    assert type(tg.compile(lambda x: math.isnan(x[0]))(x)) is np.bool_
 
 
 # -- runs eagerly ---------------------------------------------------------------------------------
@@ -234,6 +359,89 @@ def math_raises():
         compiled(-X)
 
 
+# -- inside JAX -----------------------------------------------------------------------------------
+
+
+def jitted(f: Callable[..., Any], *args: Any) -> Any:
+    """What `jax.jit` of the compiled function gives."""
+    return pytest.importorskip("jax").jit(tg.compile(f))(*args)
+
+
+def refused_inside(f: Callable[..., Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(words)):
+        jitted(f, X.astype(np.float32))
+
+
+@inside_jax("`jax.jit`, `jax.grad`, `jax.vmap`, `lax.scan`")
+def has_a_program():
+    jax = pytest.importorskip("jax")
+    x = X.astype(np.float32)
+    f = tg.compile(lambda x: np.sin(x) * 2.0)
+    expected = np.sin(x) * np.float32(2.0)
+    assert np.allclose(jax.jit(f)(x), expected, rtol=1e-6)
+    assert np.allclose(jax.vmap(f)(x), expected, rtol=1e-6)
+    assert np.allclose(jax.grad(lambda x: f(x).sum())(x), 2.0 * np.cos(x), rtol=1e-6)
+    assert np.allclose(jax.lax.scan(lambda c, x: (c, f(x)), 0.0, x)[1], expected, rtol=1e-6)
+
+
+@inside_jax("runs eagerly")
+def never_eagerly():
+    refused_inside(lambda x: x * (threading.get_ident() > 0), "get_ident()")
+
+
+@inside_jax("Python may not read a value")
+def reads_a_value():
+    refused_inside(lambda x: x * float(x[0]), "test_limits.py")
+
+
+@inside_jax("nothing is\nstored")
+def stores():
+    held: dict[str, Any] = {}
+
+    def f(x):
+        held["x"] = x * 2.0
+        return x
+
+    refused_inside(f, "held['x']")
+    assert not held
+
+
+@inside_jax("printed")
+def prints():
+    def f(x):
+        print("here")
+        return x * 2.0
+
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        refused_inside(f, "print")
+    assert not out.getvalue()
+
+
+@inside_jax("drawn")
+def draws_inside():
+    rng = bits(0)
+    refused_inside(lambda x: x + rng.normal(), "rng")
+    assert rng.normal() == bits(0).normal()
+
+
+@inside_jax("what is read from outside is read while JAX traces")
+def read_while_traced():
+    jax = pytest.importorskip("jax")
+    held, x = {"scale": np.float32(2.0)}, X.astype(np.float32)
+    f = jax.jit(tg.compile(lambda x: x * held["scale"]))
+    assert np.array_equal(f(x), x * np.float32(2.0))
+    held["scale"] = np.float32(3.0)
+    assert np.array_equal(f(x), x * np.float32(2.0))
+
+
+@inside_jax("where NumPy would raise results are NaN")
+def raises_nothing():
+    matrix = np.array([[1.0, 2.0], [2.0, 1.0]], np.float32)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(matrix)
+    assert np.isnan(jitted(lambda a: np.linalg.cholesky(a), matrix)).all()
+
+
 # -- is refused -----------------------------------------------------------------------------------
 
 
@@ -321,8 +529,25 @@ def of_one_row(programs: Any, section: str) -> None:
 
 
 def test_every_row_has_a_program():
+    of_one_row(OTHERWISE, "Is done otherwise than plain Python does it")
     of_one_row(EAGER, "Runs eagerly")
     of_one_row(REFUSED, "Is refused")
+
+
+def test_each_claim_about_jax_has_a_program():
+    text = TEXT.split("## Inside JAX\n")[1].split("\n## ")[0]
+    for words in INSIDE_JAX:
+        assert text.count(words) == 1, words
+
+
+@pytest.mark.parametrize("row", OTHERWISE)
+def test_is_done_otherwise(row):
+    OTHERWISE[row]()
+
+
+@pytest.mark.parametrize("words", INSIDE_JAX)
+def test_inside_jax(words):
+    INSIDE_JAX[words]()
 
 
 @pytest.mark.parametrize("row", EAGER)

@@ -15,10 +15,10 @@ from typing import Any
 
 from codegen.emit.formatting import formatted
 from codegen.ir import Graph
-from tracegrad.calling import CacheInfo, Calling, array_leaf
+from tracegrad.calling import Calling, array_leaf
 from tracegrad.drawing.show import checked_path, draw, shown_in_notebook
 from tracegrad.errors import ArgumentError
-from tracegrad.explain import report
+from tracegrad.explain import CacheInfo, report
 from tracegrad.export import Callee, write
 from tracegrad.parts import backward_part, forward_part
 from tracegrad.pipeline import compile_graph

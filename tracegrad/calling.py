@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from inspect import Parameter, Signature
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from tracegrad.errors import (
     raise_told,
     warn_caller,
 )
-from tracegrad.explain import why, why_slow
+from tracegrad.explain import CacheInfo, why, why_slow
 from tracegrad.guards import MISS, entry, watched_entry
 from tracegrad.journal import journaled
 from tracegrad.loop_gradients import Unrollable
@@ -73,15 +73,6 @@ from tracegrad.world.answers import interpreted
 from tracegrad.world.loop_states import States
 
 UNUSED = 2  # versions in a row that their own first calls made useless
-
-
-class CacheInfo(NamedTuple):
-    """What `Compiled.cache_info` returns."""
-
-    hits: int
-    misses: int
-    traces: int
-    versions: int
 
 
 def array_leaf(leaf: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,21 @@ from tracegrad.signature import Arguments, Leaf
 from tracegrad.state import STATE
 from tracegrad.version import Version
 from tracegrad.world import IMMUTABLE, Guard
+from tracegrad.world.facts import APART, APART_OF
 
 MOST_GUARDS = 40  # that a report lists
 FEWEST_OPERATIONS = 20  # a second of compiling; with fewer it is the function's own Python
 FEWEST_TURNS = 10  # that make a loop the reason
 LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
+
+
+class CacheInfo(NamedTuple):
+    """What `Compiled.cache_info` returns."""
+
+    hits: int
+    misses: int
+    traces: int
+    versions: int
 
 
 def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str) -> str:
@@ -322,13 +332,21 @@ def _state(version: Version) -> list[str]:
     skipped = set(map(id, version.read_again))
     guards = [g for g in version.world.guards.values() if id(g) not in skipped]
     plain = [g for g in guards if isinstance(g.value, IMMUTABLE) and not _of_code(g)]
-    facts = list(dict.fromkeys(f"{guard.text} == {_short(guard.value)}" for guard in plain))
+    facts = list(dict.fromkeys(map(_fact, plain)))
     more = len(facts) - MOST_GUARDS
     shown = facts[:MOST_GUARDS] + ([f"and {more} more values"] if more > 0 else [])
     renewed = [g for g in guards if version.world.is_by_path(g.value)]
     others = len(guards) - len(plain) - len(renewed)
     by_path = list(dict.fromkeys(f"{g.text}: any {g.kind.__name__}" for g in renewed))
     return shown + by_path + ([f"{_count(others, 'other object')} by identity"] * (others > 0))
+
+
+def _fact(guard: Guard) -> str:
+    """What a guard holds fast, in words: ``model.depth == 2``, ``model has no bias``."""
+    if guard.read not in (APART, APART_OF):
+        return f"{guard.text} == {_short(guard.value)}"
+    owner = guard.text.rpartition(".")[0] or "the module"
+    return f"{owner} has no {', '.join(sorted(guard.name))}"
 
 
 def _of_code(guard: Guard) -> bool:

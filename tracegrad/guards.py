@@ -58,10 +58,12 @@ def entry_source(
         "unchanged": version.unchanged,
         "finish": version.finish,
     }
-    lines = ["def entry(args):", f"    if len(args) != {given}:", "        return MISS"]
     parameters = [f"a{i}" for i in range(len(arguments.parameters))]
+    lines = ["def entry(args, type=type, MISS=MISS, ndarray=ndarray):"]  # locals are faster
     if given:
-        lines.append(f"    {', '.join(parameters[:given])}{',' if given == 1 else ''} = args")
+        lines += _tried([f"        {', '.join(parameters[:given])}{',' * (given == 1)} = args"])
+    else:
+        lines += _unless(["not args"])
     for name, value in list(zip(parameters, values, strict=True))[given:]:
         names[name] = value
     structure: list[str] = []
@@ -167,7 +169,8 @@ def watched_entry(made: Any) -> Any:
         return made.checked
     version = made.version
     program = version.watched_run if timed else checked(version.run, version.program.graph)
-    found = FunctionType(made.__code__, {**made.__globals__, "program": program}, made.__name__)
+    names = {**made.__globals__, "program": program}
+    found = FunctionType(made.__code__, names, made.__name__, made.__defaults__)
     if not timed:
         made.checked = found
     return found

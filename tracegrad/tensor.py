@@ -307,7 +307,7 @@ class Tensor:
         self._refuse_storing()
         if self._is_traced:
             trace, value = self._traced
-            if not self.requires_grad:
+            if not (self.requires_grad or trace.keeps_numbers):
                 if not trace.without_inputs(value):  # C code has the numbers: this is no program
                     trace.read("the numbers of an array")
                 array = trace.hands_out(self)

@@ -171,6 +171,9 @@ class Trace:
         self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
         self.wanted: list[Value] = []  # inputs by which is differentiated
         self.ordered = 0  # inputs of so many axes or more are in C order: it decides what is a view
+        self.keeps_numbers = (
+            False  # C code that asks for a value's numbers is told that it is traced
+        )
         self.raises_as_math = False  # the function calls `math`, which raises where NumPy warns
         self.raised = ""  # what an op did, which the function may have caught
         self.unseen = ""  # what Python read of a value in a way that no look stands for

@@ -147,7 +147,8 @@ def emptied(function, args):
     for _ in range(3):
         step(*args)
     (((entry, version),),) = step._entries.values()
-    guarded = FunctionType(entry.__code__, {**entry.__globals__, "program": nothing})
+    names = {**entry.__globals__, "program": nothing}
+    guarded = FunctionType(entry.__code__, names, entry.__name__, entry.__defaults__)
     assert guarded(args) is None and version.unchanged()
     return step, version, guarded
 

@@ -1970,6 +1970,7 @@ O~.a = np.float64($n)
 == math_of_traced
 O~ = NS(a=0.5)
 --
+y = y.astype(float)
 y = y * (math.sin(y[0]) + math.exp(-abs(y[1])) * O~.a)
 --
 O~.a = $n
@@ -3030,6 +3031,579 @@ L~ = L~ + [$n]
 L~ = L~[1:] or [1.0]
 L~[-1] = $v
 L~ = list($a)
+== list_methods_of_equal
+class C~:
+    def __init__(self, k): self.k = k
+    def __eq__(self, other): return self.k == other.k
+    __hash__ = None
+L~ = [C~(1.0), C~(2.0), C~(2.0)]
+P~ = C~(2.0)
+--
+y = y * (L~.index(P~) + 1) + L~.count(P~) + (P~ in L~)
+--
+L~[0].k = 2.0
+L~[1].k = $n
+P~.k = 1.0
+P~.k = L~[-1].k
+C~.__eq__ = lambda s, o: True
+L~.append(C~(P~.k))
+== dict_of_user_keys
+class C~:
+    def __init__(self, k): self.k = k
+    def __hash__(self): return 7
+    def __eq__(self, other): return isinstance(other, C~) and self.k == other.k
+D~ = {C~(1): 2.0, C~(2): 3.0}
+P~ = C~(1)
+--
+y = y * D~.get(P~, 0.5) + len(D~) + (C~(2) in D~)
+--
+P~.k = 2
+P~.k = 5
+D~[P~] = $n
+next(iter(D~)).k = 5
+P~ = next(iter(D~))
+C~.__eq__ = lambda s, o: s is o
+== sorted_by_comparison
+O~ = NS(sign=1.0)
+def order~(a, b): return O~.sign * (a - b)
+L~ = [3.0, 1.0, 2.0]
+--
+y = y * sorted(L~, key=functools.cmp_to_key(order~))[0]
+--
+O~.sign = -1.0
+O~.sign = $n
+L~[1] = $n
+order~ = lambda a, b: b - a
+order~.__code__ = (lambda a, b: a - b).__code__
+== grouped_by_key
+O~ = NS(mod=2)
+L~ = [1, 3, 2, 4, 5]
+--
+for k, g in itertools.groupby(L~, key=lambda v: v % O~.mod):
+    y = y * (k + 0.5) + len(list(g))
+--
+O~.mod = 3
+L~.append(7)
+L~[0] = $i
+O~.mod = 2
+== accumulated
+O~ = NS(k=0.5)
+L~ = [1.0, 2.0, 3.0]
+--
+y = y + list(itertools.accumulate(L~, lambda a, b: a * O~.k + b, initial=O~.k))[-1]
+--
+O~.k = $n
+L~[1] = $n
+L~.pop() if len(L~) > 1 else L~.append($n)
+== text_formatted
+O~ = NS(a=1, d={'k': 'word'})
+--
+y = y + len('{0.a} {1[k]} {2!r}'.format(O~, O~.d, O~.a)) + len('%(k)s' % O~.d) + len('%s' % (O~.d,))
+--
+O~.a = 12345
+O~.d['k'] = 'longer words'
+O~.d['extra'] = 1
+O~.a = $v
+== format_hook
+class C~:
+    width = 3
+    def __format__(self, spec): return spec * self.width
+    def __repr__(self): return 'r' * self.width
+    def __str__(self): return 's' * (self.width + 1)
+O~ = C~()
+--
+y = y + len(f'{O~:ab}') + len(f'{O~!r}') * 2.0 + len(str(O~)) + len(f'{[O~]}')
+--
+O~.width = 5
+C~.width = 1
+C~.__str__ = lambda s: ''
+C~.__repr__ = object.__repr__ if False else (lambda s: 'q')
+if 'width' in vars(O~): del O~.width
+== dataclass_replaced
+@dataclasses.dataclass
+class C~:
+    a: float = 1.0
+    b: float = 2.0
+    def __post_init__(self): self.c = self.a + self.b
+O~ = C~()
+--
+p = dataclasses.replace(O~, a=3.0)
+y = y * p.c + sum(dataclasses.astuple(O~)) + len(dataclasses.asdict(O~)) + len(dataclasses.fields(O~))
+--
+O~.b = $n
+O~.a = $n
+C~.__post_init__ = lambda s: setattr(s, 'c', 0.5)
+O~ = C~($n, $n)
+== copy_hooks
+class C~:
+    def __init__(self): self.v = [1.0]
+    def __copy__(self):
+        new = C~()
+        new.v = self.v
+        return new
+    def __deepcopy__(self, memo):
+        new = C~()
+        new.v = [10.0 * self.v[0]]
+        return new
+O~ = C~()
+--
+y = y * copy.copy(O~).v[0] + copy.deepcopy(O~).v[0] + copy.deepcopy([O~, O~])[1].v[0]
+--
+O~.v[0] = $n
+O~.v = [$n, 1.0]
+C~.__copy__ = lambda s: NS(v=[2.5])
+del C~.__deepcopy__
+== bisected_by_key
+O~ = NS(k=1.0)
+L~ = [1.0, 2.0, 4.0]
+--
+i = bisect.bisect_left(L~, 2.5, key=lambda v: v * O~.k)
+y = y * (i + 1.0)
+--
+O~.k = 2.0
+O~.k = 0.25
+L~[1] = 3.5
+L~.insert(0, 0.5)
+== smallest_of_objects
+class C~:
+    def __init__(self, k): self.k = k
+    def __lt__(self, other): return self.k < other.k
+L~ = [C~(3.0), C~(1.0), C~(2.0)]
+--
+y = y * heapq.nsmallest(1, L~)[0].k + max(L~, key=lambda c: c.k).k + min(L~).k + sorted(L~)[-1].k
+--
+L~[1].k = $n
+L~[0].k = $n
+L~.append(C~($n))
+C~.__lt__ = lambda s, o: s.k > o.k
+== numeric_hooks
+class C~:
+    v = 2.0
+    def __divmod__(self, o): return (self.v, o)
+    def __pow__(self, o): return self.v ** o
+    def __abs__(self): return abs(self.v)
+    def __round__(self, n=0): return round(self.v, n)
+    def __int__(self): return int(self.v)
+    def __float__(self): return self.v
+    def __index__(self): return 1
+    def __neg__(self): return -self.v
+    def __matmul__(self, o): return self.v * o
+O~ = C~()
+--
+y = y * abs(O~) + divmod(O~, 3)[0] + (O~ ** 2) + round(O~) + int(O~) + float(O~) + y[O~] + (-O~) + (O~ @ 2.0)
+--
+C~.v = $n
+O~.v = $n
+C~.__index__ = lambda s: 2
+C~.__abs__ = lambda s: 0.5
+C~.__round__ = lambda s, n=0: 7
+C~.__pow__ = lambda s, o: s.v
+== reversed_hook
+class C~:
+    def __init__(self): self.vs = [1.0, 2.0, 3.0]
+    def __len__(self): return len(self.vs)
+    def __getitem__(self, i): return self.vs[i]
+O~ = C~()
+--
+for v in reversed(O~):
+    y = y * 0.5 + v
+y = y + sum(O~) + (2.0 in O~) + list(O~)[0]
+--
+O~.vs[0] = $n
+O~.vs.append($n)
+C~.__reversed__ = lambda s: iter([5.0])
+C~.__contains__ = lambda s, v: True
+C~.__iter__ = lambda s: iter([2.0, 2.0])
+C~.__len__ = lambda s: 2
+== truth_hooks
+class C~: pass
+O~ = C~()
+--
+y = y * 2.0 if O~ else y + 1.0
+y = y + 1.5 if not O~ else y
+y = (O~ and y) if not O~ and False else y
+--
+C~.__len__ = lambda s: 0
+C~.__bool__ = lambda s: True
+C~.__bool__ = lambda s: False
+if '__bool__' in vars(C~): del C~.__bool__
+if '__len__' in vars(C~): del C~.__len__
+== subclass_asked
+class A~: pass
+class B~(A~): pass
+class Z~: pass
+O~ = NS(cls=B~)
+--
+y = y * 2.0 if issubclass(O~.cls, A~) else y + 1.0
+y = y + len(O~.cls.__mro__) + (A~ in O~.cls.__bases__)
+--
+O~.cls = Z~
+O~.cls = B~
+B~.__bases__ = (Z~,)
+B~.__bases__ = (A~, Z~)
+A~ = Z~
+== callable_asked
+class C~: pass
+O~ = C~()
+--
+y = y * 2.0 if callable(O~) else y + 0.5
+--
+C~.__call__ = lambda s: 1
+if '__call__' in vars(C~): del C~.__call__
+O~ = len
+O~.__call__ = 1
+== none_until_set
+O~ = NS(c=None, w=None)
+--
+if O~.c is not None:
+    y = y * O~.c
+y = y + (1.0 if O~.w is None else O~.w)
+--
+O~.c = $n
+O~.c = None
+O~.w = $a
+O~.w = None
+O~.c = 0.0
+== default_from_outside
+DEFAULT~ = [1.0, 2.0]
+D~ = {}
+--
+v = D~.get('k', DEFAULT~)
+y = y * v[0] + getattr(getattr(D~, 'missing', None), 'b', DEFAULT~)[1]
+--
+DEFAULT~[0] = $n
+D~['k'] = [$n]
+DEFAULT~ = [$n, $n]
+D~.clear()
+== class_dictionary
+class C~:
+    k = 1.0
+--
+y = y * C~.__dict__.get('k', 0.5) + ('extra' in vars(C~)) + len(C~.__name__) + (C~.__doc__ is None)
+--
+C~.k = $n
+C~.extra = 1
+C~.__name__ = 'Longer'
+C~.__doc__ = 'text'
+if 'extra' in vars(C~): del C~.extra
+if 'k' in vars(C~): del C~.k
+== error_state
+--
+y = y * (2.0 if np.geterr()['divide'] == 'ignore' else 3.0)
+--
+np.seterr(divide='warn')
+np.seterr(divide='ignore')
+== modules_loaded
+--
+y = y * (2.0 if 'made_up_~' in sys.modules else 1.0) + len(sys.modules.get('made_up_~', ()) or ())
+--
+sys.modules['made_up_~'] = [1, 2]
+sys.modules['made_up_~'].append(3) if 'made_up_~' in sys.modules else None
+sys.modules.pop('made_up_~', None)
+== set_algebra
+S~ = {1, 2, 3}
+T~ = frozenset({2, 3})
+--
+y = y + len(S~ | T~) + len(S~ & T~) * 2.0 + len(S~ - T~) + (T~ <= S~) + len(S~ ^ T~) + S~.isdisjoint(T~) + sum(S~)
+--
+S~.add(9)
+S~.discard(2)
+T~ = frozenset({7})
+S~ = {2, 3}
+S~.update(T~)
+== dict_joined
+D~ = {'a': 1.0}
+E~ = {'b': 2.0}
+--
+J = D~ | E~
+J |= {'c': 3.0}
+y = y * sum(J.values()) + len(D~ | {'b': 1}) + (D~ == {'a': 1.0})
+--
+D~['a'] = $n
+E~['a'] = $n
+E~['z'] = $n
+D~.pop('a', None)
+E~.clear()
+== list_statements
+L~ = [1.0, 2.0, 3.0]
+O~ = NS(n=0)
+--
+L~[1:2] = [0.5, 0.25]
+del L~[0]
+O~.n = len(L~)
+y = y * L~[0]
+L~ = [1.0, 2.0, L~[-1]]
+--
+L~[2] = $n
+L~[1] = $n
+L~.append($n)
+== zipped
+L~ = [1.0, 2.0]
+M~ = (3.0, 4.0)
+--
+for i, (a, b) in enumerate(zip(L~, M~, strict=True), start=1):
+    y = y + a * b * i
+y = y + sum(map(lambda a, b: a - b, L~, M~)) + sum(a for a, _ in zip(L~, reversed(M~)))
+--
+L~[0] = $n
+M~ = ($n, $n)
+L~.append($n)
+M~ = [$n] * len(L~)
+== getters
+class C~:
+    def __init__(self): self.k = 2.0; self.inner = NS(v=3.0)
+    def act(self, a): return self.k * a
+O~ = C~()
+D~ = {'a': 1.0, 'b': 2.0}
+--
+y = y * operator.attrgetter('inner.v')(O~) + operator.methodcaller('act', 2.0)(O~) + sum(operator.itemgetter('a', 'b')(D~))
+--
+O~.k = $n
+O~.inner.v = $n
+O~.inner = NS(v=$n)
+D~['b'] = $n
+C~.act = lambda s, a: a
+== reduced
+O~ = NS(f=operator.add, start=1.0, vs=[1.0, 2.0, 3.0])
+--
+y = y * functools.reduce(O~.f, O~.vs, O~.start) + functools.reduce(lambda a, b: a * b, O~.vs)
+--
+O~.f = operator.mul
+O~.start = $n
+O~.vs[1] = $n
+O~.vs.append($n)
+O~.f = lambda a, b: b
+== delete_hooks
+class C~:
+    def __init__(self): self.log = 0; self.d = {'k': 1.0}
+    def __delattr__(self, name): object.__setattr__(self, 'log', self.log + 1)
+    def __delitem__(self, key): self.d.pop(key, None)
+    def __setitem__(self, key, value): self.d[key] = value * 2.0
+    @property
+    def p(self): return self.log
+    @p.deleter
+    def p(self): self.log = 10
+O~ = C~()
+--
+del O~.thing
+O~['k'] = 2.0
+y = y * O~.d['k'] + O~.p
+del O~['k']
+--
+O~.log = $i
+C~.__setitem__ = lambda s, k, v: s.d.__setitem__(k, v)
+C~.__delattr__ = lambda s, n: None
+== iterator_of_class
+class C~:
+    def __init__(self): self.n = 3; self.at = 0
+    def __iter__(self):
+        self.at = 0
+        return self
+    def __next__(self):
+        if self.at >= self.n: raise StopIteration
+        self.at += 1
+        return self.at * 0.5
+O~ = C~()
+--
+for v in O~:
+    y = y + v
+y = y * max(O~)
+--
+O~.n = $i + 1
+O~.n = 2
+C~.__next__ = lambda s: (_ for _ in ()).throw(StopIteration) if s.at else setattr(s, 'at', 1) or 4.0
+== generator_with_finally
+O~ = NS(closed=0, vs=[1.0, 2.0])
+def gen~():
+    try:
+        for v in O~.vs: yield v
+    finally:
+        O~.closed += 1
+--
+for v in gen~():
+    y = y * v
+    if v > 1.5: break
+y = y + sum(gen~())
+--
+O~.vs[0] = $n
+O~.vs.append($n)
+O~.closed = 0
+== functions_in_numpy
+O~ = NS(k=2.0, fs=[np.sin, np.cos])
+def act~(v): return v * O~.k
+--
+y = y + np.apply_along_axis(lambda r: r * O~.k, 0, y) + np.vectorize(act~)(x)
+y = y + np.piecewise(x, [x > 0.0], [lambda v: v * O~.k, O~.fs[0]]) + np.select([x > 0.5], [y], O~.k)
+--
+O~.k = $n
+O~.fs[0] = np.cos
+act~.__code__ = (lambda v: v + 1.0).__code__
+O~.k = $p
+== class_getitem
+class C~:
+    table = {'k': 2.0}
+    def __class_getitem__(cls, name): return cls.table.get(name, 1.0)
+--
+y = y * C~['k'] + C~['other']
+--
+C~.table['k'] = $n
+C~.table['other'] = $n
+C~.table = {}
+C~.__class_getitem__ = classmethod(lambda c, n: 0.5)
+== flags
+class E~(enum.Flag):
+    A = 1
+    B = 2
+    C = 4
+class M~(enum.IntEnum):
+    ONE = 1
+    TWO = 2
+O~ = NS(f=E~.A | E~.B, m=M~.ONE)
+--
+y = y * (2.0 if E~.B in O~.f else 0.5) + O~.m + len(list(M~)) + (O~.m == 1) + bool(O~.f & E~.C)
+--
+O~.f = E~.C
+O~.f |= E~.C
+O~.m = M~.TWO
+O~.m = 2
+O~.f = E~(0)
+== subclasses_of_plain
+class S~(str):
+    k = 2.0
+class T~(tuple):
+    k = 1.0
+class I~(int): pass
+O~ = NS(s=S~('ab'), t=T~((1.0, 2.0)), i=I~(3))
+O~.s.extra = 0.5
+--
+y = y * O~.s.k + len(O~.s) + O~.t.k + sum(O~.t) + O~.i + O~.s.extra + (O~.s == 'ab')
+--
+S~.k = $n
+O~.s.extra = $n
+O~.s = S~('abc'); O~.s.extra = 1.0
+O~.t = T~(($n, $n))
+O~.i = I~($i)
+O~.i = $i
+T~.__len__ = lambda s: 1
+== builtin_uncovered
+abs_~ = 1.0
+--
+y = y * abs(abs_~) + max(abs_~, 0.5)
+--
+abs = lambda v: 3.0
+globals().pop('abs', None)
+abs_~ = $n
+max = lambda a, b: b
+globals().pop('max', None)
+== mixins
+class A~:
+    def act(self, y): return y + 1.0
+class B~:
+    def act(self, y): return y * 2.0
+class C~(A~):
+    def act(self, y): return super().act(y) * 0.5
+O~ = C~()
+--
+y = O~.act(y)
+--
+C~.__bases__ = (B~, A~)
+C~.__bases__ = (A~,)
+A~.act = lambda s, y: y - 1.0
+A~ = B~
+O~.act = lambda y: y * 3.0
+vars(O~).pop('act', None)
+== kinds_of_methods
+class C~:
+    k = 2.0
+    @staticmethod
+    def s(y): return y * 2.0
+    @classmethod
+    def c(cls, y): return y * cls.k
+O~ = C~()
+--
+y = C~.s(y) + O~.c(y) + C~.c(y)
+--
+C~.k = $n
+C~.s = staticmethod(lambda y: y - 1.0)
+C~.c = classmethod(lambda c, y: y + c.k)
+O~.c = lambda y: y
+vars(O~).pop('c', None)
+C~.s = lambda y: y
+C~.c = lambda s, *a: 1.0
+== named_descriptor
+class D~:
+    def __set_name__(self, owner, name): self.name = '_' + name
+    def __get__(self, x, cls): return 0.5 if x is None else x.__dict__.get(self.name, 1.0)
+    def __set__(self, x, v): x.__dict__[self.name] = v * 2.0
+class C~: a = D~()
+O~ = C~()
+--
+y = y * O~.a + C~.a
+O~.a = 1.5
+--
+O~.a = $n
+vars(O~).pop('_a', None)
+D~.__get__ = lambda s, x, c: 3.0
+del D~.__set__
+vars(O~)['a'] = $n
+== memo_of_function
+def helper~(n):
+    if n not in helper~.cache: helper~.cache[n] = n * helper~.k
+    return helper~.cache[n]
+helper~.cache = {}
+helper~.k = 0.5
+--
+y = y * helper~(2) + helper~(3)
+--
+helper~.cache.clear()
+helper~.k = $n
+helper~.cache[2] = $n
+helper~.cache = {3: $n}
+== weak_dictionary
+class C~: pass
+O~ = C~()
+W~ = weakref.WeakKeyDictionary({O~: 2.0})
+V~ = weakref.WeakValueDictionary({'o': O~})
+--
+y = y * W~.get(O~, 0.5) + ('o' in V~) + len(W~)
+--
+W~[O~] = $n
+O~ = C~()
+W~.pop(O~, None)
+V~['o'] = O~
+== exception_with_state
+class E~(Exception):
+    def __init__(self, k): super().__init__(k); self.k = k
+O~ = NS(limit=0.0, k=2.0, log=0)
+--
+try:
+    if O~.k > O~.limit: raise E~(O~.k)
+    y = y + 1.0
+except E~ as e:
+    y = y * e.k + len(e.args)
+else:
+    y = y - 0.5
+finally:
+    O~.log += 1
+--
+O~.limit = 5.0
+O~.k = $n
+O~.limit = $n
+E~.__init__ = lambda s, k: setattr(s, 'k', 0.25)
+== compared_arrays
+class C~:
+    def __init__(self, v): self.v = np.array(v)
+    def __lt__(self, other): return bool((self.v < other.v).all())
+    def __le__(self, other): return not other < self
+A~ = C~([1.0, 2.0])
+B~ = C~([3.0, 4.0])
+--
+y = y * 2.0 if A~ < B~ <= B~ else y + 1.0
+--
+A~.v[0] = 9.0
+B~.v = np.array([0.0, 0.0])
+A~.v = np.array([-1.0, -1.0])
+C~.__le__ = lambda s, o: False
 """
 
 FRAGMENTS = parsed(TEXT)

@@ -436,6 +436,8 @@ class World:
             picture(x, seen)
         raw = outcome.raw[0] if gradient and outcome.kind == "returned" else outcome.raw
         outcome.result = picture(raw, seen)
+        if any(isinstance(x, tg.Tensor) for x in self.names["given"]()):
+            tensors.clear()  # Tensors in, Tensors out
         names = [n for n in self.names if n not in SKIPPED and (n not in STANDARD)]
         outcome.state = {name: picture(self.names[name], seen) for name in names}
         outcome.tensors = len(tensors)
@@ -643,7 +645,7 @@ def candidates(p: Program) -> Iterator[Program]:
 
 @contextlib.contextmanager
 def limit(seconds: int) -> Iterator[None]:
-    """A program that does not end is ended, where signals can be had."""
+    """A program that does not end is ended, where signals can be had, by its own time."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -651,13 +653,13 @@ def limit(seconds: int) -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise TimeoutError(f"took longer than {seconds} s")
 
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    old = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)  # again: a destructor may be hit
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, old)
 
 
 def text_of(program: Program, transform: str) -> str:

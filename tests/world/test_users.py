@@ -1,4 +1,4 @@
-"""Forty programs as users write NumPy: compiled, they give what Python gives, and do what it does.
+"""Programs as users write NumPy, forty and more: compiled, they give and do what Python does.
 
 Each is run five times with changing arguments and state, plain and compiled, on states of their
 own. `EAGER` says for each program that is not compiled which words its one warning has.
@@ -742,6 +742,139 @@ def adam_in_numpy():
 
     a = Adam()
     return a.step, a, nothing
+
+
+@user
+def kalman_filter():
+    class Filter:
+        def __init__(self):
+            self.p, self.x, self.noise = np.eye(2), np.zeros(2), 0.1
+            self.f = np.array([[1.0, 0.1], [0.0, 1.0]])
+            self.history = []
+
+        def step(self, z):
+            self.x = self.f @ self.x
+            self.p = self.f @ self.p @ self.f.T + 0.01 * np.eye(2)
+            gain = self.p[:, :1] / (self.p[0, 0] + self.noise)
+            self.x = self.x + gain[:, 0] * (z - self.x[0])
+            self.p = (np.eye(2) - gain @ np.array([[1.0, 0.0]])) @ self.p
+            self.history.append(self.x.copy())
+            return self.x[0]
+
+    tracker = Filter()
+
+    def between(turn):
+        tracker.noise = 0.1 * turn
+
+    return lambda x: sum(tracker.step(z) for z in x), tracker, between
+
+
+@user
+def tridiagonal_matrix():
+    def f(x):
+        n = len(x)
+        a = np.zeros((n, n))
+        a[np.arange(n), np.arange(n)] = 2.0 + x**2
+        a[np.arange(n - 1), np.arange(1, n)] = -1.0
+        a[np.arange(1, n), np.arange(n - 1)] = -1.0
+        return np.linalg.slogdet(a)[1] + np.linalg.solve(a, x).sum()
+
+    return f, None, nothing
+
+
+@user
+def recorded_trajectory():
+    class Simulation:
+        def __init__(self):
+            self.t, self.rows = 0.0, np.zeros((6, 2))
+
+        def run(self, k):
+            y = np.array([1.0, 0.0])
+            for i in range(6):
+                self.rows[i] = y
+                y = y + 0.1 * np.array([y[1], -k * y[0]])
+                self.t += 0.1
+            return self.rows[-1].sum()
+
+    simulation = Simulation()
+    return lambda x: simulation.run(x[0] * x[1]), simulation, nothing
+
+
+@user
+def rotated_by_arrays_of_math():
+    def turned(a):
+        return np.array([[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]])
+
+    return lambda x: (turned(x[0]) @ turned(x[1]) @ np.array([x[2], 1.0]))[0], None, nothing
+
+
+@user
+def factor_of_a_list():
+    def f(x):
+        a = np.outer(x, x) + np.diag([2.0, 2.0, 2.0, 2.0 + x[3]])
+        try:
+            return np.log(np.diag(np.linalg.cholesky(a))).sum() + np.trace(
+                [[x[0], 1.0], [2.0, x[1]]]
+            )
+        except np.linalg.LinAlgError:
+            return x.sum()
+
+    return f, None, nothing
+
+
+@user
+def newton_until_small():
+    settings = {"tolerance": 1e-8, "most": 20}
+
+    def f(x):
+        z = 1.0
+        for _ in range(settings["most"]):
+            step = (z * z - abs(x[0]) - 1.0) / (2.0 * z)
+            z = z - step
+            if abs(step) < settings["tolerance"]:
+                break
+        return z * x.sum()
+
+    return f, settings, lambda turn: settings.update(most=20 + turn)
+
+
+@user
+def signs_counted():
+    counts = Counter()
+
+    def f(x):
+        for v in x:
+            counts["up" if v > 0.0 else "down"] += 1
+        return (x**3).sum()
+
+    return f, counts, nothing
+
+
+@user
+def activations_by_match():
+    @dataclass
+    class Layer:
+        w: np.ndarray
+        act: str = "tanh"
+        means: list = field(default_factory=list)
+
+    layers = [Layer(np.eye(4) * 0.5), Layer(np.ones((4, 4)) * 0.1, "square")]
+
+    def f(x):
+        for layer in layers:
+            x = layer.w @ x
+            match layer.act:
+                case "tanh":
+                    x = np.tanh(x)
+                case "square":
+                    x = x * x
+            layer.means.append(x.mean())
+        return x.sum()
+
+    def between(turn):
+        layers[0].act = ("tanh", "square")[turn % 2]
+
+    return f, layers, between
 
 
 @user

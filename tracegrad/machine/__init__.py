@@ -1,4 +1,22 @@
-"""An interpreter of CPython's bytecode in Python, on real values, that asks a world."""
+"""An interpreter of CPython's bytecode in Python, on real values, that asks a world.
+
+It knows no tensor and no guard: what a program reads, writes or has C code do is a question to its
+`World`. Functions, cells, classes and generators are real objects of Python, so C code can have
+them. A frame is plain data: it can be copied at an instruction, and run on.
+
+- `programs.py` translates a code object once into a list of closures, one an instruction;
+  `decode.py` has the table of Python's versions, `expressions.py`, `statements.py` and
+  `instructions.py` the closures. It refuses what is not executed (async, ``exec``, frames that look
+  at themselves): such code runs natively.
+- `frames.py` binds arguments, runs the closures, unwinds exceptions, drives generators.
+- `objects.py`, `operators.py`, `iteration.py`, `calls.py` do what C code does for attributes,
+  operators, iteration and calls, as far as the user's Python may be asked on the way (`__add__`,
+  properties, `__enter__`).
+- `builtins.py`, `callbacks.py`, `scopes.py` replace C functions that call back (`sorted`, `map`,
+  `super`); `natives.py` names what instructions do in C.
+- `tracebacks.py` makes tracebacks as CPython's, `recursion.py` counts the user's depth,
+  `liveness.py` tells which variables are read again.
+"""
 
 from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.programs import Refused, refusal, watched

@@ -218,7 +218,7 @@ def _(m, args, kwargs):
 def _(m, args, kwargs):
     if len(args) != 1 or set(kwargs) - {"key", "reverse"}:
         return m.native(list.sort, *args, **kwargs)
-    key = sort_key(m, args[0], kwargs.get("key"))
+    key = sort_key(m, list(items(m, args[0])), kwargs.get("key"))
     return m.native(list.sort, args[0], key=key, reverse=kwargs.get("reverse", False))
 
 

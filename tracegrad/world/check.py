@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -60,6 +62,7 @@ def check(
         "ndarray": np.ndarray,
         "shown": shown,
         "state_of": state_of,
+        "type": type,
         "typed": typed,
         "unwritten": unwritten,
     }
@@ -73,7 +76,8 @@ def check(
     if not conditions:
         return lambda: True
     body = "\n            and ".join(conditions)
-    bound = ", ".join(f"{name}={name}" for name in names if name != "again")
+    read = set(re.findall(r"\w+", body))
+    bound = ", ".join([f"{name}={name}" for name in names if name in read])
     text = (
         f"def unchanged({bound}):\n"  # locals are faster than globals
         "    try:\n"
@@ -118,7 +122,7 @@ def conditions_of(
         if guard.of is not None:
             return read[id(guard.of)]
         name = fixed.setdefault(id(guard.holder), f"holder{len(fixed)}")
-        names[name] = guard.holder
+        names[name] = read_quickly(guard.holder)
         return name
 
     found = []
@@ -130,6 +134,8 @@ def conditions_of(
             found.append(f"type(object{i} := {over}) is kind{i}")
         elif owner is not None:  # two places held one object
             found.append(f"{guard.over(holder_of(guard), names)} is {read[id(owner)]}")
+        elif guard.value is None or type(guard.value) is bool:
+            found.append(guard.condition(holder_of(guard), repr(guard.value), names))
         else:
             names[f"value{i}"] = guard.value
             condition = guard.condition(holder_of(guard), f"value{i}", names)
@@ -154,6 +160,14 @@ def conditions_of(
         names["kept"] = others  # so that no id is used again
         found.append(f"apart(({', '.join(objects)},), others)")
     return found
+
+
+def read_quickly(holder: Any) -> Any:
+    """A holder as a check reads it: of a class that is its dictionary, not the proxy of it."""
+    if type(holder) is not MappingProxyType:
+        return holder
+    (inner,) = gc.get_referents(holder)
+    return inner if type(inner) is dict else holder
 
 
 def _as_wholes(places: Sequence[Guard]) -> list[Guard]:

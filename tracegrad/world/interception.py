@@ -321,14 +321,24 @@ def vectorized(callee: np.vectorize) -> Callable[..., Any]:
 
 def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A function of NumPy that makes an array of a sequence: of Tensors it gets theirs."""
+    nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
+    module = getattr(callee, "__module__", None) or "numpy"
+    if not any(nested) or module.startswith("tracegrad"):
+        return callee(*operands, **keywords)
+    trace = STATE.trace
     try:
+        if trace is not None:
+            trace.keeps_numbers = True
         return callee(*operands, **keywords)
     except ConversionError:
-        nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
-        module = getattr(callee, "__module__", None) or "numpy"
-        if not any(nested) or module.startswith("tracegrad"):
-            raise
-    made = [asarray(x) if n else x for x, n in zip(operands, nested, strict=True)]
+        pass
+    finally:
+        if trace is not None:
+            trace.keeps_numbers = False
+    try:
+        made = [asarray(x) if n else x for x, n in zip(operands, nested, strict=True)]
+    except (TracegradError, TypeError, ValueError):  # no array of numbers
+        made = list(operands)
     return callee(*made, **keywords)
 
 

@@ -233,7 +233,13 @@ class World(Variables, Sequences):
         return place in self._stored or place in changed.members
 
     def _is_renewed(self, guard: Guard) -> bool:
-        """Whether calls may find another object of the same class in the place of this one."""
+        """Whether calls may find another object of the same class in the place of this one.
+
+        A place that was seen to hold another (``params = update(params)``) is one of `renewed`. In
+        the next trace the object there, and all that it holds, is known by its place (`Guard.of`):
+        its class is guarded, and what is read below it. Two such places hold different objects, or
+        one, as they did. An object whose identity tells something (`pin`) stays guarded by that.
+        """
         return (
             (guard.of is not None or guard.place in self.renewed)
             and id(guard.value) not in self._sources
