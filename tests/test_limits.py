@@ -199,6 +199,9 @@ def types_of_math():
     assert type(math.sin(x[0])) is float and type(math.isnan(x[0])) is bool
     assert type(tg.compile(lambda x: math.sin(x[0]))(x)) is np.float32
     assert type(tg.compile(lambda x: math.isnan(x[0]))(x)) is np.bool_
+    product = lambda x, y: x * math.sin(y[0])
+    assert product(x, X).dtype == np.float32
+    assert tg.compile(product)(x, X).dtype == np.float64
 
 
 # -- runs eagerly ---------------------------------------------------------------------------------

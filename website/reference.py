@@ -19,6 +19,7 @@ ASKED = re.compile(r"^::: (tracegrad\.[\w.]+)$", re.MULTILINE)
 EXAMPLE = re.compile(r"^>>> .*(?:\n.*\S.*)*", re.MULTILINE)
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 ITEM = re.compile(r"^(\S.*)\n((?:(?: {4}.*)?\n)*(?: {4}.*))", re.MULTILINE)
+NAMES = re.compile(r"^(\w+(?:, \w+)*)\n((?: {4}.*\n)* {4}.*)", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -65,7 +66,7 @@ def call(name: str, value: Any) -> str:
 def paragraphs(text: str) -> str:
     """A docstring in NumPy's style as Markdown."""
     first, *parts = SECTION.split(text)
-    done = [fenced(first)]
+    done = [fenced(NAMES.sub(item, first))]
     for title, body in zip(parts[::2], parts[1::2]):
         if title != "Examples":
             done.append(f"**{title}**\n")

@@ -435,9 +435,10 @@ class World:
         for x in self.xs:
             picture(x, seen)
         raw = outcome.raw[0] if gradient and outcome.kind == "returned" else outcome.raw
+        tensors_in = any(isinstance(x, tg.Tensor) for x in self.names["given"]())
+        if tensors_in and isinstance(raw, tg.Tensor):  # Tensors in, Tensors out
+            raw = raw.detach().numpy()[()]
         outcome.result = picture(raw, seen)
-        if any(isinstance(x, tg.Tensor) for x in self.names["given"]()):
-            tensors.clear()  # Tensors in, Tensors out
         names = [n for n in self.names if n not in SKIPPED and (n not in STANDARD)]
         outcome.state = {name: picture(self.names[name], seen) for name in names}
         outcome.tensors = len(tensors)
