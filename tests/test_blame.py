@@ -478,3 +478,23 @@ def test_calls_on_tensors_with_history_are_looked_at(checks: None) -> None:
         assert blame(compiled, x, 1.5, X).variable == "h"
     tg.config.check_finite = False
     assert np.isnan(compiled(x, 1.5, X).item())
+
+
+def long_walk(x: Any, steps: Any) -> Any:
+    s = x
+    for t in range(len(steps)):
+        d = s + steps[t]
+        s = 0.5 * np.sqrt(d) + 0.5
+    return np.sum(s)
+
+
+def test_a_turn_of_a_loop_is_named(checks: None) -> None:
+    steps = np.ones(10_000)
+    gradient = tg.grad(long_walk)
+    gradient(np.ones(3), steps)
+    steps[7_340] = -5.0
+    with np.errstate(invalid="ignore"):
+        text = str(blame(gradient, np.ones(3), steps))
+    assert "sqrt gave nan at [0] in s" in text
+    assert "d is -3.7" in text
+    assert "in turn 7341 of the loop at test_blame.py" in text

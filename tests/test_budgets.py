@@ -7,6 +7,7 @@ import pytest
 from checks import assert_same_bits
 
 import tracegrad as tg
+from tracegrad.loop_schedules import Schedule, schedule_of
 
 
 def recurrent(x, w):
@@ -96,7 +97,7 @@ def test_a_loop_that_fits_keeps_all():
     x, w = np.ones(23), np.ones(3)
     source = tg.grad(tg.checkpoint(recurrent, max_bytes=10**6)).source(x, w)
     assert source.count("for t in") == 2
-    assert "is kept" not in source
+    assert "is kept" not in said_by(source)
 
 
 def steps(h, a):
@@ -120,12 +121,64 @@ def test_the_peak_is_within_the_budget_and_the_header_says_so():
     random = np.random.default_rng(0)
     h, a = random.normal(size=2000), random.normal(size=2000)
     state = 8 * 2000
-    for budget, names in ((42 * state, "every 20 turns"), (25 * state, "in these of every")):
+    for budget, names in ((42 * state, "775 runs of 400"), (25 * state, "823 runs of 400")):
         bounded = tg.grad(tg.checkpoint(steps, max_bytes=budget), argnums=(0, 1))
         assert peak_of(bounded, h, a) < budget + 8 * state  # and what the statements make
         assert names in said_by(bounded.source(h, a))
         assert_same_bits(bounded(h, a), tg.grad(steps, argnums=(0, 1))(h, a))
     assert peak_of(tg.grad(steps, argnums=(0, 1)), h, a) > 400 * state
+
+
+def long(x):
+    for _ in range(10_000):
+        x = x - 0.01 * np.sin(x)
+    return x.sum()
+
+
+class Counting:
+    """NumPy, whose sines are counted."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def sin(self, x):
+        self.count += 1
+        return np.sin(x)
+
+
+def test_10_000_turns_within_125_states_are_made_2_2_times():
+    x = np.random.default_rng(0).normal(size=1000)
+    state = 8 * 1000
+    bounded = tg.grad(tg.checkpoint(long, max_bytes=125 * state))
+    assert_same_bits(bounded(x), tg.grad(long)(x))
+    assert peak_of(bounded, x) < 125 * state + 8 * state  # and what the statements make
+    source, counting = bounded.source(x), Counting()
+    names = {}
+    exec(source, names)
+    names["np"] = counting
+    names["long_grad"](x)
+    assert f"{counting.count} runs of 10000 turns" in said_by(source)
+    assert counting.count <= 2.2 * 10_000
+
+
+def test_schedules_have_room_for_all_turns_within_their_places():
+    for turns in (4, 23, 100, 777, 10_000):
+        for places in (1, 3, 10, 50, 126):
+            for each in (1, 2, 5):
+                schedule = schedule_of(turns, places, each)
+                lengths = schedule.lengths(turns)
+                assert sum(map(sum, lengths)) == turns
+                assert min(map(min, lengths)) >= 0
+                for k, segment in enumerate(lengths):
+                    for part, length in enumerate(segment):
+                        assert k + part + length * each <= schedule.places
+                assert schedule.runs(turns, 0) <= 3 * turns
+                if schedule.places > places:  # there are none of fewer
+                    fewer = schedule.places - 1
+                    assert not Schedule(fewer, each, max(fewer - each + 1, 1), 1).holds(turns)
 
 
 def test_settings_hold_for_all_loops():
@@ -134,11 +187,11 @@ def test_settings_hold_for_all_loops():
     wanted = gradient(x, w)
     tg.config.max_bytes = 500
     try:
-        assert "is kept" in gradient.source(x, w)
+        assert "is kept" in said_by(gradient.source(x, w))
         assert_same_bits(gradient(x, w), wanted)
     finally:
         tg.config.max_bytes = None
-    assert "is kept" not in gradient.source(x, w)
+    assert "is kept" not in said_by(gradient.source(x, w))
     with pytest.raises(tg.errors.ArgumentError, match="max_bytes"):
         tg.config.max_bytes = "2 MB"
     assert tg.config.max_bytes is None
@@ -148,4 +201,4 @@ def test_second_derivatives_go_through_segments():
     x, w = np.linspace(-1, 1, 20), np.array([0.5, -0.3, 0.9])
     bounded = tg.hessian(tg.checkpoint(recurrent, max_bytes=200), argnums=1)
     assert_same_bits(bounded(x, w), tg.hessian(recurrent, argnums=1)(x, w))
-    assert "is kept" in bounded.source(x, w)
+    assert "is kept" in said_by(bounded.source(x, w))

@@ -173,6 +173,41 @@ def test_a_digits_training_step_runs_where_numpy_is_alone(tmp_path):
 SCALE = np.array([0.5, -0.0, np.inf])
 
 
+def decaying(x, w):
+    for _ in range(200):
+        x = x - 0.1 * np.sin(w * x)
+    return x.sum()
+
+
+def settling(x, w):
+    while np.max(np.abs(x)) > 0.5:
+        x = x * w
+    return x.sum()
+
+
+def fitting(x, w):
+    for v in x:
+        if v > 0.0:
+            w = w + 0.1 * np.tanh(v)
+    return (w * w).sum()
+
+
+LOOPS = [decaying, settling, fitting, tg.checkpoint(decaying, max_bytes=300)]
+
+
+@pytest.mark.parametrize("function", LOOPS, ids=["for", "while", "rows", "budget"])
+def test_loops_are_loops_in_the_file_and_need_numpy_alone(function, tmp_path):
+    x, w = np.linspace(-1.0, 2.0, 9), np.full(9, 0.9)
+    gradient = tg.value_and_grad(function, argnums=(0, 1))
+    again = exported(gradient, tmp_path / "loop.py", x, w)
+    text = (tmp_path / "loop.py").read_text()
+    assert imports(text) == {"numpy"}
+    assert len(re.findall(r"^ +(?:for|while) ", text, re.MULTILINE)) >= 2
+    assert len(text.splitlines()) < 150
+    for scale in (1.0, 0.7):  # others than those that it was exported with
+        assert_same_bits(again(scale * x, w), gradient(scale * x, w))
+
+
 def test_the_signature_is_the_users(tmp_path):
     @tg.compile
     def f(a, /, b, *rest, power=2, flag=True, **more):

@@ -33,6 +33,7 @@ SMALL = {
     "N-body": dict(n=5),
     "GMM": dict(n=6, k=3, d=3),
     "RNN": dict(steps=3),
+    "LSTM": dict(characters=5),
 }
 NEEDS = {"HIPS autograd": "autograd", "torch": "torch"}
 SLOW = ("torch.compile", "jax.jit")  # compile for seconds; each run of the benchmark checks them

@@ -38,7 +38,7 @@ from tracegrad.errors import NotBatchedError
 from tracegrad.lanes import Lane
 from tracegrad.ops.batch_rules import moved
 from tracegrad.ops.record import TABLE
-from tracegrad.ops.tapes import appended, item, new_list
+from tracegrad.ops.tapes import appended, first_items, item, new_list
 from tracegrad.staging import Stage, Staged
 
 Finish = Callable[[Block, Sequence[Lane]], tuple[Value, ...]]
@@ -265,11 +265,12 @@ class Writer:
             attributes = {**dict(node.attributes), "shape": shape, "weak": False}
         else:
             attributes = dict(node.attributes)
-        values = [x.value.value for x in operands]
-        if node.op is not item:
+        if node.op not in (item, first_items):
             values = [self._front(x) for x in operands]
         elif not operands[0].wide or operands[1].wide:
             raise NotBatchedError("which item of a list is read depends on the example")
+        else:
+            values = [x.value.value for x in operands]
         (made,) = self.stage.builder.call(node.op, tuple(values), self.stage.origin, **attributes)
         return self.lane(made, True)
 
@@ -291,7 +292,7 @@ class Writer:
         return value
 
 
-_ON_LISTS = (new_list, appended, item)
+_ON_LISTS = (new_list, appended, item, first_items)
 
 
 class _Wider(Exception):

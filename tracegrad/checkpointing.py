@@ -35,13 +35,15 @@ def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callab
     numbers, a call of the user's own Python) runs once, and its result is kept.
 
     With `max_bytes` loops in NumPy source stay loops, and none keeps more than so many bytes of its
-    turns for the backward, if that can be. One that keeps less anyway is left as it is. Another one
-    is gone through in segments: what every k-th turn began with is kept, and the backward makes the
-    turns of a segment once more before it goes back through them; where that is too much yet, there
-    are segments of segments. Of a ``while`` nobody knows the number of turns: its segments grow by
-    a turn each. The header of the source says what is kept. All else is kept. The lengths of the
-    call that is compiled decide. A loop over a range that a value bounds, or that is left in a turn
-    with loops in it, keeps all its turns. ``tg.config.max_bytes`` is the same for all loops.
+    turns for the backward, if that can be; what the statements of a turn make comes on top. One
+    that keeps less anyway is left as it is. Another one is gone through in segments: what each
+    began with is kept, and the backward makes the turns of a segment once more before it goes back
+    through them. Segments are shorter and shorter, as more beginnings are kept. Where that is too
+    much yet, the first segments have parts, whose turns run three times. Of a ``while`` nobody
+    knows the number of turns: its segments grow by a turn each. The header of the source says what
+    is kept and how many turns are run. The lengths of the call that is compiled decide. A loop over
+    a range that a value bounds, or that is left in a turn with loops in it, keeps all its turns.
+    ``tg.config.max_bytes`` is the same for all loops.
 
     Raises
     ------
@@ -65,8 +67,8 @@ def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callab
     >>> bool(np.all(within(np.ones(20)) == tg.grad(decay)(np.ones(20))))
     True
 
-    Reference: Griewank 1992; Chen, Xu, Zhang, Guestrin 2016, Training deep nets with sublinear
-    memory cost.
+    Reference: Griewank and Walther 2000, Algorithm 799: revolve; Chen, Xu, Zhang, Guestrin 2016,
+    Training deep nets with sublinear memory cost.
     """
     check_bytes(max_bytes)
     if not callable(f):

@@ -40,7 +40,7 @@ from codegen.types import LIST, is_inexact, weak
 from tracegrad.differentiate import Reverse, moves
 from tracegrad.loop_lists import Cotangents, Listing, Unrollable, row_at, span_of, without_repeats
 from tracegrad.loop_reading import Number, Reading
-from tracegrad.loop_recomputing import made_again
+from tracegrad.loop_recomputing import made_again, released
 from tracegrad.loop_rows import Turns, set_once, without_resets
 from tracegrad.loop_seeds import Unchanged
 from tracegrad.loop_segments import Segments, has_budgets
@@ -681,7 +681,10 @@ class _Writer(Reading, Listing, Telling):
         arguments = tuple(mine[v] for v in keys)
         counter = Counter(index, first, before, -1)
         names = tuple(parameters[v] for v in keys)
-        return self._ended(Loop(label, names, arguments, (turn, after), counter, origin))
+        back = Loop(label, names, arguments, (turn, after), counter, origin)
+        if loop.label in self.segments and not self.dry:
+            back = released(self.graph, facts, back, index)
+        return self._ended(back)
 
     def _first_number(self, loop: Loop) -> int:
         """The number that a loop that goes back ends with: the user's, where they are known."""

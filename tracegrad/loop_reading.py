@@ -6,37 +6,41 @@ list (`loop_tapes.py`), and the backward reads it there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from codegen.ir import (
     Block,
+    Branch,
     Builder,
     Call,
     Constant,
     Counter,
     Graph,
     Loop,
+    Node,
     Origin,
+    Trait,
     Value,
+    dims_of,
     inner_blocks,
     renamed,
     walk,
 )
-from codegen.sizes import Dim, mul
+from codegen.sizes import Dim, Sizes, mul
 from codegen.sizes import add as add_dims
 from codegen.types import LIST
 from tracegrad.differentiate import Reverse
 from tracegrad.loop_tapes import INT, Facts
 from tracegrad.ops.elementwise import add, floor_divide, multiply, remainder, subtract
 from tracegrad.ops.indexing import element, gather, getitem_basic
-from tracegrad.ops.tapes import item, least, length, list_item
+from tracegrad.ops.tapes import item, least, length, list_item, most
 
 FREE = frozenset({getitem_basic, element, gather, list_item})
 """Ops that are computed again in the backward, where what they read is at hand."""
-COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder, least})
+COUNTING = frozenset({add, subtract, multiply, floor_divide, remainder, least, most})
 """Ops on numbers of turns, which are free as well."""
 
 LEAST = 7
@@ -68,6 +72,7 @@ class Reading:
 
     def _restored(self, facts: Facts, k: Number, way: int, block: Block) -> Block:
         """A turn's backward, which reads the turn's values where turn `k` left them."""
+        block = _without_unread(self.graph.sizes, block)
         made = {r for node in walk(block.nodes) for r in node.results}
         read = dict.fromkeys(v for v in _read_in(block) if v in facts.own and v not in made)
         new: dict[Value, Value] = {}
@@ -118,6 +123,8 @@ class Reading:
         if parameter not in facts.carried and not self.dry:
             facts.carried[parameter] = facts.keeps(Value(LIST, self._list_name(parameter)))
         listed = facts.carried.get(parameter) or Value(LIST)
+        if value is not parameter and not self.dry:
+            facts.later.add(parameter)
         place = self._written(k if value is parameter else k + 1)
         return self._item(listed, place, value.type, value.origin)
 
@@ -253,6 +260,38 @@ class Reading:
         given = {"dtype": type.dtype, "shape": type.shape, "weak": type.weak}
         origin = replace(origin, section="backward")
         return self.reverse.builder.call(item, (listed, k), origin, **given)[0]
+
+
+def _without_unread(sizes: Sizes, block: Block) -> Block:
+    """The block without calls that nobody reads: what they read need not be kept.
+
+    One that alone may tell a length stays.
+    """
+    read: set[Value] = {v for inner in _blocks_in(block) for v in inner.outputs}
+    dead: set[Node] = set()
+    for node in reversed([*walk(block.nodes)]):
+        if isinstance(node, Call) and Trait.EFFECT not in node.op.traits:
+            known = {d for v in node.operands for d in dims_of(sizes, v.type)}
+            told = {d for v in node.results for d in dims_of(sizes, v.type)}
+            if read.isdisjoint(node.results) and told <= known:
+                dead.add(node)
+                continue
+        read.update(node.operands)
+    return _without(block, dead) if dead else block
+
+
+def _blocks_in(block: Block) -> Iterator[Block]:
+    yield block
+    for node in block.nodes:
+        for inner in inner_blocks(node):
+            yield from _blocks_in(inner)
+
+
+def _without(block: Block, dead: Set[Node]) -> Block:
+    nodes = [node for node in block.nodes if node not in dead]
+    if nodes and isinstance(last := nodes[-1], Branch | Loop):
+        nodes[-1] = replace(last, blocks=tuple([_without(b, dead) for b in last.blocks]))
+    return replace(block, nodes=tuple(nodes))
 
 
 def _read_in(block: Block) -> Iterator[Value]:

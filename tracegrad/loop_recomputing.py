@@ -1,7 +1,8 @@
 """A loop and the backward of its turns enter; the backward leaves behind the turns made once more.
 
 The loop is gone through again from what its first turn had, without the ways that leave it, and
-leaves lists of what the backward reads; nothing of them was kept by the forward.
+leaves lists of what the backward reads; nothing of them was kept by the forward. Where that is no
+more than the states between turns, the last turn is left out: its state is the next segment's.
 """
 
 from __future__ import annotations
@@ -14,18 +15,25 @@ from codegen.ir import (
     Again,
     Block,
     Branch,
+    Builder,
     Call,
     Constant,
     Counter,
     Graph,
     Loop,
     Node,
+    Origin,
     Value,
     inner_blocks,
     renamed,
     with_operands,
 )
-from tracegrad.loop_tapes import Facts, Tapes
+from codegen.types import LIST
+from tracegrad.loop_tapes import INT, Facts, Tapes
+from tracegrad.ops.elementwise import add, subtract
+from tracegrad.ops.tapes import appended, first_items
+
+BACKWARD = Origin(section="backward")
 
 
 def made_again(
@@ -42,11 +50,15 @@ def made_again(
         count=None,
     )
     turn = _staying(graph, loop.turn, loop.label)
-    counter = loop.counter
+    counter, builder = loop.counter, Builder(graph.sizes)
     assert counter is not None and stop is not None
+    spared = is_of_states(kept)
+    if spared:
+        step, origin = builder.constant(counter.step, INT), BACKWARD.named("last")
+        (stop,) = builder.call(subtract, (stop, step), origin)
     counter = Counter(counter.index, counter.start, stop, counter.step)
     again = replace(loop, blocks=(turn,), counter=counter)
-    nodes = Tapes(graph, {**facts, loop.label: kept}, {}).keeping(again)
+    nodes = [*builder.nodes, *Tapes(graph, {**facts, loop.label: kept}, {}).keeping(again)]
     new: dict[object, Any] = {}
     copies = [_copy(node, new) for node in nodes]
     whole = copies[-1]
@@ -54,8 +66,61 @@ def made_again(
     lists = {v: new[v] for v in (*kept.saved.values(), *kept.carried.values()) if v in new}
     if kept.which is not None:
         lists[kept.which] = new[kept.which]
+    builder = Builder(graph.sizes)
+    for parameter, listed in kept.carried.items():
+        if spared and parameter in kept.later:
+            (lists[listed],) = builder.call(
+                appended, (lists[listed], parameter), replace(listed.origin, section="backward")
+            )
     after = renamed(back, lists)
+    after = replace(after, nodes=(*builder.nodes, *after.nodes))
     return Block((*copies[:-1], replace(whole, blocks=(*whole.blocks, after))))
+
+
+def released(graph: Graph, facts: Facts, back: Loop, k: Value) -> Loop:
+    """A backward over segments that drops what a segment began with, once it has passed it.
+
+    It goes back through turn `k` of the loop that the `facts` are of.
+    """
+    read = set(_read(back.turn))
+    listed = {v: name for v, name in {**facts.carried, **facts.saved}.items() if not v.type.weak}
+    lists = {v: v not in facts.later for v in listed}
+    new = {listed[v]: Value(LIST, replace(listed[v].origin, section="backward")) for v in lists}
+    new = {old: name for old, name in new.items() if old in read}
+
+    def dropping(again: Again) -> list[Node]:
+        builder, rest = Builder(graph.sizes), list[Value]()
+        for value, passed in lists.items():
+            if (name := new.get(listed[value])) is None:
+                continue
+            count = k if passed else builder.call(add, (k, builder.constant(1, INT)), BACKWARD)[0]
+            rest += builder.call(first_items, (name, count), name.origin)
+        return [*builder.nodes, replace(again, arguments=(*again.arguments, *rest))]
+
+    def within(block: Block) -> Block:
+        last = block.nodes[-1] if block.nodes else None
+        if isinstance(last, Again) and last.label is back.label:
+            return replace(block, nodes=(*block.nodes[:-1], *dropping(last)))
+        if isinstance(last, Branch | Loop):
+            last = replace(last, blocks=tuple([within(b) for b in last.blocks]))
+            return replace(block, nodes=(*block.nodes[:-1], last))
+        return block
+
+    turn = within(renamed(back.turn, new))
+    return replace(
+        back,
+        parameters=(*back.parameters, *new.values()),
+        arguments=(*back.arguments, *new),
+        blocks=(turn, *back.blocks[1:]),
+    )
+
+
+def is_of_states(kept: Facts) -> bool:
+    """Whether a backward reads no more of turns than the states between them.
+
+    The state after the last one is what the next segment begins with: that turn is not made again.
+    """
+    return not kept.saved and kept.which is None
 
 
 def _staying(graph: Graph, block: Block, label: object) -> Block:

@@ -1,22 +1,20 @@
 """A graph with loops enters; loops that may not keep all of their turns leave in segments.
 
 A loop becomes a loop over segments, whose turns are the old ones. The backward keeps what the
-loop over segments hands on, which is every k-th of what the loop did, and goes through a segment's
-turns once more before it goes back through them. Where turns are counted and their arrays' lengths
-known, k is such that both take the least memory; segments of segments follow where that is too much
-yet. Where the number of turns is not known, the segments grow by a turn each: as many are kept as
-the longest has turns, and so never more than with the best k.
+loop over segments hands on, which is what each of them began with, and goes through a segment's
+turns once more before it goes back through them. What a segment began with is free once the
+backward has passed it, so that earlier segments may be longer: by a turn each, where a turn keeps
+what a beginning takes. Where that is not enough, the first segments have segments in them, of
+which the backward keeps the beginnings in what is free by then. That is binomial checkpointing, of
+at most three runs a turn. Where the number of turns is not known, the segments grow by a turn each.
 
-After A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse
-automatic differentiation" (1992).
+After A. Griewank and A. Walther, "Algorithm 799: revolve" (2000).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import ceil, sqrt
 
 from codegen.ir import (
     Again,
@@ -38,27 +36,25 @@ from codegen.ir import (
 from codegen.memory import bytes_of, bytes_text
 from codegen.sizes import Sizes
 from codegen.types import LIST, is_inexact
+from tracegrad.loop_recomputing import is_of_states
+from tracegrad.loop_schedules import Schedule, schedule_of
 from tracegrad.loop_tapes import INT, Facts
 from tracegrad.ops.checkpoints import budget_end, budget_start
-from tracegrad.ops.elementwise import add
-from tracegrad.ops.tapes import least
+from tracegrad.ops.elementwise import add, floor_divide, multiply, subtract
+from tracegrad.ops.tapes import least, most
 
-DEEPEST = 3
-"""So many loops does one become at most."""
 FEWEST = 4
 """Loops of fewer turns keep them all."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a loop is cut: the turns of a segment, of one in it, and so on.
+    """How a loop is cut; without a schedule its segments grow, as nobody knows the turns."""
 
-    Each is so many times the next. None of them where segments grow, as nobody knows how many turns
-    there are.
-    """
-
-    steps: tuple[int, ...]
+    schedule: Schedule | None = None
+    turns: int = 0
     bytes: int = 0  # what is kept at most, where that is known
+    spared: int = 0  # turns at the end of a segment that are not made again
 
 
 class Segments:
@@ -111,7 +107,7 @@ class Segments:
             return None  # what inner loops of a last, broken turn left is read as it is
         counter = loop.counter
         if counter is None:
-            return Plan(())
+            return Plan()
         start, stop = (self.old.constant(v) for v in (counter.start, counter.stop))
         if counter.step < 1:
             return None
@@ -121,16 +117,18 @@ class Segments:
         if turns < FEWEST:
             return None
         kept = self.facts[loop.label]
-        carry = self._bytes([p for p in loop.parameters if self._is_read(loop, p)])
-        turn = self._kept(kept)
+        read = [p for p in loop.parameters if self._is_read(loop, p)]
+        carry, turn, spared = self._bytes(read), self._kept(kept), int(is_of_states(kept))
         if carry is None or turn is None:
-            return Plan((max(2, round(sqrt(turns))),))
+            return Plan(schedule_of(turns, 0, 1), turns, 0, spared)
         if turns * turn <= budget:
             return None
-        plans = [_levels(turns, max(carry, 1), max(turn, 1), n) for n in range(2, DEEPEST + 1)]
-        fitting = [plan for plan in plans if plan.bytes <= budget]
-        plan = fitting[0] if fitting else min(plans, key=lambda plan: plan.bytes)
-        return plan if plan.bytes < turns * turn else None
+        carry = max(carry, 1)
+        first = dict(zip(loop.parameters, loop.arguments, strict=True))
+        given = int(all(first[p] in self.old.inputs for p in read))  # which is not ours
+        schedule = schedule_of(turns, budget // carry + given, max(-(-turn // carry), 1))
+        taken = (schedule.places - given) * carry
+        return Plan(schedule, turns, taken, spared) if taken < turns * turn else None
 
     def _kept(self, facts: Facts) -> int | None:
         """The bytes that a turn keeps; None where nobody knows them before."""
@@ -172,54 +170,110 @@ class Segments:
 
     def _say(self, loop: Loop, plan: Plan) -> None:
         """A line of the header."""
-        where = f"{loop.origin.file}:{loop.origin.line}"
-        if not plan.steps:
-            how = "what the 1st, 2nd, 4th, 7th, 11th ... turn began with"
+        where, schedule = f"{loop.origin.file}:{loop.origin.line}", plan.schedule
+        if schedule is None:
+            how = "what the 1st, 2nd, 4th, 7th, 11th ... turn began with; turns are made again"
         else:
-            steps = ", in these of every ".join(map(str, plan.steps))
-            how = f"what the first of every {steps} turns began with"
-        peak = f", {bytes_text(plan.bytes)}" if plan.bytes else ""
-        self.said.append(f"Of the loop at {where} is kept {how}{peak}; turns are made again")
+            peak = f", {bytes_text(plan.bytes)} at most" if plan.bytes else ""
+            runs = schedule.runs(plan.turns, plan.spared)
+            many = len(schedule.lengths(plan.turns))
+            how = (
+                f"what each of {many} segments begins with{peak}; turns are made again, "
+                f"{runs} runs of {plan.turns} turns in all"
+            )
+        self.said.append(f"Of the loop at {where} is kept {how}")
 
     # -- cutting ----------------------------------------------------------------------------------
 
     def _in_segments(self, loop: Loop, plan: Plan) -> list[Node]:
         """A loop over segments; nodes that it reads stand before it."""
-        if not plan.steps:
+        self.again.add(loop.label)
+        if plan.schedule is None:
             return self._growing(loop)
-        for longer, step in pairwise((1, *reversed(plan.steps))):
-            self.again.add(loop.label)
-            loop = self._segmented(loop, step // longer)
-        return [loop]
+        return self._scheduled(loop, plan.schedule, len(plan.schedule.lengths(plan.turns)))
 
     def _outer(self, loop: Loop) -> dict[Value, Value]:
         """The parameters of a loop over segments, by those of the loop in it."""
         return {p: Value(p.type, p.origin) for p in loop.parameters}
 
-    def _segmented(self, loop: Loop, step: int) -> Loop:
-        """The loop as one over segments of so many turns."""
+    def _scheduled(self, loop: Loop, schedule: Schedule, segments: int) -> list[Node]:
+        """The loop as one over segments, or over segments and their parts."""
         assert loop.counter is not None
-        start, stop, by = loop.counter.start, loop.counter.stop, loop.counter.step
-        outer, label = self._outer(loop), object()
+        outer, label, builder = self._outer(loop), object(), Builder(self.sizes)
+        zero, count = (builder.constant(n, INT) for n in (0, segments))
+        begin, k = self._begin(loop), Value(INT, Origin("segment", True))
+        held = (*outer.values(), begin)
+        if schedule.parts == 1:
+            turn = self._segment(loop, schedule, label, held, (k,))
+        else:
+            turn = self._parts(loop, schedule, label, held, k)
+        blocks = [turn, renamed(loop.after, outer)] if loop.after else [turn]
         self.over.add(label)
-        origin = replace(loop.counter.index.origin, name="begin")
-        begin = Value(INT, origin)
-        builder = Builder(self.sizes)
-        width = builder.constant(step * by, INT)
-        (beyond,) = builder.call(add, (begin, width))
-        (end,) = builder.call(least, (beyond, stop), replace(origin, name="end", final=True))
+        arguments, counter = (*loop.arguments, loop.counter.start), Counter(k, zero, count)
+        return [*builder.nodes, Loop(label, held, arguments, tuple(blocks), counter, loop.origin)]
+
+    def _parts(
+        self, loop: Loop, schedule: Schedule, label: object, outer: tuple[Value, ...], k: Value
+    ) -> Block:
+        """The turn of a loop over segments, which goes through the parts of one."""
+        held, mine, builder = (
+            (*self._outer(loop).values(), self._begin(loop)),
+            object(),
+            Builder(self.sizes),
+        )
+        origin = Origin("parts", True)
+        fewer = builder.call(multiply, (k, builder.constant(schedule.fewer, INT)))[0]
+        parts = builder.call(subtract, (builder.constant(schedule.parts, INT), fewer))[0]
+        (parts,) = builder.call(most, (parts, builder.constant(1, INT)), origin)
+        part = Value(INT, Origin("part", True))
+        turn = self._segment(loop, schedule, mine, held, (k, part))
+        self.again.add(mine)
+        self.over.add(mine)
+        counter = Counter(part, builder.constant(0, INT), parts)
+        blocks = turn, Block((Again(label, held),))
+        return Block((*builder.nodes, Loop(mine, held, outer, blocks, counter, loop.origin)))
+
+    def _segment(
+        self,
+        loop: Loop,
+        schedule: Schedule,
+        label: object,
+        held: tuple[Value, ...],
+        taken: tuple[Value, ...],
+    ) -> Block:
+        """The turn of a loop that goes through the turns of one segment.
+
+        `held` is what it begins with, its first turn at the end; the sum of `taken` the number of
+        places that are taken.
+        """
+        counter, builder = loop.counter, Builder(self.sizes)
+        assert counter is not None
+        turns, plain = (
+            builder.constant(schedule.places, INT),
+            (schedule.each, counter.step) == (1, 1),
+        )
+        if plain:
+            (turns,) = builder.call(add, (held[-1], turns))
+        for number in taken:
+            (turns,) = builder.call(subtract, (turns, number))
+        for op, by in ((floor_divide, schedule.each), (multiply, counter.step)):
+            if by != 1:
+                (turns,) = builder.call(op, (turns, builder.constant(by, INT)))
+        beyond = turns if plain else builder.call(add, (held[-1], turns))[0]
+        origin = Origin("end", True)
+        (end,) = builder.call(least, (beyond, counter.stop), origin)
+        following = Again(label, (*loop.parameters, end))
         inner = replace(
             loop,
-            arguments=tuple(outer.values()),
-            blocks=(loop.turn, Block((Again(label, loop.parameters, loop.origin),))),
-            counter=replace(loop.counter, start=begin, stop=end),
+            arguments=held[:-1],
+            blocks=(loop.turn, Block((following,))),
+            counter=replace(counter, start=held[-1], stop=end),
         )
-        blocks = [Block((*builder.nodes, inner))]
-        if loop.after:
-            blocks.append(renamed(loop.after, outer))
-        counter = Counter(begin, start, stop, step * by)
-        names = tuple(outer.values())
-        return Loop(label, names, loop.arguments, tuple(blocks), counter, loop.origin)
+        return Block((*builder.nodes, inner))
+
+    def _begin(self, loop: Loop) -> Value:
+        """The number of a segment's first turn."""
+        return Value(INT, replace(loop.origin, name="begin", final=True))
 
     def _growing(self, loop: Loop) -> list[Node]:
         """The loop as one over segments each of which has a turn more than the one before."""
@@ -247,14 +301,3 @@ class Segments:
 def has_budgets(graph: Graph) -> bool:
     """Whether there are loops that may not keep all of their turns."""
     return any(isinstance(n, Call) and n.op is budget_start for n in walk(graph.nodes))
-
-
-def _levels(turns: int, carry: int, turn: int, levels: int) -> Plan:
-    """Segments of segments, so many deep, that take the least memory: as much on every level."""
-    each = (turns * carry ** (levels - 1) * turn) ** (1 / levels)
-    steps = [max(2, round(each / turn))]
-    for _ in range(levels - 2):
-        steps.append(steps[-1] * max(2, round(each / carry)))
-    lengths = [turns, *reversed(steps)]
-    kept = sum(ceil(long / short) for long, short in pairwise(lengths))
-    return Plan(tuple(lengths[1:]), kept * carry + steps[0] * turn)

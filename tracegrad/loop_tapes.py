@@ -37,6 +37,8 @@ class Facts:
     saved: dict[Value, Value] = field(default_factory=dict)  # the list of each value that is kept
     carried: dict[Value, Value] = field(default_factory=dict)
     """The list of each parameter that is kept: its first value, and that after each turn."""
+    later: set[Value] = field(default_factory=set)
+    """The parameters that the backward of a turn reads the value of after the turn."""
     which: Value | None = None  # the list that tells which way each turn went
     count: Value | None = None  # a parameter that counts the turns
 

@@ -46,7 +46,7 @@ from tracegrad.ops.cotangents import ZERO, Undefined
 from tracegrad.ops.creation import zeros_of
 from tracegrad.ops.elementwise import strengthen
 from tracegrad.ops.shape import broadcast_to_shape
-from tracegrad.ops.tapes import appended, item, new_list
+from tracegrad.ops.tapes import appended, first_items, item, new_list
 from tracegrad.staging import Stage, Staged
 
 Tangents: TypeAlias = "Sequence[Staged | None]"
@@ -340,10 +340,10 @@ class _Writer:
         (result,) = call.results
         builder = self.builder
         origin = replace(_dotted(result.origin), section=result.origin.section)
-        if call.op is item:
+        if call.op in (item, first_items):
             listed, k = call.operands
             given = dict(call.attributes)
-            (made,) = builder.call(item, (self._tangent_of(listed), k), origin, **given)
+            (made,) = builder.call(call.op, (self._tangent_of(listed), k), origin, **given)
         elif call.op is appended:
             listed, value = call.operands
             pair = (self._tangent_of(listed), self._kept(value))
@@ -367,7 +367,7 @@ class _Writer:
 
 
 def _is_of_lists(call: Call) -> bool:
-    return call.op in (item, appended, new_list)
+    return call.op in (item, first_items, appended, new_list)
 
 
 def _dotted(origin: Origin, inner: bool = False) -> Origin:

@@ -18,7 +18,21 @@ from codegen.emit.phrases import Shown, tuple_text
 from codegen.emit.python import HELD, Emitter
 from codegen.emit.target import arm_order, condition, goes_on, literal
 from codegen.emit.writer import Names, quote
-from codegen.ir import NOWHERE, Again, Block, Branch, Check, Constant, Loop, Number, Origin, Value
+from codegen.ir import (
+    NOWHERE,
+    Again,
+    Block,
+    Branch,
+    Call,
+    Check,
+    Constant,
+    Loop,
+    Number,
+    Origin,
+    Trait,
+    Value,
+    walk,
+)
 from codegen.passes.fuse import LARGE, Tiled
 from codegen.spelling import ATOM, COMPARE, Fragment
 from codegen.types import kind
@@ -556,7 +570,24 @@ class FunctionEmitter(Emitter):
         """Gives the parameters of a loop their next values, and goes on with its next turn."""
         parameters = self.paths.loops[again.label].parameters
         self._give(dict(zip(parameters, again.arguments, strict=True)), again.origin)
+        self._drop_lists(self.paths.loops[again.label])
         return self._go(again.label, to)
+
+    def _drop_lists(self, loop: Loop) -> None:
+        """Deletes the lists of arrays that a turn made for itself, before the next makes others."""
+        nodes = [*walk(loop.turn.nodes)]
+        holding = [n for n in nodes if isinstance(n, Call) and Trait.HOLDS in n.op.traits]
+        given = {n: n.operands[Trait.UPDATE in n.op.traits :] for n in holding}
+        kept = {v for values in given.values() for v in values}
+        made = {n.results[0] for n in holding if any(not v.type.weak for v in given[n])}
+        for inner in nodes:
+            if isinstance(inner, Loop):
+                held = {p: made.isdisjoint(self.graph.given[p]) for p in inner.parameters}
+                made.update(p for p, numbers in held.items() if not numbers)
+        handed = {self.places[p] for turns in self.around for p in turns.loop.parameters}
+        names = [n for n, v in self.owner.items() if v in made - kept and n not in handed]
+        if names:
+            self.writer.line(f"del {', '.join(names)}")
 
     def _give(self, given: Mapping[Value, Value], origin: Origin) -> None:
         """Assigns values to parameters, all at once."""

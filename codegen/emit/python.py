@@ -656,20 +656,21 @@ class Emitter:
 
     def _will_be_overwritten_as(self, value: Value, stem: str) -> bool:
         """Whether the array of an inner value becomes that of the variable, step by step."""
-        users = self.graph.users.get(value, ())
-        last = users[-1] if users else None
-        if not (
-            self.target.inplace
-            and isinstance(last, Call)
-            and last.reuse is not None
-            and last.operands[last.reuse] is value
-        ):
-            return False
-        result = last.results[0]
-        if (result.origin.name or self.wish.get(result)) != stem:
-            return False
-        ends_there = result.origin.final or result in self.wish
-        return ends_there or self._will_be_overwritten_as(result, stem)
+        while self.target.inplace:
+            users = self.graph.users.get(value, ())
+            last = users[-1] if users else None
+            if not (
+                isinstance(last, Call)
+                and last.reuse is not None
+                and last.operands[last.reuse] is value
+            ):
+                return False
+            value = last.results[0]
+            if (value.origin.name or self.wish.get(value)) != stem:
+                return False
+            if value.origin.final or value in self.wish:
+                return True
+        return False
 
     def _waits(self, keep: frozenset[str]) -> Callable[[str], bool]:
         """Tells variables that stay although nobody reads their value: the text that does waits."""

@@ -1,6 +1,7 @@
-"""Loops, exact and with fast math, beside a hand-written ``lax.scan`` under ``jax.jit``.
+"""Loops, exact, with fast math and as JAX, beside a hand-written ``lax.scan`` under ``jax.jit``.
 
-It prints a table: value and gradient, the least of some calls in turns, float64. On one thread::
+It prints a table: value and gradient, the least of some calls in turns, float64. Times are the
+processor's, so that other work on the machine disturbs them less. On one thread::
 
     OMP_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_multi_thread_eigen=false" \\
         python -m tests.benchmarks.scans
@@ -19,7 +20,7 @@ import numpy as np
 import tracegrad as tg
 
 BATCH, WIDTH, HIDDEN = 16, 16, 32
-ROUNDS = 25
+ROUNDS = 15
 
 
 def rnn(w, u, b, xs, target):
@@ -106,39 +107,52 @@ def loops(turns: int) -> Iterator[Loop]:
 
 
 def timed(call: Callable[[], Any]) -> float:
-    """Microseconds of a call, which was made once before."""
+    """Microseconds of a call, which was made once before: the processor's, of all threads."""
     jax.block_until_ready(call())
-    began = time.perf_counter()
+    began = time.process_time()
     jax.block_until_ready(call())
-    return 1e6 * (time.perf_counter() - began)
+    return 1e6 * (time.process_time() - began)
+
+
+KINDS = ("exact", "fast math", "as JAX")
 
 
 def measured(loop: Loop) -> dict[str, float]:
-    """Microseconds a call: exact, with fast math, and JAX."""
-    ours = {fast: tg.value_and_grad(loop.loop, argnums=loop.argnums) for fast in (False, True)}
+    """Microseconds a call of each kind, and of the hand-written scan."""
+    numpy, as_jax = (
+        tg.value_and_grad(loop.loop, argnums=loop.argnums, backend=backend)
+        for backend in ("numpy", "jax")
+    )
+    fast = tg.value_and_grad(loop.loop, argnums=loop.argnums)
     scan = jax.jit(jax.value_and_grad(loop.scan, argnums=loop.argnums))
     given = [jnp.asarray(x) for x in loop.arguments]
-    least = dict.fromkeys(("exact", "fast", "jax"), np.inf)
+    calls = {
+        "exact": lambda: numpy(*loop.arguments),
+        "fast math": lambda: fast(*loop.arguments),
+        "as JAX": lambda: as_jax(*given),
+        "scan": lambda: scan(*given),
+    }
+    least = dict.fromkeys(calls, np.inf)
     for _ in range(ROUNDS):
-        for name, fast in (("exact", False), ("fast", True)):
-            tg.config.fast_math = fast
-            least[name] = min(least[name], timed(lambda f=ours[fast]: f(*loop.arguments)))
-        least["jax"] = min(least["jax"], timed(lambda: scan(*given)))
-    values = [np.asarray(f(*loop.arguments)[0]) for f in (*ours.values(), scan)]
+        for name, call in calls.items():
+            tg.config.fast_math = name == "fast math"
+            least[name] = min(least[name], timed(call))
+    tg.config.fast_math = False
+    values = [np.asarray(call()[0]) for call in calls.values()]
     np.testing.assert_allclose(values, values[0], rtol=1e-9)
     return least
 
 
 def main() -> None:
     jax.config.update("jax_enable_x64", True)
-    print("| | exact, us | fast math | JAX | exact of JAX | fast math of JAX |")
-    print("| --- | --: | --: | --: | --: | --: |")
+    print("| | exact, us | fast math | as JAX | scan | exact of the scan | fast math | as JAX |")
+    print("| --- | --: | --: | --: | --: | --: | --: | --: |")
     for turns in (100, 1_000):
         for loop in loops(turns):
             us = measured(loop)
-            shares = [us[name] / us["jax"] for name in ("exact", "fast")]
-            times = " | ".join(f"{us[name]:,.0f}" for name in ("exact", "fast", "jax"))
-            print(f"| {loop.name}, {turns:,} turns | {times} | {shares[0]:.2f} | {shares[1]:.2f} |")
+            times = " | ".join(f"{us[name]:,.0f}" for name in (*KINDS, "scan"))
+            shares = " | ".join(f"{us[name] / us['scan']:.2f}" for name in KINDS)
+            print(f"| {loop.name}, {turns:,} turns | {times} | {shares} |", flush=True)
 
 
 if __name__ == "__main__":

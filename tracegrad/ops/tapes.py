@@ -122,6 +122,15 @@ item = OpRecord(
     differentiable=False,
     doc="One value of a list.",
 )
+first_items = OpRecord(
+    name="first_items",
+    operands=("saved", "k"),
+    infer=lambda sizes, saved, k: LIST,
+    spelling={"numpy": spell("saved[:k]")},
+    traits=frozenset({Trait.HOLDS}),
+    differentiable=False,
+    doc="The list without what the backward has read for the last time, which is free then.",
+)
 length = OpRecord(
     name="length",
     operands=(),
@@ -139,6 +148,15 @@ least = OpRecord(
     spelling={"numpy": spell("min(a, b)")},
     differentiable=False,
     doc="The smaller one of two numbers of turns.",
+)
+
+most = OpRecord(
+    name="most",
+    operands=("a", "b"),
+    infer=lambda sizes, a, b: a,
+    spelling={"numpy": spell("max(a, b)")},
+    differentiable=False,
+    doc="The larger one of two numbers of turns.",
 )
 
 

@@ -6,6 +6,7 @@ from tests.benchmarks.peers.workloads.chain import CHAIN
 from tests.benchmarks.peers.workloads.convolutions import CNN
 from tests.benchmarks.peers.workloads.gmm import GMM
 from tests.benchmarks.peers.workloads.logistic import LOGISTIC
+from tests.benchmarks.peers.workloads.lstm import LSTM
 from tests.benchmarks.peers.workloads.mlp import MLP
 from tests.benchmarks.peers.workloads.n_body import N_BODY
 from tests.benchmarks.peers.workloads.rnn import RNN
@@ -23,4 +24,5 @@ WORKLOADS = [
     N_BODY,
     GMM,
     RNN,
+    LSTM,
 ]
