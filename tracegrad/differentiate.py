@@ -21,7 +21,7 @@ from typing import Any
 
 from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed, walk
 from codegen.spelling import Subscript
-from codegen.types import is_inexact
+from codegen.types import LIST, is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, same_value, shape_of
 from tracegrad.errors import NotDifferentiableError
@@ -198,9 +198,18 @@ def _active(steps: Sequence[Step], wanted: Iterable[Key]) -> tuple[set[Key], lis
     flowing = []
     for step in steps:
         if step.op.differentiable and not active.isdisjoint(step.operands):
-            active.update(step.results)
+            active.update(filter(moves, step.results))
             flowing.append(step)
     return active, flowing
+
+
+def moves(key: Key) -> bool:
+    """Whether a value can have a tangent: no integer can, a list of others can.
+
+    So a gradient ends where a float is written into an array of integers. Keys of an eager tape
+    stand for floats alone.
+    """
+    return not isinstance(key, Value) or key.type == LIST or is_inexact(key.type.dtype)
 
 
 def reached(graph: Graph, wanted: Sequence[Value]) -> set[Any]:
@@ -213,7 +222,7 @@ def sources(graph: Graph, outputs: Sequence[Value]) -> set[Any]:
     found: set[Any] = set(outputs)
     for step in reversed(steps_of(graph.nodes)):
         if step.op.differentiable and not found.isdisjoint(step.results):
-            found.update(step.operands)
+            found.update(filter(moves, step.operands))
     return found
 
 

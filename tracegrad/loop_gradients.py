@@ -37,7 +37,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.types import LIST, is_inexact, weak
-from tracegrad.differentiate import Reverse
+from tracegrad.differentiate import Reverse, moves
 from tracegrad.loop_lists import Cotangents, Listing, Unrollable, row_at, span_of, without_repeats
 from tracegrad.loop_reading import Number, Reading
 from tracegrad.loop_recomputing import made_again, released
@@ -205,7 +205,7 @@ class _Writer(Reading, Listing, Telling):
             for node in walk(self.graph.nodes):
                 if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
                     if not active.isdisjoint(node.operands):
-                        active.update(node.results)
+                        active.update(filter(moves, node.results))
                 elif isinstance(node, Loop | Again):
                     loop = self.facts[node.label].loop
                     for p, a in zip(loop.parameters, node.arguments, strict=True):
