@@ -3,7 +3,9 @@
 A program is a tree of statements made from a seed. `faults` runs it as plain Python over NumPy, as
 `tg.compile` has it, and differentiated, with and without compiling, on inputs that take different
 branches, make different numbers of turns and have different lengths. `shortened` drops statements
-while the program stays faulty. By hand: ``python tests/loop_programs.py --count N --seed S``.
+while the program stays faulty. By hand: ``python tests/loop_programs.py --count N --seed S``, with
+`--inputs` many calls of each program in each mode and `--jobs` processes. It counts calls, loops,
+and what was unrolled or ran eagerly with the reasons.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ import re
 import signal
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from multiprocessing import get_context
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -388,8 +393,11 @@ def program(seed: int) -> Body:
 # -- running --------------------------------------------------------------------------------------
 
 
-def inputs_of(seed: int) -> list[tuple[Any, ...]]:
-    """The first is called twice; two have other lengths, one has zeros and infinities."""
+def inputs_of(seed: int, more: int = 0) -> list[tuple[Any, ...]]:
+    """The first is called twice; two have other lengths, one has zeros and infinities.
+
+    There are `more` of all signs and lengths.
+    """
     random = np.random.default_rng([seed, 1])
 
     def drawn(low: float, high: float, length: int = 14) -> tuple[Any, ...]:
@@ -398,7 +406,11 @@ def inputs_of(seed: int) -> list[tuple[Any, ...]]:
 
     inputs = [drawn(-1, 1), drawn(0, 1), drawn(-1, 0), drawn(-0.2, 0.2), drawn(-1, 1, 17)]
     odd = random.choice([0.0, -0.0, 1.0, -1.0, np.inf], 14), np.array([0.0, -0.0, 1.0]), -0.0
-    return [*inputs, drawn(-1, 1, 10), odd]
+    inputs += [drawn(-1, 1, 10), odd]
+    for _ in range(more):
+        low, high = sorted(random.uniform(-1, 1, 2))
+        inputs.append(drawn(low, high, random.integers(9, 18)))
+    return inputs
 
 
 def loaded(text: str) -> SimpleNamespace:
@@ -465,38 +477,79 @@ class Late(BaseException):
     """A program does not end."""
 
 
-def ends(text: str, inputs: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether plain Python comes to an end with a program on all inputs."""
+def ended(text: str, inputs: Sequence[tuple[Any, ...]]) -> list[Any] | None:
+    """What plain Python gives for all inputs; None where it does not come to an end."""
 
     def late(*_: Any) -> None:
         raise Late
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
     try:
         with settings():
-            results(text, "plain", inputs)
-        return True
+            return results(text, "plain", inputs)[0]
     except Late:
-        return False
+        return None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@dataclass
+class Examined:
+    """What came of a program: the first difference between the modes, in words, and counts.
+
+    `unrolled` are loops that did not stay loops, by reason; `eager` functions that run eagerly.
+    """
+
+    fault: str | None = None
+    calls: int = 0
+    loops: int = 0
+    unrolled: Counter[str] = field(default_factory=Counter)
+    eager: Counter[str] = field(default_factory=Counter)
 
 
 def faults(text: str, inputs: Sequence[tuple[Any, ...]]) -> str | None:
     """The first difference between the modes, in words; of a program that ends."""
+    return examined(text, inputs).fault
+
+
+def examined(text: str, inputs: Sequence[tuple[Any, ...]]) -> Examined:
+    """Calls a program in all modes; one that does not end is not called."""
     calls = [inputs[0], inputs[0], *inputs[1:], inputs[0]]
-    if not ends(text, inputs):
-        return None
+    plain, found = ended(text, calls), Examined()
+    if plain is None:
+        return found
     with settings():
-        for one, other in (("plain", "compile"), ("eager", "gradient")):
-            wanted, given = results(text, one, calls)[0], results(text, other, calls)[0]
+        for other in ("compile", "gradient"):
+            wanted = plain if other == "compile" else results(text, "eager", calls)[0]
+            given, function = results(text, other, calls)
+            found.calls += len(calls)
+            _count(found, function, inputs[0])
             for i, (a, b) in enumerate(zip(given, wanted, strict=True)):
-                found = difference(a, b)
-                if found is not None:
-                    return f"{other}, call {i}: {found}"
-    return None
+                differing = difference(a, b)
+                if differing is not None:
+                    found.fault = f"{other}, call {i}: {differing}"
+                    return found
+    return found
+
+
+def _count(found: Examined, function: Any, args: tuple[Any, ...]) -> None:
+    """Adds the loops that a compiled function has, and those that it has not, with the reasons."""
+    report = function.explain()
+    section = re.findall(r"^  loops that are unrolled\n((?:    .*\n?)+)", report, re.MULTILINE)
+    lines = {line for part in section for line in part.splitlines()}
+    found.unrolled.update(REASON.sub("", line.rpartition(": ")[2]) for line in lines)
+    if "runs eagerly" in report:
+        found.eager["too many versions"] += 1
+    elif not function.cache_info().versions:
+        found.eager["no version"] += 1
+    else:
+        with suppress(Exception):  # what the program itself raises
+            found.loops += len(LOOP.findall(function.source(*args)))
+
+
+REASON = re.compile(r"^\S+ (?=is |has |ends )")  # the variable that a reason is about
 
 
 def difference(given: tuple[Any, ...], wanted: tuple[Any, ...]) -> str | None:
@@ -525,7 +578,7 @@ LOOP = re.compile(r"^ +(while True|for \w+ in range)", re.MULTILINE)
 
 def loops_in(text: str, inputs: Sequence[tuple[Any, ...]]) -> int:
     """How many loops of the user's the generated source has."""
-    if not ends(text, inputs):
+    if ended(text, inputs) is None:
         return 0
     with settings():
         try:
@@ -571,38 +624,61 @@ def shortened(body: Body, is_faulty: Callable[[Body], bool]) -> Body:
             return body
 
 
+def tried(seed: int, more: int = 0) -> tuple[Examined, str]:
+    """What came of the program of a seed, and a report where it is faulty.
+
+    What differs with all loops unrolled as well is not of loops.
+    """
+    body, inputs = program(seed), inputs_of(seed, more)
+    found = examined(program_text(body), inputs)
+    if found.fault is None:
+        return found, ""
+    with unrolled():
+        other = faults(program_text(body), inputs)
+    if other is not None:
+        found.fault = None
+        return found, f"seed {seed}, unrolled as well: {other}"
+    kind = _kind_of(found.fault)
+
+    def is_faulty(less: Body) -> bool:
+        now = faults(program_text(less), inputs)
+        with unrolled():
+            if now is None or faults(program_text(less), inputs) is not None:
+                return False
+        return _kind_of(now) == kind
+
+    body = shortened(body, is_faulty)
+    return found, f"seed {seed}: {faults(program_text(body), inputs)}\n{text_of(body)}"
+
+
+def _kind_of(fault: str) -> str:
+    return re.sub(r"[\d.]+", "#", fault.split("\n")[0])[:12]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--inputs", type=int, default=0, help="more inputs of each program")
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    faulty = loops = 0
-    for seed in range(options.seed, options.seed + options.count):
-        body, inputs = program(seed), inputs_of(seed)
-        found = faults(program_text(body), inputs)
-        loops += loops_in(program_text(body), inputs)
-        with unrolled():
-            other = None if found is None else faults(program_text(body), inputs)
-        if other is not None:
-            print(f"\nseed {seed}, unrolled as well: {other}", flush=True)
-        elif found is not None:
-            faulty += 1
-            kind = re.sub(r"[\d.]+", "#", found.split("\n")[0])[:60]
-
-            def is_faulty(less: Body, kind: str = kind, inputs: Any = inputs) -> bool:
-                now = faults(program_text(less), inputs)
-                with unrolled():
-                    if now is None or faults(program_text(less), inputs) is not None:
-                        return False
-                return kind[:12] == re.sub(r"[\d.]+", "#", now)[:12]
-
-            body = shortened(body, is_faulty)
-            print(
-                f"\nseed {seed}: {faults(program_text(body), inputs)}\n{text_of(body)}", flush=True
-            )
-        done = seed - options.seed + 1
-        print(f"\r{done} programs, {faulty} faulty, {loops} loops", end="", file=sys.stderr)
-    print(f"\n{options.count} programs, {faulty} faulty, {loops} loops stayed loops")
+    seeds = range(options.seed, options.seed + options.count)
+    whole, faulty = Examined(), 0
+    with get_context("fork").Pool(options.jobs, maxtasksperchild=50) as pool:
+        each = pool.imap_unordered(partial(tried, more=options.inputs), seeds)
+        for done, (found, report) in enumerate(each, 1):
+            faulty += found.fault is not None
+            whole.calls += found.calls
+            whole.loops += found.loops
+            whole.unrolled += found.unrolled
+            whole.eager += found.eager
+            if report:
+                print(f"\n{report}", flush=True)
+            counts = f"{done} programs, {whole.calls} calls, {faulty} faulty, {whole.loops} loops"
+            print(f"\r{counts}", end="", file=sys.stderr)
+    print(f"\n{counts} stayed loops, {whole.unrolled.total()} were unrolled:")
+    for reason, count in (whole.unrolled + whole.eager).most_common():
+        print(f"{count:6}  {reason}")
 
 
 if __name__ == "__main__":

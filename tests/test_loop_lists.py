@@ -170,6 +170,19 @@ def several_readers_from_the_list(x, w):
     return total
 
 
+def added_up(x, w):
+    costs = []
+    s = x[0]
+    for t in range(len(x)):
+        s = np.tanh(s * w + x[t])
+        costs.append((s * s).sum())
+    return sum(costs) / len(costs)
+
+
+def added_up_from_an_array(x, w):
+    return sum(states(x, w), w * 0.0).sum() + sum([np.sin(row * w).sum() for row in x])
+
+
 def smoothed(x, w):
     """A Kalman filter of one number, and its smoother backwards through the lists."""
     m, p = x[0, 0] * 0.0, w[0] * w[0] + 1.0
@@ -204,7 +217,7 @@ KEPT = {
         *(smoothed, last_from_the_list, several_readers),
         *(last, one_before, two_before, numbers_at_first, states_and_costs, counted_down),
         *(gone_through, with_others, by_number, twice, backwards, neighbours, stacked_and_read),
-        *(filled_by_two, filled_backwards),
+        *(filled_by_two, filled_backwards, added_up, added_up_from_an_array),
     )
 }
 
@@ -448,6 +461,19 @@ def appended_at_times(x, w):
 
 
 @changed
+def items_are_tuples(x, w):
+    h, s, c = [], x[0], x[0] * 0.5
+    for row in x:
+        s = np.tanh(s * w + c * row)
+        c = c * 0.9 + s
+        h.append((s, c))
+    total = 0.0
+    for a, b in h:
+        total = total + (a * b).sum()
+    return total
+
+
+@changed
 def left_early(x, w):
     h = [x[0] * w]
     for t in range(1, len(x)):
@@ -499,3 +525,59 @@ def test_an_item_that_a_turn_by_itself_reads_has_its_gradient():
         x = np.random.default_rng(turns).normal(size=(turns, 3))
         steps = [(f(w + e, x) - f(w - e, x)) / 2e-6 for e in 1e-6 * np.eye(3)]
         np.testing.assert_allclose(compiled(w, x), steps, rtol=1e-6)
+
+
+def filled_by_number(x, w):
+    h = [0.0] * len(x)
+    for t in range(len(x)):
+        h[t] = np.tanh(x[t] * w).sum()
+    return sum(h)
+
+
+def through_a_list(x, w):
+    total = 0.0
+    for row in [*x]:
+        total = total + (row * w).sum()
+    return total
+
+
+def halves(x):
+    for row in x:
+        yield row * 0.5
+
+
+def through_a_generator(x, w):
+    total = 0.0
+    for row in halves(x):
+        total = total + (row * w).sum()
+    return total
+
+
+def of_another_type(x, w):
+    state = [x[0]]
+    for row in x:
+        state = [np.tanh(state[0] * w + row)]
+    return state[0].sum()
+
+
+@pytest.mark.parametrize(
+    ("function", "loop", "why"),
+    [
+        (items_are_tuples, "for row in x", "not appended one array of one shape in each turn"),
+        (filled_by_number, "for t in range(len(x))", "h[t] = np.tanh(x[t] * w).sum(): a place is"),
+        (through_a_list, "for row in [*x]", "it goes through a list of which no array is known"),
+        (through_a_generator, "for row in x", "turns of a generator alternate with what its"),
+        (of_another_type, "for row in x", "state is another list in each turn"),
+    ],
+)
+def test_an_unrolled_loop_is_explained_with_its_statement(function, loop, why):
+    made = tg.grad(function)
+    made(*inputs(12))
+    (line,) = [s for s in made.explain().splitlines() if "test_loop_lists.py" in s and why in s]
+    assert loop in line
+
+
+def test_a_closed_loop_is_not_explained():
+    made = tg.grad(added_up)
+    made(*inputs(12))
+    assert "unrolled" not in made.explain()

@@ -190,6 +190,13 @@ def single_precision():
 
 
 @pytest.mark.usefixtures("single_precision")
+@pytest.mark.parametrize("dtype", [np.float32, "float32", np.dtype("float32"), tg.float32])
+def test_asarray_takes_every_name_of_a_dtype(dtype):
+    x = tg.tensor([1.0, 2.0])
+    assert tg.asarray(x, dtype=dtype).dtype == tg.float32
+    assert tg.asarray([x[0], 3.0], dtype=dtype).dtype == tg.float32
+
+
 def test_default_dtype():
     assert tg.get_default_dtype() == np.float32
     assert tg.tensor([1.0]).dtype == np.float32

@@ -424,7 +424,7 @@ class Calling(BatchCalls):
             return self._make(arguments, mode, args, [], histories, counts)
         except Unrollable as told:
             assert run is not None
-            run.world.loops.unroll(getattr(told, "label", None))
+            run.world.loops.unroll(str(told), getattr(told, "label", None))
             return self._make(arguments, mode, args, left, histories, counts)
         if version is not None:
             self._keep(version, arguments, args)

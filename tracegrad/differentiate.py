@@ -21,7 +21,7 @@ from typing import Any
 
 from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, renamed, walk
 from codegen.spelling import Subscript
-from codegen.types import is_inexact
+from codegen.types import LIST, is_inexact
 from tracegrad.autograd.python_op import call_python, hooked
 from tracegrad.dispatch import dtype_of, fits_at_once, same_dtype, same_shape, same_value, shape_of
 from tracegrad.errors import NotDifferentiableError, TraceError
@@ -34,6 +34,7 @@ from tracegrad.ops.indexing import Scattered
 from tracegrad.ops.reductions import sum_over
 from tracegrad.ops.repeated import written_out
 from tracegrad.ops.shape import expand_axes, reshape_to
+from tracegrad.ops.tapes import as_recorded
 from tracegrad.staging import Stage, Staged, on_line_of
 
 Key = Hashable
@@ -204,9 +205,18 @@ def _active(steps: Sequence[Step], wanted: Iterable[Key]) -> tuple[set[Key], lis
     flowing = []
     for step in steps:
         if step.op.differentiable and not active.isdisjoint(step.operands):
-            active.update(step.results)
+            active.update(filter(moves, step.results))
             flowing.append(step)
     return active, flowing
+
+
+def moves(key: Key) -> bool:
+    """Whether a value can have a tangent: no integer can, a list of others can.
+
+    So a gradient ends where a float is written into an array of integers. Keys of an eager tape
+    stand for floats alone.
+    """
+    return not isinstance(key, Value) or key.type == LIST or is_inexact(key.type.dtype)
 
 
 def reached(graph: Graph, wanted: Sequence[Value]) -> set[Any]:
@@ -219,7 +229,7 @@ def sources(graph: Graph, outputs: Sequence[Value]) -> set[Any]:
     found: set[Any] = set(outputs)
     for step in reversed(steps_of(graph.nodes)):
         if step.op.differentiable and not found.isdisjoint(step.results):
-            found.update(step.operands)
+            found.update(filter(moves, step.operands))
     return found
 
 
@@ -502,6 +512,7 @@ def differentiate(
     keep
         The outputs to keep; default: all.
     """
+    graph = as_recorded(graph)
     reverse = Reverse(graph)
     builder = reverse.builder
     for node in graph.nodes:

@@ -21,6 +21,7 @@ from tracegrad.state import STATE
 from tracegrad.version import Version
 from tracegrad.world import IMMUTABLE, Guard
 from tracegrad.world.facts import APART, APART_OF
+from tracegrad.world.reasons import unrolled
 
 MOST_GUARDS = 40  # that a report lists
 FEWEST_OPERATIONS = 20  # a second of compiling; with fewer it is the function's own Python
@@ -227,6 +228,7 @@ def _version_lines(number: int, version: Version) -> list[str]:
     for title, facts in (
         ("looks", _looks(version)),
         ("lengths", _lengths(version)),
+        ("loops that are unrolled", _unrolled(version)),
         ("state", _state(version)),
         ("reads again on every call", [c.place for c in version.captured if not c.made]),
         ("holds as constants that the function makes", _constants(version)),
@@ -311,6 +313,13 @@ def _look(node: Node) -> str:
             return ""
     where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a value"
     return f"{where}  ({look}: {seen})"
+
+
+def _unrolled(version: Version) -> list[str]:
+    """The loops that are unrolled, each with the statement that is the reason."""
+    nodes = walk(version.traced.nodes)
+    points = (result.origin.point for node in nodes for result in node.results)
+    return [f"{loop.removesuffix(':')}: {why}" for loop, why in unrolled(points).items()]
 
 
 def _lengths(version: Version) -> list[str]:

@@ -248,7 +248,7 @@ def _version(calling: Any, samples: Arguments, given: Sequence[Any]) -> tuple[Ru
     try:
         return run, calling._version(samples, EXACT["jax"], run, None, REASON)
     except Unrollable as told:
-        run.world.loops.unroll(getattr(told, "label", None))
+        run.world.loops.unroll(str(told), getattr(told, "label", None))
         return _version(calling, samples, given)
 
 

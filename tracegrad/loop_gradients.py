@@ -38,7 +38,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.types import LIST, is_inexact, weak
-from tracegrad.differentiate import Reverse
+from tracegrad.differentiate import Reverse, moves
 from tracegrad.loop_lists import Cotangents, Listing, Unrollable, row_at, span_of, without_repeats
 from tracegrad.loop_reading import Number, Reading
 from tracegrad.loop_recomputing import made_again, released
@@ -55,7 +55,7 @@ from tracegrad.ops.indexing import (
     set_at,
     subtract_at,
 )
-from tracegrad.ops.tapes import collected, row_before
+from tracegrad.ops.tapes import as_recorded, collected, row_before
 from tracegrad.staging import Stage
 
 ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
@@ -96,7 +96,7 @@ def numbered_gradients(
 
     Where whole turns may have been made or none, the backward of a return goes two ways.
     """
-    graph = without_repeats(graph)
+    graph = without_repeats(as_recorded(graph))
     writer = _Writer(graph, wanted, seeds)
     whole = writer.whole()
     if has_budgets(graph):  # now it is known what turns keep
@@ -206,7 +206,7 @@ class _Writer(Reading, Listing, Telling):
             for node in walk(self.graph.nodes):
                 if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
                     if not active.isdisjoint(node.operands):
-                        active.update(node.results)
+                        active.update(filter(moves, node.results))
                 elif isinstance(node, Loop | Again):
                     loop = self.facts[node.label].loop
                     for p, a in zip(loop.parameters, node.arguments, strict=True):

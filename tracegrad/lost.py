@@ -66,7 +66,7 @@ class Watch:
             returned = call(*args)
         finally:
             STATE.watch = outer
-            if self._numbers or self._wholes:
+            if STATE.losing:
                 STATE.update(losing=outer is not None)
         if self._numbers or self._wholes:
             self._check(returned)

@@ -8,11 +8,11 @@ import numpy as np
 
 from tracegrad.arrays import array_for, refuse_subclass, shared_array_for
 from tracegrad.devices import device_array_of
-from tracegrad.dispatch import HANDLERS, dtype_name, dtype_of, is_jax_array
+from tracegrad.dispatch import HANDLERS, dtype_of, is_jax_array
 from tracegrad.dtypes import get_default_dtype
 from tracegrad.errors import DTypeError
 from tracegrad.ops.arguments import holds_tensors, stacked
-from tracegrad.ops.creation import tensor_of
+from tracegrad.ops.creation import dtype_name, tensor_of
 from tracegrad.ops.record import TABLE
 from tracegrad.tensor import Tensor, wrap
 

@@ -36,8 +36,8 @@ from codegen.ir import (
     Value,
     walk,
 )
-from codegen.types import LIST, is_inexact, kind
-from tracegrad.differentiate import contribution, in_dtype, pullback, relabel, summed
+from codegen.types import LIST, kind
+from tracegrad.differentiate import contribution, in_dtype, moves, pullback, relabel, summed
 from tracegrad.differentiate import steps_of as walked
 from tracegrad.dispatch import same_shape, shape_of
 from tracegrad.errors import NotDifferentiableError
@@ -106,11 +106,11 @@ class _Writer:
                 if isinstance(node, Call):
                     passes = node.op.differentiable or _is_of_lists(node)  # type: ignore[attr-defined]
                     if passes and not active.isdisjoint(node.operands):
-                        active.update(v for v in node.results if _has_tangent(v))
+                        active.update(filter(moves, node.results))
                 elif isinstance(node, Loop | Again):
                     parameters = self.loops[node.label].parameters
                     for parameter, argument in zip(parameters, node.arguments, strict=True):
-                        if argument in active and _has_tangent(parameter):
+                        if argument in active and moves(parameter):
                             active.add(parameter)
         return active
 
@@ -219,7 +219,7 @@ class _Writer:
         with self._writing() as nodes:
             made = self._pushed(call, staged)
             found = {v: t for v, t in zip(call.results, made, strict=True) if t is not None}
-            found = {v: self._fitted(t, v) for v, t in found.items() if _has_tangent(v)}
+            found = {v: self._fitted(t, v) for v, t in found.items() if moves(v)}
         for node in live(nodes, [t.value for t in found.values()]):
             self.builder.append(node)
         ours = {result for node in nodes for result in node.results}
@@ -279,7 +279,7 @@ class _Writer:
         op: Any = call.op
         cts: list[Any] = [None] * len(results)
         for i, value in enumerate(call.results):
-            if op.opaque and _has_tangent(value):  # the user's code gets it
+            if op.opaque and moves(value):  # the user's code gets it
                 cts[i] = zeros_of(self._staged(value)).value
             elif not op.opaque:
                 cts[i] = Value(replace(value.type, weak=False), value.origin)
@@ -354,7 +354,7 @@ class _Writer:
 
     def _kept(self, value: Value) -> Value:
         """What stands in a list of tangents for a value."""
-        return self._tangent_of(value) if _has_tangent(value) else value
+        return self._tangent_of(value) if moves(value) else value
 
     def _list_of_zeros(self, listed: Value) -> Value:
         """The tangents of a list whose values do not depend on the inputs, yet."""
@@ -368,11 +368,6 @@ class _Writer:
 
 def _is_of_lists(call: Call) -> bool:
     return call.op in (item, first_items, appended, new_list)
-
-
-def _has_tangent(value: Value) -> bool:
-    """Whether a value is one that can move: floating point, or a list that holds such."""
-    return value.type == LIST or is_inexact(value.type.dtype)
 
 
 def _dotted(origin: Origin, inner: bool = False) -> Origin:

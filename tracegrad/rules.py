@@ -364,7 +364,7 @@ def halved_number(r: Rewriter, call: Call) -> Value | None:
     return r.emit(elementwise.where, lost, r.make_number(0.0, weak("float")), shared)
 
 
-@on(elementwise.alias, elementwise.stop_gradient)
+@on(elementwise.alias, elementwise.stop_gradient, tapes.handed)
 def same_value(r: Rewriter, call: Call) -> Value | None:
     """Marks for the differentiator are nothing to a program."""
     return call.operands[0]

@@ -725,12 +725,12 @@ def _record(
     traced: Any = None
     if tensors[0]._traced is not None:
         traced = (
-            tuple([x._traced if type(x) is Tensor else None for x in operands]),
+            tuple(map(STATE.trace.traced, operands)),
             tuple([t._traced for t in tensors]),
         )
     node = record(op, operands, attributes, result, traced)
     for x in operands:
-        if type(x) is np.ndarray and traced is None:
+        if type(x) is np.ndarray:
             _guard_operands(node, operands)
             break
     if with_line:

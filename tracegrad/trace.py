@@ -75,6 +75,11 @@ def same_state(a: Any, b: Any) -> bool:
     return repr(a) == repr(b)
 
 
+def _content(array: np.ndarray) -> tuple[Any, ...]:
+    """What tells whether an array is as it was."""
+    return array.shape, array.dtype, array.tobytes()
+
+
 def plain_number(x: Any) -> Number:
     """A number of a subclass (a member of an IntEnum) as the number that it is."""
     for kind in (bool, int, float):
@@ -153,7 +158,9 @@ class Trace:
         self.captured: dict[int, tuple[Any, Value]] = {}
         self._own: dict[int, tuple[Any, Value]] = {}  # Tensors that the run made of numbers
         self.slots: dict[str, int] = {}
-        self.contents: list[tuple[np.ndarray, bytes, str]] = []  # of arrays made in the run, called
+        self.contents: dict[
+            int, tuple[np.ndarray, tuple[Any, ...], str]
+        ] = {}  # of arrays made in the run
         self.counts: dict[Hashable, Dim] = {}
         self.masks: dict[str, Value] = {}  # what tells the lengths that depend on data
         self.closed = False  # such a length was looked at
@@ -285,6 +292,8 @@ class Trace:
         """
         key = id(holder)
         found = self.captured.get(key) or self._again.get(key) or self._own.get(key)
+        if key in self.contents and not self._is_as_before(*self.contents[key]):
+            found = None
         if found is None and self._is_own(holder):
             found = self._own[id(holder)] = holder, self.capture(holder._array, origin)
         if found is None and self._made and type(holder) is np.ndarray:
@@ -297,7 +306,7 @@ class Trace:
             value = Value(self._input_type(array), held)
             found = self.captured[id(holder)] = (holder, value)
             if isinstance(array, np.ndarray) and not self.placed(holder):
-                self.contents.append((array, array.tobytes(), name))
+                self.contents[id(holder)] = array, _content(array), name
         return found[1]
 
     def _is_own(self, holder: Any) -> bool:
@@ -337,6 +346,7 @@ class Trace:
             ):
                 del self._made[i]
                 found = self._again[id(array)] = (array, value)
+                self.contents[id(array)] = array, _content(array), value.origin.name or "constant"
                 return found
         return None
 
@@ -366,14 +376,34 @@ class Trace:
             return self.capture(x, origin)
         raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
 
+    def traced(self, x: Any) -> Any:
+        """What an operand is here that was just recorded; None for a number.
+
+        A tape keeps a copy of an array of NumPy's, which the trace does not know.
+        """
+        if type(x) is np.ndarray:
+            return self, self.capture(x)
+        return getattr(x, "_traced", None)
+
     def finish(self) -> None:
         """The run is over."""
         self.finished = True
-        for array, before, name in self.contents:
-            if array.tobytes() != before:
-                self.unseen = self.unseen or f"{name}, an array that it changes after using it"
+        for made in self.contents.values():
+            self._is_as_before(*made)
         if np.geterr() != self.errors:
             self.unseen = self.unseen or "what NumPy does about floating-point errors"
+
+    def has_used(self, array: np.ndarray) -> bool:
+        """Whether a program has the numbers of an array that the run made, or of a part of it."""
+        root = array if array.base is None else array.base
+        return any(x is root or x.base is root for x, *_ in self.contents.values())
+
+    def _is_as_before(self, array: np.ndarray, before: tuple[Any, ...], name: str) -> bool:
+        """Whether an array that the run made and used stands for one value of the program still."""
+        same = _content(array) == before
+        if not same:
+            self.unseen = self.unseen or f"{name}, an array that it changes after using it"
+        return same
 
     def before_draw(self, source: Any) -> None:
         """The function is about to draw from a generator."""

@@ -1,11 +1,12 @@
 """Loops: the first call, the length of the source and later calls, beside the same loop unrolled.
 
-``python tests/benchmarks/loops.py`` prints a table. The unrolled form goes through a list of the
-same numbers, which no loop stays one for; it is measured up to a thousand turns.
+``python tests/benchmarks/loops.py [names]`` prints a table. The unrolled form goes through a
+list of the same numbers, which no loop stays one for; it is measured up to a thousand turns.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -88,6 +89,26 @@ def hmm(a, b, numbers):
     return s.sum()
 
 
+def ctc(x, places, skips, numbers):
+    a = np.full(len(places), -1e30)
+    a = a + np.array([1e30, 1e30] + [0.0] * (len(places) - 2))
+    for t in numbers:
+        one = np.concatenate([np.array([-1e30]), a[:-1]])
+        two = np.concatenate([np.array([-1e30, -1e30]), a[:-2]]) + skips
+        a = np.logaddexp(np.logaddexp(a, one), two) + x[t][places]
+    return -np.logaddexp(a[-1], a[-2])
+
+
+def varied(w, x, lengths, numbers):
+    loss = 0.0
+    for b in numbers:
+        h = np.zeros(8)
+        for t in range(int(lengths[b])):
+            h = np.tanh(w @ h + x[b, t])
+        loss = loss + (h * h).sum()
+    return loss
+
+
 def inputs_of(function: Callable[..., Any], turns: int) -> Sequence[Any]:
     random = np.random.default_rng(0)
     if function is rnn:
@@ -98,6 +119,12 @@ def inputs_of(function: Callable[..., Any], turns: int) -> Sequence[Any]:
     if function is lstm:
         weights = random.normal(size=(4, 32)) / 3, random.normal(size=(8, 32)) / 3
         return *weights, random.normal(size=32), random.normal(size=(turns, 4))
+    if function is ctc:
+        skips = np.where(np.arange(7) % 2, 0.0, -1e30)
+        return random.normal(size=(turns, 4)), np.array([0, 1, 0, 2, 0, 3, 0]), skips
+    if function is varied:
+        lengths = random.integers(10, 40, turns)
+        return random.normal(size=(8, 8)) / 3, random.normal(size=(turns, 40, 8)), lengths
     if function is kalman:
         return np.array([0.1, 0.5]), random.normal(size=turns)
     if function is hmm:
@@ -125,12 +152,13 @@ def measured(function: Callable[..., Any], turns: int, unrolled: bool) -> tuple[
 
 def main() -> None:
     warnings.simplefilter("ignore")
+    every = {f.__name__: f for f in (rnn, garch, leapfrog, lstm, rk4, kalman, hmm, ctc, varied)}
     measured(leapfrog, 10, False)
     print(
         "| | turns | first call, ms | later, ms | lines | unrolled: first, ms | later, ms | lines |"
     )
     print("|---|---|---|---|---|---|---|---|")
-    for function in (rnn, garch, leapfrog, lstm, rk4, kalman, hmm):
+    for function in [every[name] for name in sys.argv[1:] or every]:
         for turns in (10, 100, 1_000, 10_000):
             cells = [function.__name__, str(turns)]
             for unrolled in (False, True):

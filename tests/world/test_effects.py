@@ -9,6 +9,7 @@ import contextlib
 import copy
 import heapq
 import io
+import math
 import sys
 import types
 import warnings
@@ -513,6 +514,36 @@ def test_the_length_after_an_append_is_that_of_before():
             assert_same_bits(made(X), X * i)
         log[:] = [1, 1]
         assert_same_bits(made(X), X * 3)
+
+
+@pytest.mark.parametrize("before", [[], [1.0], [1.0, np.ones(())]], ids=len)
+@pytest.mark.parametrize(
+    "read",
+    [
+        np.array,
+        lambda log: np.asarray([log, log], dtype=np.float32),
+        np.ascontiguousarray,
+        math.fsum,
+        math.prod,
+        lambda log: np.full(2, log[0]),
+        lambda log: np.stack(log),
+        lambda log: sum(log),
+    ],
+)
+def test_arrays_of_a_list_that_grows_have_all_its_items(read, before):
+    def logging():
+        log = list(before)
+
+        def f(x):
+            log.append(x.sum())
+            return x * np.sum(read(log))
+
+        return f
+
+    plain, made = logging(), tg.compile(logging())
+    with warnings.catch_warnings(action="ignore", category=tg.errors.RecompileWarning):
+        for i in range(5):
+            assert_same_bits(made(X + i), plain(X + i))
 
 
 @pytest.mark.parametrize("what", ["function", "view", "returned", "file"])

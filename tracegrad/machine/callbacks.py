@@ -13,7 +13,7 @@ from typing import Any
 from tracegrad.machine import operators
 from tracegrad.machine.iteration import advance, get_iterator, items, iterable, mapping
 from tracegrad.machine.objects import PLAIN, call_special, special
-from tracegrad.machine.operators import BINARY, COMPARE, compare, truth
+from tracegrad.machine.operators import COMPARE, compare, truth
 from tracegrad.machine.replaced import REPLACED, REPLACED_KINDS, replaces
 from tracegrad.machine.world import ABSENT, is_a
 
@@ -123,12 +123,16 @@ def _(m, args, kwargs):
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
     if any(is_a(start, kind) for kind in (str, bytes, bytearray)) or set(kwargs) - {"start"}:
         return m.native(sum, *args, **kwargs)
-    values = list(items(m, args[0]))
+    values = args[0] if type(args[0]) in (list, tuple) else list(items(m, args[0]))
     if operators.all_plain(values):
         return m.native(sum, values, start)
-    total, add = start, BINARY[0]
+    return m.run_own(summed, values, start)
+
+
+def summed(values: Any, total: Any) -> Any:
+    """What `sum` does, interpreted: a world may know what the items of a list are."""
     for value in values:
-        total = operators.binary(m, add, total, value)
+        total = total + value
     return total
 
 

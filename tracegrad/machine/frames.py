@@ -18,6 +18,7 @@ from tracegrad.machine.programs import (
     VARKEYWORDS,
     Program,
     Refused,
+    own_code,
     program_of,
     program_or_none,
 )
@@ -272,6 +273,19 @@ class Machine:
             return run_frame(self, frame)
         frame.instead = instead
         return calls.made(run_frame(self, frame), instead)
+
+    def run_own(self, function: FunctionType, *args: Any) -> Any:
+        """Executes a function of the machine's own, for the instruction that the frame is at.
+
+        Each such place has code of its own, since loops are known by their code.
+        """
+        code, at = function.__code__, self.frame
+        if at is not None:
+            code = own_code(code, at.code, at.index)
+        program = program_of(code)
+        fast = [*args, *[ABSENT] * (program.size - len(args))]
+        names, builtins = function.__globals__, function.__builtins__
+        return run_frame(self, Frame(self, code, program, function, names, builtins, None, fast))
 
     def run_body(self, function: FunctionType, namespace: Any) -> Any:
         """Executes the body of a class."""

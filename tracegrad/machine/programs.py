@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
+from itertools import count
 from types import CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tracegrad.machine import expressions, later, statements  # noqa: F401 -- enter their makers
 from tracegrad.machine.decode import Handler, Instruction, decode, slot_names
@@ -81,6 +83,21 @@ class Program:
 
 _programs: dict[int, Program | Refused] = {}
 _codes: dict[int, weakref.ref] = {}
+
+
+_own: WeakKeyDictionary[CodeType, dict[int, CodeType]] = WeakKeyDictionary()
+_own_numbers = count(1)
+
+
+def own_code(code: CodeType, caller: CodeType, index: int) -> CodeType:
+    """The code of a function of the machine's own as an instruction of a caller's has it.
+
+    It is equal to no other: a code object is compared by what it has, its first line included.
+    """
+    known = _own.setdefault(caller, {})
+    if index not in known:
+        known[index] = code.replace(co_firstlineno=next(_own_numbers))
+    return known[index]
 
 
 def program_of(code: CodeType) -> Program:

@@ -45,6 +45,9 @@ def add(f: Any, error: BaseException) -> None:
     if traceback is not None and error is not f.machine.unwound:
         traceback = clean(traceback)
     code = f.code
+    if code.co_filename in HIDDEN:
+        error.__traceback__ = traceback
+        return
     offset = f.program.instructions[f.index].offset
     line = line_at(code, offset)
     error.__traceback__ = TracebackType(traceback, stub_frame(f), offset, line)

@@ -7,13 +7,16 @@ where nobody reads that any more (as an update of an array does). No public func
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from codegen.ir import Call, Node, Trait, walk
+from codegen.ir import Call, Graph, Node, Trait, Value, walk
+from codegen.rewrite import substituted
 from codegen.sizes import Sizes, symbols
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import LIST, ArrayType, kind, weak
 from tracegrad.ops.creation import zeros_of
+from tracegrad.ops.elementwise import alias
 from tracegrad.ops.indexing import Scattered, gather
 from tracegrad.ops.record import OpRecord
 
@@ -67,6 +70,32 @@ unset = OpRecord(
     traits=frozenset({Trait.UNSET}),
     doc="What stands where a path has no value.",
 )
+
+
+handed = replace(
+    alias, name="handed", doc="What a turn was handed, of a loop that is unrolled after all."
+)
+
+
+def as_recorded(graph: Graph) -> Graph:
+    """The graph whose values are those of a tape: what a turn was handed is what it was.
+
+    Its readers' cotangents are then added up with those of all others, one by one.
+    """
+    stands = {
+        node.results[0]: node.operands[0]
+        for node in walk(graph.nodes)
+        if isinstance(node, Call) and node.op is handed
+    }
+    if not stands:
+        return graph
+
+    def now(value: Value) -> Value:
+        while value in stands:
+            value = stands[value]
+        return value
+
+    return graph.with_block(substituted(graph.block, now))
 
 
 def _item_of_type(sizes: Sizes, rows: ArrayType, k: ArrayType) -> ArrayType:

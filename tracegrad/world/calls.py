@@ -11,7 +11,6 @@ from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
     FunctionType,
-    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
     MethodWrapperType,
@@ -56,7 +55,7 @@ from tracegrad.world.gate import derive
 from tracegrad.world.interception import holds_tensors, instead, stacked
 from tracegrad.world.mutating import changes_by_name
 from tracegrad.world.trees import tree_function
-from tracegrad.world.whose import is_mutable, is_trusted
+from tracegrad.world.whose import is_mutable, is_trusted, slots_of
 from tracegrad.world.world import CALL, RULES, World, rule_for
 
 Operands = tuple[Any, ...]
@@ -79,6 +78,8 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
         callee = _vectorize(world, callee)
     if type(callee) is CACHED:
         return ask(world, callee, operands, keywords)
+    if instead(callee, operands, keywords) is not None:  # it reads them as C code does
+        operands, keywords = tuple(_plain(world, operands)), _plain_keywords(world, keywords)
     own = instead(callee, operands, keywords)
     of_tree = tree_function(callee)
     if own is None and of_tree is not None:
@@ -253,7 +254,7 @@ def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -
     if isinstance(x, ContextVar) and name == "get":
         return _asked_again(world, x.get, tuple(rest), f"{world.text_of(x)}.get()")
     if of is object and name in _LOOKS_INSIDE:
-        if not hasattr(x, "__dict__") or len(_slots(type(x))):
+        if not hasattr(x, "__dict__") or slots_of(type(x)):
             world.effect(f"{world.text_of(x)}.{name}()")
         world.owns(x, vars(x))
         world.guard(KEYS, vars(x), None, tuple(vars(x)), f"the attributes of {world.text_of(x)}")
@@ -278,12 +279,6 @@ def _reads_items(world: World, x: Any) -> None:
 _COMPARING = frozenset({"sort", "remove"})
 """Methods of a list or deque that read what its items hold, and change it."""
 _LOOKS_INSIDE = frozenset({"__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__sizeof__"})
-
-
-def _slots(cls: type) -> list[Any]:
-    """The descriptors of a class's slots."""
-    scopes = [vars(owner) for owner in cls.__mro__ if is_mutable(owner)]
-    return [x for scope in scopes for x in scope.values() if type(x) is MemberDescriptorType]
 
 
 _PLAIN_TYPES = frozenset({int, float, complex, str, bytes, bool, dict, list, tuple, set, frozenset})

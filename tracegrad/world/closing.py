@@ -7,7 +7,7 @@ computation go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -19,10 +19,11 @@ from codegen.sizes import Dim, add
 from codegen.types import ArrayType, kind, weak, weak_of
 from tracegrad.machine.liveness import live
 from tracegrad.ops.elementwise import add as add_values
-from tracegrad.ops.elementwise import alias
+from tracegrad.ops.tapes import handed
 from tracegrad.paths import Apart, Cycle, Entry, Way, limb_of, merged
 from tracegrad.tensor import Tensor, wrap
 from tracegrad.world.heads import INT, Head, Leaf, Slot
+from tracegrad.world.holding import Holding, called, kind_of, on_stack, with_item
 from tracegrad.world.lengths import minus
 from tracegrad.world.loop_states import (
     WIDE,
@@ -34,6 +35,7 @@ from tracegrad.world.loop_states import (
     join,
     type_of,
 )
+from tracegrad.world.reasons import MARKS
 from tracegrad.world.seats import Keeper, Seat
 from tracegrad.world.slots import Place, reached_from
 from tracegrad.world.tails import is_tail, tail_of
@@ -41,7 +43,7 @@ from tracegrad.world.turns import Same, counted, renamed
 from tracegrad.world.walking import Walk
 
 
-class Closing:
+class Closing(Holding):
     """What a run knows of turns that are recorded."""
 
     world: Any
@@ -51,28 +53,11 @@ class Closing:
     lengths: Any
     written: list[ref[Tensor]]  # Tensors that were written to
     seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
-    places: dict[Place, Any]  # that were written to, with what stood there before
     closed: list[Head]
     apart: Any  # where loops begin whose first turn stands by itself
     states: States  # what is known of the variables of loops
     wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
     frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
-
-    def is_recorded(self, x: Any) -> bool:
-        """Whether a Tensor is of this run's trace."""
-        return type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace
-
-    def _variables(self, frame: Any, index: int) -> dict[Slot, Leaf]:
-        """What the live variables hold, and behind them the stack."""
-        known = live(frame.code)[index]
-        found: dict[Slot, Leaf] = {}
-        for i in sorted(known):
-            self._leaves((i,), frame.fast[i], found)
-        for i, x in enumerate(frame.stack):
-            self._leaves((~i,), x, found)
-        for place in self.places:
-            self._leaves((place,), place.now(), found)
-        return found
 
     def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
         """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
@@ -97,34 +82,28 @@ class Closing:
             waiting += [] if frame is None else frame.fast
         return left | reached_from(waiting, world.is_outside, sought - left)
 
-    def _leaves(self, slot: Slot, x: Any, found: dict[Slot, Leaf]) -> None:
-        """Notes an object, and of a tuple its items, at (variable, place, place ...)."""
-        value = x._traced[1] if self.is_recorded(x) else None
-        if type(x) is not tuple or not x or not all(map(_is_leaf, x)):
-            found[slot] = Leaf(x, value)
-            return
-        found[slot] = Leaf(_LENGTHS.setdefault(len(x), (len(x),)), None)
-        for i, item in enumerate(x):
-            self._leaves((*slot, i), item, found)
-
     def _open(self, head: Head) -> bool:
         """After a turn: what it changed become parameters; whether the next one may be closed."""
-        frame = head.frame
         self._let_go(head, head.before)
         for place, x in self.places.items():
             if (place,) not in head.before:
-                self._leaves((place,), x, head.before)
-        now = self._variables(frame, head.target)
-        if head.marks != self._marks(head) or now.keys() != head.before.keys():
+                self._leaves(head, (place,), x, head.before)
+        now = self._take_apart(head, self._variables(head))
+        if not self._keeps(head, now, head.before):
+            return False
+        if not self._are_alone(head):
+            head.why = "others have a dictionary too that turns make anew"
             return False
         changed = {}
         for slot, leaf in now.items():
             old = head.before[slot]
             if leaf.holder is old.holder and leaf.value is old.value:
                 continue
-            if _on_stack(slot) or not self._may_change(leaf):
+            if on_stack(slot) or not self._may_change(leaf):
+                head.why = f"{called(head, slot)} is another {kind_of(leaf)} in each turn"
                 return False
             if self._is_shared(head, leaf) and not is_tail(slot):
+                head.why = f"others have the array too that {called(head, slot)} becomes"
                 return False
             changed[slot] = leaf
         if head.follows is not None and len(self.lists.log) > head.logged:
@@ -141,6 +120,9 @@ class Closing:
         """
         known = self.states.get((head.frame.code, head.target))
         if not known or head.target in self.apart.get(head.frame.code, ()):
+            return False
+        self._take_apart_known(head, known)
+        if not self._are_alone(head):
             return False
         held = head.before
         chosen = {s: held[s] for s in known if s in held and self._may_change(held[s])}
@@ -166,9 +148,10 @@ class Closing:
             head.parameters[slot] = known[0]
             self._put(frame, slot, known[1])
         head.begin = len(self.trace.builder.nodes)
-        head.begun = self._variables(frame, head.target)
+        head.begun = self._variables(head)
         head.open = True
         if not self.lists.open(head):
+            head.why = "a list is not appended one array of one shape in each turn"
             return False
         head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
         head.marks = self._marks(head)
@@ -180,9 +163,9 @@ class Closing:
         """Puts something into a variable, or at a place."""
         first = slot[0]
         if isinstance(first, Place):
-            self.world.renews(first, _with(first.now(), slot[1:], x))
+            self.world.renews(first, with_item(first.now(), slot[1:], x))
         else:
-            frame.fast[first] = _with(frame.fast[first], slot[1:], x)
+            frame.fast[first] = with_item(frame.fast[first], slot[1:], x)
 
     def _may_change(self, leaf: Leaf) -> bool:
         x = leaf.holder
@@ -249,7 +232,7 @@ class Closing:
                 nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
                 builder.call(add_values, (argument, nothing), parameter.origin)
             else:
-                builder.call(alias, (argument,), parameter.origin)
+                builder.call(handed, (argument,), parameter.origin)
             builder.append(replace(builder.nodes.pop(), results=(parameter,)))
         begin = len(builder.nodes)
         for node in after:
@@ -287,7 +270,7 @@ class Closing:
             return None
         body = tuple(nodes[head.begin :])  # with the numbers that are handed on
         if head in self.wide.values() and not is_in_float64(body):
-            self._unrolled(head)
+            self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
             raise Learned
         counter = None
         numbers = head.numbers
@@ -331,7 +314,7 @@ class Closing:
         """
         if head.collects or len(self.lists.log) > head.logged:
             return  # lists to which a first turn appends are known behind it
-        now = self._variables(head.frame, head.target)
+        now = self._variables(head)
         found: Known = {}
         new = False
         for slot, leaf in now.items():
@@ -342,7 +325,7 @@ class Closing:
                 continue
             before = type_of(begun) if parameter is None else parameter.type
             wide = join(before, type_of(leaf), self._are_one)
-            if wide is None or type(slot[0]) is not int or _on_stack(slot):
+            if wide is None or type(slot[0]) is not int or on_stack(slot):
                 return
             found[slot] = wide
             new |= wide or parameter is None
@@ -380,7 +363,7 @@ class Closing:
         """Whether the run can be made again."""
         raise NotImplementedError
 
-    def _unrolled(self, head: Head) -> None:
+    def _unrolled(self, head: Head, why: str) -> None:
         """A loop is not tried again."""
         raise NotImplementedError
 
@@ -430,12 +413,14 @@ class Closing:
         nodes = self.trace.builder.nodes[at:]
         rows = self.lists.ending(head, nodes)
         if rows is None:
+            head.why = "a turn does not append once to each list"
             return None
-        if head.marks != self._marks(head) or not self._returns(head, nodes):
+        if not self._returns(head, nodes):
+            head.why = "a value is looked at where the function cannot be put back to"
             return None
         self._let_go(head, head.begun)
-        now = self._variables(head.frame, head.target)
-        if now.keys() != head.begun.keys():
+        now = self._variables(head)
+        if not self._keeps(head, now, head.begun):
             return None
         found: dict[Value, tuple[Any, Value]] = {}
         seen: dict[int, Value] = {}
@@ -444,14 +429,17 @@ class Closing:
             if parameter is None:
                 begun = head.begun[slot]
                 if leaf.holder is not begun.holder or leaf.value is not begun.value:
+                    head.why = f"{called(head, slot)} is another {kind_of(leaf)} in later turns"
                     return None
                 continue
             value = self._as(parameter, leaf)
             if value is None or not self._stays(head, slot, parameter, leaf):
+                head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
                 return None
             other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
             known = found.setdefault(parameter, (leaf.holder, value))
             if other is not parameter or known[1] is not value:
+                head.why = f"{called(head, slot)} is one array with another variable in some turns"
                 return None
         held = {id(leaf.holder) for leaf in now.values()}
         written = [other() for other in self.written[head.wrote :]]
@@ -460,6 +448,23 @@ class Closing:
         if any(x is not None and id(x) not in held for x in written):
             return None
         return (*(found[p][1] for p in self._all(head)), *rows)
+
+    def _keeps(self, head: Head, now: Mapping[Slot, Leaf], before: Mapping[Slot, Leaf]) -> bool:
+        """Whether a turn changed nothing but its variables, and has the same of them."""
+        differing = (i for i, mark in enumerate(self._marks(head)) if mark != head.marks[i])
+        first = next(differing, None)
+        if first is not None:
+            head.why = {0: self.barred, 1: head.barred}.get(first) or MARKS[first]
+            return False
+        if now.keys() != before.keys():
+            slot = min(now.keys() ^ before.keys(), key=str)
+            head.why = f"{called(head, slot)} is not there in all turns"
+            return False
+        return True
+
+    def _marks(self, head: Head) -> tuple[Any, ...]:
+        """What may not change in a turn that stands for all: see `reasons.MARKS`."""
+        raise NotImplementedError
 
     def _returns(self, head: Head, nodes: Sequence[Any]) -> bool:
         """Whether the frames can be put back to all looks in a turn."""
@@ -682,39 +687,6 @@ class Closing:
     def _forget(self, nodes: Sequence[Any]) -> None:
         """What was recorded of numbers from outside in a turn is not there after it."""
         self.world.numbers.forget({r for node in nodes for r in node.results})
-
-
-_LENGTHS: dict[int, tuple[int]] = {}
-"""What stands for tuples of so many items."""
-
-
-def _is_leaf(x: Any) -> bool:
-    """Whether something may stand in a tuple that turns change."""
-    return type(x) in _LEAVES or (type(x) is tuple and all(map(_is_leaf, x)))
-
-
-_LEAVES = frozenset({Tensor, int, float, bool, str, type(None)})
-
-
-def _with(x: Any, places: Slot, item: Any) -> Any:
-    """A tuple with an item at a place in it."""
-    if not places:
-        return item
-    at: Any = places[0]
-    return (*x[:at], _with(x[at], places[1:], item), *x[at + 1 :])
-
-
-def _on_stack(slot: Slot) -> bool:
-    return type(slot[0]) is int and slot[0] < 0
-
-
-def held(frame: Any, slot: Slot) -> Any:
-    """What stands at a place."""
-    first = slot[0]
-    x = first.now() if isinstance(first, Place) else frame.fast[first]
-    for place in slot[1:]:
-        x = x[place]
-    return x
 
 
 def builtin(x: Any) -> str | None:

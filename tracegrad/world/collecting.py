@@ -67,14 +67,14 @@ class Lists(Tails, Filling):
         head = self.tracked.get(id(items))
         for other in self.loops.heads.values():
             if other is not head and (other.open or other.cycle is not None):
-                other.changes += 1
+                self.loops.bar(other, "a list is appended to that the loop around knows too")
         if head is None:
             return
         known = next(c for c in head.collects if c.items is items)
         kind = known.parameter.type
         value = x._traced[1] if self.loops.is_recorded(x) else None
         if value is None or not self._fits(value.type, kind) or x._view is not None:
-            head.changes += 1
+            self.loops.bar(head, "what is appended is not like what the first turn appended")
             return
         origin = known.parameter.origin
         builder = self.trace.builder
@@ -86,7 +86,7 @@ class Lists(Tails, Filling):
         for x in operands:
             head = self.tracked.get(id(x)) if type(x) is list else None
             if head is not None:
-                head.changes += 1
+                self.loops.bar(head, "a list to which turns append is used as a whole")
             if not keeps:
                 self.forgets(x)
             self.counts(x)
@@ -250,7 +250,8 @@ class Lists(Tails, Filling):
             self.tracked.pop(id(items), None)
         if head.collects:
             for other in self.loops.heads.values():
-                other.changes += other is not head
+                if other is not head:
+                    self.loops.bar(other, "a loop inside appends to a list")
 
     def _last(self, head: Head, known: Collected) -> Any:
         """The variable that is what the last turn appended, where all ways agree on one."""

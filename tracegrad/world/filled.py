@@ -102,7 +102,7 @@ class Filling:
             return
         self.loops.lengths.fix(known.length)
         for head in self.loops.heads.values():
-            head.changes += 1
+            self.loops.bar(head, "a list is changed that a loop has filled")
         for rows in [*self.going]:
             if any(type(y) is Items and y.items is x for y in rows.leaves()):
                 rows.on_alone()

@@ -8,6 +8,7 @@ traces and in functions that stay eager alike.
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 import operator
 import sys
@@ -32,7 +33,7 @@ Keywords = dict[str, Any]
 
 _BY_NAME = (
     "acos acosh asin asinh atan atan2 atanh copysign cos cosh degrees exp exp2 expm1 fabs fmod "
-    "hypot isfinite isinf isnan log10 log1p log2 pow radians sin sinh sqrt tan tanh cbrt"
+    "isfinite isinf isnan log10 log1p log2 pow radians sin sinh sqrt tan tanh cbrt"
 )
 _NUMPY = {
     "acos": "arccos",
@@ -90,12 +91,20 @@ def _log(x: Any, base: Any = None) -> Any:
     return found if base is None else found / np.log(_float(base))
 
 
+def _hypot(*xs: Any) -> Any:
+    """``math.hypot``, which takes as many numbers as one likes; NumPy's takes two."""
+    _raising(math.hypot, *xs)
+    first, *rest = map(_float, xs)
+    return functools.reduce(np.hypot, rest, first) if rest else np.abs(first)
+
+
 MATH: dict[int, Callable[..., Any]] = {
     id(getattr(math, name)): _as_numbers(name)
     for name in _BY_NAME.split()
     if hasattr(math, name) and hasattr(np, _NUMPY.get(name, name))
 }
 MATH[id(math.log)] = _log
+MATH[id(math.hypot)] = _hypot
 MATH[id(math.prod)] = lambda xs, start=1: _folded(operator.mul, xs, start)
 MATH[id(math.fsum)] = lambda xs: _folded(operator.add, xs, 0.0)
 _COMPLEX = "acos acosh asin asinh atan atanh cos cosh exp log10 sin sinh sqrt tan tanh"

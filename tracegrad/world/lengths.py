@@ -223,7 +223,7 @@ class Lengths:
         return None
 
     def _range(self, operands: Sequence[Any]) -> range:
-        numbers = [int.__index__(x) for x in operands if isinstance(x, int)]
+        numbers = [int.__index__(x) for x in operands if issubclass(type(x), int)]
         if len(numbers) < len(operands):
             return range(*map(self.looked, operands))
         dims = [getattr(x, "dim", x) for x in operands]

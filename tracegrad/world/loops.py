@@ -30,7 +30,7 @@ from tracegrad.ops.elementwise import add
 from tracegrad.paths import Entry, Way
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.closing import Closing, held
+from tracegrad.world.closing import Closing
 from tracegrad.world.collecting import Lists
 from tracegrad.world.filled import KEEPING
 from tracegrad.world.heads import (
@@ -45,10 +45,12 @@ from tracegrad.world.heads import (
     ManyTurns,
     Unclosed,
 )
+from tracegrad.world.holding import held
 from tracegrad.world.kept import ITEM
 from tracegrad.world.lengths import FEWEST, Lengths
 from tracegrad.world.loop_states import Learned, States, is_in_float64
 from tracegrad.world.mutating import READING, changes, changes_by_name
+from tracegrad.world.reasons import say, statement
 from tracegrad.world.rows import Rows, backwards, enumerated, rows_of, zipped
 from tracegrad.world.seats import Keeper, Return, Seat
 from tracegrad.world.slots import Place, has_name
@@ -67,6 +69,7 @@ class Loops(Closing):
         self.heads: dict[tuple[int, int], Head] = {}
         self.ranges: dict[int, Head] = {}
         self.following: dict[int, tuple[Any, tuple[Value, Value]]] = {}  # left in a turn: the rest
+        self.barred = ""  # what was done last that is in `changes`
         self.changes = 0  # how often something was changed that a turn is not told of
         self.written = []
         self.seats = {}
@@ -125,7 +128,7 @@ class Loops(Closing):
         made = self.iterators.get(id(iterator), (-1, None))[0]
         for head in self.heads.values():
             if made < head.made:
-                head.changes += 1
+                self.bar(head, "an iterator goes on that was made before the turn")
 
     def makes(self, iterator: Any, like: Any = None) -> None:
         """An iterator was made, in place of another one where it is like that."""
@@ -171,14 +174,14 @@ class Loops(Closing):
         if not changes(operation, operands):
             return
         if operation is not operator.setitem or not has_name(ITEM, *operands[:2]):
-            self.changes += 1
+            self.bars("an object is changed by an operation of C")
 
     def stores(self, kind: int, holder: Any, name: Any) -> None:
         """An attribute, an item or a cell is about to get another value."""
         if not self.heads:
             return
         if not has_name(kind, holder, name):
-            self.changes += 1
+            self.bars("a place is written that has no fixed name")
             return
         place = Place(kind, holder, name)
         if place not in self.places:
@@ -195,7 +198,7 @@ class Loops(Closing):
             self.lists.appends(x, given[0])
             return
         if changes_by_name(x, name):
-            self.changes += 1
+            self.bars(f"{type(x).__name__}.{name} changes an object")
 
     def iterate(self, x: Any) -> Any:
         """An iterator that was made, over the rows of a Tensor; None for other things."""
@@ -208,8 +211,21 @@ class Loops(Closing):
 
     def compares(self, *operands: Any) -> None:
         """Who a Tensor is may be another object in each turn."""
-        if any(type(x) is Tensor for x in operands) and all(x is not None for x in operands):
-            self.changes += 1
+        made_again = any(head.rebuilt for head in self.heads.values())
+        kinds = {Tensor, dict} if made_again else {Tensor}
+        if any(type(x) in kinds for x in operands) and all(x is not None for x in operands):
+            self.bars("it is asked which object another one is")
+
+    def bars(self, what: str) -> None:
+        """Something is done that a turn which stands for all may not do."""
+        self.changes += 1
+        if self.heads:
+            self.barred = f"{statement(self.trace.code)}: {what}"
+
+    def bar(self, head: Head, what: str) -> None:
+        """Something is done that a turn of this loop may not do."""
+        head.changes += 1
+        head.barred = f"{statement(self.trace.code)}: {what}"
 
     def counts(self, x: Any) -> bool:
         """Whether something is an int of a loop, for which the function has a Tensor."""
@@ -219,6 +235,8 @@ class Loops(Closing):
         """The loop that begins with this range, where it may be worth it."""
         follows = self.following.pop(id(iterator), None)
         if type(iterator) is not RANGE:
+            if operator.length_hint(iterator) >= FEWEST:
+                self._goes_unseen(iterator)
             return None
         if follows is None and operator.length_hint(iterator) < FEWEST:
             return None
@@ -248,6 +266,13 @@ class Loops(Closing):
             head.goes = Keeper(self, self.heads.values(), ()).form(shown.given)
         self._enter_whole(head)
         return head
+
+    def _goes_unseen(self, iterator: Any) -> None:
+        """Says of a loop that what it goes through is no numbers and no rows of an array."""
+        frame = self.world.machine.frame
+        if frame.program.instructions[frame.index].name == "FOR_ITER":
+            kind = type(iterator).__name__.removesuffix("_iterator")
+            say(frame.code, frame.index, f"it goes through a {kind} of which no array is known")
 
     def _is_first(self, frame: Any, shown: Any) -> bool:
         """Whether a frame stands at the beginning of a loop that may stay one."""
@@ -295,6 +320,7 @@ class Loops(Closing):
     def _may_loop(self, frame: Any, target: int) -> bool:
         """Whether a loop is tried: in a generator, others do what a turn does."""
         if frame.code.co_flags & SUSPENDED:
+            say(frame.code, target, "turns of a generator alternate with what its reader does")
             return False
         return target not in self.unclosed.get(frame.code, ())
 
@@ -322,7 +348,7 @@ class Loops(Closing):
         if level is not None and head.collects:
             self.trace.read("a list that a loop was left with before its last turn")
             self.refused = True
-            self._unrolled(head)
+            self._unrolled(head, "it is left before its last turn, with a list that turns fill")
         self.lists.forget(head)
         if level is not None:
             del self.walk.levels[self.walk.levels.index(level) :]
@@ -456,23 +482,26 @@ class Loops(Closing):
         head.start = len(self.trace.builder.nodes)
         head.wrote, head.made = len(self.written), len(self.iterators)
         head.logged = len(self.lists.log)
-        head.before = self._variables(head.frame, head.target)
+        head.before = self._variables(head)
         head.marks = self._marks(head)
 
     def _give_up(self, head: Head) -> None:
         """A turn stands for no others; after some of them the loop stays unrolled from here on."""
         key = head.frame.code, head.target
         self.tried[key] = self.tried.get(key, 0) + 1
+        why = head.why or "its turns are not alike"
         if self.tried[key] == MOST_TRIED:
-            self._unrolled(head)
+            self._unrolled(head, why)
+        say(*key, why)
         self._settle(head)
 
-    def _unrolled(self, head: Head) -> None:
+    def _unrolled(self, head: Head, why: str) -> None:
+        say(head.frame.code, head.target, why)
         self.unclosed.setdefault(head.frame.code, set()).add(head.target)
 
     def _refuse(self, head: Head, what: str) -> None:
         """The run is no program; in the next one the loop stays unrolled."""
-        self._unrolled(head)
+        self._unrolled(head, what)
         if self.trace.samples:
             raise Unclosed(what)
         self.trace.read(what)
@@ -484,14 +513,14 @@ class Loops(Closing):
         for head in [*self.closed]:
             self._refuse(head, "a derivative of a loop in the function itself")
 
-    def unroll(self, label: object = None) -> None:
+    def unroll(self, why: str, label: object = None) -> None:
         """No loop of this run stays one from here on; of the one with a label, the first turn."""
         head = self.walk.heads.get(label)  # type: ignore[call-overload]
         if head is not None and not head.peeled:
             self.apart.setdefault(head.frame.code, set()).add(head.target)
             return
         for head in self.closed:
-            self._unrolled(head)
+            self._unrolled(head, why)
 
     def _is_straight(self) -> bool:
         """Whether turns may be run without a tape: a run that needs one can be made again."""
@@ -517,7 +546,7 @@ class Loops(Closing):
     def forget_wide(self) -> None:
         """In no other run such variables hold NumPy's: the loops are unrolled."""
         for head in self.wide.values():
-            self._unrolled(head)
+            self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
 
     # -- running the turns that are left ----------------------------------------------------------
 

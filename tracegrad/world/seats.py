@@ -164,9 +164,9 @@ class Keeper:
             return OfLoop(self.shown[id(x)], self._of_iterator(x))
         if kind in ITERATORS or kind is Rows:
             return self._of_iterator(x)
-        if kind is tuple:
+        if is_tuple(x):
             items = tuple(map(self.form, x))
-            return x if _all_same(items, x) else OfContainer(x, items, tuple)
+            return x if _all_same(items, x) else OfContainer(x, items, maker_of(kind))
         if id(x) in self.known or self.loops.world.is_outside(x):
             return x
         if kind is list:
@@ -231,6 +231,20 @@ def _all_same(forms: Sequence[Any], items: Sequence[Any]) -> bool:
 
 def _is(a: Any, b: Any) -> bool:
     return a is b
+
+
+def is_tuple(x: Any) -> bool:
+    """Whether an object is a tuple, or a named one with nothing besides."""
+    kind = type(x)
+    return kind is tuple or (issubclass(kind, tuple) and maker_of(kind) is not None)
+
+
+def maker_of(kind: type) -> Any:
+    """What makes a tuple of a class of its items; None of other classes."""
+    if kind is tuple:
+        return tuple
+    plain = kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
+    return kind._make if plain else None  # type: ignore[attr-defined]
 
 
 def _cut(items: Any) -> slice:

@@ -26,12 +26,17 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.machine.frames import Machine
+from tracegrad.autograd.foreign import memory_of
+from tracegrad.errors import ConversionError
+from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.programs import Program
 from tracegrad.namespace import asarray, full, zeros
+from tracegrad.signature import NUMERIC
 from tracegrad.state import STATE
 from tracegrad.tensor import Tensor, wrap, written_into_plain
 from tracegrad.world import tables
+from tracegrad.world.lengths import Length
+from tracegrad.world.whose import slots_of
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -69,11 +74,17 @@ def received(
     if not operands or type(operands[0]) is not np.ndarray or not _writes(operation):
         return operation, operands, keywords
     rest = operands[1:]
-    if not any(map(holds_recorded, rest)):
+    if any(map(holds_recorded, rest)):
+        tensor = swapped(world, operands[0], operands)
+    elif _is_used(operation, operands[0]):
+        try:
+            tensor = swapped(world, operands[0], operands)
+        except ConversionError:  # the run is no program, then
+            return operation, operands, keywords
+    else:
         return operation, operands, keywords
-    tensor = swapped(world, operands[0], operands)
-    if operation is operator.setitem:
-        rest = (rest[0], rest[1] if type(rest[1]) is Tensor else asarray(rest[1]))
+    if operation is operator.setitem and type(rest[1]) in (list, tuple):
+        rest = (rest[0], asarray(rest[1]))
     if isinstance(operation, MethodDescriptorType):
         return getattr(tensor, operation.__name__), rest, keywords
     return operation, (tensor, *rest), keywords
@@ -87,6 +98,19 @@ def _writes(operation: Any) -> bool:
     return isinstance(getattr(operation, "__self__", None), np.ufunc) and (
         operation.__name__ == "at"
     )
+
+
+def _is_used(operation: Any, array: np.ndarray) -> bool:
+    """Whether a program has the numbers of an array that is written now, as a Tensor would be.
+
+    Where the caller gave Tensors, what the function computes is done in their manner
+    (``x.sort()`` gives another one): there it stays an array.
+    """
+    known = not isinstance(operation, MethodDescriptorType) or operation.__name__ in _WRITING
+    return STATE.trace is not None and STATE.standing and known and STATE.trace.has_used(array)
+
+
+_WRITING = frozenset({"fill", "put"})
 
 
 def _plain_swapped(world: Any, x: Any) -> Any:
@@ -103,13 +127,23 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     root = array if array.base is None else array.base
     if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
         raise written_into_plain()
+    if not array.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    if root.dtype.kind not in NUMERIC:
+        raise written_into_plain()
     holders = _holders(world)
     shown = [x for _, inner in holders for x in inner if type(x) is np.ndarray and x.base is root]
+    if any(_shares(x, root) for _, inner in holders for x in inner):
+        raise written_into_plain()  # `tg.as_tensor(y)`
     views = {id(x): x for x in (*world.views_of(root), *shown, array) if x is not root}
     family = [root, *views.values()]
     if any(map(world.is_outside, family)):
         raise written_into_plain()
     held = {id(x) for _, inner in holders for x in inner} | set(map(id, world.written()))
+    used = held | {id(root), id(array)}
+    own = frozenset({id(family), id(views)})
+    gone = {id(x) for x in family if id(x) not in used and _is_recorded_alone(x, own)}
+    family = [x for x in family if id(x) not in gone]
     for x in family:
         shows = x is root and len(family) > 1  # its views hold it
         if not (id(x) in held or shows or (x is array and _passes(x, operands, family))):
@@ -126,11 +160,35 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     return tensors[id(array)]
 
 
+def _shares(x: Any, root: np.ndarray) -> bool:
+    """Whether an object is a Tensor that looks at the memory of an array."""
+    return type(x) is Tensor and memory_of(x._array) is root
+
+
 def _passes(array: np.ndarray, operands: Operands | None, family: list[np.ndarray]) -> bool:
     """Whether nothing but the operation at hand has an array, as in ``y[0][1] = v``."""
     if operands is None:
         return True
     return all(x is operands or x is family for x in gc.get_referrers(array))
+
+
+def _is_recorded_alone(x: Any, known: frozenset[int], depth: int = 4) -> bool:
+    """Whether only what was recorded has an object: the function has used it, and let it go.
+
+    The objects that are `known`, by id, do not count. No cell or generator of Python's may hold
+    the object here: only plain variables do.
+    """
+    holders = gc.get_referrers(x)
+    known |= {id(holders)}
+    for holder in holders:
+        kind = type(holder)
+        if id(holder) in known or (kind.__module__.startswith("tracegrad") and kind is not Frame):
+            continue
+        if kind not in (tuple, list, dict) or not depth:
+            return False
+        if not _is_recorded_alone(holder, known, depth - 1):
+            return False
+    return True
 
 
 def _way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
@@ -204,17 +262,24 @@ def _holders(world: Any) -> _Holders:
     found: dict[int, tuple[Any, list[Any]]] = {}
     while waiting:
         x = waiting.pop()
-        if id(x) in found or type(x) in _CLOSED or world.is_outside(x) or isinstance(x, type):
+        if id(x) in found or _is_closed(x) or world.is_outside(x) or isinstance(x, type):
             continue
         if len(found) > _MOST:
             raise written_into_plain()
         if type(x) is FunctionType:
             inner: list[Any] = [x.__closure__, x.__defaults__, x.__kwdefaults__]
+        elif type(x) is np.ndarray:  # of objects
+            inner = x.ravel().tolist()
         else:
             inner = gc.get_referents(x)
         found[id(x)] = x, inner
         waiting += inner
     return [*found.values()]
+
+
+def _is_closed(x: Any) -> bool:
+    """Whether an object holds none of the function's."""
+    return x.dtype.kind != "O" if type(x) is np.ndarray else type(x) in _CLOSED
 
 
 def _puts(holders: _Holders, among: set[int]) -> list[tuple[Callable[[Any], None], Any]]:
@@ -251,9 +316,12 @@ def _parts(x: Any) -> tuple[Any, ...]:
 
 
 def _rows_left(x: Any, parts: list[Any]) -> Any:
-    """The iterator over what is left of an array's rows, over those of its Tensor."""
+    """The iterator over what is left of an array's rows, over those of its Tensor.
+
+    A row is taken when its turn comes: elements that are written until then are seen.
+    """
     (rows,), place = parts, x.__reduce__()[2]
-    return iter([rows[i] for i in range(place, len(rows))])
+    return map(rows.__getitem__, range(place, len(rows)))
 
 
 _REBUILT: dict[Any, Callable[[Any, list[Any]], Any]] = {
@@ -269,8 +337,9 @@ _REUSING: frozenset[Any] = frozenset({type(iter({}.items()))})
 
 _MOST = 100_000
 _CLOSED = frozenset({
-    *(Tensor, np.ndarray, ModuleType, CodeType, int, float, complex, str, bytes, bool),
+    *(Tensor, ModuleType, CodeType, int, float, complex, str, bytes, bool),
     *(type(None), Machine, Program, BuiltinFunctionType, np.ufunc, np.dtype, FrameType),
+    Length,  # an int that knows what the run has read, which is not the function's
 })  # fmt: skip
 
 
@@ -281,12 +350,25 @@ def _places_in(holder: Any, array: np.ndarray) -> list[Callable[[Tensor], None]]
         return [partial(holder.__setitem__, i) for i in found]
     if isinstance(holder, CellType):
         return [partial(setattr, holder, "cell_contents")]
+    if type(holder) is np.ndarray:
+        return [partial(holder.__setitem__, i) for i, x in np.ndenumerate(holder) if x is array]
+    slots = [slot for slot in slots_of(type(holder)) if _standing(slot, holder) is array]
+    if slots:
+        return [partial(slot.__set__, holder) for slot in slots]
     scope = holder if isinstance(holder, dict) else getattr(holder, "__dict__", None)
     names = [name for name, x in scope.items() if x is array] if isinstance(scope, dict) else []
     if not names:
         raise written_into_plain()
     assert isinstance(scope, dict)
     return [partial(scope.__setitem__, name) for name in names]
+
+
+def _standing(slot: Any, holder: Any) -> Any:
+    """What stands in a slot of an object; None where nothing does."""
+    try:
+        return slot.__get__(holder)
+    except AttributeError:
+        return None
 
 
 def _as_tensor(array: np.ndarray) -> Tensor:

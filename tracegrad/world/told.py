@@ -109,7 +109,7 @@ class Told(Outcome):
         """Something is about to be deleted that is no local variable."""
         self.happened += 1
         if self.loops is not None:
-            self.loops.changes += 1
+            self.loops.bars("something is removed")
 
     def stood(self, place: Place) -> Any:
         """What stands at a place, as the function has it."""

@@ -12,7 +12,6 @@ from codegen.spelling import Slot, Subscript
 from codegen.types import kind
 from tracegrad.ops.elementwise import (
     add,
-    alias,
     floor_divide,
     multiply,
     negative,
@@ -20,6 +19,7 @@ from tracegrad.ops.elementwise import (
     subtract,
 )
 from tracegrad.ops.indexing import element, gather, getitem_basic
+from tracegrad.ops.tapes import handed
 from tracegrad.paths import Cycle, Entry, Way
 
 
@@ -62,7 +62,7 @@ def counted(
 
 
 _COUNTING: dict[Any, Callable[..., int]] = {
-    alias: operator.pos,
+    handed: operator.pos,
     add: operator.add,
     subtract: operator.sub,
     multiply: operator.mul,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from enum import Enum
-from types import SimpleNamespace
+from types import MemberDescriptorType, SimpleNamespace
 from typing import Any
 
 from tracegrad.machine.world import type_dict, type_mro
@@ -73,3 +73,9 @@ def is_mutable(cls: type) -> bool:
         not cls.__flags__ & _IMMUTABLE_TYPE
         and (type.__dict__["__module__"].__get__(cls) or "").partition(".")[0] not in tables.LIBRARY
     )
+
+
+def slots_of(cls: type) -> list[Any]:
+    """The descriptors of a class's slots."""
+    scopes = [vars(owner) for owner in cls.__mro__ if is_mutable(owner)]
+    return [x for scope in scopes for x in scope.values() if type(x) is MemberDescriptorType]

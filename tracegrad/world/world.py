@@ -370,7 +370,7 @@ class World(Variables, Sequences):
         """C code is about to change an object, in a way that no program replays."""
         self.happened += 1
         if self.loops is not None:
-            self.loops.changes += 1
+            self.loops.bars("C code changes an object")
         if self.is_outside(x):
             self.effect(self.text_of(x))
 

@@ -1,0 +1,349 @@
+"""Arrays that a function makes, uses and changes: each use has the numbers of its time.
+
+Every program is called compiled, eagerly and for gradients in three ways, against plain NumPy and
+finite differences. `x` has four floats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import tracegrad as tg
+
+pytestmark = pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
+
+PROGRAMS: list[Callable[[Any], Any]] = []
+
+
+def program(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    PROGRAMS.append(f)
+    return f
+
+
+# -- used, then changed -------------------------------------------------------------------------
+
+
+@program
+def changed_after_use(x):
+    y = np.ones(4)
+    t = x * y
+    y[:] = 5.0
+    return np.sum(t * np.sin(x * y))
+
+
+@program
+def changed_and_put_back(x):
+    y = np.ones(4)
+    t = x * y
+    y *= 4.0
+    u = np.sin(x * y)
+    y /= 4.0
+    return np.sum(t * u)
+
+
+@program
+def changed_in_one_branch(x):
+    y = np.ones(4) * 0.5
+    t = x * y
+    if x[0] > 0:
+        y[:] = 5.0
+    return np.sum(t * x * y)
+
+
+@program
+def a_view_is_used(x):
+    y = np.ones(6)
+    t = x * y[2:]
+    y[3:] = 4.0
+    u = x * y[2:]
+    y[:] = 0.5
+    return np.sum(t * u)
+
+
+@program
+def a_base_is_used(x):
+    y = np.arange(4.0)
+    v = y[1:]
+    t = x * y
+    v += 1.0
+    return np.sum(t * x * y) + np.sum(x[1:] * v)
+
+
+@program
+def columns_of_a_matrix(x):
+    a = np.outer(x, x[::-1])
+    e = np.zeros(4)
+    columns = []
+    for i in range(4):
+        e[i] = 1.0
+        columns.append(a @ e)
+        e[i] = 0.0
+    return np.sum(np.array(columns) ** 2)
+
+
+@program
+def weights_that_grow(x):
+    y = np.ones(4)
+    t = 0.0
+    for i in range(12):
+        t = t * 0.5 + np.dot(x, y)
+        y[i % 4] = 3.0
+        y *= 1.1
+    return t
+
+
+@program
+def filled_while_its_rest_is_read(x):
+    y = np.zeros(4)
+    for i in range(3, -1, -1):
+        y[i] = np.sin(x[i]) - x[i + 1 :] @ y[i + 1 :]
+    return np.sum(y * x)
+
+
+@program
+def an_object_holds_it(x):
+    class Layer:
+        def __init__(self, w):
+            self.w = w
+
+    layer = Layer(np.ones(4))
+    t = x * layer.w
+    layer.w += 1.0
+    return np.sum(t * np.sin(x * layer.w))
+
+
+@program
+def a_mask_and_an_index(x):
+    mask, order = np.zeros(4, bool), np.arange(4)
+    t = np.where(mask, x, 2.0 * x) * x[order]
+    mask[1] = True
+    order[:2] = 1, 0
+    return np.sum(t * np.where(mask, x, 3.0 * x) * x[order])
+
+
+@program
+def methods_that_write(x):
+    y, order = np.array([3.0, 1.0, 2.0, 0.0]), np.arange(4)
+    t = x * y + x[order]
+    y.sort()
+    np.random.default_rng(0).shuffle(order)
+    t = t * np.sin(y * x[order])
+    y.fill(2.0)
+    np.add.at(y, [0, 0, 1], 1.0)
+    return np.sum(t * y)
+
+
+@program
+def another_shape(x):
+    y = np.ones(4)
+    t = x * y
+    y.shape = (2, 2)
+    y[0] = 3.0
+    return np.sum(t * y.ravel())
+
+
+@program
+def fields_of_a_record(x):
+    y = np.zeros(4, dtype=[("a", float), ("b", int)])
+    t = x * y["a"]
+    y["a"][1] = 3.0
+    y["b"] = 2
+    return np.sum((t + x) * y["a"] * y["b"])
+
+
+@program
+def what_was_visited(x):
+    left = np.ones(4, bool)
+    total = 0.0
+    for _ in range(4):
+        i = int(np.argmax(np.where(left, x, -9.0)))
+        left[i] = False
+        total = total * 0.5 + x[i]
+    return total
+
+
+# -- held in many ways when it takes recorded values ---------------------------------------------
+
+
+@program
+def in_an_array_of_objects(x):
+    held = np.empty(2, object)
+    y = np.zeros(4)
+    held[0] = y
+    y[1:] = x[1:] * x[:-1]
+    held[0][0] = x[0]
+    return np.sum(held[0] * np.arange(4.0))
+
+
+@program
+def in_slots(x):
+    class Ring:
+        __slots__ = ("at", "data")
+
+        def __init__(self):
+            self.data, self.at = np.zeros(3), 0
+
+        def push(self, value):
+            self.data[self.at % 3] = value
+            self.at += 1
+
+    ring = Ring()
+    for i in range(4):
+        ring.push(x[i] * x[i])
+    return np.sum(ring.data * np.arange(3.0))
+
+
+@program
+def in_a_generator(x):
+    y = np.zeros(4)
+    doubled = (v * 2.0 for v in y)
+    y[1:] = x[1:]
+    y[0] = x[0] * x[1]
+    return sum(doubled)
+
+
+@program
+def in_an_iterator_that_goes_on(x):
+    y = np.zeros(5)
+    total, values = 0.0, iter(y)
+    next(values)
+    for i in range(4):
+        y[i + 1] = x[i] + y[i] * 0.5
+        total = total * 1.5 + next(values)
+    return total
+
+
+@program
+def written_ahead_of_its_loop(x):
+    y = np.zeros(5)
+    total = 0.0
+    for i, v in enumerate(y):
+        total = total * 2.0 + v
+        if i < 4:
+            y[i + 1] = v * 0.5 + x[i]
+    return total
+
+
+@program
+def beside_a_length(x):
+    n = len(x)
+    upper = np.outer(x, x) + 5.0 * np.eye(n)
+    for k in range(n):
+        for i in range(k + 1, n):
+            upper[i, k:] -= upper[i, k] / upper[k, k] * upper[k, k:]
+    y = np.zeros(n)
+    for i in range(n - 1, -1, -1):
+        y[i] = (x[i] - upper[i, i + 1 :] @ y[i + 1 :]) / upper[i, i]
+    return np.sum(y * y)
+
+
+# -- arrays of integers end gradients ------------------------------------------------------------
+
+
+@program
+def an_element_of_integers(x):
+    y = np.zeros(4, dtype=int)
+    y[0] = 10.0 * x[1]
+    return np.sum(y * x)
+
+
+@program
+def integers_by_copyto(x):
+    y = np.zeros(4, dtype=int)
+    np.copyto(y, 10.0 * x, casting="unsafe")
+    return np.sum(y * x)
+
+
+@program
+def integers_that_were_cast(x):
+    y = (10.0 * x).astype(int)
+    y[1] = 10.0 * x[0]
+    return np.sum(y * x)
+
+
+@program
+def truth_of_a_float(x):
+    y = np.zeros(4, dtype=bool)
+    y[0] = x[1]
+    return np.sum(y * x)
+
+
+@program
+def integers_in_a_loop(x):
+    y = np.zeros(20, dtype=int)
+    for k in range(20):
+        y[k] = 10.0 * x[k % 4]
+    return np.sum(y) * np.sum(x)
+
+
+# -- functions of math ---------------------------------------------------------------------------
+
+
+@program
+def hypot_of_as_many_as_one_likes(x):
+    return math.hypot(x[0], x[1], x[2]) + math.hypot(*x) * math.hypot(x[3])
+
+
+X = [np.array([0.52, -0.33, 1.27, 0.81]), np.array([-0.52, 0.73, 0.47, -1.21])]
+
+
+def _differences(f: Any, x: Any) -> Any:
+    return np.array([(f(x + d) - f(x - d)) / 2e-6 for d in 1e-6 * np.eye(4)])
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_of_arrays_that_a_function_changes(f: Any) -> None:
+    compiled = tg.compile(f)
+    for x in (*X, *reversed(X), *X):
+        assert_allclose(compiled(x), f(x), rtol=1e-13)
+    tg.config.compile = False
+    try:
+        assert_allclose(compiled(X[0]), f(X[0]), rtol=1e-13)
+    finally:
+        tg.config.compile = True
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_gradients_of_arrays_that_a_function_changes(f: Any) -> None:
+    ways: list[Callable[[Any], Any]] = [
+        tg.grad(f),
+        tg.grad(tg.compile(f)),
+        lambda x: tg.vjp(f, x)[1](1.0)[0],
+        tg.jacfwd(f),
+    ]
+    for x in (*X, *reversed(X)):
+        slope = _differences(f, x)
+        for way in ways:
+            assert_allclose(way(x), slope, rtol=2e-7, atol=2e-7)
+        tg.config.compile = False
+        try:
+            assert_allclose(ways[0](x), slope, rtol=2e-7, atol=2e-7)
+        finally:
+            tg.config.compile = True
+
+
+def test_what_cannot_be_told_apart_is_refused() -> None:
+    def shared(x):
+        y = np.ones(4)
+        t = tg.as_tensor(y)
+        y[0] = x[0]
+        return np.sum(x * t)
+
+    with pytest.raises(tg.errors.ConversionError, match="y\\[0\\] = x\\[0\\]"):
+        tg.grad(shared)(X[0])
+
+    def locked(x):
+        y = np.ones(4)
+        t = x * y
+        y.setflags(write=False)
+        y[0] = 2.0
+        return np.sum(t * y)
+
+    with pytest.raises(ValueError, match="read-only"):
+        tg.grad(locked)(X[0])
