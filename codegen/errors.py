@@ -1,4 +1,4 @@
-"""What a caller may catch leaves: the one root of the errors that codegen raises."""
+"""The base class of the errors that codegen raises."""
 
 
 class CodegenError(Exception):

@@ -1,4 +1,4 @@
-"""Ops and values enter, a graph leaves: immutable SSA that prints, parses back and verifies.
+"""Graphs: immutable SSA in blocks, which prints, parses back and is verified.
 
 Structural nodes are a closed set, matched exhaustively: `Constant` (a number), `Call` (an op on
 values), `Check` (Python looked at a value: the program is left unless the outcome is the same),

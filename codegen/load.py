@@ -1,4 +1,4 @@
-"""Source text enters, callables leave; tracebacks and debuggers show the generated lines.
+"""Makes callables of source text; tracebacks and debuggers show the generated lines.
 
 `load` registers the text with `linecache` under a name made from its contents, so equal texts share
 one entry. `kernel` makes the eager function of an op from its spelling.

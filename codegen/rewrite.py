@@ -1,4 +1,4 @@
-"""A graph and local rules enter, the rewritten graph leaves: the one engine behind the passes.
+"""Rewrites a graph by local rules: the one engine behind the passes.
 
 A rule looks at one call, whose operands are already rewritten, and returns the values that replace
 its results, or None. What a rule emits is itself offered to the rules, so one sweep reaches the

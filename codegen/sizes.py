@@ -1,4 +1,5 @@
-"""Lengths that are known only at the call enter; exact arithmetic and recorded assumptions leave.
+"""Exact arithmetic on lengths that are known only at the call, and the assumptions made about
+them.
 
 A dimension (`Dim`) is a plain ``int`` or a `Size`: a polynomial with integer coefficients over
 atoms. An atom is a symbol (``"n0"``: the length of some axis of some input), the length of a slice

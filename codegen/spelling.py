@@ -1,4 +1,4 @@
-"""A line of Python with holes enters; text with the right parentheses leaves.
+"""Fills lines of Python with operands, with the right parentheses.
 
 An op is spelled in a target by the Python that one would write for it, over the names of its
 operands and attributes::

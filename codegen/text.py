@@ -1,4 +1,4 @@
-"""A graph enters and its text leaves, or the other way round: ``parse(str(graph))`` is the graph.
+"""Prints graphs as text and parses them back: ``parse(str(graph))`` is the graph.
 
 ::
 

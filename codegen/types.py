@@ -1,4 +1,4 @@
-"""Types of operands enter, the type of the result leaves: dtypes, promotion and broadcasting.
+"""Types of arrays: dtypes, promotion and broadcasting.
 
 All functions are pure in the types; lengths are compared through a `Sizes`, which may assume an
 equality (and so record a guard) where a trace has seen it to hold. The rules are NumPy's (NEP 50

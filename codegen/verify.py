@@ -1,4 +1,4 @@
-"""A graph enters and leaves when it is sound; else a `VerifyError` says what is broken."""
+"""Checks every invariant of a graph; a `VerifyError` says which one is broken."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import tracegrad as tg
-from tracegrad.autograd import compiled as eager_backwards
-from tracegrad.tree import flatten, map_tree, unflatten
+from tracegrad.autograd import compiled_backward as eager_backwards
+from tracegrad.values.pytree import flatten, map_tree, unflatten
 
 ValueAndGradients = tuple[list[Any], list[Any]]
 
@@ -137,7 +137,7 @@ def run_interpreted(
     compiled: Any, args: Sequence[Any], stage: str, n_values: int
 ) -> ValueAndGradients:
     """The graph of a compiled callable run node by node."""
-    from tracegrad import pipeline
+    from tracegrad.execution import pipeline
 
     version = compiled._version_for(tuple(args), {})
     graph = compiled.graph(*args, stage=stage)

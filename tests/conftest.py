@@ -11,8 +11,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tracegrad import budget, config
-from tracegrad.world.heads import UNCLOSED
+from tracegrad import config
+from tracegrad.tracing import compile_budget
+from tracegrad.world.loops.loop_heads import UNCLOSED
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -20,7 +21,9 @@ hypothesis.settings.register_profile("tests", deadline=None, derandomize=True, d
 hypothesis.settings.load_profile("tests")
 
 config.check = True  # every graph is verified after every pass
-budget.clock = lambda: 0.0  # and compiling costs what it costs: no machine is too slow for a test
+compile_budget.clock = lambda: (
+    0.0
+)  # and compiling costs what it costs: no machine is too slow for a test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

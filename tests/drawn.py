@@ -10,7 +10,7 @@ import numpy as np
 
 import tracegrad as tg
 from codegen.ir import Again, Constant, Loop, walk
-from tracegrad.drawing.listings import nodes_written
+from tracegrad.introspection.report.listings import nodes_written
 
 MODEL = '''"""A small model."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.tree import map_tree
+from tracegrad.values.pytree import map_tree
 
 
 @dataclass(frozen=True, eq=False)

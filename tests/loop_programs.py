@@ -31,7 +31,7 @@ import numpy as np
 from checks import assert_same_bits
 
 import tracegrad as tg
-from tracegrad.world.loops import Loops
+from tracegrad.world.loops.recording import Loops
 
 PRELUDE = """
 def clip(u, v):

@@ -32,7 +32,7 @@ from memory_programs import Program, draw, shortened
 
 import tracegrad as tg
 from tracegrad.errors import TracegradError
-from tracegrad.tree import flatten
+from tracegrad.values.pytree import flatten
 
 STEPS = (1e-5, 3e-6)
 

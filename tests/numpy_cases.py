@@ -1,7 +1,7 @@
 """Calls of NumPy's functions, as one writes them, and the operands that they are about.
 
 Every line is Python over the names in `OPERANDS` and a namespace ``np``, which is NumPy or
-tracegrad. `tests/test_numpy_functions.py` runs each in every way that there is.
+tracegrad. `tests/tensors/test_numpy_functions.py` runs each in every way that there is.
 """
 
 from __future__ import annotations

@@ -23,13 +23,13 @@ from numpy_cases import OPERANDS, STATEMENTS, calls, flat, function_of, used
 from samples.sampling import GENERATORS, NOT_IN_JAX, TOGETHER, is_elementwise
 
 import tracegrad as tg
-from tracegrad import namespace
-from tracegrad.functions import RECORDS
-from tracegrad.lanes import batching_rule, on_each
-from tracegrad.ops import cotangents
-from tracegrad.ops.batch_rules import elementwise
+from tracegrad.differentiation.batched_values import batching_rule, on_each
+from tracegrad.ops import special_cotangents
+from tracegrad.ops.batching_rules import elementwise
 from tracegrad.ops.record import TABLE, OpRecord
-from tracegrad.state import STATE
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors import array_functions
+from tracegrad.tensors.public_functions import RECORDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "ops.md"
 
@@ -61,8 +61,8 @@ op, or a file of `tests/samples`.
 
 *Over a batch* is what `tg.vmap` makes of it, by the batching rule of the record: **as it is**, an
 operation on all examples at once; **by a rule** that moves axes or takes another op; or **one by
-one**, a loop over the examples in the source (in JAX source a `jax.vmap`). `tests/test_batching.py`
-runs each over each operand in turn, and over all.
+one**, a loop over the examples in the source (in JAX source a `jax.vmap`).
+`tests/ops/test_batching_rules.py` runs each over each operand in turn, and over all.
 
 | op | operands | gradient | over a batch | samples | beside JAX |
 | --- | --- | --- | --- | --- | --- |
@@ -76,8 +76,10 @@ EXTENSIONS = ("linalg", "fft", "special", "nn")
 def functions() -> Iterator[tuple[str, Any]]:
     """The public functions, namespace by namespace, in the order of the alphabet."""
     there = [name for name in EXTENSIONS if find_spec(f"tracegrad.{name}")]
-    for module in (namespace, *(import_module(f"tracegrad.{name}") for name in there)):
-        prefix = "" if module is namespace else module.__name__.removeprefix("tracegrad.") + "."
+    for module in (array_functions, *(import_module(f"tracegrad.{name}") for name in there)):
+        prefix = (
+            "" if module is array_functions else module.__name__.removeprefix("tracegrad.") + "."
+        )
         for name in sorted(module.__all__):
             found = getattr(module, name)
             if isinstance(found, FunctionType):
@@ -88,7 +90,7 @@ def functions() -> Iterator[tuple[str, Any]]:
 def mentions(name: str) -> str:
     """The test files where a function of an extension is called by its full name."""
     called = re.compile(rf"\b{re.escape(name)}\(")
-    files = sorted(Path(__file__).parent.glob("test_*.py"))
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
     found = [f"`{file.stem}`" for file in files if called.search(file.read_text(encoding="utf-8"))]
     return ", ".join(found)
 
@@ -137,7 +139,7 @@ def observed() -> tuple[dict[str, set[str]], dict[str, bool], dict[str, int]]:
 
 def kind_of_gradient(op: OpRecord) -> str:
     """What the page says of an op's derivative."""
-    return "yes" if op.differentiable and op.vjp is not cotangents.flat else "zero"
+    return "yes" if op.differentiable and op.vjp is not special_cotangents.flat else "zero"
 
 
 def over_a_batch(op: OpRecord) -> str:

@@ -1,4 +1,4 @@
-"""The source files themselves enter: who imports whom, what importing costs, how files open.
+"""Reads the source files themselves: who imports whom, what importing costs, how files open.
 
 `tracegrad` imports `codegen`, never the other way round; nothing imports in a circle, not even in
 functions; `codegen` stands on the standard library alone; optional packages wait until they are
@@ -18,6 +18,61 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("codegen", "tracegrad")
 MOST_LINES = 800
+MOST_FILES_AT_THE_ROOT = 12
+PAGE = ROOT / "docs" / "architecture.md"
+
+ORDER = (
+    *("runtime", "errors", "values", "config", "machine", "ops", "special", "random", "user_code"),
+    *(
+        "differentiation",
+        "tape",
+        "tensors",
+        "linalg",
+        "fft",
+        "arguments",
+        "traced_scipy",
+        "backends",
+    ),
+    *("tracing", "optimizer", "fast_math", "execution", "autograd", "world", "compiled", "eager"),
+    *("introspection", "export", "transforms", "extend", "core", "tracer", "builtins", "wrap_util"),
+    *("misc", "test_util", "nn", "optim", "numpy", "scipy", "examples", "__main__"),
+)
+"""The packages and modules of tracegrad: each imports only those before it."""
+
+DEFERRED = {
+    "codegen.emit.formatting": {"black"},
+    "tracegrad.backends.kernel_cache": {"llvmlite"},
+    "tracegrad.backends.numba": {"numba"},
+    "tracegrad.backends.numba_functions": {"llvmlite", "numba", "numba.core", "numba.extending"},
+    "tracegrad.execution.pipeline": {"tracegrad.backends.jax", "tracegrad.backends.numba"},
+    "tracegrad.machine.newer_instructions": {"string.templatelib"},
+    "tracegrad.ops.nn.pooling": {"itertools"},
+    "tracegrad.ops.shape.sliding_windows": {"itertools"},
+    "tracegrad.random.key_generator": {"jax"},
+    "tracegrad.special": {"scipy"},
+    "tracegrad.tensors.devices": {"tracegrad.values.jax_library"},
+    "tracegrad.tracing.compile_budget": {"tracegrad.backends.jax"},
+    "tracegrad.tracing.outputs": {"tracegrad.backends.jax"},
+    "tracegrad.tracing.trace": {"tracegrad.backends.jax"},
+    "tracegrad.transforms.call": {"tracegrad.transforms.jax_calls"},
+    "tracegrad.transforms.compiled_callable": {"tracegrad.backends.jax"},
+    "tracegrad.transforms.load": {"tracegrad.backends.jax", "tracegrad.values.jax_library"},
+    "tracegrad.transforms.ode_solvers": {"scipy"},
+    "tracegrad.transforms.sparse_derivatives": {"scipy"},
+    "tracegrad.transforms.sparsity": {"scipy"},
+    "tracegrad.transforms.vjp": {"tracegrad.backends.jax"},
+    "tracegrad.values.jax_library": {"jax.experimental"},
+    "tracegrad.values.pytree": {"tracegrad.values.jax_library"},
+}
+"""What modules import inside functions: optional libraries, and what stands on one of them. This
+list may only get shorter."""
+
+ON_JAX = {
+    "tracegrad.backends.jax",
+    "tracegrad.transforms.jax_calls",
+    "tracegrad.values.jax_library",
+}
+"""What imports JAX, and what stands on that: imported where JAX is asked for."""
 
 
 def name_of(path):
@@ -79,18 +134,21 @@ def test_codegen_stands_on_the_standard_library(module):
 
 @pytest.mark.parametrize("module", [name for name in FILES if top(name) == "tracegrad"])
 def test_importing_tracegrad_needs_numpy_alone(module):
-    if FILES[module].name.startswith("jax") or module.startswith("tracegrad.scipy."):
-        return  # a backend's own file, or SciPy's names: imported when they are asked for
+    if module in ON_JAX or module.startswith("tracegrad.scipy."):
+        return  # JAX's own files, or SciPy's names: imported when they are asked for
     at_import = {top(name) for name in imported(module)}
     assert at_import <= {*sys.stdlib_module_names, "codegen", "tracegrad", "numpy"}
 
 
-def test_backends_are_imported_inside_functions():
-    backends = [name for name, path in FILES.items() if path.name.startswith("jax")]
-    ours = [name for name in backends if top(name) == "tracegrad"]
-    for module in FILES:
-        if module not in ours:
-            assert not imported(module) & set(ours), module
+def test_jax_is_imported_inside_functions():
+    assert {module for module in FILES if "jax" in map(top, imported(module))} <= ON_JAX
+    for module in FILES.keys() - ON_JAX:
+        assert not imported(module) & ON_JAX, module
+
+
+def test_what_is_imported_inside_functions_is_on_the_list():
+    found = {module: imported(module, deep=True) - imported(module) for module in FILES}
+    assert {module: names for module, names in found.items() if names} == DEFERRED
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -112,10 +170,84 @@ def test_nothing_imports_in_a_circle(package):
         visit(module, ())
 
 
+def package_of(module):
+    """What a module is part of, in `ORDER`."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "tracegrad" else parts[0]
+
+
+def test_packages_import_those_before_them():
+    place = {package: i for i, package in enumerate(ORDER)}
+    assert {package_of(module) for module in FILES} == {*ORDER, "codegen", "tracegrad"}
+    for module in FILES.keys() - {"tracegrad"}:
+        for other in imported(module, deep=True) & FILES.keys():
+            a, b = package_of(module), package_of(other)
+            if a not in PACKAGES and b not in PACKAGES:
+                assert place[b] <= place[a], f"{module} imports {other}"
+
+
+def test_few_files_are_at_the_root():
+    at_root = [path for path in FILES.values() if path.parent == ROOT / "tracegrad"]
+    assert len(at_root) <= MOST_FILES_AT_THE_ROOT
+
+
 def test_no_module_imports_its_own_package():
     for module in FILES:
         if "." in module:
             assert module.rpartition(".")[0] not in imported(module), module
+
+
+# -- the page about it ----------------------------------------------------------------------------
+
+BEGIN, END = "<!-- packages, from their imports -->\n", "<!-- end of packages -->\n"
+
+
+def imports_of_packages():
+    """By package in order, the packages that its modules import."""
+    found = {package: set() for package in ("codegen", *ORDER)}
+    for module in FILES.keys() - {"tracegrad"}:
+        others = {package_of(m) for m in imported(module, deep=True) & FILES.keys()}
+        found[package_of(module)] |= others - {package_of(module), "tracegrad"}
+    return found
+
+
+def without_detours(graph):
+    """The same picture with no arrow that a longer way says as well."""
+
+    @cache
+    def below(package):
+        return frozenset(graph[package]).union(*map(below, graph[package]))
+
+    return {p: {q for q in to if not any(q in below(r) for r in to)} for p, to in graph.items()}
+
+
+def summary_of(package):
+    module = package if package == "codegen" else f"tracegrad.{package}"
+    return " ".join((ast.get_docstring(tree_of(module)) or "").partition("\n\n")[0].split())
+
+
+def packages_page():
+    """The table and the picture of packages, as they stand in docs/architecture.md."""
+    graph = imports_of_packages()
+    lines = ["| package | what it is for |", "| --- | --- |"]
+    lines += [f"| `{package}` | {summary_of(package)} |" for package in graph]
+    lines += ["", "```mermaid", "flowchart TB"]
+    for package, others in without_detours(graph).items():
+        lines += [f"    {other} --> {package}" for other in graph if other in others]
+    return "\n".join([*lines, "```", ""])
+
+
+def with_packages(page):
+    before, rest = page.split(BEGIN)
+    return before + BEGIN + packages_page() + END + rest.split(END)[1]
+
+
+def test_the_page_shows_the_packages(request):
+    page = PAGE.read_text(encoding="utf-8")
+    if request.config.getoption("--update-golden"):
+        PAGE.write_text(with_packages(page), encoding="utf-8", newline="\n")
+    else:
+        assert page == with_packages(page), "--update-golden draws it anew"
 
 
 # -- what importing does ------------------------------------------------------------------------
@@ -162,6 +294,21 @@ def run(program, allowed=None, blocked=()):
 def test_importing_tracegrad_imports_nothing_optional():
     shown = run("import tracegrad\nprint({name.partition('.')[0] for name in sys.modules})")
     assert not eval(shown) & {"jax", "jaxlib", "black", "scipy", "matplotlib", "pytest"}
+
+
+def test_dir_shows_the_public_names_and_no_others():
+    program = """
+from types import ModuleType
+import tracegrad as tg
+import tracegrad.numpy
+
+shown = {name for name in dir(tg) if not name.startswith("__")}
+modules = {name for name in shown if isinstance(getattr(tg, name), ModuleType)}
+print(shown == {*tg.__all__}, modules)
+"""
+    same, _, modules = run(program).partition(" ")
+    public = {"autograd", "config", "errors", "fft", "linalg", "nn", "optim", "random", "special"}
+    assert (same, eval(modules)) == ("True", public)
 
 
 def test_tracegrad_works_with_numpy_alone():

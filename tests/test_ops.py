@@ -40,8 +40,8 @@ import tracegrad as tg
 from codegen.load import kernel
 from codegen.sizes import Sizes
 from tracegrad import config
-from tracegrad.dispatch import type_of
 from tracegrad.ops.record import TABLE, OpRecord
+from tracegrad.values.dispatch import type_of
 
 every_op = pytest.mark.parametrize("op", TABLE.values(), ids=lambda op: op.name)
 differentiable = pytest.mark.parametrize(

@@ -36,8 +36,8 @@ from programs import PROGRAMS, Program
 
 import tracegrad as tg
 from tracegrad import config
-from tracegrad import eager as recorders
-from tracegrad.autograd import tape
+from tracegrad.tape import tape
+from tracegrad.tensors import fast_operators as recorders
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 TOLERANCE = {"float64": 1e-10, "float32": 2e-5}

@@ -1,7 +1,7 @@
 """The whole stack on one page: a function enters, its gradient as source leaves, and is right.
 
-Read this file first. Each test is one step of the way of the data; `tracegrad/pipeline.py` and
-`docs/architecture.md` tell what is behind the steps.
+Read this file first. Each test is one step of the way of the data;
+`tracegrad/execution/pipeline.py` and `docs/architecture.md` tell what is behind the steps.
 """
 
 from __future__ import annotations

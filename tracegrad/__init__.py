@@ -11,25 +11,34 @@ array([2., 4.])
 
 from types import ModuleType as _Module
 
-from tracegrad import (
-    autograd,
-    config,
-    conversions,
-    devices,
-    errors,
-    fft,
-    interop,
-    linalg,
-    memory,
-    methods,
-    nn,
-    optim,
-    pytorch_methods,
-    random,
-    showing,
-    special,
+from tracegrad import autograd, config, errors, fft, linalg, nn, optim, random, special
+from tracegrad.autograd import python_call_batching
+from tracegrad.autograd.engine import backward_source
+from tracegrad.builtins import dict, isinstance, list, tuple, type
+from tracegrad.examples import docstrings
+from tracegrad.extend import primitive
+from tracegrad.misc.differential_operators import *  # noqa: F403
+from tracegrad.ops.dtypes import DTYPES, get_default_dtype, set_default_dtype
+from tracegrad.random import *  # noqa: F403
+from tracegrad.runtime import malloc
+from tracegrad.tape.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
 )
-from tracegrad.api import (
+from tracegrad.tensors import conversions, devices, inplace, methods, numpy_protocols, torch_methods
+from tracegrad.tensors.array_functions import *  # noqa: F403
+from tracegrad.tensors.constructors import as_tensor, from_dlpack, from_numpy, tensor
+from tracegrad.tensors.devices import device
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.tensors.type_info import *  # noqa: F403
+from tracegrad.transforms import ode_solvers
+from tracegrad.transforms.checkpoint import checkpoint
+from tracegrad.transforms.custom_rules import custom_jvp, custom_vjp
+from tracegrad.transforms.load import load
+from tracegrad.transforms.public import (
     compile,
     grad,
     hessian,
@@ -43,29 +52,6 @@ from tracegrad.api import (
     vjp,
     vmap,
 )
-from tracegrad.autograd import call_each, inplace
-from tracegrad.autograd.engine import backward_source
-from tracegrad.autograd.modes import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from tracegrad.builtins import dict, isinstance, list, tuple, type
-from tracegrad.checkpointing import checkpoint
-from tracegrad.counterparts import integration
-from tracegrad.custom_rules import custom_jvp, custom_vjp
-from tracegrad.devices import device
-from tracegrad.differential_operators import *  # noqa: F403
-from tracegrad.dtypes import DTYPES, get_default_dtype, set_default_dtype
-from tracegrad.extend import primitive
-from tracegrad.inspection import *  # noqa: F403
-from tracegrad.loading import load
-from tracegrad.making import as_tensor, from_dlpack, from_numpy, tensor
-from tracegrad.namespace import *  # noqa: F403
-from tracegrad.random import *  # noqa: F403
-from tracegrad.tensor import Tensor
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
@@ -73,14 +59,23 @@ __array_api_version__ = "2024.12"
 globals().update(DTYPES)  # tg.float32, tg.long, ...; PyTorch's tg.float is no name for this file
 devices.install(methods.BINARY, methods.COMPARISONS, methods.UNARY)
 conversions.install(Tensor)
-pytorch_methods.install()
-autograd.load()
-memory.keep_what_is_freed()
+torch_methods.install()
+malloc.keep_what_is_freed()
 inplace.install(Tensor)
-showing.show_examples(globals())
+docstrings.show_examples(globals())
 
-del DTYPES, call_each, conversions, inplace, integration, interop, memory, methods, pytorch_methods
-del showing
+del (
+    DTYPES,
+    python_call_batching,
+    conversions,
+    inplace,
+    ode_solvers,
+    numpy_protocols,
+    malloc,
+    methods,
+    torch_methods,
+)
+del docstrings
 
 _MODULES = ("autograd", "config", "errors", "fft", "linalg", "nn", "optim", "random", "special")
 _OF_PYTHON = ("dict", "isinstance", "list", "tuple", "type")  # of HIPS autograd, by name alone

@@ -1,4 +1,4 @@
-"""The words of a command line enter, text and an exit code leave: ``python -m tracegrad --help``.
+"""The command line: ``python -m tracegrad --help``.
 
 Exit codes: 0; 1 for errors of the user's code or arguments, said in one line; 2 for wrong usage.
 """
@@ -19,12 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad import config, kernel_cache, pipeline
-from tracegrad.api import compile, grad, value_and_grad
-from tracegrad.callables import Bound, Compiled
-from tracegrad.devices import found
+from tracegrad import config
+from tracegrad.backends import kernel_cache
 from tracegrad.errors import TracegradError
-from tracegrad.loading import module_of
+from tracegrad.execution import pipeline
+from tracegrad.tensors.devices import found
+from tracegrad.transforms.compiled_callable import Bound, Compiled
+from tracegrad.transforms.load import module_of
+from tracegrad.transforms.public import compile, grad, value_and_grad
 
 TRANSFORMS = {"value_and_grad": value_and_grad, "grad": grad, "compile": compile}
 EXAMPLES = """

@@ -20,8 +20,8 @@ from tracegrad.extend import (
     primitive,
     vspace,
 )
-from tracegrad.products import jvp_on_tape
-from tracegrad.pullbacks import vjp_on_tape
+from tracegrad.transforms.vector_products import jvp_on_tape
+from tracegrad.transforms.vjp import vjp_on_tape
 
 __all__ = [
     "VSpace",

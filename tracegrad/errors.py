@@ -1,4 +1,4 @@
-"""What went wrong enters as an exception of one family: every error that tracegrad raises.
+"""The errors that tracegrad raises, one family.
 
 Each is also the built-in exception that a NumPy or PyTorch user would expect (`ShapeError` is a
 ``ValueError``), so existing ``except`` clauses work.
@@ -13,7 +13,7 @@ from types import FrameType
 from numpy import exceptions
 from numpy.linalg import LinAlgError
 
-from tracegrad.state import STATE
+from tracegrad.runtime.thread_state import STATE
 
 
 class TracegradError(Exception):

@@ -17,15 +17,15 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tracegrad.autograd.ruled import Rule, Ruled, Written
-from tracegrad.custom_rules import transposed
+from tracegrad.arguments.signature import name_of
 from tracegrad.errors import ArgumentError, NotDifferentiableError
-from tracegrad.ops.elementwise import stop_gradient
-from tracegrad.signature import name_of
-from tracegrad.state import call
-from tracegrad.tensor import Tensor as Box
-from tracegrad.tree import map_tree
-from tracegrad.vspace import VSpace, vspace
+from tracegrad.ops.elementwise.ufuncs import stop_gradient
+from tracegrad.runtime.thread_state import call
+from tracegrad.tensors.tensor import Tensor as Box
+from tracegrad.transforms.custom_rule_functions import Rule, Ruled, Written
+from tracegrad.transforms.custom_rules import transposed
+from tracegrad.transforms.vector_space import VSpace, vspace
+from tracegrad.values.pytree import map_tree
 
 __all__ = [
     "Box",

@@ -1,4 +1,4 @@
-"""Arrays of matrices enter, what ``np.linalg`` computes of them leaves: ``tg.linalg``.
+"""Linear algebra: what ``np.linalg`` computes, as ``tg.linalg``.
 
 The names and arguments of NumPy and of the array API standard's extension, and `solve_triangular`.
 ``np.linalg.f(tensor)`` finds its counterpart here. Every function takes batches of matrices along
@@ -11,44 +11,44 @@ from typing import Any
 
 from numpy.linalg import LinAlgError
 
-from tracegrad.dispatch import ndim_of
 from tracegrad.errors import ShapeError
-from tracegrad.functions import function_of
-from tracegrad.ops import linear
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.decompositions import *
-from tracegrad.ops.determinants import *
-from tracegrad.ops.least_squares import *
-from tracegrad.ops.linear import vecdot
-from tracegrad.ops.matrix_norms import *
-from tracegrad.ops.matrix_products import *
-from tracegrad.ops.norms import vector_norm
-from tracegrad.ops.shape import matrix_transpose
-from tracegrad.ops.solving import *
+from tracegrad.ops.linear_algebra import contractions
+from tracegrad.ops.linear_algebra.chained_products import *
+from tracegrad.ops.linear_algebra.contractions import vecdot
+from tracegrad.ops.linear_algebra.decompositions import *
+from tracegrad.ops.linear_algebra.determinants import *
+from tracegrad.ops.linear_algebra.least_squares import *
+from tracegrad.ops.linear_algebra.matrix_norms import *
+from tracegrad.ops.linear_algebra.solving import *
+from tracegrad.ops.linear_algebra.vector_norms import vector_norm
+from tracegrad.ops.shape.reshaping import matrix_transpose
+from tracegrad.tensors.public_functions import function_of
+from tracegrad.values.dispatch import ndim_of
 
-matmul = function_of(linear.matmul)
+matmul = function_of(contractions.matmul)
 
 # ruff: noqa: F403, F405
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The cross products of vectors of 3 components along `axis`."""
-    return linear.cross(x1, x2, axis=axis)
+    return contractions.cross(x1, x2, axis=axis)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """A diagonal of the matrices along the last two axes, as the last axis."""
-    return linear.diagonal(x, offset, *_last_two("diagonal", x))
+    return contractions.diagonal(x, offset, *_last_two("diagonal", x))
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """Sums of products over `axes`: a number (last of `x1`, first of `x2`) or a list for each."""
-    return linear.tensordot(x1, x2, axes)
+    return contractions.tensordot(x1, x2, axes)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sum of a diagonal of the matrices along the last two axes."""
-    return linear.trace(x, offset, *_last_two("trace", x), dtype=dtype)
+    return contractions.trace(x, offset, *_last_two("trace", x), dtype=dtype)
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
@@ -56,7 +56,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     axes = [ndim_of(as_array(x)) for x in (x1, x2)]
     if axes != [1, 1]:
         raise ShapeError(f"outer: takes two vectors, not arrays of {axes[0]} and {axes[1]} axes")
-    return linear.outer(x1, x2)
+    return contractions.outer(x1, x2)
 
 
 def _last_two(name: str, x: Any) -> tuple[int, int]:

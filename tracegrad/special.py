@@ -1,4 +1,4 @@
-"""Arrays enter, special functions of their elements leave: SciPy's, with derivatives.
+"""Special functions: SciPy's, with derivatives.
 
 The names and arguments are those of ``scipy.special``, and ``scipy.special.erf(tensor)`` works as
 well. SciPy is an extra (``pip install "tracegrad[special]"``): it is asked for when a function is
@@ -25,12 +25,12 @@ from codegen.sizes import Sizes
 from codegen.spelling import Spelling, SpellingOf, spell
 from codegen.types import ArrayType, broadcast
 from tracegrad.errors import ArgumentError, TracegradError
-from tracegrad.ops import softmax as soft
-from tracegrad.ops.activations import as_inexact
-from tracegrad.ops.cotangents import Undefined
-from tracegrad.ops.elementwise import exp, log, logical_and, where
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.elementwise.ufuncs import exp, log, logical_and, where
+from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.texts import needs
+from tracegrad.ops.reductions import softmax as soft
+from tracegrad.ops.special_cotangents import Undefined
 
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the normal distribution at 0
 SCIPY = {"numpy": {"special": "from scipy import special"}}

@@ -1,4 +1,4 @@
-"""A function and arguments enter; an AssertionError leaves where a derivative is not as measured.
+"""Checks derivatives of a function against differences: ``check_grads``.
 
 Derivatives are compared with central differences along random directions, which NumPy's global
 generator draws.
@@ -10,10 +10,10 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tracegrad.arguments.signature import name_of
 from tracegrad.core import make_jvp, make_vjp
 from tracegrad.errors import ArgumentError
-from tracegrad.signature import name_of
-from tracegrad.vspace import vspace
+from tracegrad.transforms.vector_space import vspace
 from tracegrad.wrap_util import unary_to_nary
 
 __all__ = [

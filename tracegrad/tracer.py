@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracegrad.extend import Box, notrace_primitive, primitive
-from tracegrad.ops.elementwise import stop_gradient
+from tracegrad.ops.elementwise.ufuncs import stop_gradient
 
 __all__ = ["Box", "getval", "isbox", "notrace_primitive", "primitive"]
 

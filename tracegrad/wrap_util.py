@@ -1,4 +1,4 @@
-"""An operator on functions of one value enters, one on functions of several arguments leaves.
+"""Makes operators on functions of one value operators on functions of several arguments.
 
 HIPS autograd's way to say which argument is meant: ``operator(f, argnum)(*args, **kwargs)``, where
 `argnum` is a position or a tuple of them.
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
+from tracegrad.arguments.signature import name_of
 from tracegrad.errors import ArgumentError
-from tracegrad.signature import name_of
-from tracegrad.state import call
+from tracegrad.runtime.thread_state import call
 
 
 def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Any]:

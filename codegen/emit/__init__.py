@@ -1,4 +1,4 @@
-"""An optimized graph enters, source text leaves. A target is one file and one line of `TARGETS`."""
+"""Writes source for an optimized graph. A target is one file and one line of `TARGETS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python enters, it leaves as black formats it."""
+"""Formats Python with black."""
 
 from __future__ import annotations
 

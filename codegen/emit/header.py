@@ -1,4 +1,4 @@
-"""A graph, and the variables that its values have in the text, enter; the header's lines leave.
+"""Writes the header of a program: what it is valid for, reads and saves, in the names of its text.
 
 First what the client says of the program (`Graph.about`), then what only the finished program
 tells: one function a fact in `FACTS`, each a title and its lines. A pass that plans memory adds
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from codegen.array_bytes import bytes_of, bytes_text
 from codegen.ir import Call, Graph, Loop, Trait, Value, walk
-from codegen.memory import bytes_of, bytes_text
 from codegen.sizes import as_python
 from codegen.types import ArrayType
 

@@ -1,4 +1,4 @@
-"""What sets the JAX target apart leaves: pure functions under one ``jax.jit``, looks returned.
+"""The JAX target: pure functions under one ``jax.jit``, whose looks are returned.
 
 Dtypes are NumPy's, exactly. Where JAX would promote otherwise (an integer never widens a float
 there, and a Python number stays weak through arithmetic), an operand is cast in the text: `casts`.

@@ -1,4 +1,4 @@
-"""An optimized graph and a target enter; the source of a module leaves: header, imports, functions.
+"""Writes the source of a module for an optimized graph and a target: header, imports, functions.
 
 The program is one function, and for large arrays a second one with the regions that it runs tile by
 tile (`codegen.passes.fuse`).
@@ -11,14 +11,14 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from codegen.emit.blocks import FunctionEmitter
-from codegen.emit.constants import Constants
-from codegen.emit.functional import FunctionalEmitter, donated_by
+from codegen.emit.control_flow import FunctionEmitter
+from codegen.emit.functional_loops import FunctionalEmitter, donated_by
 from codegen.emit.header import header
-from codegen.emit.needs import Needs
+from codegen.emit.imports import Needs
 from codegen.emit.numba import functions_of, imports, speaks, write_kernel
-from codegen.emit.room import make_room
 from codegen.emit.target import Large, Source, Target
+from codegen.emit.typed_literals import Constants
+from codegen.emit.workspace import make_room
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
 from codegen.passes.fuse import Tiled, fuse

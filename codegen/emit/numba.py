@@ -1,4 +1,4 @@
-"""A graph enters; NumPy source whose loops over numbers are kernels for numba leaves.
+"""Writes NumPy source in which loops over numbers are kernels for numba.
 
 A kernel is Python that numba compiles (``@njit``), and that Python runs as it is with the same
 bits: arithmetic of numbers, reads and writes of single elements, lists of numbers, ``for``,
@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from codegen.emit.blocks import FunctionEmitter
-from codegen.emit.loops import range_text
+from codegen.emit.control_flow import FunctionEmitter
+from codegen.emit.loop_analysis import range_text
 from codegen.emit.numpy import NUMPY
 from codegen.emit.target import Kernel, Target
 from codegen.emit.writer import Writer
@@ -88,7 +88,7 @@ WRITES = frozenset(
 NUMBERS = ("float64", "float32", "int64", "bool")
 FLOATS = ("float64", "float32")
 SMALL = 1 << 31
-RUNTIME = "tracegrad.numba_functions"
+RUNTIME = "tracegrad.backends.numba_functions"
 """Where the client has the functions."""
 
 

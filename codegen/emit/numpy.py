@@ -1,4 +1,5 @@
-"""What sets the NumPy target apart leaves: writing into dying operands, looks that raise, tiles."""
+"""The NumPy target: results in memory of dying operands, looks that raise, large arrays by
+tiles."""
 
 from __future__ import annotations
 

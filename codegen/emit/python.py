@@ -1,4 +1,4 @@
-"""Values of a graph and a target enter; the statements that compute them leave.
+"""Writes the statements that compute the values of a graph for a target.
 
 What both targets share: one statement for each value that the user named or that is read more than
 once, everything else nested where it is read; the user's line as a comment over each group; names
@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from codegen.emit.constants import Constants
-from codegen.emit.lengths import Lengths, anchors
-from codegen.emit.loops import Paths
-from codegen.emit.phrases import (
+from codegen.emit.length_expressions import Lengths, anchors
+from codegen.emit.loop_analysis import Paths
+from codegen.emit.statements import (
     Shown,
     filled_in,
     leaves_context,
@@ -24,6 +23,7 @@ from codegen.emit.phrases import (
     stem_of,
 )
 from codegen.emit.target import Target, condition, literal, negated
+from codegen.emit.typed_literals import Constants
 from codegen.emit.writer import Names, Writer, quote
 from codegen.ir import (
     NOWHERE,

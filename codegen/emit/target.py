@@ -1,4 +1,4 @@
-"""Numbers and looks enter, one target's Python for them leaves: what sets targets apart."""
+"""What distinguishes targets: how numbers, looks and functions are written in each."""
 
 from __future__ import annotations
 

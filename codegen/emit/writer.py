@@ -1,4 +1,4 @@
-"""Lines and wishes for names enter; text that black leaves alone leaves. Knows no graph."""
+"""Collects lines and names of a text, formatted as black leaves it alone. Knows no graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from codegen.emit.formatting import formatted
-from codegen.emit.splitting import split
+from codegen.emit.line_breaking import split
 
 WIDTH = 88
 Mark = TypeVar("Mark")

@@ -1,4 +1,4 @@
-"""A graph enters, a better graph with the same bits leaves: the passes, in the order they run.
+"""The passes, in the order in which they run: each makes a graph better and keeps its bits.
 
 Every pass is ``Graph -> Graph`` and keeps every bit of every output, NaN and the sign of zero
 included. The client's passes for `Graph.fast_math` alone may round otherwise.
@@ -7,17 +7,17 @@ included. The client's passes for `Graph.fast_math` alone may round otherwise.
 from __future__ import annotations
 
 from codegen.ir import Graph
-from codegen.passes.buffers import buffers
 from codegen.passes.client import NO_CLIENT, Client, Pass
 from codegen.passes.cse import cse
 from codegen.passes.dce import dce
 from codegen.passes.fold import fold
-from codegen.passes.late import late
+from codegen.passes.hoist_comparisons import hoist_comparisons
 from codegen.passes.lifetime import lifetime
-from codegen.passes.narrow import narrow
-from codegen.passes.own import own
-from codegen.passes.parameters import parameters
+from codegen.passes.loop_buffers import loop_buffers
+from codegen.passes.loop_parameters import loop_parameters
+from codegen.passes.own_outputs import own_outputs
 from codegen.passes.simplify import simplify
+from codegen.passes.sink_updates import sink_updates
 from codegen.verify import verify
 
 ALGEBRA: tuple[Pass, ...] = (
@@ -25,18 +25,24 @@ ALGEBRA: tuple[Pass, ...] = (
     Pass(fold, "numbers meet numbers: the rules of simplify then see literals"),
     Pass(simplify, "identities, involutions and the client's own rules"),
     Pass(
-        parameters, "after simplify, which may find that a turn changes nothing; cse then sees more"
+        loop_parameters,
+        "after simplify, which may find that a turn changes nothing; cse then sees more",
     ),
     Pass(cse, "after simplify, which makes equal what was written in two ways"),
-    Pass(parameters, "once more: what cse made equal need not be handed on"),
+    Pass(loop_parameters, "once more: what cse made equal need not be handed on"),
 )
 
 MEMORY: tuple[Pass, ...] = (
-    Pass(buffers, "before own: an array that a loop has of its own is returned without a copy"),
-    Pass(own, "once it is clear what the outputs are, and before memory is given away"),
-    Pass(dce, "what simplify, cse and own left without a reader"),
-    Pass(narrow, "before lifetime: what is only compared later may be overwritten sooner"),
-    Pass(late, "before lifetime: what is changed later may be changed in place"),
+    Pass(
+        loop_buffers,
+        "before own_outputs: an array that a loop has of its own is returned without a copy",
+    ),
+    Pass(own_outputs, "once it is clear what the outputs are, and before memory is given away"),
+    Pass(dce, "what simplify, cse and own_outputs left without a reader"),
+    Pass(
+        hoist_comparisons, "before lifetime: what is only compared later may be overwritten sooner"
+    ),
+    Pass(sink_updates, "before lifetime: what is changed later may be changed in place"),
     Pass(lifetime, "last: it looks at who reads what last"),
 )
 

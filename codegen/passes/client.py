@@ -1,4 +1,4 @@
-"""What a client lends to the passes enters: rules and passes over its own ops, ops to insert."""
+"""What a client lends to the passes: rules and passes over its own ops, and ops to insert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph enters; it leaves with every computation done once.
+"""Does every computation once: common subexpression elimination.
 
 Two calls are the same when op, operands and attributes are; operands of a commutative op in any
 order. Sharing between forward and backward falls out: ``tanh`` in the backward is the forward's.

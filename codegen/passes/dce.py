@@ -1,4 +1,4 @@
-"""A graph enters; it leaves without the nodes that no output, check or effect depends on.
+"""Removes nodes that no output, check or effect depends on: dead code elimination.
 
 What a loop hands from turn to turn goes away where it is all that reads it. A loop itself stays: it
 may decide which path is taken, or never end. A join goes where all its paths go on alike.

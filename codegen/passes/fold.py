@@ -1,4 +1,4 @@
-"""A graph enters; it leaves with arithmetic on numbers done.
+"""Does arithmetic on numbers: constant folding.
 
 Only arithmetic that Python does to the same bits as the target is folded: infix operators on
 float64 and weak numbers. (The number behind a float32 is not yet rounded to float32, and int64

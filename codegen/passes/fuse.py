@@ -1,4 +1,4 @@
-"""A graph enters; its form for large arrays leaves: elementwise regions that run tile by tile.
+"""Groups elementwise calls into regions that run tile by tile on large arrays.
 
 A region is elementwise calls on arrays of one shape, with what they read that has no axes, and the
 sums that close it. It becomes one call of `IN_TILES`, whose attribute `body` is the region as a
@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from codegen import sizes as sz
-from codegen.handing import may_be_overwritten
+from codegen.array_bytes import bytes_of_one
 from codegen.ir import (
     Block,
     Branch,
@@ -50,7 +50,7 @@ from codegen.ir import (
     inner_blocks,
     kept_by,
 )
-from codegen.memory import bytes_of_one
+from codegen.loop_ownership import may_be_overwritten
 from codegen.passes.lifetime import lifetime, ordered_values
 from codegen.sizes import Dim, Size, Sizes, SliceLength, symbols
 from codegen.spelling import Spelling, spell

@@ -1,4 +1,4 @@
-"""A graph enters; it leaves with every call told whose memory its result may take over.
+"""Tells every call whose memory its result may take over.
 
 An elementwise result may overwrite an operand that nobody reads later, in this turn of a loop or
 the next, when that operand was made by this program (not an input, not a number, not a view) or is
@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from codegen.handing import may_be_overwritten, turns_of
 from codegen.ir import (
     Block,
     Branch,
@@ -36,6 +35,7 @@ from codegen.ir import (
     kept_by,
     walk,
 )
+from codegen.loop_ownership import may_be_overwritten, turns_of
 from codegen.passes.client import NO_CLIENT, Client
 
 

@@ -1,4 +1,4 @@
-"""A graph enters; the same program leaves, its loops over numbers as calls of kernels.
+"""Makes loops over numbers calls of kernels.
 
 A kernel is a graph of its own: loops, with what follows them as far as it is of numbers as well,
 forward and backward. It reads arrays element by element, makes arrays and lists, and changes

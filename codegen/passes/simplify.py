@@ -1,4 +1,4 @@
-"""A graph enters; it leaves without the work that algebra shows to be none.
+"""Removes work that algebra shows to be none.
 
 The rules here ask traits only: a neutral element is dropped, an op that is its own inverse cancels,
 a splat of what already has the shape disappears, a splat that meets a full operand under an

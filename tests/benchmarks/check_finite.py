@@ -19,7 +19,7 @@ import numpy as np
 
 import tracegrad as tg
 from tests.benchmarks.small_calls import alternate
-from tracegrad.blame import is_finite
+from tracegrad.execution.nonfinite import is_finite
 
 
 def loss(w1, b1, w2, b2, x, labels):

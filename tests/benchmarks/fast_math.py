@@ -54,7 +54,7 @@ def programs(wanted: Sequence[str]) -> Iterator[tuple[str, Any, tuple[Any, ...]]
 def texts_and_contestants(make: Any, args: tuple[Any, ...]) -> dict[str, tuple[str, Any]]:
     """By what is left out: the text of the program, and the program made ready."""
     from tests.benchmarks.peers.contestants import Contestant, in_fast_math
-    from tracegrad import pipeline
+    from tracegrad.execution import pipeline
     from tracegrad.fast_math import PASSES
 
     client = pipeline.CLIENTS["numpy"]

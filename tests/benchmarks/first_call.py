@@ -32,7 +32,9 @@ import codegen.passes
 import tracegrad as tg
 from codegen.ir import Call, walk
 from codegen.passes import PIPELINE
-from tracegrad import calling, pipeline, version
+from tracegrad.compiled import version
+from tracegrad.execution import pipeline
+from tracegrad.transforms import call
 
 RNG = np.random.default_rng(0)
 
@@ -172,15 +174,15 @@ class Clock:
         from tracegrad import machine, world
 
         places = [
-            (calling, "traced_run", "trace"),
+            (call, "traced_run", "trace"),
             (machine.Machine, "call", "machine"),
             (world.World, "check", "guards"),
-            (calling, "make_version", "version"),
+            (call, "make_version", "version"),
             (version, "_joint", "differentiate"),
             (version, "compile_graph", "keys"),
             (pipeline.codegen, "emit", "emit"),
             (pipeline, "load", "load"),
-            (calling, "entry", "guards"),
+            (call, "entry", "guards"),
         ]
         passes = []
         for step in PIPELINE:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import tracegrad as tg
-from tracegrad import numba_backend
+from tracegrad.backends import numba as numba_backend
 
 jax.config.update("jax_enable_x64", True)
 

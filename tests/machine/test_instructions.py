@@ -8,9 +8,9 @@ import types
 import pytest
 
 from tracegrad.machine import Refused, refusal
-from tracegrad.machine.decode import decode, exception_table
-from tracegrad.machine.instructions import MAKERS
-from tracegrad.machine.programs import translate
+from tracegrad.machine.decoding import decode, exception_table
+from tracegrad.machine.instruction_table import MAKERS
+from tracegrad.machine.translation import translate
 
 # What only asynchronous code, `except*`, or the interpreter itself uses.
 REFUSED = {

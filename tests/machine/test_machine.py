@@ -11,8 +11,8 @@ from io import StringIO
 import pytest
 
 from tracegrad.machine import ABSENT, Frame, Machine, Refused, World, refusal, watched
-from tracegrad.machine.programs import translate
 from tracegrad.machine.tracebacks import clean
+from tracegrad.machine.translation import translate
 
 
 def outer(a):

@@ -23,7 +23,7 @@ import pytest
 from checks import assert_same_bits
 
 import tracegrad as tg
-from tracegrad.tree import flatten
+from tracegrad.values.pytree import flatten
 
 X = np.array([1.0, 2.0, 3.0])
 

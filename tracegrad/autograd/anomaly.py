@@ -1,4 +1,4 @@
-"""A backward that gives nan enters, an error that names the user's forward line leaves."""
+"""Names the user's forward line where a backward gives nan: ``detect_anomaly``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tracegrad.state import STATE
-from tracegrad.state import call as call_user
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import call as call_user
 
 
 class set_detect_anomaly:

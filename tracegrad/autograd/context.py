@@ -1,4 +1,4 @@
-"""Tensors of one application of a Function enter; what its backward finds in ``ctx`` leaves.
+"""The ``ctx`` of an `autograd.Function`: what its backward finds of the forward.
 
 Saved Tensors that are arguments or outputs are known by their place (`Place`) and not by what they
 are: a backward that is recorded, or called by a program, shows others in these places.
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.tape import Shape
 from tracegrad.errors import ArgumentError
-from tracegrad.tensor import Tensor
+from tracegrad.tape.tape import Shape
+from tracegrad.tensors.tensor import Tensor
 
 Place = tuple[str, int]
 """A Tensor of one application: ``("input", i)``, its i-th Tensor argument, or ``("output", k)``."""

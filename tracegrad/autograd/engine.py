@@ -1,9 +1,10 @@
-"""Tensors with history and cotangents enter, gradients leave: the eager backward.
+"""The eager backward: walks the tape from cotangents to the gradients of leaves.
 
 The recorded nodes are gathered in the order of time and handed to the one walker
-(`tracegrad.differentiate.pullback`). A tape shape met for the first time is computed at once over
-plain arrays; met again, its backward is compiled (`tracegrad.autograd.compiled`). With
-``create_graph`` the walker runs over Tensors, so that what it does is recorded.
+(`tracegrad.differentiation.reverse_mode.pullback`). A tape shape met for the first time is computed
+at once over plain arrays; met again, its backward is compiled
+(`tracegrad.autograd.compiled_backward`). With ``create_graph`` the walker runs over Tensors, so
+that what it does is recorded.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from typing import Any
 import numpy as np
 
 from codegen.emit.formatting import formatted
-from tracegrad.arrays import array_for
-from tracegrad.autograd import compiled
-from tracegrad.autograd.hooks import hook_name
-from tracegrad.autograd.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape, run_backward
-from tracegrad.autograd.writes import damaged
-from tracegrad.devices import DeviceArray, move
-from tracegrad.differentiate import Pending, Step, pullback, settled
-from tracegrad.dispatch import is_jax_array, is_number, shape_of
+from tracegrad.autograd import compiled_backward
+from tracegrad.differentiation.reverse_mode import Pending, Step, pullback, settled
 from tracegrad.errors import GradientError, NonScalarError, ShapeError
-from tracegrad.ops.cotangents import Masked, Negated, Replaced
-from tracegrad.ops.elementwise import conj
-from tracegrad.ops.indexing import Scattered
-from tracegrad.ops.repeated import written_out
-from tracegrad.state import STATE
-from tracegrad.tensor import Tensor, wrap
+from tracegrad.ops.elementwise.ufuncs import conj
+from tracegrad.ops.repeated_cotangents import written_out
+from tracegrad.ops.shape.indexing import Scattered
+from tracegrad.ops.special_cotangents import Masked, Negated, Replaced
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.hooks import hook_name
+from tracegrad.tape.tape import EMPTY, FREED, LEAF, WRITES, Node, Output, Shape, run_backward
+from tracegrad.tape.write_checks import damaged
+from tracegrad.tensors.coercion import array_for
+from tracegrad.tensors.devices import DeviceArray, move
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.values.dispatch import is_jax_array, is_number, shape_of
 
 
 def key_of(tensor: Tensor) -> Any:
@@ -219,12 +220,12 @@ def gradients(
     if watchers.any() or changed:
         before = STATE.update(grad_enabled=False)
         try:
-            return compiled.owned(
+            return compiled_backward.owned(
                 pullback(steps, tape.arrays_of, plain, wanted, **watchers.arguments(as_arrays=True))
             )
         finally:
             STATE.update(**before)
-    return compiled.run(nodes, steps, tape, plain, wanted)
+    return compiled_backward.run(nodes, steps, tape, plain, wanted)
 
 
 def gradients_of_leaves(output: Tensor, leaves: Sequence[Tensor]) -> list[Any]:
@@ -236,7 +237,7 @@ def gradients_of_leaves(output: Tensor, leaves: Sequence[Tensor]) -> list[Any]:
     ct = cotangent_for(output, None)
     node = output._node
     if type(node) is Node and not _watched():
-        matched = compiled.run_matching(node, conjugate(ct), free=False)
+        matched = compiled_backward.run_matching(node, conjugate(ct), free=False)
         if matched is not None:
             of = {id(leaf): gradient for leaf, gradient in matched}
             return [conjugate(of[id(leaf)]) if id(leaf) in of else None for leaf in leaves]
@@ -461,7 +462,7 @@ def backward(
     if type(ct) is Tensor and not create_graph and STATE.trace is None:
         ct = ct._array
     if type(node) is Node and not create_graph and type(ct) is not Tensor and not _watched():
-        done = compiled.run_matching(node, ct, free=not retain_graph)
+        done = compiled_backward.run_matching(node, ct, free=not retain_graph)
         if done is not None:
             for leaf, array in done:
                 before: Any = leaf.grad
@@ -534,5 +535,5 @@ def backward_source(tensor: Tensor) -> str:
     seeds = {key_of(tensor): tensor._array}
     wanted = leaves_of(nodes, [tensor])
     target = "jax" if type(tensor._array) is DeviceArray else "numpy"
-    program = compiled.compile_backward(steps, tape.array, seeds, wanted, target).program
+    program = compiled_backward.compile_backward(steps, tape.array, seeds, wanted, target).program
     return formatted(program.source.text)

@@ -1,8 +1,8 @@
-"""A user's forward and backward enter, an operation with a gradient leaves: ``autograd.Function``.
+"""Operations with a gradient written by the user: ``autograd.Function``.
 
 Eagerly, `Function.apply` runs ``forward`` and puts one node on the tape, whose rule is
 ``backward``. In a function that is being compiled both are calls in the graph, and so in the
-generated source (`function_calls`).
+generated source (`function_tracing`).
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracegrad.autograd.context import FunctionCtx, places_of
-from tracegrad.autograd.foreign import note
-from tracegrad.autograd.function_calls import apply_traced
-from tracegrad.autograd.halves import dirty_outputs, run_backward, run_forward, with_history
+from tracegrad.autograd.function_halves import (
+    dirty_outputs,
+    run_backward,
+    run_forward,
+    with_history,
+)
+from tracegrad.autograd.function_tracing import apply_traced
 from tracegrad.autograd.python_call import boxed, copied, one_or_all
-from tracegrad.autograd.python_op import PythonOp, python_op
-from tracegrad.autograd.tape import SMALL, Node, Shape, record
 from tracegrad.errors import ArgumentError, GradientError
-from tracegrad.state import STATE
-from tracegrad.tensor import Tensor
+from tracegrad.ops.python_calls import PythonOp, python_op
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import note
+from tracegrad.tape.tape import SMALL, Node, Shape, record
+from tracegrad.tensors.tensor import Tensor
 
 
 class Function:

@@ -1,4 +1,4 @@
-"""Tensors enter, derivatives leave: ``autograd.grad``, ``backward``, ``autograd.functional``.
+"""Derivatives of Tensors by the tape: ``autograd.grad``, ``backward``, ``autograd.functional``.
 
 `vjp`, `jvp`, `jacobian`, `hessian`, `vhp` and `hvp` take a function of Tensors and have PyTorch's
 names and signatures. They run the function and derive its tape; the transforms of the same names
@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tracegrad.autograd import engine
-from tracegrad.autograd.tape import LEAF, Node
+from tracegrad.autograd.tape_tangents import jacobian as jacobian_of
+from tracegrad.autograd.tape_tangents import pushed_forward, tangent_like
 from tracegrad.errors import ArgumentError, GradientError, NonScalarError
-from tracegrad.ops.creation import zeros_of
-from tracegrad.ops.elementwise import alias
-from tracegrad.state import STATE
-from tracegrad.taped import jacobian as jacobian_of
-from tracegrad.taped import pushed_forward, tangent_like
-from tracegrad.tensor import Tensor, wrap
+from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.shape.creation import zeros_of
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import LEAF, Node
+from tracegrad.tensors.tensor import Tensor, wrap
 
 Tensors = Tensor | Sequence[Tensor]
 

@@ -1,4 +1,4 @@
-"""A function and inputs enter; True leaves when its gradients are what differences say.
+"""Checks gradients of a function against finite differences.
 
 `gradcheck` compares the Jacobian of the backward, one row a backward, with the Jacobian of central
 differences, one column two forwards. `gradgradcheck` does the same to the backward itself. Complex
@@ -15,7 +15,7 @@ import numpy as np
 
 from tracegrad.autograd.functional import grad
 from tracegrad.errors import ArgumentError, GradientError
-from tracegrad.tensor import Tensor, wrap
+from tracegrad.tensors.tensor import Tensor, wrap
 
 
 class GradcheckError(GradientError):

@@ -1,9 +1,9 @@
-"""Ops enter as they run, a table of where the time went leaves: ``autograd.profiler.profile()``.
+"""Tells where the time of ops goes, as a table or trace: ``autograd.profiler.profile()``.
 
 A profile sees every op on Tensors of its thread, the rules of backwards (``PowBackward0``), and
 what `record_function` names. An event inside another one counts as its child: *self* time is
 without children. A call of a compiled function is an event, and inside it each statement is one,
-named after the user's line (`tracegrad/profiled.py`).
+named after the user's line (`tracegrad/compiled/profiled_program.py`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.tape import Node, node_name
 from tracegrad.errors import ArgumentError, GradientError
-from tracegrad.state import STATE
-from tracegrad.state import call as call_user
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import call as call_user
+from tracegrad.tape.tape import Node, node_name
 
 NAME_PADDING = 4
 COLUMN = 15

@@ -1,4 +1,4 @@
-"""Functions on Tensors enter, what programs call on arrays leaves: hooks, derivatives of calls.
+"""Calls functions on Tensors from programs on arrays: hooks, derivatives of the user's calls.
 
 A program holds arrays; the user's functions take Tensors. `Hook` shows a cotangent to a hook.
 `Pullback` differentiates whatever was called by running it on Tensors that record, so that hooks
@@ -16,16 +16,17 @@ import numpy as np
 from codegen.sizes import Sizes
 from codegen.spelling import Foreign
 from codegen.types import ArrayType, is_inexact
-from tracegrad.autograd import engine, hooks
-from tracegrad.autograd.closures import released
-from tracegrad.autograd.python_op import call_python, hooked
-from tracegrad.autograd.tape import LEAF
-from tracegrad.dispatch import dtype_of, is_number
+from tracegrad.autograd import engine
 from tracegrad.errors import GradientError
-from tracegrad.ops.creation import zeros_of
-from tracegrad.ops.elementwise import alias
-from tracegrad.state import STATE
-from tracegrad.tensor import Tensor, wrap
+from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.python_calls import call_python, hooked
+from tracegrad.ops.shape.creation import zeros_of
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape import hooks
+from tracegrad.tape.tape import LEAF
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.user_code.closures import released
+from tracegrad.values.dispatch import dtype_of, is_number
 
 # -- arrays and Tensors -------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
-"""The old spelling of a Tensor with a gradient enters, a Tensor leaves: ``Variable(data, ...)``."""
+"""The old spelling of a Tensor with a gradient: ``Variable(data, ...)``."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-from tracegrad.tensor import Tensor, wrap
+from tracegrad.tensors.tensor import Tensor, wrap
 
 
 class _OfTensors(type):

@@ -1,0 +1,1 @@
+"""An example for each public function, shown at the end of its docstring."""

@@ -1,4 +1,4 @@
-"""A graph that may round otherwise enters, one with less work leaves: the passes of fast math.
+"""The passes of fast math: less work for a graph whose results may round otherwise.
 
 They run on programs for NumPy while ``tg.config.fast_math`` is on, between the algebra that keeps
 every bit and the passes that give memory away; that algebra runs once more after them. Results stay
@@ -6,17 +6,17 @@ within rounding of the exact ones; the sign of zero, and which of several roundi
 """
 
 from codegen.passes.client import Pass
-from tracegrad.fast_math.batch import batch
-from tracegrad.fast_math.chains import chains
-from tracegrad.fast_math.columns import scaled_columns
-from tracegrad.fast_math.contract import contract
-from tracegrad.fast_math.exponentials import exponentials_once
+from tracegrad.fast_math.added_zeros import zeros
+from tracegrad.fast_math.batch_turns import batch
+from tracegrad.fast_math.contractions import contract
 from tracegrad.fast_math.loops import turns_at_once
-from tracegrad.fast_math.mirrored import mirrored
-from tracegrad.fast_math.multiples import multiples
+from tracegrad.fast_math.matrix_chains import chains
 from tracegrad.fast_math.regroup import regroup
+from tracegrad.fast_math.scalar_multiples import multiples
+from tracegrad.fast_math.scaled_columns import scaled_columns
+from tracegrad.fast_math.shared_exponentials import exponentials_once
 from tracegrad.fast_math.short_rows import short_rows
-from tracegrad.fast_math.zeros import zeros
+from tracegrad.fast_math.symmetric_products import mirrored
 
 PASSES: tuple[Pass, ...] = (
     Pass(zeros, "a loop's first turn looks then as the others do"),

@@ -1,9 +1,10 @@
-"""A graph enters; it leaves with float arithmetic in the form that takes the fewest operations.
+"""Puts float arithmetic in the form that takes the fewest operations.
 
 What elementwise additions, products, quotients, signs and small powers compute is read as sums of
-products (`forms`, `terms`): factors meet and cancel, like terms are added up, common factors are
-taken out, numbers are applied once and where arrays are small. A form is written only where that
-takes fewer calls or elements than what stands there, and more of neither (`planning`, `steps`).
+products (`sum_of_products_forms`, `polynomial_terms`): factors meet and cancel, like terms are
+added up, common factors are taken out, numbers are applied once and where arrays are small. A form
+is written only where that takes fewer calls or elements than what stands there, and more of neither
+(`regroup_planning`, `shared_steps`).
 
 Before::                                   After::
 
@@ -37,10 +38,10 @@ from codegen.ir import (
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.dce import dce
 from codegen.types import ArrayType, weak
-from tracegrad.fast_math.forms import Forms
-from tracegrad.fast_math.planning import Plan
-from tracegrad.fast_math.steps import Step
-from tracegrad.ops.elementwise import divide
+from tracegrad.fast_math.regroup_planning import Plan
+from tracegrad.fast_math.shared_steps import Step
+from tracegrad.fast_math.sum_of_products_forms import Forms
+from tracegrad.ops.elementwise.ufuncs import divide
 
 
 def regroup(graph: Graph, client: Client = NO_CLIENT) -> Graph:

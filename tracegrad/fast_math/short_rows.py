@@ -1,4 +1,4 @@
-"""A graph enters; what is broadcast to arrays of many short rows leaves with its columns apart.
+"""Takes arrays of many short rows apart into columns where they are broadcast.
 
 ``x[:, None] - x[None]``, with three columns in `x`, is a loop over the three for each pair of rows:
 NumPy spends its time between these loops. With the columns of `x` one after the other in memory
@@ -13,12 +13,12 @@ from codegen.ir import Call, Graph, Trait, Value, dims_of, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, offered, sweep
 from codegen.sizes import Dim
-from tracegrad.fast_math.products import SHORT, columns_apart, columns_product
-from tracegrad.ops import elementwise, linear, shape
+from tracegrad.fast_math.product_ops import SHORT, columns_apart, columns_product
+from tracegrad.ops.elementwise import ufuncs
+from tracegrad.ops.linear_algebra import contractions
+from tracegrad.ops.shape import reshaping
 
-BROADCAST = frozenset(
-    {elementwise.add, elementwise.subtract, elementwise.multiply, elementwise.divide}
-)
+BROADCAST = frozenset({ufuncs.add, ufuncs.subtract, ufuncs.multiply, ufuncs.divide})
 
 
 def short_rows(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -42,7 +42,7 @@ def short_rows(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     if not products:
         return graph
 
-    @offered(lambda op: op is linear.matmul)
+    @offered(lambda op: op is contractions.matmul)
     def multiplied(r: Rewriter, call: Call) -> Value | None:
         return r.emit(columns_product, *call.operands) if call.results[0] in products else None
 
@@ -57,7 +57,7 @@ def _products(graph: Graph) -> set[Value]:
         if not isinstance(node, Call):
             continue
         result, handed_on = node.results[0], not columns.isdisjoint(node.operands)
-        if node.op is linear.matmul:
+        if node.op is contractions.matmul:
             a, b = node.operands
             short = b.type.ndim > 1 and _may_be_short(dims_of(graph.sizes, result.type)[-1])
             if a in columns and short:
@@ -69,7 +69,7 @@ def _products(graph: Graph) -> set[Value]:
 
 
 def _keeps_columns(call: Call) -> bool:
-    return Trait.ELEMENTWISE in call.op.traits or call.op is shape.expand_axes
+    return Trait.ELEMENTWISE in call.op.traits or call.op is reshaping.expand_axes
 
 
 def _may_be_short(length: Dim) -> bool:
@@ -79,11 +79,11 @@ def _may_be_short(length: Dim) -> bool:
 def _apart(r: Rewriter, value: Value) -> Value:
     """A matrix, or a view that adds axes to it, with its columns apart."""
     node = r.node(value)
-    if node is not None and node.op is shape.expand_axes:
+    if node is not None and node.op is reshaping.expand_axes:
         x = _apart(r, node.operands[0])
         if x is node.operands[0]:
             return value
-        return r.emit(shape.expand_axes, x, **dict(node.attributes))
+        return r.emit(reshaping.expand_axes, x, **dict(node.attributes))
     made_of = node.op if node is not None else None
     if value.type.ndim != 2 or made_of is columns_apart:
         return value

@@ -4,22 +4,22 @@ It knows no tensor and no guard: what a program reads, writes or has C code do i
 `World`. Functions, cells, classes and generators are real objects of Python, so C code can have
 them. A frame is plain data: it can be copied at an instruction, and run on.
 
-- `programs.py` translates a code object once into a list of closures, one an instruction;
-  `decode.py` has the table of Python's versions, `expressions.py`, `statements.py` and
-  `instructions.py` the closures. It refuses what is not executed (async, ``exec``, frames that look
-  at themselves): such code runs natively.
+- `translation.py` translates a code object once into a list of closures, one an instruction;
+  `decoding.py` has the table of Python's versions, `expression_instructions.py`,
+  `statement_instructions.py` and `instruction_table.py` the closures. It refuses what is not
+  executed (async, ``exec``, frames that look at themselves): such code runs natively.
 - `frames.py` binds arguments, runs the closures, unwinds exceptions, drives generators.
-- `objects.py`, `operators.py`, `iteration.py`, `calls.py` do what C code does for attributes,
-  operators, iteration and calls, as far as the user's Python may be asked on the way (`__add__`,
-  properties, `__enter__`).
-- `builtins.py`, `callbacks.py`, `scopes.py` replace C functions that call back (`sorted`, `map`,
-  `super`); `natives.py` names what instructions do in C.
-- `tracebacks.py` makes tracebacks as CPython's, `recursion.py` counts the user's depth,
+- `attribute_lookup.py`, `operators.py`, `iteration.py`, `calls.py` do what C code does for
+  attributes, operators, iteration and calls, as far as the user's Python may be asked on the way
+  (`__add__`, properties, `__enter__`).
+- `builtin_functions.py`, `calling_builtins.py`, `frame_builtins.py` replace C functions that call
+  back (`sorted`, `map`, `super`); `natives.py` names what instructions do in C.
+- `tracebacks.py` makes tracebacks as CPython's, `recursion_depth.py` counts the user's depth,
   `liveness.py` tells which variables are read again.
 """
 
 from tracegrad.machine.frames import Frame, Machine
-from tracegrad.machine.programs import Refused, refusal, watched
-from tracegrad.machine.world import ABSENT, World
+from tracegrad.machine.translation import Refused, refusal, watched
+from tracegrad.machine.world_protocol import ABSENT, World
 
 __all__ = ["ABSENT", "Frame", "Machine", "Refused", "World", "refusal", "watched"]

@@ -14,8 +14,8 @@ from types import (
 )
 from typing import Any
 
-from tracegrad.machine.objects import C_KINDS, PLAIN, as_value, bound, in_python
-from tracegrad.machine.world import ABSENT, is_a, subclasses
+from tracegrad.machine.attribute_lookup import C_KINDS, PLAIN, as_value, bound, in_python
+from tracegrad.machine.world_protocol import ABSENT, is_a, subclasses
 
 HEAP_TYPE = 1 << 9
 C_CALLABLES = frozenset(

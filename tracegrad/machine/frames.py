@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from tracegrad.machine import calls, iteration, objects, recursion, tracebacks
-from tracegrad.machine import scopes as scopes  # which enters its rows
-from tracegrad.machine.builtins import REPLACED
-from tracegrad.machine.callbacks import REPLACED_KINDS
-from tracegrad.machine.decode import VERSION
-from tracegrad.machine.programs import (
+from tracegrad.machine import attribute_lookup, calls, iteration, recursion_depth, tracebacks
+from tracegrad.machine import frame_builtins as frame_builtins  # which enters its rows
+from tracegrad.machine.builtin_functions import REPLACED
+from tracegrad.machine.calling_builtins import REPLACED_KINDS
+from tracegrad.machine.decoding import VERSION
+from tracegrad.machine.translation import (
     VARARGS,
     VARKEYWORDS,
     Program,
@@ -22,7 +22,7 @@ from tracegrad.machine.programs import (
     program_of,
     program_or_none,
 )
-from tracegrad.machine.world import ABSENT, World, is_a
+from tracegrad.machine.world_protocol import ABSENT, World, is_a
 
 RERAISE = -3  # what an instruction returns where `frame.error` goes on its way, as it was
 
@@ -219,7 +219,7 @@ class Machine:
         """Runs something from native code: the user's depth is counted, the traceback is told."""
         if self.runs:
             return what(*args)
-        self.limit, self.depth = recursion.enter(self)
+        self.limit, self.depth = recursion_depth.enter(self)
         self.thread = threading.get_ident()
         self.frame = None
         self.handled = Handled(sys.exc_info()[1])
@@ -230,7 +230,7 @@ class Machine:
             error.__traceback__ = tracebacks.clean(error.__traceback__)
             raise
         finally:
-            recursion.leave()
+            recursion_depth.leave()
             self.runs = 0
             self.frame = self.unwound = None
             self.handled = Handled()
@@ -306,7 +306,7 @@ class Machine:
         return run_frame(self, frame)
 
     def load_attribute(self, x: Any, name: str) -> Any:
-        return objects.load_attribute(self, x, name)
+        return attribute_lookup.load_attribute(self, x, name)
 
     def items(self, x: Any) -> Iterator[Any]:
         return iteration.items(self, x)
@@ -334,8 +334,8 @@ class Machine:
             function = callee.__func__
         elif kind is not FunctionType:
             if is_a(callee, type):
-                return objects.in_python(self, callee, "__init__") is not None
-            return objects.special(self, callee, "__call__") is not None
+                return attribute_lookup.in_python(self, callee, "__init__") is not None
+            return attribute_lookup.special(self, callee, "__call__") is not None
         return type(function) is not FunctionType or self.interpretable(function)
 
 
@@ -560,7 +560,7 @@ def throw_on(m: Machine, f: Frame, thrown: BaseException) -> tuple[Any, BaseExce
 
 def find(m: Machine, x: Any, name: str) -> Any:
     try:
-        return objects.load_attribute(m, x, name)
+        return attribute_lookup.load_attribute(m, x, name)
     except AttributeError:
         return ABSENT
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracegrad.machine import natives, operators
-from tracegrad.machine.objects import C_KINDS, PLAIN, call_special, in_python, special
-from tracegrad.machine.world import ABSENT, is_a
+from tracegrad.machine.attribute_lookup import C_KINDS, PLAIN, call_special, in_python, special
+from tracegrad.machine.world_protocol import ABSENT, is_a
 
 GENERATOR = type(_ for _ in ())
 # Exact types whose iteration is C code.

@@ -1,4 +1,4 @@
-"""Which local variables are still read after an instruction: a code object enters, sets leave.
+"""Finds the local variables that are still read after each instruction.
 
 A slot is live at an instruction where some way on from it reads the slot before it is written. Ways
 on through exception handlers count, and slots with cells are always live.
@@ -10,7 +10,7 @@ import opcode
 from functools import lru_cache
 from types import CodeType
 
-from tracegrad.machine.decode import Handler, Instruction, decode, slot_names
+from tracegrad.machine.decoding import Handler, Instruction, decode, slot_names
 
 _JUMPS = frozenset(opcode.opname[op] for op in (*opcode.hasjrel, *opcode.hasjabs))
 _NOTHING_FOLLOWS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RERAISE", "RAISE_VARARGS"})

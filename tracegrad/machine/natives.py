@@ -10,7 +10,7 @@ from itertools import islice
 from types import ModuleType
 from typing import Any
 
-from tracegrad.machine.world import is_a
+from tracegrad.machine.world_protocol import is_a
 
 build_slice = slice
 

@@ -12,8 +12,8 @@ from collections import defaultdict
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from tracegrad.machine.objects import C_KINDS, PLAIN, call_special, in_python, special
-from tracegrad.machine.world import ABSENT, is_a, subclasses
+from tracegrad.machine.attribute_lookup import C_KINDS, PLAIN, call_special, in_python, special
+from tracegrad.machine.world_protocol import ABSENT, is_a, subclasses
 
 
 class Operator(NamedTuple):

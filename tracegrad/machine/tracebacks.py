@@ -11,8 +11,8 @@ import os
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
-from tracegrad.machine.decode import VERSION, slot_names
-from tracegrad.machine.world import ABSENT
+from tracegrad.machine.decoding import VERSION, slot_names
+from tracegrad.machine.world_protocol import ABSENT
 
 # Files whose frames are no part of the user's program.
 PLACE = os.path.dirname(__file__)

@@ -1,4 +1,4 @@
-"""A function and some of its arguments enter; what is compiled for the others leaves."""
+"""Compiles a function for some of its arguments given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tracegrad.api import compile
+from tracegrad.transforms.public import compile
 
 __all__ = ["const_graph"]
 

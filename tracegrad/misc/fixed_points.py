@@ -1,4 +1,4 @@
-"""A contraction enters, its fixed point leaves: differentiated by the implicit function theorem.
+"""The fixed point of a contraction, differentiated by the implicit function theorem.
 
 >>> from tracegrad import grad
 >>> from tracegrad.misc.fixed_points import fixed_point
@@ -17,8 +17,8 @@ from typing import Any
 
 from tracegrad.core import make_vjp
 from tracegrad.extend import defvjp, primitive
-from tracegrad.state import call
-from tracegrad.vspace import vspace
+from tracegrad.runtime.thread_state import call
+from tracegrad.transforms.vector_space import vspace
 
 __all__ = ["fixed_point"]
 

@@ -1,4 +1,4 @@
-"""A pytree of arrays and numbers enters; one vector and the way back leave."""
+"""Flattens a pytree of arrays and numbers to one vector, and back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad import namespace as tg
 from tracegrad.errors import ShapeError
-from tracegrad.tensor import Tensor
-from tracegrad.tree import flatten as leaves_of
-from tracegrad.tree import unflatten
+from tracegrad.tensors import array_functions as tg
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.pytree import flatten as leaves_of
+from tracegrad.values.pytree import unflatten
 
 __all__ = ["flatten", "flatten_func"]
 

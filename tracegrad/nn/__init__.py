@@ -1,4 +1,4 @@
-"""Arrays and parameters enter, what layers and losses of networks compute leaves.
+"""Layers and losses of neural networks, as functions of arrays and parameters.
 
 Plain functions under PyTorch's names and with its argument names; they take NumPy arrays and
 Tensors, in eager code and in functions that are compiled. Parameters are arguments, so there are

@@ -1,4 +1,4 @@
-"""An array enters, what networks apply to each element, or along one axis, leaves."""
+"""Activation functions of neural networks."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from codegen.ir import Trait
 from codegen.types import is_inexact, weak
-from tracegrad.dispatch import dtype_of
 from tracegrad.errors import ArgumentError
-from tracegrad.ops import activations as base
-from tracegrad.ops import softmax as soft
-from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.creation import astype
-from tracegrad.ops.elementwise import exp, expm1, tanh, where
+from tracegrad.ops.elementwise import activations as base
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.elementwise.ufuncs import exp, expm1, tanh, where
+from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import define
-from tracegrad.ops.rules import ufunc
-from tracegrad.ops.texts import needs
+from tracegrad.ops.reductions import softmax as soft
+from tracegrad.ops.shape.creation import astype
+from tracegrad.ops.type_rules import ufunc
+from tracegrad.values.dispatch import dtype_of
 
 DENSITY = 0.3989422804014327  # of the normal distribution at 0: 1 / sqrt(2 pi)
 TANH_SCALE = 0.7978845608028654  # sqrt(2 / pi)

@@ -1,19 +1,19 @@
-"""Queries, keys and values enter, what the queries attend to leaves."""
+"""Scaled dot-product attention: what queries attend to."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tracegrad.dispatch import apply_in, dtype_of, shape_of
 from tracegrad.errors import ArgumentError
 from tracegrad.nn.layers import dropout
-from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.creation import tri_of
-from tracegrad.ops.elementwise import where
-from tracegrad.ops.linear import matmul
-from tracegrad.ops.shape import length_of, matrix_transpose
-from tracegrad.ops.softmax import softmax
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.elementwise.ufuncs import where
+from tracegrad.ops.linear_algebra.contractions import matmul
+from tracegrad.ops.reductions.softmax import softmax
+from tracegrad.ops.shape.creation import tri_of
+from tracegrad.ops.shape.reshaping import length_of, matrix_transpose
+from tracegrad.values.dispatch import apply_in, dtype_of, shape_of
 
 
 def scaled_dot_product_attention(

@@ -1,4 +1,4 @@
-"""Images and kernels enter, convolutions leave: the arguments of PyTorch for the ops of `conv`."""
+"""Convolutions of images, with the arguments of PyTorch."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from codegen import sizes as sz
 from codegen.errors import CodegenError
 from codegen.sizes import Sizes
 from codegen.types import is_inexact, promote
-from tracegrad.dispatch import HANDLERS, dtype_of, ndim_of, shape_of, type_of
 from tracegrad.errors import ArgumentError, ShapeError
-from tracegrad.ops.activations import as_inexact
-from tracegrad.ops.convolution import conv, conv_input
-from tracegrad.ops.elementwise import astype
-from tracegrad.ops.padding import pad_with
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.elementwise.ufuncs import astype
+from tracegrad.ops.nn.convolution import conv, conv_input
 from tracegrad.ops.record import OpRecord
-from tracegrad.ops.shape import expand_axes, length_of, sizes_of, squeeze_axes
-from tracegrad.ops.windows import span_of
+from tracegrad.ops.shape.padding import pad_with
+from tracegrad.ops.shape.reshaping import expand_axes, length_of, sizes_of, squeeze_axes
+from tracegrad.ops.shape.sliding_windows import span_of
+from tracegrad.values.dispatch import HANDLERS, dtype_of, ndim_of, shape_of, type_of
 
 
 def conv1d(

@@ -1,4 +1,4 @@
-"""Shapes and generators enter, initial values of parameters leave.
+"""Initial values of parameters.
 
 PyTorch's initialisers as functions: they take a shape, in PyTorch's convention ``(out_features,
 in_features, *kernel)``, and return a new array. With a ``numpy.random.Generator`` that is a NumPy
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ArgumentError, TraceError
-from tracegrad.making import as_tensor
 from tracegrad.random import Generator, floating, process_generator
-from tracegrad.state import STATE
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.constructors import as_tensor
 
 GAINS = {
     "linear": 1.0,

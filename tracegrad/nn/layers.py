@@ -1,4 +1,4 @@
-"""Activations and parameters enter, linear maps, rows of tables and noise of networks leave."""
+"""Linear maps, embeddings and dropout."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from operator import index as as_int
 from typing import Any
 
 from codegen.types import is_inexact, kind
-from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError
-from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.creation import arange_of, zeros_in
-from tracegrad.ops.elementwise import alias, astype, equal, stop_gradient, where
-from tracegrad.ops.indexing import getitem
-from tracegrad.ops.linear import matmul
-from tracegrad.ops.shape import expand_axes, transpose
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.elementwise.ufuncs import alias, astype, equal, stop_gradient, where
+from tracegrad.ops.linear_algebra.contractions import matmul
+from tracegrad.ops.shape.creation import arange_of, zeros_in
+from tracegrad.ops.shape.indexing import getitem
+from tracegrad.ops.shape.reshaping import expand_axes, transpose
 from tracegrad.random import Generator, keep_mask
+from tracegrad.values.dispatch import apply_in, dtype_of, ndim_of, shape_of
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Predictions and targets enter, the loss of training leaves."""
+"""Losses to train networks with."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, is_inexact, weak
-from tracegrad.dispatch import dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
-from tracegrad.ops.activations import as_inexact, sigmoid, softplus
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.creation import count
-from tracegrad.ops.elementwise import absolute, astype, where
-from tracegrad.ops.indexing import getitem
+from tracegrad.ops.elementwise.activations import as_inexact, sigmoid, softplus
+from tracegrad.ops.elementwise.ufuncs import absolute, astype, where
 from tracegrad.ops.record import define
-from tracegrad.ops.reductions import mean, sum
-from tracegrad.ops.rules import ufunc
-from tracegrad.ops.selecting import take_along_axis
-from tracegrad.ops.shape import expand_axes, sizes_of, squeeze_axes
-from tracegrad.ops.softmax import log_softmax
+from tracegrad.ops.reductions.softmax import log_softmax
+from tracegrad.ops.reductions.sums_and_extremes import mean, sum
+from tracegrad.ops.shape.creation import count
+from tracegrad.ops.shape.indexing import getitem
+from tracegrad.ops.shape.reshaping import expand_axes, sizes_of, squeeze_axes
+from tracegrad.ops.shape.selection import take_along_axis
+from tracegrad.ops.type_rules import ufunc
+from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of
 
 REDUCTIONS = ("mean", "sum", "none")
 

@@ -1,4 +1,4 @@
-"""Activations enter, the same with mean 0 and variance 1 over some of their axes leave."""
+"""Normalization layers: mean 0 and variance 1 over some axes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 
 from codegen import sizes as sz
 from codegen.types import is_inexact
-from tracegrad.dispatch import HANDLERS, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
-from tracegrad.ops.activations import as_inexact
 from tracegrad.ops.arguments import as_array
-from tracegrad.ops.creation import count
-from tracegrad.ops.elementwise import sqrt, stop_gradient
-from tracegrad.ops.reductions import mean
-from tracegrad.ops.rows import standardize
-from tracegrad.ops.shape import expand_axes, length_of, one_or_many, reshape_to, sizes_of
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.elementwise.ufuncs import sqrt, stop_gradient
+from tracegrad.ops.reductions.row_normalization import standardize
+from tracegrad.ops.reductions.sums_and_extremes import mean
+from tracegrad.ops.shape.creation import count
+from tracegrad.ops.shape.reshaping import expand_axes, length_of, one_or_many, reshape_to, sizes_of
+from tracegrad.values.dispatch import HANDLERS, dtype_of, ndim_of, shape_of
 
 EPSILON = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 

@@ -1,18 +1,18 @@
-"""Images enter, the largest or the mean element of each window leaves."""
+"""Pooling of images: the largest or the mean element of each window."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from codegen.types import kind
-from tracegrad.dispatch import apply_in, dtype_of, ndim_of, shape_of
 from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.nn.convolution import per_axis
-from tracegrad.ops.activations import as_inexact
-from tracegrad.ops.creation import ones_of_shape
-from tracegrad.ops.padding import pad_with
-from tracegrad.ops.pooling import max_over_windows, sum_over_windows
-from tracegrad.ops.shape import expand_axes, length_of, squeeze_axes
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.nn.pooling import max_over_windows, sum_over_windows
+from tracegrad.ops.shape.creation import ones_of_shape
+from tracegrad.ops.shape.padding import pad_with
+from tracegrad.ops.shape.reshaping import expand_axes, length_of, squeeze_axes
+from tracegrad.values.dispatch import apply_in, dtype_of, ndim_of, shape_of
 
 N = 2
 

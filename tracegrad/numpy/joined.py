@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.counterparts.joining import joined
 from tracegrad.errors import ArgumentError
+from tracegrad.traced_scipy.index_concatenation import joined
 from tracegrad.world.interception import holds_tensors
 
 __all__ = ["c_", "make_diagonal", "r_"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.state import call
+from tracegrad.runtime.thread_state import call
 
 __all__ = ["unbroadcast", "unbroadcast_f"]
 

@@ -1,4 +1,4 @@
-"""Arguments as users write them enter, what records take leaves: arrays, names of arguments."""
+"""Brings arguments as users write them into the form that op records take."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tracegrad.dispatch import HANDLERS
 from tracegrad.errors import ArgumentError
 from tracegrad.ops.record import TABLE
+from tracegrad.values.dispatch import HANDLERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,4 +1,4 @@
-"""A mask and an array enter, the array with exact zeros at one side of the mask leaves.
+"""Elements of an array at one side of a mask, exact zeros at the other.
 
 Where cotangents flow into the branches of a choice, one of the two values is 0. ``np.where`` asks
 for every element which it is, and a processor guesses the answer: masks without a pattern cost ten
@@ -15,9 +15,9 @@ import numpy as np
 from codegen.ir import Trait
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, broadcast, promote, weak
-from tracegrad.ops.cotangents import Masked
+from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.texts import needs
+from tracegrad.ops.special_cotangents import Masked
 
 # Run here for its own kernel, read as text for programs, where `np` is known.
 

@@ -1,4 +1,4 @@
-"""The words of one op enter (name, type rule, spelling, VJP, traits); its record leaves.
+"""The record of an op: name, type rule, spelling, VJP, traits.
 
 A record is all there is to say of an op. From it come the eager kernel, the Tensor method, the
 emitted text in every target, the gradient, the documentation row and the tests.
@@ -18,8 +18,8 @@ import numpy as np
 from codegen.ir import Op, Trait
 from codegen.load import kernel, load
 from codegen.spelling import Spelling, SpellingOf, reached, spell
-from tracegrad.dispatch import apply
-from tracegrad.ops.words import WORDS
+from tracegrad.ops.descriptions import WORDS
+from tracegrad.values.dispatch import apply
 
 Vjp = Callable[..., tuple[Any, ...]]
 Jvp = Callable[..., Any]
@@ -155,13 +155,14 @@ def define(
         operand (None for none), of the result's shape; the walker sums it down to the operand's.
         For an op with several results `ct` and `y` are tuples.
     jvp
-        The rule of forward mode, where it is measurably better than what `tracegrad.pushforward`
-        makes of `vjp`: ``jvp(dots, y, *operands, **attributes)`` gives the tangent of the result
-        (a tuple of several) from those of the operands, None for one that does not move.
+        The rule of forward mode, where it is measurably better than what
+        `tracegrad.differentiation.forward_mode` makes of `vjp`: ``jvp(dots, y, *operands,
+        **attributes)`` gives the tangent of the result (a tuple of several) from those of the
+        operands, None for one that does not move.
     linear
         "together" for an op that is linear in all its operands together, "each" for one that is in
-        each of them, where the op itself is better than what `tracegrad.pushforward` makes of
-        `vjp`: the tangents then go through it.
+        each of them, where the op itself is better than what
+        `tracegrad.differentiation.forward_mode` makes of `vjp`: the tangents then go through it.
     differentiable
         False for ops whose derivative is zero wherever it exists (comparisons, rounding): their
         operands get no cotangent. Default: True when there is a `vjp`.
@@ -184,15 +185,15 @@ def define(
     sound
         What JAX goes on with in silence where NumPy raises: ``sound(y, *operands, **attributes)``
         gives bools without axes, all true where NumPy does not raise. Programs for JAX look at
-        them (`tracegrad.soundness`).
+        them (`tracegrad.optimizer.error_checks`).
     batch
-        The batching rule, ``batch(call)`` of a `tracegrad.ops.batch_rules.Batch`: the results for
-        all examples, whose axis is the first. Without one, elementwise ops take batches as they
+        The batching rule, ``batch(call)`` of a `tracegrad.ops.batching_rules.Batch`: the results
+        for all examples, whose axis is the first. Without one, elementwise ops take batches as they
         are, and any other op runs for one example after the other.
     domain
         Where test samples come from: see ``tests/samples``.
     doc
-        What it computes, for users; a sentence may stand in `tracegrad.ops.words` instead.
+        What it computes, for users; a sentence may stand in `tracegrad.ops.descriptions` instead.
     """
     spelling = {"numpy": _spelling(numpy), "jax": _spelling(numpy if jax is None else jax, "jnp")}
     record = OpRecord(

@@ -1,4 +1,4 @@
-"""Gradients enter, better parameters leave: optimizers, clipping, learning rate schedules.
+"""Optimizers, gradient clipping and learning rate schedules.
 
 ``SGD``, ``Adam``, ``AdamW`` and ``RMSprop`` change Tensors in place, as in PyTorch. ``sgd``,
 ``adam``, ``adamw`` and ``rmsprop`` are the same rules as functions on pytrees that change nothing,
@@ -8,7 +8,6 @@ to be used in compiled functions as well.
 from tracegrad.optim.clipping import clip_grad_norm_, clip_grad_value_, clip_norm, clip_value
 from tracegrad.optim.optimizers import SGD, Adam, AdamW, Optimizer, RMSprop
 from tracegrad.optim.pure import Pure, adam, adamw, rmsprop, sgd
-from tracegrad.optim.rules import SettingError
 from tracegrad.optim.schedules import (
     CosineLR,
     LinearWarmup,
@@ -18,6 +17,7 @@ from tracegrad.optim.schedules import (
     linear_warmup,
     step_decay,
 )
+from tracegrad.optim.update_rules import SettingError
 
 __all__ = [
     "SGD",

@@ -1,4 +1,4 @@
-"""Gradients enter, smaller gradients leave: as pytrees, or in place in the Tensors' ``grad``."""
+"""Clips gradients: as pytrees, or in place in the Tensors' ``grad``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from tracegrad.ops.elementwise import absolute, maximum, minimum
-from tracegrad.ops.reductions import max as largest_of
-from tracegrad.ops.reductions import sum as sum_of
+from tracegrad.ops.elementwise.ufuncs import absolute, maximum, minimum
+from tracegrad.ops.reductions.sums_and_extremes import max as largest_of
+from tracegrad.ops.reductions.sums_and_extremes import sum as sum_of
 from tracegrad.optim.optimizers import write
-from tracegrad.optim.rules import SettingError, in_dtype_of
-from tracegrad.tensor import Tensor
-from tracegrad.tree import flatten, map_tree
+from tracegrad.optim.update_rules import SettingError, in_dtype_of
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.pytree import flatten, map_tree
 
 
 def clip_norm(grads: Any, max_norm: float, norm_type: float = 2.0) -> tuple[Any, Any]:

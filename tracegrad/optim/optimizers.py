@@ -1,4 +1,4 @@
-"""Tensors with a ``grad`` enter, and are changed in place: optimizers as PyTorch has them."""
+"""Optimizers that change Tensors in place by their ``grad``, as PyTorch has them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracegrad.autograd.modes import enable_grad, no_grad
 from tracegrad.errors import ArgumentError
-from tracegrad.ops.creation import zeros_of
-from tracegrad.optim.rules import RULES, Rule, SettingError, check
-from tracegrad.tensor import Tensor
+from tracegrad.ops.shape.creation import zeros_of
+from tracegrad.optim.update_rules import RULES, Rule, SettingError, check
+from tracegrad.tape.grad_mode import enable_grad, no_grad
+from tracegrad.tensors.tensor import Tensor
 
 
 class Optimizer:

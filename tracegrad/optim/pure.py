@@ -1,4 +1,4 @@
-"""The settings of a rule enter, two functions on pytrees leave: optimizers that change nothing.
+"""Optimizers as two pure functions on pytrees.
 
 They work on arrays, on Tensors, and inside compiled functions.
 """
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracegrad.errors import ArgumentError
-from tracegrad.ops.creation import zeros_of
-from tracegrad.optim.rules import RULES, Rule, check
-from tracegrad.tree import TreeSpec, flatten, map_tree, unflatten
+from tracegrad.ops.shape.creation import zeros_of
+from tracegrad.optim.update_rules import RULES, Rule, check
+from tracegrad.values.pytree import TreeSpec, flatten, map_tree, unflatten
 
 Rate = float | Callable[[Any], Any]
 """A learning rate, or a function from the number of updates made so far to one."""

@@ -1,4 +1,4 @@
-"""The number of updates made enters, the learning rate leaves: as functions and as objects.
+"""Learning rates by the number of updates made, as functions and as objects.
 
 A function from the number of updates, plain or traced, to a factor is all that a schedule is; the
 pure optimizers take it as it is: ``adam(lr=lambda t: 1e-3 * linear_warmup(100)(t))``. The classes
@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tracegrad.ops.elementwise import cos, minimum
+from tracegrad.ops.elementwise.ufuncs import cos, minimum
 from tracegrad.optim.optimizers import Optimizer
 
 

@@ -1,13 +1,13 @@
-"""A function of SciPy and what computes the same on Tensors enter; one function for both leaves."""
+"""Chooses between a function of SciPy and what computes the same on Tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tracegrad.counterparts.convolution import convolve
+from tracegrad.traced_scipy.signal import convolve
 from tracegrad.world.interception import holds_tensors
-from tracegrad.world.scipy_functions import functions
+from tracegrad.world.scipy_table import functions
 
 
 def dispatched(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:

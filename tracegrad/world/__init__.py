@@ -3,25 +3,26 @@
 An object is *outside* when it was there before the run; `World` (`world.py`) knows it by identity,
 with how the user calls it.
 
-- Guards: `facts.py` is one fact about a place, `check.py` makes one function of all of them.
-  `whose.py` tells whose an object is, and which others may take its place.
-- The gate: `gate.py` has the rules of operators and builtins, `calls.py` those of calls,
-  `changing.py` those of methods that change, `contents.py` what C code may read of a container,
-  `copies.py` what it gives back of it, `caches.py` helpers under ``lru_cache``, `tables.py` which
-  functions of C compute and which do not.
-- Inputs: `numbers.py` has floats and counters, `sequences.py` what lists and tuples hold,
-  `lengths.py` lengths that loops ask for.
-- Changes: `outcome.py` tells what a run has left behind; `stores.py` has arrays that took the place
-  of arrays, `effects.py` the log of all else, `changed.py` what containers held before.
-- Calls that would lose a gradient: `interception.py`, `scipy_functions.py`; arrays that are filled:
-  `swapping.py`; who is who for the caller: `stand_ins.py`, `kept.py`.
-- Loops: `loops.py`, `closing.py`, `turns.py`, `walking.py` and what they name.
-- `answers.py` is the world of functions that stay eager: it answers, and guards nothing.
+- Guards: `guards.py` is one fact about a place, `guard_function.py` makes one function of all of
+  them. `ownership.py` tells whose an object is, and which others may take its place.
+- The gate: `native_gate.py` has the rules of operators and builtins, `native_calls.py` those of
+  calls, `container_changes.py` those of methods that change, `native_reads.py` what C code may read
+  of a container, `container_copies.py` what it gives back of it, `lru_caches.py` helpers under
+  ``lru_cache``, `native_tables.py` which functions of C compute and which do not.
+- Inputs: `number_inputs.py` has floats and counters, `sequence_items.py` what lists and tuples
+  hold, `lengths.py` lengths that loops ask for.
+- Changes: `run_outcome.py` tells what a run has left behind; `stores.py` has arrays that took the
+  place of arrays, `effects.py` the log of all else, `changed_containers.py` what containers held
+  before.
+- Calls that would lose a gradient: `interception.py`, `scipy_table.py`; arrays that are filled:
+  `array_to_tensor.py`; who is who for the caller: `stand_ins.py`, `tensor_places.py`.
+- Loops: `recording.py`, `closing.py`, `turn_equality.py`, `loop_runner.py` and what they name.
+- `untraced_world.py` is the world of functions that stay eager: it answers, and guards nothing.
 """
 
-from tracegrad.world import calls, changing, gate  # they enter the rules
+from tracegrad.world import container_changes, native_calls, native_gate  # they enter the rules
 from tracegrad.world.effects import Effect
-from tracegrad.world.facts import IMMUTABLE, MISSING, Guard, same
+from tracegrad.world.guards import IMMUTABLE, MISSING, Guard, same
 from tracegrad.world.stores import Store
 from tracegrad.world.world import World
 
@@ -32,8 +33,8 @@ __all__ = [
     "Guard",
     "Store",
     "World",
-    "calls",
-    "changing",
-    "gate",
+    "container_changes",
+    "native_calls",
+    "native_gate",
     "same",
 ]

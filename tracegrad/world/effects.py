@@ -1,4 +1,4 @@
-"""Changes of state that a run has made enter, as a log; what a program replays of it leaves.
+"""The log of changes of state that a run made, and what a program replays of it.
 
 A run keeps in order what it changed outside (`Done`): an operation and what it was given. Each
 object among that is known again at later calls by its *form*: a constant (whatever guards hold
@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.views import base_of
-from tracegrad.overlap import wrote
-from tracegrad.paths import agree
-from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import children, is_leaf
-from tracegrad.world.facts import PLAIN, Guard, same
+from tracegrad.runtime.concurrency import wrote
+from tracegrad.tape.views import base_of
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.path_tree import agree
+from tracegrad.values.pytree import children, is_leaf
+from tracegrad.world.guards import PLAIN, Guard, same
 from tracegrad.world.lengths import Length
+from tracegrad.world.ownership import is_mutable, is_trusted
 from tracegrad.world.stores import Store, as_kept
-from tracegrad.world.whose import is_mutable, is_trusted
 
 
 class NoForm(Exception):

@@ -1,7 +1,7 @@
 """Calls of C functions that would lose a gradient: what computes the same on Tensors is called.
 
 ``math.sin`` reads a number, ``np.array([x[0], 1.0])`` reads an array: on Tensors they are
-``np.sin`` and `tracegrad.asarray`; for SciPy there is a table (`scipy_functions.py`). So it is in
+``np.sin`` and `tracegrad.asarray`; for SciPy there is a table (`scipy_table.py`). So it is in
 traces and in functions that stay eager alike.
 """
 
@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.counterparts.joining import joined
-from tracegrad.dispatch import is_jax_array
 from tracegrad.errors import ArgumentError, ConversionError, TracegradError
-from tracegrad.namespace import asarray, broadcast_to, copy
-from tracegrad.ops.elements import vectorize
-from tracegrad.ops.shape import laid_out
-from tracegrad.state import STATE
-from tracegrad.tensor import Tensor
-from tracegrad.world import scipy_functions, tables
+from tracegrad.ops.function_of_elements import vectorize
+from tracegrad.ops.shape.reshaping import laid_out
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.array_functions import asarray, broadcast_to, copy
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.traced_scipy.index_concatenation import joined
+from tracegrad.values.dispatch import is_jax_array
+from tracegrad.world import native_tables, scipy_table
 
 Operands = tuple[Any, ...]
 Keywords = dict[str, Any]
@@ -132,8 +132,8 @@ _OF_ARRAYS = frozenset({
 
 def makes_arrays(operation: Any, operands: Operands) -> bool:
     """Whether an operation makes arrays of the lists among its operands, as an array would do."""
-    if id(operation) in tables.OPERATORS or id(operation) in tables.IN_PLACE:
-        first = operands[:1] if id(operation) in tables.IN_PLACE else operands
+    if id(operation) in native_tables.OPERATORS or id(operation) in native_tables.IN_PLACE:
+        first = operands[:1] if id(operation) in native_tables.IN_PLACE else operands
         return any(type(x) is Tensor and x.ndim for x in first)
     if isinstance(operation, np.ufunc):
         return True
@@ -167,7 +167,7 @@ def instead(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[],
         return _method_of_array(callee, operands, keywords)
     if any(callee is x for x in _PRODUCTS):
         return of_sparse(callee, operands)
-    if "scipy" in sys.modules and scipy_functions.is_of_scipy(callee):
+    if "scipy" in sys.modules and scipy_table.is_of_scipy(callee):
         return _of_scipy(callee, operands, keywords)
     if type(callee) is type and callee in _SCALARS:
         one = [type(x) for x in operands] == [Tensor] and not keywords
@@ -232,7 +232,7 @@ def _casts(kind: type, x: Tensor) -> bool:
 def _reads_types(callee: Any) -> bool:
     """Whether a function in C takes Python's numbers alone, and no object that acts as one."""
     module = getattr(callee, "__module__", None) or type(callee).__module__
-    return type(module) is str and module in tables.READS_TYPES
+    return type(module) is str and module in native_tables.READS_TYPES
 
 
 def with_numbers(x: Any) -> Any:
@@ -282,19 +282,19 @@ def of_sparse(callee: Any, operands: Operands) -> Callable[[], Any] | None:
     """A product of a sparse matrix of SciPy's and a Tensor; None of anything else."""
     if "scipy.sparse" not in sys.modules or all(callee is not x for x in _PRODUCTS):
         return None
-    sparse = [x for x in operands if scipy_functions.is_sparse(x)]
+    sparse = [x for x in operands if scipy_table.is_sparse(x)]
     if not sparse or not any(type(x) is Tensor for x in operands):
         return None
     if callee is operator.mul and not type(sparse[0]).__name__.endswith("matrix"):
-        raise scipy_functions.refused(f"the product of {type(sparse[0]).__name__} by elements")
-    return lambda: scipy_functions.times(*operands)
+        raise scipy_table.refused(f"the product of {type(sparse[0]).__name__} by elements")
+    return lambda: scipy_table.times(*operands)
 
 
 def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[], Any] | None:
     """A function of SciPy on Tensors."""
     if not any(map(holds_tensors, (*operands, *keywords.values()))):
         return None
-    found = scipy_functions.counterpart(callee, operands)
+    found = scipy_table.counterpart(callee, operands)
     if found is not None:
         return lambda: found(*operands, **keywords)
     return lambda: _tried(callee, operands, keywords)
@@ -302,14 +302,14 @@ def _of_scipy(callee: Any, operands: Operands, keywords: Keywords) -> Callable[[
 
 def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     """A function of SciPy without a counterpart: it may do what Tensors can do."""
-    name = scipy_functions.name_of(callee, operands)
+    name = scipy_table.name_of(callee, operands)
     before = None if STATE.trace is None else STATE.trace.unseen
     try:
         found = callee(*operands, **keywords)
     except (ConversionError, TracegradError) as error:
-        raise scipy_functions.refused(name) from error
+        raise scipy_table.refused(name) from error
     if STATE.trace is not None and STATE.trace.unseen != before:  # it has read a traced value
-        raise scipy_functions.refused(name)
+        raise scipy_table.refused(name)
     return found
 
 

@@ -1,9 +1,10 @@
-"""Arms of an ``if`` meet behind it: what follows is recorded once, over what the arms hand on.
+"""Records what follows an ``if`` once, over what its arms hand on: where they meet is a join.
 
-A look at a value whose ways on meet again (`tracegrad.machine.joining`) is watched until the frame
-comes there. Where nothing but local variables was changed meanwhile, these become parameters: the
-Tensors that variables hold which some arm may change. All else that these variables hold is to be
-the same on every arm. So what is recorded behind stands for all arms that come there in this state.
+A look at a value whose ways on meet again (`tracegrad.machine.post_dominators`) is watched until
+the frame comes there. Where nothing but local variables was changed meanwhile, these become
+parameters: the Tensors that variables hold which some arm may change. All else that these variables
+hold is to be the same on every arm. So what is recorded behind stands for all arms that come there
+in this state.
 
 An arm that comes in another state goes on by itself, as one does that returns.
 """
@@ -17,14 +18,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from codegen.ir import Call, Check, Origin, Trait, Value, dims_of
-from tracegrad.machine.joining import Meeting, meetings
-from tracegrad.machine.programs import program_of
-from tracegrad.paths import Joint, Limb, Meet, PathBuilder
-from tracegrad.state import STATE
-from tracegrad.tensor import Tensor
-from tracegrad.world.heads import SUSPENDED
-from tracegrad.world.loop_states import Learned
-from tracegrad.world.walking import untraced
+from tracegrad.machine.post_dominators import Meeting, meetings
+from tracegrad.machine.translation import program_of
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.path_tree import Joint, Limb, Meet, PathBuilder
+from tracegrad.world.loops.loop_heads import SUSPENDED
+from tracegrad.world.loops.loop_runner import untraced
+from tracegrad.world.loops.widened_states import Learned
 
 APART: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
 """The looks whose arms stay apart, by the instruction."""

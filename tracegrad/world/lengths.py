@@ -15,10 +15,10 @@ from codegen.ir import Value
 from codegen.sizes import Dim, Size, SliceLength, add, mul, size_of, symbols
 from codegen.types import weak
 from tracegrad.machine import natives
-from tracegrad.ops.tapes import length
-from tracegrad.tensor import Tensor, wrap
-from tracegrad.tree import flatten, map_tree
-from tracegrad.world.rows import Items, Rows, rows_in
+from tracegrad.ops.python_lists import length
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.values.pytree import flatten, map_tree
+from tracegrad.world.row_iterators import Items, Rows, rows_in
 
 INT = weak("int")
 FEWEST = 8  # turns of a loop that is worth a loop

@@ -10,14 +10,14 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from tracegrad import machine
-from tracegrad.state import STATE
-from tracegrad.tensor import Tensor
-from tracegrad.world import tables
-from tracegrad.world.kept import ATTRIBUTE, CELL, ITEM, Kept, added
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.world import native_tables
+from tracegrad.world.array_to_tensor import received
 from tracegrad.world.lengths import Length
-from tracegrad.world.libraries import enter_libraries
-from tracegrad.world.rows import Rows
-from tracegrad.world.swapping import received
+from tracegrad.world.library_classes import enter_libraries
+from tracegrad.world.row_iterators import Rows
+from tracegrad.world.tensor_places import ATTRIBUTE, CELL, ITEM, Kept, added
 
 
 class StandIns(machine.World):
@@ -127,7 +127,7 @@ class StandIns(machine.World):
 
 def _makes_arrays(operation: Any) -> bool:
     """Whether an operation gives a new array, if none of its operands."""
-    if isinstance(operation, np.ufunc) or id(operation) in tables.OPERATORS:
+    if isinstance(operation, np.ufunc) or id(operation) in native_tables.OPERATORS:
         return True
     if isinstance(operation, MethodDescriptorType):
         return operation.__objclass__ is np.ndarray

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tracegrad.autograd.writes import stamp
-from tracegrad.machine.world import delete_plainly, set_plainly
-from tracegrad.overlap import wrote
-from tracegrad.tensor import Tensor, wrap
-from tracegrad.world.facts import ATTRIBUTE, CELL, GLOBAL, ITEM, MISSING, Guard
+from tracegrad.machine.world_protocol import delete_plainly, set_plainly
+from tracegrad.runtime.concurrency import wrote
+from tracegrad.tape.write_checks import stamp
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.world.guards import ATTRIBUTE, CELL, GLOBAL, ITEM, MISSING, Guard
 
 __all__ = ["Store", "store_of"]
 

@@ -29,12 +29,12 @@ from typing import Any
 import numpy as np
 
 from tracegrad import config, machine
-from tracegrad.tensor import Tensor, wrap
-from tracegrad.world import tables
-from tracegrad.world.changed import Changed
-from tracegrad.world.check import agrees, check, without
-from tracegrad.world.copies import Copies
-from tracegrad.world.facts import (
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.world import native_tables
+from tracegrad.world.changed_containers import Changed
+from tracegrad.world.container_copies import Copies
+from tracegrad.world.guard_function import agrees, check, without
+from tracegrad.world.guards import (
     ATTRIBUTE,
     BY_VALUE,
     CELL,
@@ -58,13 +58,13 @@ from tracegrad.world.facts import (
     place_of,
 )
 from tracegrad.world.interception import MAKERS, makes_arrays, of_jax
-from tracegrad.world.kept import Kept, held
-from tracegrad.world.mutating import may_change
-from tracegrad.world.numbers import FLOATS, Numbers
-from tracegrad.world.sequences import Sequences
+from tracegrad.world.mutating_operations import may_change
+from tracegrad.world.number_inputs import FLOATS, Numbers
+from tracegrad.world.ownership import is_interpreted, is_mutable, is_renewable, is_trusted
+from tracegrad.world.sequence_items import Sequences
 from tracegrad.world.stores import Store, is_name, store_of
+from tracegrad.world.tensor_places import Kept, held
 from tracegrad.world.variables import Variables
-from tracegrad.world.whose import is_interpreted, is_mutable, is_renewable, is_trusted
 
 NO_ITEMS: tuple[Any, ...] = ()  # one object, wherever it stands
 HANDFUL = 4
@@ -339,7 +339,7 @@ class World(Variables, Sequences):
         """
         if not self.is_outside(x):
             return None
-        if id(x) in self._scopes or (moves and type(x) not in tables.REPLAYED):
+        if id(x) in self._scopes or (moves and type(x) not in native_tables.REPLAYED):
             self.effect(self.text_of(x))
             return None
         if id(x) not in self._changed:
@@ -505,11 +505,11 @@ class World(Variables, Sequences):
         rule = RULES.get(id(operation), RULES[CALL])
         if self.loops is not None:
             rule = self.loops.rule_for(operation, operands, keywords) or rule
-        if self._stand_ins and id(operation) not in tables.ASKS_WHO:
+        if self._stand_ins and id(operation) not in native_tables.ASKS_WHO:
             self._tell_of_dtypes(operands)
         copied = self.copies.count
         result = self.copies.handed_on(rule(self, operation, operands, keywords), copied)
-        if operands and id(operation) in tables.CHANGING and self.copies.of(operands[0]):
+        if operands and id(operation) in native_tables.CHANGING and self.copies.of(operands[0]):
             self.renew_copies(operands[0])
         if self._tensors:
             self._tell_of_tensors(operation, operands, result)

@@ -1,4 +1,4 @@
-"""A graph with loops enters; what their turns need not wait for is done for all turns at once.
+"""Does for all turns of a loop at once what its turns need not wait for.
 
 - Lists that turns append arrays of one shape to become arrays, with a row for each turn.
 - What is computed of rows alone (``xs[t] @ w + b``) is computed before the loop, of whole arrays,
@@ -29,11 +29,11 @@ from collections.abc import Callable
 from codegen.ir import Graph, Loop, walk
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.passes.dce import dce
-from tracegrad.fast_math.loops.before import hoisted
-from tracegrad.fast_math.loops.behind import derived_behind, summed_behind
-from tracegrad.fast_math.loops.lists import with_arrays
-from tracegrad.fast_math.loops.order import ready_first
-from tracegrad.fast_math.loops.turn import Turn, turn_of
+from tracegrad.fast_math.loops.hoisting import hoisted
+from tracegrad.fast_math.loops.lists_to_arrays import with_arrays
+from tracegrad.fast_math.loops.loop_body import Turn, turn_of
+from tracegrad.fast_math.loops.reassociation import ready_first
+from tracegrad.fast_math.loops.sinking import derived_behind, summed_behind
 
 Step = Callable[[Graph, Turn], "Graph | None"]
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace as _SimpleNamespace
 from scipy import stats as _stats  # type: ignore[import-untyped]
 
 from tracegrad.scipy.dispatching import dispatched as _dispatched
-from tracegrad.world.scipy_functions import distributions as _distributions
+from tracegrad.world.scipy_table import distributions as _distributions
 
 
 class _Distribution(_SimpleNamespace):

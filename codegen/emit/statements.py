@@ -1,0 +1,75 @@
+"""Writes the parts of statements: names, tuples, the comment that says where a call comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.ir import Call, Graph, Loop, Origin, Value, walk
+from codegen.spelling import Fragment
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a value reads at this point: its text, the variables in it, and whether it is a name."""
+
+    fragment: Fragment
+    reads: frozenset[str]
+    bound: bool
+
+
+def leaves_context(graph: Graph, value: Value) -> bool:
+    """Whether a value is read outside of the ``with`` that its own line stands in."""
+    reader = next(iter(graph.users.get(value, ())), None)
+    within = reader.results[0].origin.within if isinstance(reader, Call) else ""
+    return within != value.origin.within
+
+
+def body_of(call: Call) -> Graph | None:
+    """The function of its own that a call runs."""
+    return next((value for _, value in call.attributes if isinstance(value, Graph)), None)
+
+
+def stem_of(call: Call, result: Value) -> str:
+    """What a result is called that has no other name: after what makes it."""
+    body = body_of(call)
+    made = body.producer.get(result) if body else call
+    return made.op.name if isinstance(made, Call) else "value"
+
+
+def origin_of(call: Call) -> Origin:
+    """Where a statement comes from; of a function of its own, all the lines in it."""
+    body = body_of(call)
+    if body is None:
+        return call.results[0].origin
+    origins = [r.origin for node in walk(body.nodes) for r in node.results if r.origin.line]
+    if not origins:
+        return Origin()
+    file = origins[0].file
+    lines = sorted({origin.line for origin in origins if origin.file == file})
+    upto = f"to line {lines[-1]}, " if len(lines) > 1 else ""
+    parts = dict.fromkeys(origin.section or "forward" for origin in origins)
+    loops = any(isinstance(node, Loop) for node in walk(body.nodes))
+    how = "compiled by numba" if loops else "tile by tile"
+    return Origin(file=file, line=lines[0], text=f"{upto}{' and '.join(parts)}, {how}")
+
+
+def filled_in(line: str, names: list[str]) -> str:
+    """A statement with the names of what it makes."""
+    if len(names) == 1:
+        return line.replace("{}", names[0])
+    for name in names:
+        line = line.replace("{}", name, 1)
+    return line
+
+
+def tuple_text(texts: list[str]) -> str:
+    """A tuple of these."""
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+
+def operand_names(call: Call) -> list[str]:
+    """The name in the spelling of each operand; of those that a star takes, the star's."""
+    names = list(call.op.operands)
+    if names and names[-1].startswith("*"):
+        names[-1:] = [names[-1]] * (len(call.operands) - len(names) + 1)
+    return names

@@ -1,0 +1,162 @@
+"""Finds which parameters of a graph's loops are arrays of their own, which may be overwritten.
+
+A loop is handed an array where the program made it, it is no view, and nobody else reads its memory
+from there on. A parameter that is handed every argument, the first and those of the next turns, is
+an array that may be overwritten, as what a call made is (so is that of a join): a buffer is filled
+place by place without a copy in each turn. All parameters are supposed to be so, until one is seen
+not to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from codegen.ir import (
+    Again,
+    Block,
+    Call,
+    Graph,
+    Join,
+    Loop,
+    Trait,
+    Value,
+    inner_blocks,
+    kept_by,
+    once_for_each_graph,
+    walk,
+)
+from codegen.types import LIST
+
+Turns = frozenset[object]
+"""The loops that something stands in the turn of, by label."""
+
+
+class _Edge(NamedTuple):
+    """A node that gives a loop its arguments, and where it stands."""
+
+    node: Loop | Again
+    target: Loop | Join
+    turns: Turns
+    inside: tuple[Loop | Join, ...]  # the loops and joins of which it stands in a block
+    later: tuple[Block, ...]  # what is behind the joins that it stands in the body of
+
+
+@once_for_each_graph
+def turns_of(graph: Graph) -> Mapping[Value, Turns]:
+    """The loops in whose turn each value is made; a parameter is made in the turn of its loop."""
+    table: dict[Value, Turns] = dict.fromkeys(graph.inputs, frozenset())
+
+    def note(block: Block, turns: Turns) -> None:
+        for node in block.nodes:
+            own = turns | {node.label} if isinstance(node, Loop) else turns
+            table.update((result, own) for result in node.results)
+            for inner in inner_blocks(node):
+                note(inner, own if isinstance(node, Loop) and inner is node.turn else turns)
+
+    note(graph.block, frozenset())
+    return table
+
+
+@once_for_each_graph
+def own_parameters(graph: Graph) -> frozenset[Value]:
+    """The parameters that are arrays of their own: of loops in every turn and after the last."""
+    edges = list(_edges(graph, graph.block, frozenset(), (), ()))
+    own = {p for edge in edges for p in edge.target.parameters if p.type.shape}
+    if not own:
+        return frozenset()
+    kept = _kept(graph)
+    own -= kept
+    for edge in edges:
+        given = zip(edge.target.parameters, edge.node.arguments, strict=True)
+        own -= {p for p, a in given if p in own and (a in kept or not _is_alone(graph, edge, a))}
+    while True:
+        lost = {
+            parameter
+            for edge in edges
+            for parameter, a in zip(edge.target.parameters, edge.node.arguments, strict=True)
+            if parameter in own and not (_is_made(graph, a) or a in own)
+        }
+        if not lost:
+            return frozenset(own)
+        own -= lost
+
+
+def may_be_overwritten(graph: Graph, value: Value) -> bool:
+    """Whether a value is an array that the program made, which lies as a new one does.
+
+    That is so in the turn of a loop that it was made in, of inner loops it is read again.
+    """
+    made = graph.producer.get(value)
+    if isinstance(made, Loop | Join):
+        return value in own_parameters(graph)
+    if not isinstance(made, Call):
+        return value in graph.spent
+    return made.memory is None and Trait.EXTENT not in made.op.traits
+
+
+def _kept(graph: Graph) -> set[Value]:
+    """What others keep, and what parameters that they keep may show.
+
+    Who keeps an item of a list does not keep the list.
+    """
+    kept: set[Value] = set()
+    waiting = list(kept_by(walk(graph.nodes)))
+    while waiting:
+        value = graph.owner[waiting.pop()]
+        if value not in kept and value.type != LIST:
+            kept.add(value)
+            waiting += graph.given.get(value, ())
+    return kept
+
+
+def _edges(
+    graph: Graph,
+    block: Block,
+    turns: Turns,
+    inside: tuple[Loop | Join, ...],
+    later: tuple[Block, ...],
+) -> Iterator[_Edge]:
+    turns &= graph.leads[block]
+    for node in block.nodes:
+        if isinstance(node, Loop):
+            yield _Edge(node, node, turns, inside, later)
+            for inner in node.blocks:
+                own = turns | {node.label} if inner is node.turn else turns
+                yield from _edges(graph, inner, own, (*inside, node), later)
+        elif isinstance(node, Join):
+            within = (*inside, node)
+            yield from _edges(graph, node.body, turns, within, (*later, node.after))
+            yield from _edges(graph, node.after, turns, within, later)
+        elif isinstance(node, Again):
+            target = next(head for head in inside if head.label == node.label)
+            yield _Edge(node, target, turns, inside, later)
+        else:
+            for inner in inner_blocks(node):
+                yield from _edges(graph, inner, turns, inside, later)
+
+
+def _is_made(graph: Graph, value: Value) -> bool:
+    """Whether a value is a new array that a call made, or an input that nobody else reads."""
+    given = isinstance(graph.producer.get(value), Loop | Join)
+    return not given and may_be_overwritten(graph, value)
+
+
+def _is_alone(graph: Graph, edge: _Edge, value: Value) -> bool:
+    """Whether nobody else reads the memory of an argument, which is no view, from here on."""
+    node, target, owner = edge.node, edge.target, graph.owner
+    if sum(owner[a] is value for a in node.arguments) > 1:
+        return False
+    older = [head for head in edge.inside if head.label not in turns_of(graph)[value]]
+    if isinstance(target, Join):  # on another path it is given something else
+        older.remove(target)
+    if any(owner[a] is value for head in older for p in head.parameters for a in graph.given[p]):
+        return False  # a parameter shows it: maybe the one that it is handed to
+    if any(owner[read] is value for inner in edge.later for read in graph.reads_in(inner)):
+        return False
+    if isinstance(target, Join):
+        return edge.turns <= turns_of(graph)[value]
+    if isinstance(node, Again):
+        return True  # the next turn reads nothing that this one made
+    reads = (read for inner in node.blocks for read in graph.reads_in(inner))
+    return edge.turns <= turns_of(graph)[value] and all(owner[read] is not value for read in reads)

@@ -1,0 +1,244 @@
+"""Loops in programs for JAX: they stay loops, forward and backward, and give NumPy's numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import tracegrad as tg
+from tracegrad.world.loops.loop_heads import UNCLOSED
+
+RTOL = 1e-10
+
+
+@pytest.fixture(autouse=True)
+def checked():
+    """Graphs are verified after each pass; no loop is known not to close."""
+    before = tg.config.check
+    tg.config.check = True
+    UNCLOSED["jax"].clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tg.errors.SlowCompileWarning)
+        yield
+    tg.config.check = before
+
+
+def rnn(w, x):
+    h = np.zeros(3)
+    for row in x:
+        h = np.tanh(w @ h + row)
+    return np.sum(h * h)
+
+
+def branching(w, x):
+    s = w[0, 0]
+    for t in range(1, len(x)):
+        if x[t, 0] > 0:
+            s = s * w[0, 1] + x[t, 1]
+        elif s > 0.5:
+            s = s - np.sin(s)
+        else:
+            continue
+    return s * s
+
+
+def broken(w, x):
+    s = w[0, 0]
+    for row in x:
+        s = s * 0.9 + row[0] * w[1, 1]
+        if s * s > 2.0:
+            s = s * w[2, 2]
+            break
+    else:
+        s = s + 1.0
+    return s
+
+
+def two_ways_out(w, x):
+    s = w[0, 0]
+    for t in range(len(x)):
+        for v in x[t]:
+            s = s + v * w[0, 1]
+            if s > 3.0:
+                return s * v
+            if s < -2.0:
+                break
+        else:
+            s = s * 0.5
+    return s * s
+
+
+def filled(w, x):
+    y = np.zeros(len(x))
+    y[0] = w[0, 0]
+    for t in range(1, len(x)):
+        y[t] = y[t - 1] * w[0, 1] + x[t, 0]
+    return np.sum(y * y)
+
+
+def listed(w, x):
+    rows = []
+    h = w[0]
+    for t in reversed(range(len(x))):
+        h = np.tanh(h + x[t])
+        rows.append(h)
+    return np.sum(np.stack(rows) ** 2)
+
+
+def nested(w, x):
+    s = 0.0
+    for row in x:
+        t = w[0, 0]
+        for v in w[1]:
+            t = t * np.sin(v + row[0])
+        s = s + t
+    return s
+
+
+def settled(w, x):
+    u = w[0, 0]
+    while abs(np.cos(u * x[0, 0]) - u) > 1e-9:
+        u = np.cos(u * x[0, 0]) * 0.5 + u * 0.5
+    return u * w[0, 1]
+
+
+LOOPS = [rnn, branching, broken, two_ways_out, filled, listed, nested, settled]
+
+
+def drawn(seed, length=20):
+    random = np.random.default_rng(seed)
+    return random.uniform(0.2, 0.9, (3, 3)), random.uniform(-0.5, 0.6, (length, 3))
+
+
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+def test_numbers_are_those_of_numpy(f):
+    on_jax, on_numpy = (tg.value_and_grad(f, argnums=(0, 1), backend=b) for b in ("jax", "numpy"))
+    for seed in range(3):
+        found, expected = (g(*drawn(seed)) for g in (on_jax, on_numpy))
+        jax.tree.map(lambda a, b: assert_allclose(a, b, rtol=RTOL), found, expected)
+    text = on_jax.source(*drawn(0))
+    assert "jax.lax.fori_loop" in text or "jax.lax.while_loop" in text
+
+
+def test_the_text_reads_as_one_writes_it():
+    w, x = drawn(0)
+    text = tg.value_and_grad(rnn, backend="jax").source(w, x)
+    lines = text.partition("@jax.jit\n")[2].splitlines()[1:]
+    lines = [line for line in lines if line and "# test_jax_loops.py" not in line]
+    assert lines[:7] == [
+        "    h_saved = jnp.zeros((21, w.shape[0])).at[0].set(h)",
+        "    def turn(i, carry):",
+        "        h, h_saved = carry",
+        "        row = x[i]",
+        "        h = jnp.tanh(w @ h + row)",
+        "        h_saved = h_saved.at[i + 1].set(h)",
+        "        return h, h_saved",
+    ]
+
+
+@pytest.mark.parametrize("f", [rnn, two_ways_out, listed], ids=lambda f: f.__name__)
+@pytest.mark.filterwarnings("ignore:rnn computes in float64")
+def test_nothing_grows_with_the_turns(f):
+    """Neither the text nor what XLA compiles."""
+    sizes = set()
+    for length in (10, 100):
+        g = tg.value_and_grad(f, backend="jax")
+        w, x = drawn(0, length)
+        lowered = jax.jit(g).lower(w, x) if f is not two_ways_out else None
+        module = len(lowered.as_text().splitlines()) if lowered else 0
+        sizes.add((len(g.source(w, x).splitlines()), module))
+    assert len(sizes) == 1
+
+
+def test_a_while_keeps_as_many_turns_as_there_are():
+    def halved(u):
+        turns = u
+        while u > 1.0:
+            u = u * 0.99
+            turns = turns + u * u
+        return turns
+
+    f = tg.value_and_grad(halved, backend="jax")
+    for start in (1.5, 1e5, 2.0, 0.5):
+        expected = tg.value_and_grad(halved, backend="numpy")(start)
+        assert_allclose(f(start), expected, rtol=1e-9)
+    assert f.cache_info().versions <= 2
+
+
+def test_programs_with_loops_are_for_tracers():
+    w, x = drawn(1)
+    f = tg.value_and_grad(rnn, argnums=(0, 1))
+    expected = f(w, x)
+    with jax.enable_x64(True):
+        jax.tree.map(lambda a, b: assert_allclose(a, b, rtol=RTOL), jax.jit(f)(w, x), expected)
+        many = jax.vmap(f, in_axes=(None, 0))(w, jnp.stack([x, 2 * x]))
+        assert_allclose(many[1][1][0], expected[1][1], rtol=RTOL)
+        twice = jax.grad(tg.compile(rnn))(w, x)
+    assert_allclose(twice, expected[1][0], rtol=1e-8)
+
+
+def test_second_derivatives():
+    w, x = drawn(2, 9)
+    on_jax, on_numpy = (tg.hessian(rnn, backend=b)(w, x) for b in ("jax", "numpy"))
+    assert_allclose(on_jax, on_numpy, rtol=1e-8, atol=1e-12)
+
+
+def test_an_index_that_is_out_of_range_raises_its_error():
+    def picked(x, at):
+        s = 0.0
+        for t in range(len(at)):
+            s = s + x[at[t]] * t
+        return s
+
+    x, at = np.arange(1.0, 6.0), np.arange(10) % 5
+    f = tg.value_and_grad(picked, backend="jax")
+    assert_allclose(f(x, at)[1], tg.grad(picked)(x, at))
+    with pytest.raises(IndexError):
+        f(x, np.where(at == 4, 5, at))
+
+
+@pytest.mark.parametrize("f", [rnn, broken, settled], ids=lambda f: f.__name__)
+def test_exported_files_have_the_loops(f, tmp_path):
+    w, x = drawn(0)
+    g = tg.value_and_grad(f, backend="jax")
+    expected = g(w, x)
+    g.export(tmp_path / "program.py", w, x)
+    spec = importlib.util.spec_from_file_location("program", tmp_path / "program.py")
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    assert_allclose(getattr(program, f.__name__)(w, x)[1], expected[1], rtol=RTOL)
+
+
+def test_running_takes_as_long_as_a_scan():
+    """The time is that of a hand-written scan; here to within what a loaded machine allows."""
+    random = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        w = jnp.asarray(random.normal(size=(64, 64)) * 0.1)
+        x = jnp.asarray(random.normal(size=(500, 64)))
+
+        def scanned(w, x):
+            h, _ = jax.lax.scan(lambda h, row: (jnp.tanh(w @ h + row), None), jnp.zeros(64), x)
+            return jnp.sum(h * h)
+
+        def looped(w, x):
+            h = np.zeros(64)
+            for row in x:
+                h = np.tanh(w @ h + row)
+            return np.sum(h * h)
+
+        hand = jax.jit(jax.value_and_grad(scanned))
+        ours = tg.value_and_grad(looped, backend="jax")
+        best = {}
+        for _ in range(12):
+            for name, g in (("hand", hand), ("ours", ours)):
+                began = time.perf_counter()
+                jax.block_until_ready(g(w, x))
+                best[name] = min(best.get(name, 1e9), time.perf_counter() - began)
+    assert best["ours"] < 1.5 * best["hand"]

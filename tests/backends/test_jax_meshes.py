@@ -1,0 +1,222 @@
+"""Arguments that lie on many devices: one device's numbers, gradients where their parameters lie.
+
+Eight virtual devices are those of a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+EIGHT = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+LAYOUTS = """
+import json
+import jax, numpy as np, tracegrad as tg
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+def loss(p, x, y):
+    h = np.tanh(x @ p["w1"] + p["b1"])
+    return np.mean((h @ p["w2"] - y) ** 2)
+
+def looped(p, x, y):
+    h = x
+    for t in range(10):
+        h = np.tanh(h @ p["w1"] + p["b1"])
+    return np.mean((h @ p["w2"] - y) ** 2)
+
+draw = np.random.default_rng(0).standard_normal
+p = {"w1": draw((32, 32)) * 0.1, "b1": draw(32), "w2": draw((32, 4)) * 0.1}
+p, x, y = jax.tree.map(np.float32, (p, draw((64, 32)), draw((64, 4))))
+layouts = {
+    "data": ({"w1": P(), "b1": P(), "w2": P()}, P("d")),
+    "tensor": ({"w1": P(None, "d"), "b1": P("d"), "w2": P("d", None)}, P()),
+    "full": ({"w1": P("d"), "b1": P("d"), "w2": P("d")}, P("d")),
+}
+found = {}
+for kind in (AxisType.Auto, AxisType.Explicit):
+    mesh = jax.make_mesh((8,), ("d",), axis_types=(kind,))
+    for name, (specs, batch) in layouts.items():
+        for f in (loss, looped) if (kind, name) == (AxisType.Auto, "data") else (loss,):
+            g = tg.value_and_grad(f, backend="jax")
+            place = lambda a, s: jax.device_put(a, NamedSharding(mesh, s))
+            given = jax.tree.map(place, p, specs), place(x, batch), place(y, batch)
+            expected = tg.value_and_grad(f)(p, x, y)
+            with jax.set_mesh(mesh):
+                for _ in range(2):
+                    value, slopes = g(*given)
+                    np.testing.assert_allclose(value, expected[0], rtol=1e-4)
+                    for key, w in given[0].items():
+                        np.testing.assert_allclose(slopes[key], expected[1][key], 1e-3, 1e-5)
+                        if f is loss:
+                            assert slopes[key].sharding.is_equivalent_to(w.sharding, w.ndim)
+                if f is loss:
+                    text = jax.jit(g).lower(*given).compile().as_text()
+                    found[f"{kind.name} {name}"] = text.count(" all-reduce(")
+print(json.dumps(found))
+"""
+
+
+PLACED = """
+import json
+import jax, numpy as np, tracegrad as tg
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+def loss(p, x):
+    return np.mean(np.tanh(x @ p["w"] + p["b"]) ** 2)
+
+def shifted(p, x):
+    if x[0, 0] > 0:
+        return {"y": x @ p["w"], "b": p["b"], "name": "up"}
+    return {"y": x @ p["w"] + p["b"], "b": p["b"], "name": "up"}
+
+draw = np.random.default_rng(0).standard_normal
+p = {"w": draw((32, 32)).astype(np.float32), "b": draw(32).astype(np.float32)}
+x = abs(draw((64, 32))).astype(np.float32)
+found = {}
+for kind in (AxisType.Auto, AxisType.Explicit):
+    mesh = jax.make_mesh((8,), ("d",), axis_types=(kind,))
+    at = lambda *axes: NamedSharding(mesh, P(*axes))
+    put = lambda: ({k: jax.device_put(w, at()) for k, w in p.items()}, jax.device_put(x, at("d")))
+    wanted = (at(), {"w": at("d"), "b": None})
+    g = tg.value_and_grad(loss, backend="jax", donate_argnums=0, out_shardings=wanted)
+    expected = tg.value_and_grad(loss)(p, x)
+    for turn in range(3):
+        given = put()
+        value, slopes = g(*given)
+        np.testing.assert_allclose(value, expected[0], rtol=1e-5)
+        np.testing.assert_allclose(slopes["w"], expected[1]["w"], 1e-3, 1e-6)
+        assert slopes["w"].sharding.is_equivalent_to(at("d"), 2)
+        assert slopes["b"].sharding.is_equivalent_to(at(), 1)
+        assert not given[1].is_deleted()
+    found[kind.name] = [w.is_deleted() for w in given[0].values()]
+    assert jax.jit(g)(*put())[1]["w"].sharding.is_equivalent_to(at("d"), 2)
+    places = {"y": at(None, "d"), "b": at("d"), "name": None}
+    f = tg.compile(shifted, backend="jax", out_shardings=places)
+    for sign in (1, 1, -1, -1, 1):
+        given = put()
+        given = given[0], jax.device_put(given[1] * sign, at("d"))
+        result = f(*given)
+        np.testing.assert_allclose(result["y"], shifted(p, sign * x)["y"], 1e-3, 1e-4)
+        tg.config.compile = kind is AxisType.Explicit  # JAX's own x[0, 0] is not for those
+        other = f(*given)
+        tg.config.compile = True
+        for one in (result, other):
+            assert one["name"] == "up"
+            assert one["y"].sharding.is_equivalent_to(places["y"], 2)
+            assert one["b"].sharding.is_equivalent_to(places["b"], 1)
+def step(x):
+    while (x * x).sum() > 1:
+        x = np.sin(x)
+    return (x * x).sum()
+whole = tg.grad(step, backend="jax", donate_argnums=0, out_shardings=at("d"))
+for _ in range(2):
+    x = jax.numpy.full(8, 9.0)
+    assert whole(x).sharding.spec == P("d")
+    assert not x.is_deleted()
+print(json.dumps(found))
+"""
+
+
+PROCESSES = """
+import sys
+import jax, numpy as np, tracegrad as tg
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
+jax.distributed.initialize(f"localhost:{sys.argv[1]}", 2, int(sys.argv[2]))
+assert jax.process_count() == 2 and jax.device_count() == 4
+
+def loss(p, x, y):
+    h = np.tanh(x @ p["w1"] + p["b1"])
+    return np.mean((h @ p["w2"] - y) ** 2)
+
+draw = np.random.default_rng(0).standard_normal
+p = {"w1": draw((8, 16)), "b1": draw(16), "w2": draw((16, 1))}
+p, x, y = jax.tree.map(np.float32, (p, draw((64, 8)), draw((64, 1))))
+mesh = jax.make_mesh((4,), ("d",), axis_types=(AxisType.Auto,))
+
+def spread(array, *axes):
+    sharding = NamedSharding(mesh, P(*axes))
+    return jax.make_array_from_callback(array.shape, sharding, lambda index: array[index])
+
+value_and_grad = tg.value_and_grad(loss)
+there = tg.value_and_grad(loss, backend="jax", donate_argnums=0)
+params = {name: spread(w, *(("d",) if name == "w1" else ())) for name, w in p.items()}
+batch = spread(x, "d"), spread(y, "d")
+assert not batch[0].is_fully_addressable
+descend = jax.jit(lambda p, slopes: jax.tree.map(lambda w, s: w - 0.1 * s, p, slopes))
+for step in range(4):
+    expected, slopes = value_and_grad(p, x, y)
+    p = {name: p[name] - np.float32(0.1) * slopes[name] for name in p}
+    kept = jax.tree.map(lambda w: w.copy(), params)
+    value, slopes = there(params, *batch)
+    params = descend(kept, slopes)
+    np.testing.assert_allclose(np.asarray(value), expected, rtol=1e-4)
+    assert slopes["w1"].sharding.spec == P("d")
+for name, w in params.items():
+    for part in w.addressable_shards:
+        np.testing.assert_allclose(part.data, p[name][part.index], rtol=1e-3, atol=1e-5)
+assert there.cache_info().traces == 1
+print("done")
+"""
+
+
+def run(*command: str) -> str:
+    environment = {**EIGHT, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_every_layout_has_the_numbers_of_one_device():
+    """And data parallelism has one collective."""
+    counts = json.loads(run("-c", LAYOUTS).splitlines()[-1])
+    assert counts["Auto data"] == counts["Explicit data"] == 1
+
+
+def test_the_example_runs_on_eight_devices():
+    shown = run(str(ROOT / "examples" / "sharded_training.py"), "--quick", "--layout", "full")
+    assert "full over 8 devices" in shown
+    assert "w1 lies as P('d',), its gradient as P('d',)" in shown
+
+
+def test_results_lie_where_they_are_asked_for_and_donated_arrays_are_gone():
+    found = json.loads(run("-c", PLACED).splitlines()[-1])
+    some = [False, True]  # w's memory is of no use: its gradient lies otherwise
+    assert found == {"Auto": some, "Explicit": some}
+
+
+def test_two_processes_train_from_the_first_call_on():
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    environment = {
+        **os.environ,
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        "PYTHONPATH": str(ROOT),
+    }
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESSES, port, number],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in ("0", "1")
+    ]
+    try:
+        told = [process.communicate(timeout=200) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    for process, (out, error) in zip(started, told, strict=True):
+        assert process.returncode == 0, error[-3000:]
+        assert out.endswith("done\n")

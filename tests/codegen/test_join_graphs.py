@@ -1,0 +1,220 @@
+"""Graphs whose paths meet enter; the Python that one would write by hand leaves, and is run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import dedent
+
+import numpy as np
+import pytest
+import toy
+
+from codegen import CodegenError, Join, VerifyError, emit, load, optimize, verify
+from codegen.ir import Block, ends, walk
+from codegen.keys import graph_key
+from codegen.passes.dce import dce
+from codegen.passes.lifetime import lifetime
+from codegen.passes.loop_parameters import loop_parameters
+
+
+def graph_of(text):
+    return verify(toy.graph(dedent(text).strip()))
+
+
+NESTED = """
+    graph f(x: float64[], v: float64[n0]) {
+      %z = constant(0.0)
+      %s0 = sin(%x)  # f.py:2 | s = sin(x)
+      %c = greater(%x, %z)  # f.py:3 | if x > 0:
+      join %s: float64[], %w: float64[n0] as J1  # f.py:3 | if x > 0:
+        body
+          branch %c bool  # f.py:3 | if x > 0:
+            case True
+              %e = exp(%v)  # f.py:4 | w = exp(v)
+              %t = sum(%e, axis=None, keepdims=False)  # f.py:5 | s = s * w.sum()
+              %s.1 = mul(%s0, %t)  # f.py:5 | s = s * w.sum()
+              again J1 %s.1, %e
+            case False
+              again J1 %s0, %v
+        after
+          %d = greater(%s, %z)  # f.py:8 | if s > 0:
+          join %y: float64[] as J2  # f.py:8 | if s > 0:
+            body
+              branch %d bool  # f.py:8 | if s > 0:
+                case True
+                  %a = exp(%x)  # f.py:9 | y = exp(x) + s
+                  %y.1 = add(%a, %s)  # f.py:9 | y = exp(x) + s
+                  again J2 %y.1
+                case False
+                  %n = neg(%w)  # f.py:11 | return s, -w
+                  return %s, %n
+            after
+              %b = mul(%y, %s)  # f.py:12 | return y * s, w
+              %k = neg(%w)  # f.py:12 | return y * s, w
+              return %b, %k
+    }
+"""
+
+BY_HAND = """
+    import numpy as np
+
+
+    def f(x, v):
+        # f.py:2  s = sin(x)
+        s0 = np.sin(x)
+        # f.py:3  if x > 0:
+        c = x > 0.0
+        if c:
+            # f.py:4  w = exp(v)
+            w = np.exp(v)
+            # f.py:5  s = s * w.sum()
+            t = w.sum()
+            s = s0 * t
+        else:
+            s = s0
+            w = v
+        # f.py:8  if s > 0:
+        d = s > 0.0
+        if not d:
+            # f.py:11  return s, -w
+            n = -w
+            return s, n
+
+        # f.py:9  y = exp(x) + s
+        a = np.exp(x)
+        y = a + s
+        # f.py:12  return y * s, w
+        b = y * s
+        k = -w
+        return b, k
+"""
+
+
+def by_hand(x, v):
+    s = np.sin(x)
+    w = v
+    if x > 0:
+        w = np.exp(v)
+        s = s * w.sum()
+    return ((np.exp(x) + s) * s, -w) if s > 0 else (s, -w)
+
+
+def test_a_join_prints_and_parses_back():
+    graph = graph_of(NESTED)
+    again = toy.graph(str(graph))
+    assert str(again) == str(graph)
+    assert graph_key(again) == graph_key(graph)
+    joins = [node for node in walk(graph.nodes) if isinstance(node, Join)]
+    assert [len(join.parameters) for join in joins] == [2, 1]
+    assert len(list(ends(graph.block))) == 2
+
+
+def test_what_paths_lead_to_and_hand_on():
+    graph = graph_of(NESTED)
+    first, second = [node for node in walk(graph.nodes) if isinstance(node, Join)]
+    assert graph.leads[first.body] == {first.label}
+    assert graph.leads[second.body] == {second.label}
+    assert not graph.leads[graph.block]
+    assert [len(graph.given[p]) for p in (*first.parameters, *second.parameters)] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("x", [-1.0, 0.0, 0.5, 3.5, -3.5])
+def test_a_join_runs_as_by_hand(x):
+    graph = optimize(graph_of(NESTED), toy.CLIENT, check=True)
+    source = emit(graph, "numpy")
+    assert source.text.strip() == dedent(BY_HAND).strip()
+    run = load(source.text, "f")
+    v = np.array([0.5, -1.0, 2.0])
+    for ours, theirs in zip(run(x, v), by_hand(x, v), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda join: replace(join, blocks=join.blocks[:1]), "a join has 1 blocks"),
+        (lambda join: replace(join, parameters=join.parameters[:1]), "2 arguments for 1"),
+        (lambda join: replace(join, label="L"), "not in the turn of a loop, or before a join"),
+        (lambda join: replace(join, parameters=join.parameters[::-1]), "is the next"),
+    ],
+)
+def test_what_is_no_join_is_refused(change, message):
+    graph = graph_of(NESTED)
+    *nodes, join = graph.nodes
+    with pytest.raises(VerifyError, match=message):
+        verify(graph.with_block(Block((*nodes, change(join)))))
+
+
+def test_what_the_body_makes_is_not_read_behind_it():
+    text = NESTED.replace("%k = neg(%w)", "%k = neg(%e)")
+    with pytest.raises(CodegenError, match="%e is not made before"):
+        graph_of(text)
+
+
+def test_a_join_that_decides_nothing_goes():
+    graph = dce(
+        graph_of("""
+        graph f(x: float64[]) {
+          join %a: float64[] as J1
+            body
+              branch %x bool
+                case True
+                  %b = sin(%x)
+                  again J1 %b
+                case False
+                  again J1 %x
+            after
+              return %x
+        }
+        """)
+    )
+    assert not graph.nodes
+
+
+def test_what_all_paths_hand_on_is_no_parameter():
+    text = """
+        graph f(x: float64[], y: float64[]) {
+          join %a: float64[], %b: float64[] as J1
+            body
+              branch %x bool
+                case True
+                  %c = sin(%x)
+                  again J1 %y, %c
+                case False
+                  again J1 %y, %x
+            after
+              %d = add(%a, %b)
+              return %d
+        }
+        """
+    (join,) = loop_parameters(graph_of(text)).nodes
+    assert [p.origin.name for p in join.parameters] == ["b"]
+
+
+@pytest.mark.parametrize(("later", "reused"), [("%w", False), ("%q", True)])
+def test_what_is_read_behind_a_join_is_not_overwritten_in_it(later, reused):
+    text = f"""
+        graph f(x: float64[n0], c: bool[]) {{
+          %w = exp(%x)
+          %q = sin(%x)
+          join %y: float64[n0] as J1
+            body
+              branch %c bool
+                case True
+                  %a = neg(%w)
+                  again J1 %a
+                case False
+                  again J1 %x
+            after
+              %r = add(%y, {later})
+              return %r
+        }}
+        """
+    graph = verify(lifetime(graph_of(text), toy.CLIENT))
+    (call,) = [n for n in walk(graph.nodes) if getattr(n, "op", None) is toy.OPS["neg"]]
+    assert (call.reuse is not None) is reused
+
+
+def test_jax_refuses_paths_that_meet():
+    with pytest.raises(CodegenError, match="no form in JAX"):
+        emit(optimize(graph_of(NESTED), toy.CLIENT), "jax")

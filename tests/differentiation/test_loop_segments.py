@@ -1,0 +1,204 @@
+"""Loops with a budget: what they keep, the same bits, and what the source says of it."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from checks import assert_same_bits
+
+import tracegrad as tg
+from tracegrad.differentiation.loops.checkpoint_schedules import Schedule, schedule_of
+
+
+def recurrent(x, w):
+    h = w * 0.0
+    for t in range(len(x)):
+        h = np.tanh(h * w + x[t])
+    return (h * h).sum()
+
+
+def gated(x, w):
+    h = w * 0.0
+    c = w * 1.0
+    for t in range(1, len(x)):
+        i = 1 / (1 + np.exp(-(h + x[t])))
+        c = (1 - i) * c + i * np.tanh(h * w + x[t - 1])
+        h = i * np.tanh(c)
+    return (h * h).sum()
+
+
+def collected(x, w):
+    out = []
+    h = w * 0.0
+    for t in range(len(x)):
+        h = np.tanh(h * w + x[t])
+        out.append(h)
+    return (np.stack(out) ** 2).sum()
+
+
+def settled(x, w):
+    h = w * 0.0
+    while True:
+        n = np.tanh(0.5 * h + w * x[0])
+        if abs(n - h).max() < 1e-9:
+            break
+        h = n
+    return (h * h).sum()
+
+
+def left(x, w):
+    h = w * 0.0
+    for t in range(len(x)):
+        h = np.tanh(0.5 * h + w * x[t] ** 2)
+        if h.sum() > 1.2:
+            return h.sum() * 3.0
+    return (h * h).sum()
+
+
+def either(x, w):
+    s = w[0]
+    for t in range(len(x)):
+        s = s + x[t] ** 2 * w[0] if x[t] > 0 else s - np.sin(x[t]) * s * w[1]
+    return s
+
+
+def nested(x, w):
+    s = w * 1.0
+    for i in range(12):
+        for j in range(len(x)):
+            s = np.tanh(s * w + 0.1 * x[j] * (i + 1))
+    return s.sum()
+
+
+def said_by(source):
+    """The header as one line."""
+    return " ".join(line.strip("# ") for line in source.splitlines() if line.startswith("#"))
+
+
+def value_of(function, x, w):
+    return tg.value_and_grad(function, argnums=(0, 1))(x, w)
+
+
+CASES = [(recurrent, 0), (gated, 1200), (collected, 200), (settled, 0)]
+CASES += [(left, 300), (either, 100), (nested, 1200)]
+
+
+@pytest.mark.parametrize(("function", "budget"), CASES, ids=[f.__name__ for f, _ in CASES])
+def test_no_bit_changes(function, budget):
+    random = np.random.default_rng(2)
+    bounded = tg.value_and_grad(tg.checkpoint(function, max_bytes=budget), argnums=(0, 1))
+    for length in (23, 23):
+        x, w = random.normal(size=length), random.normal(size=3)
+        assert_same_bits(bounded(x, w), value_of(function, x, w))
+    assert "turns are made again" in said_by(bounded.source(x, w))
+
+
+def test_a_loop_that_fits_keeps_all():
+    x, w = np.ones(23), np.ones(3)
+    source = tg.grad(tg.checkpoint(recurrent, max_bytes=10**6)).source(x, w)
+    assert source.count("for t in") == 2
+    assert "is kept" not in said_by(source)
+
+
+def steps(h, a):
+    for t in range(400):
+        h = np.tanh(h * a + 0.01 * t)
+    return (h * h).sum()
+
+
+def peak_of(function, *args):
+    function(*args)
+    function(*args)
+    tracemalloc.start()
+    try:
+        function(*args)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_peak_is_within_the_budget_and_the_header_says_so():
+    random = np.random.default_rng(0)
+    h, a = random.normal(size=2000), random.normal(size=2000)
+    state = 8 * 2000
+    for budget, names in ((42 * state, "775 runs of 400"), (25 * state, "823 runs of 400")):
+        bounded = tg.grad(tg.checkpoint(steps, max_bytes=budget), argnums=(0, 1))
+        assert peak_of(bounded, h, a) < budget + 8 * state  # and what the statements make
+        assert names in said_by(bounded.source(h, a))
+        assert_same_bits(bounded(h, a), tg.grad(steps, argnums=(0, 1))(h, a))
+    assert peak_of(tg.grad(steps, argnums=(0, 1)), h, a) > 400 * state
+
+
+def long(x):
+    for _ in range(10_000):
+        x = x - 0.01 * np.sin(x)
+    return x.sum()
+
+
+class Counting:
+    """NumPy, whose sines are counted."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def sin(self, x):
+        self.count += 1
+        return np.sin(x)
+
+
+def test_10_000_turns_within_125_states_are_made_2_2_times():
+    x = np.random.default_rng(0).normal(size=1000)
+    state = 8 * 1000
+    bounded = tg.grad(tg.checkpoint(long, max_bytes=125 * state))
+    assert_same_bits(bounded(x), tg.grad(long)(x))
+    assert peak_of(bounded, x) < 125 * state + 8 * state  # and what the statements make
+    source, counting = bounded.source(x), Counting()
+    names = {}
+    exec(source, names)
+    names["np"] = counting
+    names["long_grad"](x)
+    assert f"{counting.count} runs of 10000 turns" in said_by(source)
+    assert counting.count <= 2.2 * 10_000
+
+
+def test_schedules_have_room_for_all_turns_within_their_places():
+    for turns in (4, 23, 100, 777, 10_000):
+        for places in (1, 3, 10, 50, 126):
+            for each in (1, 2, 5):
+                schedule = schedule_of(turns, places, each)
+                lengths = schedule.lengths(turns)
+                assert sum(map(sum, lengths)) == turns
+                assert min(map(min, lengths)) >= 0
+                for k, segment in enumerate(lengths):
+                    for part, length in enumerate(segment):
+                        assert k + part + length * each <= schedule.places
+                assert schedule.runs(turns, 0) <= 3 * turns
+                if schedule.places > places:  # there are none of fewer
+                    fewer = schedule.places - 1
+                    assert not Schedule(fewer, each, max(fewer - each + 1, 1), 1).holds(turns)
+
+
+def test_settings_hold_for_all_loops():
+    x, w = np.linspace(-1, 1, 40), np.array([0.5, -0.3, 0.9])
+    gradient = tg.grad(recurrent, argnums=(0, 1))
+    wanted = gradient(x, w)
+    tg.config.max_bytes = 500
+    try:
+        assert "is kept" in said_by(gradient.source(x, w))
+        assert_same_bits(gradient(x, w), wanted)
+    finally:
+        tg.config.max_bytes = None
+    assert "is kept" not in said_by(gradient.source(x, w))
+    with pytest.raises(tg.errors.ArgumentError, match="max_bytes"):
+        tg.config.max_bytes = "2 MB"
+    assert tg.config.max_bytes is None
+
+
+def test_second_derivatives_go_through_segments():
+    x, w = np.linspace(-1, 1, 20), np.array([0.5, -0.3, 0.9])
+    bounded = tg.hessian(tg.checkpoint(recurrent, max_bytes=200), argnums=1)
+    assert_same_bits(bounded(x, w), tg.hessian(recurrent, argnums=1)(x, w))
+    assert "is kept" in said_by(bounded.source(x, w))

@@ -1,0 +1,575 @@
+"""Each row of ``docs/limits.md`` that tells of a limit has a program here that shows its words.
+
+A program is known by words of its row: a row without one, and one without a row, fails. What runs
+inside JAX is told in sentences: there a program is known by words of one.
+"""
+
+from __future__ import annotations
+
+import cmath
+import contextlib
+import functools
+import io
+import math
+import re
+import sys
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracegrad as tg
+from tracegrad import config
+from tracegrad.errors import (
+    ArgumentError,
+    ConversionError,
+    GradientError,
+    LostGradientError,
+    RecompileWarning,
+    TracegradError,
+)
+
+TEXT = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
+X = np.array([0.5, -1.25, 2.0])
+
+OTHERWISE: dict[str, Callable[[], None]] = {}
+"""By words of the row: what shows how plain Python does it, and how tracegrad does."""
+INSIDE_JAX: dict[str, Callable[[], None]] = {}
+"""By words of the text: what shows how a call with JAX tracers goes."""
+EAGER: dict[str, tuple[Callable[[], None], str]] = {}
+"""By words of the row: what calls a function that runs eagerly, and words of its one warning."""
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {}
+"""By words of the row: what is refused, its error, and words of that."""
+
+
+def rows(section: str) -> list[str]:
+    """The first cells of a section's table."""
+    part = TEXT.split(f"## {section}\n")[1].split("\n## ")[0]
+    lines = [line for line in part.splitlines() if line.startswith("| ")]
+    return [line.split(" | ")[0].removeprefix("| ") for line in lines[2:]]
+
+
+def otherwise(row: str) -> Callable[..., Any]:
+    """Enters a program of "Is done otherwise than plain Python does it"."""
+    return lambda program: OTHERWISE.setdefault(row, program)
+
+
+def inside_jax(words: str) -> Callable[..., Any]:
+    """Enters a program of "Inside JAX"."""
+    return lambda program: INSIDE_JAX.setdefault(words, program)
+
+
+def eager(row: str, words: str) -> Callable[..., Any]:
+    """Enters a program of "Runs eagerly"."""
+
+    def enter(program: Callable[[], None]) -> None:
+        EAGER[row] = program, words
+
+    return enter
+
+
+def refused(row: str, error: type[Exception], words: str) -> Callable[..., Any]:
+    """Enters a program of "Is refused"."""
+
+    def enter(program: Callable[[], Any]) -> None:
+        REFUSED[row] = program, error, words
+
+    return enter
+
+
+def same_as_plain(f: Callable[..., Any], *args: Any, calls: int = 4) -> None:
+    """Calls the compiled function some times: it gives what the plain one gives."""
+    compiled = tg.compile(f)
+    for _ in range(calls):
+        assert np.array_equal(compiled(*args), f(*args))
+
+
+def bits(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# -- is done otherwise ----------------------------------------------------------------------------
+
+
+@otherwise("returns an argument, a view of one")
+def returns_memory_of_others():
+    kept = np.zeros(3)
+
+    def f(x):
+        y = x * 2.0
+        return x, x[1:], kept, y, y, y[:2]
+
+    compiled, x = tg.compile(f), X.copy()
+    for _ in range(3):
+        found, plain = compiled(x), f(x)
+        assert np.shares_memory(plain[0], x) and plain[3] is plain[4]
+        for i, result in enumerate(found):
+            assert np.array_equal(result, plain[i])
+            assert not any(np.shares_memory(result, y) for y in (x, kept, *found[:i]))
+
+
+@otherwise("takes powers of floats among its arguments")
+def powers_of_python():
+    compiled = tg.compile(lambda x, base, power: x * base**power, static_argnames="power")
+    with np.errstate(all="ignore"):
+        assert np.isinf(compiled(X, 0.0, -2)).all()
+        assert np.isnan(compiled(X, -4.0, 0.5)).all()
+        assert np.isinf(tg.compile(lambda x, k: x * abs(cmath.exp(k)))(X, 1e3)).all()
+    held = {"base": 2.0}
+    for f, error in (
+        (lambda x: x * held["base"] ** -2, ZeroDivisionError),
+        (lambda x: x * (1.0 / held["base"]), ZeroDivisionError),
+        (lambda x: x * math.log(held["base"]), ValueError),
+    ):
+        held["base"], compiled = 2.0, tg.compile(f)
+        assert np.array_equal(compiled(X), f(X))
+        held["base"] = 0.0
+        with pytest.raises(error):
+            compiled(X)
+
+
+@otherwise("sums along short rows")
+def other_sums():
+    x = np.random.default_rng(0).normal(size=(300, 40)) * 1e3
+    z = x[0] + 1j * x[1]
+    for f, of in (
+        (lambda x: x.sum(axis=1), x),
+        (lambda x: np.einsum("ij,kj->ik", x[:9], x[9:20]), x),
+        (np.abs, z),
+    ):
+        compiled, eager = tg.compile(f)(of), f(tg.tensor(of)).numpy()
+        assert np.array_equal(compiled, eager)
+        assert np.allclose(compiled, f(of), rtol=1e-12, atol=1e-9)
+
+
+@otherwise("asks for `np.cov`")
+def other_dtypes():
+    x = np.ones((3, 3), np.float32) + np.eye(3, dtype=np.float32)
+    for f in (np.cov, np.corrcoef):
+        assert f(x).dtype == np.float64
+        assert tg.compile(lambda x, f=f: f(x))(x).dtype == np.float32
+    assert np.vander(x[0]).dtype == np.float64
+    assert tg.compile(lambda x: np.vander(x))(x[0]).dtype == np.float32
+    values = tg.compile(lambda x: np.linalg.eig(x)[0])(x.astype(float))
+    assert np.linalg.eig(x.astype(float))[0].dtype == np.float64
+    assert values.dtype == np.complex128
+
+
+@otherwise('runs loops with `backend="numba"`')
+def quiet_in_kernels():
+    pytest.importorskip("numba")
+
+    def f(x):
+        total = 0.0
+        for i in range(20):
+            total = total + 1.0 / (x[0] * i)
+        return total
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(RuntimeWarning, match="divide by zero"):
+            f(X)
+    compiled = tg.compile(f, backend="numba")
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            found = compiled(X)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        assert np.array_equal(found, f(X))
+
+
+@otherwise("is linearized (`tg.linearize`)")
+def linearized_and_read():
+    held = {"scale": np.array([2.0])}
+    _, linear = tg.linearize(lambda x: x * held["scale"], X)
+    _, pullback = tg.vjp(lambda x: x * held["scale"], X)
+    held["scale"] = np.array([5.0])
+    assert np.array_equal(linear(X), X * 5.0)
+    assert np.array_equal(pullback(X)[0], X * 2.0)
+
+
+@otherwise("calls `math` with a `np.float32`")
+def types_of_math():
+    x = X.astype(np.float32)
+    assert type(math.sin(x[0])) is float and type(math.isnan(x[0])) is bool
+    assert type(tg.compile(lambda x: math.sin(x[0]))(x)) is np.float32
+    assert type(tg.compile(lambda x: math.isnan(x[0]))(x)) is np.bool_
+    product = lambda x, y: x * math.sin(y[0])
+    assert product(x, X).dtype == np.float32
+    assert tg.compile(product)(x, X).dtype == np.float64
+
+
+# -- runs eagerly ---------------------------------------------------------------------------------
+
+
+@eager("logs, opens files, reads the clock", "time.perf_counter()")
+def reads_the_clock():
+    same_as_plain(lambda x: x * (time.perf_counter() > 0.0), X)
+
+
+@eager("draws from a NumPy or Python generator", "rng")
+def draws():
+    rng = bits(0)
+    compiled, other = tg.compile(lambda x: x + rng.normal()), bits(0)
+    for _ in range(4):
+        assert np.array_equal(compiled(X), X + other.normal())
+
+
+@eager("keeps outside what a call cannot have again", "which gets a function")
+def keeps_a_function():
+    kept: list[Any] = []
+
+    def f(x):
+        kept.append(lambda: 1.0)
+        return x * 2.0
+
+    same_as_plain(f, X)
+    assert len(kept) == 8
+
+
+@eager("changes what it reads, so that no call finds", "changes what it reads")
+def changes_what_it_reads():
+    history: list[Any] = []
+
+    def f(x):
+        history.append(x.sum())
+        return x * len(history)
+
+    compiled = tg.compile(f)
+    for turn in range(1, 6):
+        assert np.array_equal(compiled(X), X * turn)
+
+
+@eager("changes a list or dictionary among its arguments", "an argument of type dict")
+def changes_an_argument():
+    def f(x, kept):
+        kept["x"] = x
+        return x * 2.0
+
+    compiled = tg.compile(f)
+    for _ in range(4):
+        kept = {"x": X}
+        assert np.array_equal(compiled(X * 2.0, kept), X * 4.0)
+        assert np.array_equal(kept["x"], X * 2.0)
+
+
+@eager("uses up an iterator or generator", "an iterator that is used up")
+def uses_up():
+    numbers = iter(range(1, 100))
+    compiled = tg.compile(lambda x: x * next(numbers))
+    for turn in range(1, 6):
+        assert np.array_equal(compiled(X), X * turn)
+
+
+@eager("objects whose class has a `__del__`", "__del__()")
+def ends():
+    class Ends:
+        def __del__(self):
+            told.append(1)
+
+    told: list[int] = []
+
+    def f(x):
+        Ends()
+        return x * 2.0
+
+    same_as_plain(f, X)
+    assert len(told) == 8
+
+
+@eager("asks a weak reference", "a weak reference")
+def asks_a_reference():
+    class Held:
+        scale = 2.0
+
+    held = Held()
+    reference = weakref.ref(held)
+    same_as_plain(lambda x: x * reference().scale, X)
+
+
+@eager("returns an object, a function or a set", "which it returns")
+def returns_a_set():
+    compiled = tg.compile(lambda x: {1, 2} if x[0] > 0.0 else {3})
+    for _ in range(4):
+        assert compiled(X) == {1, 2}
+
+
+@eager("asks which object an argument is", "which objects its arguments are")
+def asks_who():
+    compiled = tg.compile(lambda x, y: x + y if x is y else x - y)
+    for _ in range(4):
+        assert np.array_equal(compiled(X, X), X + X)
+        assert np.array_equal(compiled(X, X + 1.0), X - (X + 1.0))
+
+
+@eager("calls a helper under `functools.lru_cache`", "which raises")
+def helper_raises():
+    @functools.lru_cache
+    def helper(n):
+        raise KeyError(n)
+
+    def f(x):
+        try:
+            return x * helper(3)
+        except KeyError:
+            return x * 3.0
+
+    same_as_plain(f, X)
+
+
+@eager("calls a C function that tracegrad does not know", "get_ident()")
+def not_known():
+    same_as_plain(lambda x: x * (threading.get_ident() > 0), X)
+
+
+@eager("holds code that the machine does not execute", "without being compiled")
+def executes_text():
+    def f(x):
+        names: dict[str, Any] = {}
+        exec("k = 2.0", names)
+        return x * names["k"]
+
+    same_as_plain(f, X)
+
+
+@eager("runs while a debugger", "a debugger or a coverage tool is active")
+def is_traced():
+    before = sys.gettrace()
+    sys.settrace(lambda *_: None)
+    try:
+        same_as_plain(lambda x: x * 2.0, X)
+    finally:
+        sys.settrace(before)
+
+
+@eager("has more than 32 versions", "versions were compiled and this call needs another")
+def many_versions():
+    compiled = tg.compile(lambda x, n: x * n.bit_length(), static_argnames="n")
+    for n in range(config.versions + 2):
+        assert np.array_equal(compiled(X, n), X * n.bit_length())
+
+
+@eager("calls functions of `math`", "")
+def math_raises():
+    compiled = tg.compile(lambda x: x * math.sqrt(x[0]))
+    compiled(X)
+    with pytest.raises(ValueError, match="math domain error"):
+        compiled(-X)
+
+
+# -- inside JAX -----------------------------------------------------------------------------------
+
+
+def jitted(f: Callable[..., Any], *args: Any) -> Any:
+    """What `jax.jit` of the compiled function gives."""
+    return pytest.importorskip("jax").jit(tg.compile(f))(*args)
+
+
+def refused_inside(f: Callable[..., Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(words)):
+        jitted(f, X.astype(np.float32))
+
+
+@inside_jax("`jax.jit`, `jax.grad`, `jax.vmap`, `lax.scan`")
+def has_a_program():
+    jax = pytest.importorskip("jax")
+    x = X.astype(np.float32)
+    f = tg.compile(lambda x: np.sin(x) * 2.0)
+    expected = np.sin(x) * np.float32(2.0)
+    assert np.allclose(jax.jit(f)(x), expected, rtol=1e-6)
+    assert np.allclose(jax.vmap(f)(x), expected, rtol=1e-6)
+    assert np.allclose(jax.grad(lambda x: f(x).sum())(x), 2.0 * np.cos(x), rtol=1e-6)
+    assert np.allclose(jax.lax.scan(lambda c, x: (c, f(x)), 0.0, x)[1], expected, rtol=1e-6)
+
+
+@inside_jax("runs eagerly")
+def never_eagerly():
+    refused_inside(lambda x: x * (threading.get_ident() > 0), "get_ident()")
+
+
+@inside_jax("Python may not read a value")
+def reads_a_value():
+    refused_inside(lambda x: x * float(x[0]), "test_limits.py")
+
+
+@inside_jax("nothing is\nstored")
+def stores():
+    held: dict[str, Any] = {}
+
+    def f(x):
+        held["x"] = x * 2.0
+        return x
+
+    refused_inside(f, "held['x']")
+    assert not held
+
+
+@inside_jax("printed")
+def prints():
+    def f(x):
+        print("here")
+        return x * 2.0
+
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        refused_inside(f, "print")
+    assert not out.getvalue()
+
+
+@inside_jax("drawn")
+def draws_inside():
+    rng = bits(0)
+    refused_inside(lambda x: x + rng.normal(), "rng")
+    assert rng.normal() == bits(0).normal()
+
+
+@inside_jax("what is read from outside is read while JAX traces")
+def read_while_traced():
+    jax = pytest.importorskip("jax")
+    held, x = {"scale": np.float32(2.0)}, X.astype(np.float32)
+    f = jax.jit(tg.compile(lambda x: x * held["scale"]))
+    assert np.array_equal(f(x), x * np.float32(2.0))
+    held["scale"] = np.float32(3.0)
+    assert np.array_equal(f(x), x * np.float32(2.0))
+
+
+@inside_jax("where NumPy would raise results are NaN")
+def raises_nothing():
+    matrix = np.array([[1.0, 2.0], [2.0, 1.0]], np.float32)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(matrix)
+    assert np.isnan(jitted(lambda a: np.linalg.cholesky(a), matrix)).all()
+
+
+# -- is refused -----------------------------------------------------------------------------------
+
+
+@refused("`return float(loss)`", LostGradientError, "test_limits.py")
+def number_returned():
+    return tg.grad(lambda x: float((x * x).sum()))(X)
+
+
+@refused("a recorded value written into an array", ConversionError, "would lose its gradient")
+def written_into_plain():
+    outside = np.zeros(3)
+    outside[:] = tg.tensor(X, requires_grad=True) * 2.0
+
+
+@refused("`np.maximum.at(y, index, v)`", TracegradError, "maximum.at")
+def maximum_at():
+    def f(x, index):
+        y = x * 1.0
+        np.maximum.at(y, index, x)
+        return y.sum()
+
+    return tg.grad(f)(X, np.array([0, 0, 1]))
+
+
+@refused("a write to a `jax.Array`", ArgumentError, "an array of JAX, which cannot be written to")
+def written_to_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    outside = jnp.zeros(3)
+
+    def f(x):
+        outside[0] = x[0]
+        return x * 2.0
+
+    return tg.compile(f)(X)
+
+
+@refused("a look, an effect or a draw in a call with JAX", ArgumentError, "test_limits.py")
+def look_in_jax():
+    jax = pytest.importorskip("jax")
+    compiled = tg.compile(lambda x: x * 2.0 if x[0] > 0.0 else x)
+    return jax.jit(compiled)(X)
+
+
+@refused("a write to an argument that shares memory", ArgumentError, "shares memory")
+def written_and_shared():
+    def f(x, y):
+        x[0] = 3.0
+        return (x * y).sum()
+
+    base = np.ones(4)
+    return tg.compile(f)(base[:3], base[1:])
+
+
+@refused("a write to an argument by which is differentiated", GradientError, "in-place")
+def written_and_wanted():
+    def f(x):
+        x[0] = 3.0
+        return (x * x).sum()
+
+    return tg.grad(f)(X.copy())
+
+
+@refused("`tg.jacobian(f, sparse=True)`", ArgumentError, "the sparse jacobian")
+def sparse_of_tree():
+    return tg.jacobian(lambda p: p["x"] * 2.0, sparse=True)({"x": X})
+
+
+@refused("other functions of SciPy", ConversionError, "scipy.ndimage.gaussian_filter")
+def other_of_scipy():
+    ndimage = pytest.importorskip("scipy.ndimage")
+    return tg.grad(lambda x: ndimage.gaussian_filter(x, 1.0).sum())(X)
+
+
+# -- the tests ------------------------------------------------------------------------------------
+
+
+def of_one_row(programs: Any, section: str) -> None:
+    """Every row has a program, and every program a row."""
+    found = rows(section)
+    assert found
+    for row in found:
+        assert any(words in row for words in programs), f"no program shows: {row}"
+    for words in programs:
+        assert sum(words in row for row in found) == 1, f"no row, or several, for {words!r}"
+
+
+def test_every_row_has_a_program():
+    of_one_row(OTHERWISE, "Is done otherwise than plain Python does it")
+    of_one_row(EAGER, "Runs eagerly")
+    of_one_row(REFUSED, "Is refused")
+
+
+def test_each_claim_about_jax_has_a_program():
+    text = TEXT.split("## Inside JAX\n")[1].split("\n## ")[0]
+    for words in INSIDE_JAX:
+        assert text.count(words) == 1, words
+
+
+@pytest.mark.parametrize("row", OTHERWISE)
+def test_is_done_otherwise(row):
+    OTHERWISE[row]()
+
+
+@pytest.mark.parametrize("words", INSIDE_JAX)
+def test_inside_jax(words):
+    INSIDE_JAX[words]()
+
+
+@pytest.mark.parametrize("row", EAGER)
+def test_runs_eagerly(row):
+    program, words = EAGER[row]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        program()
+    told = [w for w in caught if issubclass(w.category, RecompileWarning)]
+    texts = [str(w.message) for w in told] or [str(w.message) for w in caught]
+    if words:
+        assert len(texts) == 1, texts
+        assert words in texts[0]
+    else:
+        assert not told
+
+
+@pytest.mark.parametrize("row", REFUSED)
+def test_is_refused(row):
+    program, error, words = REFUSED[row]
+    with pytest.raises(error, match=re.escape(words)):
+        program()

@@ -1,0 +1,237 @@
+"""What a function does to the arguments of a call: arrays that it writes to, containers changed.
+
+It runs on Tensors for arrays and on copies of the containers that hold them, so what it does there
+is carried to the caller's own objects afterwards: by `Borrowed` where the call was answered by the
+run itself, by an `ArgumentStore` in every call of a program. What cannot be carried is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import ArgumentError, GradientError, TracegradError
+from tracegrad.machine.world_protocol import delete_plainly, set_plainly
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import LEAF
+from tracegrad.tape.write_checks import memory_of, stamp
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.values.pytree import (
+    besides_fields,
+    children,
+    flatten,
+    is_leaf,
+    map_tree,
+    unflatten_as,
+)
+
+DIFFERENTIATED = (
+    "an argument by which is differentiated is changed in place, and its gradient would be that of "
+    "another value: change a copy (x = x.copy())"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ArgumentStore:
+    """An array among the arguments that a traced function wrote to."""
+
+    leaf: int  # which of the traced leaves
+    text: str  # as the user would say it: ``buf``, ``state["h"]``
+    name: str
+    value: Any  # the Tensor that holds what stands there now
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """What tells places apart."""
+        return "argument", self.leaf
+
+    def write(self, value: Any, array: Any) -> None:
+        """Writes to the caller's array; one of JAX is immutable, where ``x += 1`` is a new one."""
+        if isinstance(array, np.ndarray):
+            np.copyto(array, np.asarray(value))
+            stamp(array)
+
+
+def overlapping(array: Any, others: Iterable[Any]) -> bool:
+    """Whether an array may share memory with one of the others."""
+    return isinstance(array, np.ndarray) and any(
+        isinstance(other, np.ndarray) and np.may_share_memory(array, other) for other in others
+    )
+
+
+def refuse_overlap(text: str) -> None:
+    """Raises where what is written to one argument would show in another one."""
+    raise ArgumentError(
+        f"the function writes to its argument {text}, which shares memory with another array that "
+        f"it reads: pass a copy of one of them, or write to a copy ({text} = {text}.copy())"
+    )
+
+
+def in_c_order(array: Any, axes: int) -> bool:
+    """Whether an array lies in memory in the order of its axes, if it has so many or more."""
+    return not isinstance(array, np.ndarray) or array.ndim < axes or array.flags.c_contiguous
+
+
+class Borrowed:
+    """The arguments of one run on Tensors, and what became of them."""
+
+    def __init__(self) -> None:
+        self._arrays: list[tuple[Any, Tensor, Any]] = []  # given, as the function had it, its node
+        self._containers: list[tuple[Any, Any, Any]] = []  # given, as it had it, what that held
+        self._given: dict[int, Any] = {}  # by id of what the function had
+        self._known: dict[int, Any] = {}  # containers as the function has them, by id of the given
+
+    def box(self, value: Any, leaf: Callable[[Any], Any]) -> Any:
+        """An argument as the function gets it: containers are new, ``leaf(x)`` stands for x."""
+
+        def boxed(x: Any) -> Any:
+            made = leaf(x)
+            if isinstance(made, Tensor) and made is not x:
+                self.stands_for(x, made)
+            return made
+
+        if is_leaf(value):
+            return boxed(value)
+        leaves, spec = flatten(value)
+        made = unflatten_as(value, spec, map(boxed, leaves), self._known)
+        self.watch(value, made)
+        return made
+
+    def watch(self, given: Any, had: Any) -> None:
+        """Remembers what containers hold, with the caller's that they stand for."""
+        if is_leaf(given) or given is None or id(had) in self._given:
+            if id(had) in self._given and STATE.machine is not None:
+                STATE.machine.world.shared.add(id(had))
+            return
+        if given is not had:
+            for name, value in besides_fields(given).items():
+                object.__setattr__(had, name, value)
+            self._given[id(had)] = given
+            if STATE.machine is not None:
+                STATE.machine.world.stands_for(had, given)
+            self._containers.append((given, had, _content(had)))
+        for inner, other in zip(children(given), children(had), strict=True):
+            self.watch(inner, other)
+
+    def stands_for(self, given: Any, tensor: Tensor) -> None:
+        """Remembers an array that the function had as this Tensor."""
+        self._arrays.append((given, tensor, tensor._node))
+        self._given[id(tensor)] = given
+        if STATE.machine is not None:
+            STATE.machine.world.stands_for(tensor, given)
+
+    @property
+    def changed(self) -> str:
+        """What kind of container was changed; "" for none."""
+        for given, had, before in self._containers:
+            if _differs(before, _content(had)):
+                return f"an argument of type {type(given).__name__}"
+        return ""
+
+    def settle(self, shown: Callable[[Any], Any] = lambda x: getattr(x, "_array", x)) -> None:
+        """Carries what the function did to the caller's own objects.
+
+        `shown` makes of a Tensor of the function what the caller is to have.
+        """
+        arrays = [getattr(given, "_array", given) for given, _, _ in self._arrays]
+        for i, (given, tensor, node) in enumerate(self._arrays):
+            array = arrays[i]
+            if node is LEAF:
+                if tensor._node is not LEAF:
+                    raise GradientError(DIFFERENTIATED)
+                continue
+            if not isinstance(array, np.ndarray) or _same_memory(tensor._array, array):
+                continue
+            if overlapping(array, [*arrays[:i], *arrays[i + 1 :]]):
+                refuse_overlap("x")
+            if isinstance(given, Tensor):
+                given[...] = shown(tensor)  # type: ignore[index]
+            else:
+                np.copyto(array, np.asarray(tensor._array))
+                stamp(array)
+        for given, had, before in self._containers:
+            now = _content(had)
+            if _differs(before, now):
+                _replace(given, now, partial(self._shown, shown))
+
+    def settle_raised(self) -> None:
+        """The function has raised: what it did before that is done; what cannot be, is left."""
+        with suppress(TracegradError):
+            self.settle()
+
+    def _shown(self, shown: Callable[[Any], Any], value: Any) -> Any:
+        """What the caller's container is to hold for what the function's holds."""
+        if id(value) in self._given:
+            return self._given[id(value)]
+        if is_leaf(value):
+            return shown(value)
+        return map_tree(partial(self._shown, shown), value)
+
+
+def _same_memory(a: Any, b: Any) -> bool:
+    return a is b or memory_of(a) is memory_of(b)
+
+
+def _content(container: Any) -> Any:
+    """What a container holds that can be changed: its items, its attributes, its children."""
+    if type(container) in (dict, OrderedDict):
+        return dict(container)
+    if type(container) is list:
+        return list(container)
+    if dataclasses.is_dataclass(container):
+        fields = {f.name: getattr(container, f.name, None) for f in dataclasses.fields(container)}
+        return {**fields, **getattr(container, "__dict__", {})}
+    return [] if isinstance(container, tuple) else children(container)
+
+
+def _differs(before: Any, now: Any) -> bool:
+    if isinstance(before, dict):
+        return list(before) != list(now) or any(before[k] is not now[k] for k in before)
+    if isinstance(before, list):
+        return len(before) != len(now) or any(a is not b for a, b in zip(before, now, strict=True))
+    return False
+
+
+def _replace(container: Any, content: Any, plain: Callable[[Any], Any]) -> None:
+    """Gives the caller's container what the function's holds."""
+    if type(container) in (dict, OrderedDict):
+        held = {key: plain(value) for key, value in content.items()}
+        container.clear()
+        container.update(held)
+    elif type(container) is list:
+        container[:] = [plain(value) for value in content]
+    elif not dataclasses.is_dataclass(container):
+        raise ArgumentError(
+            f"the function changes what its argument of type {type(container).__name__} holds, "
+            "which is made anew for every call: return the new one instead"
+        )
+    else:
+        for name, value in content.items():
+            if getattr(container, name, _ABSENT) is not plain(value):
+                set_plainly(container, name, plain(value))  # it may be frozen
+        for name in [*getattr(container, "__dict__", ())]:
+            if name not in content:
+                delete_plainly(container, name)
+
+
+_ABSENT = object()
+
+
+def written_leaves(
+    tensors: Sequence[Tensor], values: Sequence[Any], texts: Sequence[tuple[str, str]]
+) -> tuple[ArgumentStore, ...]:
+    """The arguments that a trace has written to; `values` are their values at its beginning.
+
+    `texts` are how each is called, and an identifier for it.
+    """
+    found = []
+    for i, (tensor, value) in enumerate(zip(tensors, values, strict=True)):
+        if tensor._traced is not None and tensor._traced[1] is not value:
+            found.append(ArgumentStore(i, *texts[i], wrap(tensor._array, tensor._traced)))
+    return tuple(found)

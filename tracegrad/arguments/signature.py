@@ -1,0 +1,298 @@
+"""The signature of a call: what a compiled version is keyed on.
+
+Array leaves (arrays, NumPy scalars, Python floats and complex numbers) are traced: only their kind,
+dtype and rank are part of the key. Everything else (ints, strings, flags, hashable objects,
+subclasses of Python's numbers) is static: its value is part of the key.
+
+Arrays are plain ndarrays in any layout (Fortran order, strides, unaligned, read-only), of numbers
+in native byte order. Subclasses of ndarray are refused, whatever they add (a mask, units, a file):
+a program computes with what every subclass would, and would lose it without a word.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import ArgumentError
+from tracegrad.tensors.coercion import refuse_subclass
+from tracegrad.tensors.devices import DeviceArray
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.pytree import (
+    Item,
+    Path,
+    TreeSpec,
+    flatten,
+    has_text,
+    leaf_paths,
+    path_name,
+    path_text,
+)
+from tracegrad.values.static_keys import as_key, parts_of
+
+NUMERIC = "biufc"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of the arguments: where it stands, what it is, its part of the key."""
+
+    parameter: int
+    path: Path
+    value: Any
+    kind: tuple[Hashable, ...]
+
+    @property
+    def traced(self) -> bool:
+        return self.kind[0] != "static"
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of one call, bound to the parameters and flattened."""
+
+    parameters: tuple[str, ...]  # identifiers that programs can use, no two the same
+    keywords: tuple[str | None, ...]  # the name of each that is passed by name
+    values: tuple[Any, ...]
+    specs: tuple[TreeSpec, ...]
+    leaves: tuple[Leaf, ...]
+    require_grad: tuple[bool, ...] = ()  # which of the traced ones do, on Tensors with history
+    axes: tuple[int | None, ...] = ()  # of a `vmap`: where each leaf has its examples
+    defaults: frozenset[int] = frozenset()  # of a `vmap`: the parameters that were not given
+
+    @property
+    def key(self) -> Hashable:
+        orders = tuple(spec.orders for spec in self.specs)
+        kinds = tuple(leaf.kind for leaf in self.leaves)
+        return (self.parameters, self.specs, orders, kinds, self.require_grad, self.axes)
+
+    @cached_property
+    def has_text(self) -> bool:
+        """Whether every leaf can be read by plain text: ``params["w"]``, not ``params[<enum>]``."""
+        return all(has_text(leaf.path) for leaf in self.leaves if leaf.traced)
+
+    def without_arrays(self) -> Arguments:
+        """What a version remembers of its first call: the arrays are the caller's."""
+        leaves = tuple(
+            leaf if leaf.kind[0] == "static" else replace(leaf, value=None) for leaf in self.leaves
+        )
+        return replace(self, values=(), leaves=leaves)
+
+    def text_of(self, leaf: Leaf) -> str:
+        """The leaf as the user would write it: ``params["w"]``."""
+        return path_text(self.parameters[leaf.parameter], leaf.path)
+
+    def name_of(self, leaf: Leaf) -> str:
+        """An identifier for the leaf: ``w`` of ``params["w"]``, ``params_w`` if that is taken."""
+        return self._names[id(leaf)]
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        whole = [path_name(self.parameters[leaf.parameter], leaf.path) for leaf in self.leaves]
+        short = [_last(leaf.path) or name for leaf, name in zip(self.leaves, whole, strict=True)]
+        taken = [*short, *self.parameters]
+        return {
+            id(leaf): s if not leaf.path or taken.count(s) == 1 else w
+            for leaf, s, w in zip(self.leaves, short, whole, strict=True)
+        }
+
+
+def _last(path: Path) -> str | None:
+    """The last step of a path when it is a name of its own."""
+    step = path[-1] if path else None
+    name = getattr(step, "name", None) or getattr(step, "key", None)
+    if not isinstance(name, str) or not name.isidentifier():
+        return None
+    return None if name in TAKEN or keyword.iskeyword(name) else name
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """The parameters of a call whose defaults are passed on.
+
+    NumPy's functions are not given what they take for "not given".
+    """
+    ufunc = inspect.unwrap(function)
+    if isinstance(ufunc, np.ufunc):
+        only = inspect.Parameter.POSITIONAL_ONLY
+        return inspect.Signature([inspect.Parameter(f"x{i}", only) for i in range(ufunc.nin)])
+    signature = inspect.signature(function)
+    given = [p for p in signature.parameters.values() if p.default is not np._NoValue]
+    return signature.replace(parameters=given)
+
+
+def with_tangents(signature: inspect.Signature, count: int) -> inspect.Signature:
+    """The first parameters, then those of their tangents: ``(x, w)`` is ``(x, w, x_dot, w_dot)``.
+
+    What ``*args`` takes have names of their own.
+    """
+    names: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{name}_{i}" for i in range(count - len(names))]
+        elif parameter.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD):
+            names.append(name)
+    if len(names) < count:
+        raise ArgumentError(f"{count} arguments for a function of {len(names)}: {signature}")
+    names = names[:count]
+    dots = [f"{name}_dot" for name in names]
+    while not set(dots).isdisjoint(names):
+        dots = [f"{name}_" for name in dots]
+    only = inspect.Parameter.POSITIONAL_ONLY
+    return inspect.Signature([inspect.Parameter(name, only) for name in (*names, *dots)])
+
+
+def name_of(function: Any) -> str:
+    """What to call a function; partials and objects with ``__call__`` have no name of their own."""
+    if isinstance(function, partial):
+        return name_of(function.func)
+    name = getattr(function, "__name__", type(function).__name__)
+    return name if isinstance(name, str) else type(function).__name__
+
+
+def check_static(names: frozenset[str], signature: inspect.Signature, function: str) -> None:
+    """Raises where a name among ``static_argnames`` is no parameter's."""
+    parameters = signature.parameters.values()
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
+        return
+    for name in sorted(names - signature.parameters.keys()):
+        raise ArgumentError(
+            f"static_argnames names {name!r}, but {function} has the parameters "
+            f"({', '.join(signature.parameters)})"
+        )
+
+
+def defaults_of(function: Any) -> tuple[Any, ...]:
+    """What `signature_of` reads of a function: when one of these is another object, so is it."""
+    if isinstance(function, partial):
+        return (function.args, function.keywords, *defaults_of(function.func))
+    function = getattr(function, "__wrapped__", function)
+    if not hasattr(function, "__code__") and not isinstance(function, type | np.ufunc):
+        function = inspect.getattr_static(type(function), "__call__", function)
+    function = getattr(function, "__func__", function)
+    names = ("__code__", "__defaults__", "__kwdefaults__")
+    keywords = getattr(function, "__kwdefaults__", None) or {}
+    return (*(getattr(function, name, None) for name in names), *keywords.values())
+
+
+def bind(
+    signature: inspect.Signature,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    static: frozenset[str] = frozenset(),
+) -> Arguments:
+    """Binds and flattens the arguments of a call; raises TypeError as Python would.
+
+    What ``*args`` and ``**kwargs`` take become parameters of their own.
+    """
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    given: list[tuple[str, Any, str | None]] = []
+    for name, value in bound.arguments.items():
+        match signature.parameters[name].kind:
+            case inspect.Parameter.VAR_POSITIONAL:
+                given += [(f"{name}_{i}", item, None) for i, item in enumerate(value)]
+            case inspect.Parameter.VAR_KEYWORD:
+                given += [(key, item, key) for key, item in value.items()]
+            case inspect.Parameter.KEYWORD_ONLY:
+                given.append((name, value, name))
+            case _:
+                given.append((name, value, None))
+    parameters = identifiers([name for name, _, _ in given])
+    values = tuple(value for _, value, _ in given)
+    keywords = tuple(keyword for _, _, keyword in given)
+    specs, leaves = [], []
+    for i, (name, value, _) in enumerate(given):
+        if name in static:
+            leaves.append(Leaf(i, (), value, _static(value, name, UNHASHABLE)))
+            specs.append(TreeSpec())
+            continue
+        flat, spec = flatten(value)
+        specs.append(spec)
+        for path, leaf in zip(leaf_paths(spec), flat, strict=True):
+            text = path_text(name, path)
+            leaves.append(Leaf(i, path, leaf, kind_of(leaf, text)))
+    return Arguments(parameters, keywords, values, tuple(specs), tuple(leaves))
+
+
+TAKEN = frozenset(
+    {"np", "jax", "jnp", "lax", "abs", "bool", "complex", "float", "int", "isinstance", "len"}
+    | {"list", "max", "min", "range", "round", "slice", "tuple", "type"}
+    | {"AssertionError", "LookupError", "NotImplementedError", "ValueError"}
+)
+"""Names that mean something in the text of programs."""
+
+
+def identifiers(names: Sequence[str]) -> tuple[str, ...]:
+    """The names as parameters of one program: ``class`` and a second ``a`` get an underscore.
+
+    ``**kwargs`` may hold any string, and the name of a parameter that is passed by position alone.
+    """
+    found: list[str] = []
+    for name in names:
+        if not name.isidentifier():
+            name = path_name("argument", (Item(name),))
+        while name in found or name in TAKEN or keyword.iskeyword(name):
+            name += "_"
+        found.append(name)
+    return tuple(found)
+
+
+def kind_of(value: Any, text: str) -> tuple[Hashable, ...]:
+    """What a leaf contributes to the key; raises naming the argument for what cannot be one."""
+    match value:
+        case np.ndarray():
+            if type(value) is not np.ndarray:
+                refuse_subclass(value, f"argument {text}")
+            _numeric(value.dtype, text)
+            return ("array", value.dtype.name, value.ndim)
+        case np.generic():
+            _numeric(value.dtype, text)
+            return ("scalar", value.dtype.name)
+        case float() | complex() if type(value) in (float, complex):
+            return ("number", type(value).__name__)
+        case DeviceArray():
+            raise ArgumentError(
+                f"argument {text} is an array on a device: pass the Tensor that holds it, or bring "
+                "it with .cpu()"
+            )
+        case Tensor():
+            return ("tensor", value.dtype.name)
+    if is_jax(value):
+        return ("jax",)
+    return _static(value, text)
+
+
+def is_jax(value: Any) -> bool:
+    """True for arrays of JAX, which need not be installed."""
+    module = type(value).__module__
+    return module.startswith(("jaxlib", "jax")) and hasattr(value, "dtype")
+
+
+def _numeric(dtype: np.dtype, text: str) -> None:
+    if dtype.kind not in NUMERIC or not dtype.isnative or dtype.name in ("longdouble", "float128"):
+        raise ArgumentError(
+            f"argument {text} has dtype {dtype}: arrays must be of numbers or bool in native byte "
+            "order, up to 64 bits a component"
+        )
+
+
+UNHASHABLE = "but a static argument must be hashable"
+NO_ARRAY = "neither an array, a number, a tuple, list or dict of them, nor hashable"
+
+
+def _static(value: Any, text: str, wrong: str = f"which is {NO_ARRAY}") -> tuple[Hashable, ...]:
+    try:
+        hash(parts_of(value) if type(value) is slice else value)
+    except TypeError:
+        raise ArgumentError(
+            f"argument {text} is a {type(value).__name__}, {wrong}: pass its arrays, or give it "
+            "__hash__ and __eq__"
+        ) from None
+    kind: Any = type(value)
+    return ("static", kind, as_key(value))

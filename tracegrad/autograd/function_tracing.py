@@ -1,0 +1,255 @@
+"""Records `Function.apply` in a compiled function as two calls in the graph.
+
+`Forward` is what the program calls: arrays to the outputs and the context. Its derivative is a
+call of `Backward`, from the context and cotangents to gradients. Both run the user's Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Value
+from codegen.sizes import Sizes
+from codegen.spelling import Foreign
+from codegen.types import ArrayType, is_inexact
+from tracegrad.autograd.context import (
+    FunctionCtx,
+    Place,
+    carries_gradient,
+    index_of,
+    places_of,
+)
+from tracegrad.autograd.function_halves import (
+    dirty_outputs,
+    run_backward,
+    run_forward,
+    with_history,
+)
+from tracegrad.autograd.python_call import array_of, boxed, copied, one_or_all, pulled, quietly
+from tracegrad.differentiation.reverse_mode import unbroadcast
+from tracegrad.errors import GradientError
+from tracegrad.ops.elementwise.ufuncs import stop_gradient, strengthen
+from tracegrad.ops.python_calls import PythonOp, call_python
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import record
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.user_code.closures import refuse_hidden
+from tracegrad.values.dispatch import array_type, dtype_of, is_number, type_of
+
+_CONTEXT = ArrayType("object")
+"""The type of a context as a value of a graph."""
+
+
+class Here:
+    """Stands for the next Tensor among the arguments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """The first half of an application in a program: arrays to the outputs and the context."""
+
+    cls: type[Any]
+    args: tuple[Any, ...]  # as given, with `Here` for Tensors
+    needs: tuple[bool, ...]
+    dtypes: tuple[str, ...]  # of the Tensors
+    writes: frozenset[int]  # Tensors that are changed in place
+    outputs: tuple[Any, ...]  # the type of each Tensor, anything else itself
+    carrying: tuple[int, ...]  # outputs that have a gradient
+    places: tuple[Place, ...]  # Tensors of the application that the context holds
+
+    def infer(self, sizes: Sizes, *types: ArrayType) -> tuple[ArrayType, ...]:
+        return (*(x for x in self.outputs if isinstance(x, ArrayType)), _CONTEXT)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        tensors = [
+            boxed(copied(x) if i in self.writes else _read_only(x))
+            for i, x in enumerate(map(array_of, arrays, self.dtypes))
+        ]
+        ctx = FunctionCtx(self.needs)
+        _, outputs = _run(self.cls, ctx, self.args, tensors)
+        if len(outputs) != len(self.outputs) or not all(map(_alike, outputs, self.outputs)):
+            raise LookupError(
+                f"{self.cls.__name__}.forward returned other things, or other shapes, than when it "
+                "was traced"
+            )
+        return (*(array_of(x, x.dtype) for x in outputs if isinstance(x, Tensor)), ctx)
+
+    def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
+        """The second half, as another call."""
+        cts = {k: ct[self.result(k)] for k in self.carrying if ct[self.result(k)] is not None}
+        needs = [need for need, x in zip(self.needs, self.args, strict=True) if x is Here]
+        wanted = tuple(i for i, x in enumerate(operands) if needs[i] and is_inexact(dtype_of(x)))
+        contributions: list[Any] = [None] * len(operands)
+        if not cts or not wanted:
+            return tuple(contributions)
+        held = [operands[i] if kind == "input" else y[self.result(i)] for kind, i in self.places]
+        types = tuple(type_of(operands[i]) for i in wanted)
+        name = f"{self.cls.__name__}_backward"
+        back = Foreign(name, Backward(name, self, tuple(cts), wanted, types))
+        results = call_python(y[-1], *held, *cts.values(), function=back)
+        several = results if isinstance(results, tuple) else (results,)
+        for i, result in zip(wanted, several, strict=True):
+            contributions[i] = result
+        return tuple(contributions)
+
+    def result(self, k: int) -> int:
+        """Which result of the call the k-th output is."""
+        return sum(isinstance(x, ArrayType) for x in self.outputs[:k])
+
+
+@dataclass(frozen=True, eq=False)
+class Backward:
+    """The second half in a program: context, Tensors that it holds and cotangents to gradients."""
+
+    name: str
+    forward: Forward
+    given: tuple[int, ...]  # outputs whose cotangents are given
+    wanted: tuple[int, ...]  # Tensor arguments that have a gradient
+    types: tuple[ArrayType, ...]
+
+    def infer(self, sizes: Sizes, *types: ArrayType) -> Any:
+        return one_or_all(self.types)
+
+    def tensors(self, ctx: FunctionCtx, *values: Any) -> tuple[Tensor, ...]:
+        """On Tensors, for derivatives: those given stand for those that the context holds."""
+        places = self.forward.places
+        if not set(places_of(ctx)) <= set(places):
+            raise GradientError(
+                f"{self.forward.cls.__name__}.forward saved other Tensors than when it was traced: "
+                "save the same ones on every path, for gradients of gradients"
+            )
+        held = len(places)
+        return self._run(ctx, values[held:], dict(zip(places, values[:held], strict=True)))
+
+    def __call__(self, ctx: FunctionCtx, *arrays: Any) -> Any:
+        cts = [
+            boxed(copied(array_of(x, self.forward.outputs[k].dtype)))
+            for k, x in zip(self.given, arrays[len(self.forward.places) :], strict=True)
+        ]
+        grads = quietly(self._run, ctx, cts, {})
+        inputs = [shape for shape in ctx._inputs if shape is not None]
+        pairs = zip(grads, (inputs[i] for i in self.wanted), strict=True)
+        return one_or_all([array_of(unbroadcast(g, x), x.dtype) for g, x in pairs])
+
+    def _run(
+        self, ctx: FunctionCtx, cts: Sequence[Any], shown: Mapping[Place, Any]
+    ) -> tuple[Tensor, ...]:
+        given = dict(zip(self.given, cts, strict=True))
+        every = [given.get(k) for k in range(len(self.forward.outputs))]
+        found = run_backward(self.forward.cls, ctx, every, shown, attributes=bool(shown))
+        grads = [found[i] for i in self.wanted]
+        return tuple(
+            wrap(np.zeros(x.shape, x.dtype)) if grad is None else grad
+            for grad, x in zip(grads, self.types, strict=True)
+        )
+
+    def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
+        return pulled(self, ct, operands)
+
+
+def _read_only(x: Any) -> Any:
+    """The same array, refusing writes: it belongs to the program or its caller."""
+    if isinstance(x, np.ndarray):
+        x = x.view()
+        x.flags.writeable = False
+    return x
+
+
+def _alike(output: Any, expected: Any) -> bool:
+    if isinstance(expected, ArrayType):
+        return isinstance(output, Tensor) and array_type(output._array) == expected
+    return output is expected or (type(output) is type(expected) and bool(output == expected))
+
+
+def _run(
+    cls: type[Any], ctx: FunctionCtx, args: Sequence[Any], tensors: Sequence[Tensor]
+) -> tuple[bool, list[Any]]:
+    """Forward on these Tensors in the places of `args` that are theirs."""
+    rest = iter(tensors)
+    filled = [next(rest) if x is Here else x for x in args]
+    try:
+        return quietly(run_forward, cls, ctx, filled)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise GradientError(
+            f"{cls.__name__}.forward changes an argument in place without saying so: call "
+            "ctx.mark_dirty(x) and return x, or change a copy"
+        ) from error
+
+
+def apply_traced(cls: type[Any], trace: Any, args: tuple[Any, ...]) -> Any:
+    """`Function.apply` in a function that is being compiled."""
+    template = tuple(Here if isinstance(x, Tensor) else x for x in args)
+    for x in template:
+        refuse_hidden(x, trace, f"an argument of {cls.__name__}.apply")
+    for half in cls._halves:
+        refuse_hidden(half, trace, f"{cls.__name__}.{half.__name__}")
+    inputs = [x for x in args if isinstance(x, Tensor)]
+    strong = [strengthen(x) if is_number(x._array) else x for x in inputs]
+    origin = trace.origin()
+    lifted = tuple(trace.lift(x, origin) for x in strong)
+    for value in lifted:
+        trace.look_at_shape(value)
+    needs = [isinstance(x, Tensor) and x.requires_grad for x in args]
+    if not any(needs):  # a derivative may still be made of the graph
+        needs = [isinstance(x, Tensor) and x.dtype.kind in "fc" for x in args]
+    ctx = FunctionCtx(tuple(needs))
+    given = [wrap(copied(x._array)) for x in strong]  # it is not yet known what forward changes
+    single, outputs = _run(cls, ctx, template, given)
+    dirty = dirty_outputs(cls, ctx, given, inputs, outputs)
+    function = Forward(
+        cls=cls,
+        args=template,
+        needs=tuple(needs),
+        dtypes=tuple(x.dtype.name for x in given),
+        writes=frozenset(i for i, x in enumerate(given) if index_of(x, ctx._dirty) is not None),
+        outputs=tuple(array_type(x._array) if isinstance(x, Tensor) else x for x in outputs),
+        carrying=tuple(
+            k for k, x in enumerate(outputs) if isinstance(x, Tensor) and carries_gradient(ctx, x)
+        ),
+        places=places_of(ctx),
+    )
+    foreign = Foreign(f"{cls.__name__}_forward", function)
+    values = [(trace, value) for value in _call(trace, cls._op, lifted, foreign)]
+    if not STATE.grad_enabled:
+        values = [(trace, _constant(trace, value)) for _, value in values[:-1]]
+    pairs = iter(values)
+    traced = [next(pairs) if isinstance(x, Tensor) else None for x in outputs]
+    node = None
+    if STATE.grad_enabled and any(x.requires_grad for x in inputs):
+        arrays = (*(x._array for x in outputs if isinstance(x, Tensor)), ctx)
+        node = record(
+            cls._op,
+            strong,
+            {"function": foreign},
+            arrays,
+            (tuple(x._traced for x in strong), tuple(values)),
+        )
+    shown = with_history(ctx, outputs, traced, dirty, node)
+    return shown[0] if single else tuple(shown)
+
+
+def _constant(trace: Any, value: Value) -> Value:
+    """The value, cut off from its derivative: what is computed under no_grad."""
+    (cut,) = trace.builder.call(stop_gradient, (value,), value.origin)
+    result: Value = cut
+    return result
+
+
+def _call(
+    trace: Any, op: PythonOp, operands: tuple[Value, ...], function: Foreign
+) -> tuple[Value, ...]:
+    """The call in the graph; its last result is named for what it is."""
+    trace.builder.call(op, operands, trace.origin(), function=function)
+    call = trace.builder.nodes.pop()
+    last = call.results[-1]
+    context = replace(last, origin=replace(last.origin, name="ctx", final=True))
+    call = replace(call, results=(*call.results[:-1], context))
+    trace.builder.append(call)
+    results: tuple[Value, ...] = call.results
+    return results

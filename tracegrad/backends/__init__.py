@@ -1,0 +1,1 @@
+"""The libraries that run programs: JAX and numba."""

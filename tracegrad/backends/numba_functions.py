@@ -1,0 +1,246 @@
+"""NumPy's ufuncs as functions that run in Python and in machine code of numba alike.
+
+``from tracegrad.backends.numba_functions import log`` gives a function of one number. Python runs
+``np.log``; what numba compiles calls NumPy's own inner loop for one element, so both have the same
+bits. ``log_of(x, out)`` does so for arrays of one axis. Numba is imported when the first of these
+is asked for, and is not needed for what Python runs.
+
+>>> import math
+>>> from tracegrad.backends.numba_functions import log
+>>> math.isclose(log(10.0), math.log(10.0))
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tracegrad.backends.ufunc_pointers import InnerLoop, inner_loop
+
+DTYPES = ("float64", "float32")
+
+UNARY = (
+    *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "cosh"),
+    *("exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "rint", "sin", "sinh"),
+    *("sign", "tan", "tanh", "trunc"),
+)
+BINARY = (
+    *("arctan2", "copysign", "floor_divide", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2"),
+    *("maximum", "minimum", "power", "remainder"),
+)
+"""Ufuncs that machine code may call; arithmetic, ``sqrt`` and ``abs`` are the processor's."""
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """The function of numbers, or (``log_of``) of arrays, which numba knows from here on."""
+    if name.removesuffix("_of") not in UNARY + BINARY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    teach(name)
+    return plain(name)
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """``a / b`` of Python's floats, in machine code too: it raises where b is zero."""
+    return a / b
+
+
+@cache
+def plain(name: str) -> Callable[..., Any]:
+    """The function as Python runs it."""
+    if name == "quotient":
+        return quotient
+    base = name.removesuffix("_of")
+    ufunc: np.ufunc = getattr(np, base)
+    made = (_of_arrays if base != name else _of_numbers)(ufunc, base in UNARY)
+    made.__name__ = made.__qualname__ = name
+    return made
+
+
+def _of_numbers(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
+    def of_one(x: Any) -> Any:
+        return ufunc(x)
+
+    def of_two(a: Any, b: Any) -> Any:
+        return ufunc(a, b)
+
+    return of_one if unary else of_two
+
+
+def _of_arrays(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
+    def of_one(x: Any, out: Any) -> None:
+        ufunc(x, out)
+
+    def of_two(a: Any, b: Any, out: Any) -> None:
+        ufunc(a, b, out)
+
+    return of_one if unary else of_two
+
+
+@cache
+def teach(name: str) -> bool:
+    """Has numba compile calls of a function as calls of NumPy's own loops.
+
+    False where numba or such a loop is missing.
+    """
+    try:
+        from numba.extending import overload
+    except ImportError:
+        return False
+    if name == "quotient":
+        overload(quotient)(lambda a, b: _quotient)
+        return True
+    loops = _loops(name.removesuffix("_of"))
+    if loops:
+        (_teach_arrays if name.endswith("_of") else _teach_numbers)(plain(name), loops)
+    return bool(loops)
+
+
+def _quotient(a, b):  # type: ignore[no-untyped-def]
+    if b == 0:
+        raise ZeroDivisionError("division by zero")
+    return a / b
+
+
+def _loops(name: str) -> dict[str, InnerLoop]:
+    """NumPy's loops by dtype, which machine code knows by their symbols from here on."""
+    from llvmlite import binding
+
+    found = {dtype: inner_loop(getattr(np, name), dtype) for dtype in DTYPES}
+    loops = {dtype: loop for dtype, loop in found.items() if loop is not None}
+    for loop in loops.values():
+        binding.add_symbol(loop.symbol, loop.address)
+        if loop.data:
+            binding.add_symbol(f"{loop.symbol}_data", loop.data)
+    return loops
+
+
+def _teach_numbers(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
+    """Has numba compile calls of a function of numbers as calls of the loops."""
+    from numba import types
+    from numba.extending import intrinsic, overload
+
+    def chosen(*operands: Any) -> InnerLoop | None:
+        """The loop for these types: numbers of Python are wide, as in NumPy."""
+        if any(not isinstance(x, types.Float | types.Integer) for x in operands):
+            return None
+        wide = all(x is types.float32 for x in operands)
+        return loops.get("float32" if wide else "float64")
+
+    def signature_of(loop: InnerLoop, operands: tuple[Any, ...]) -> tuple[Any, Any]:
+        type_ = types.float32 if loop.dtype == "float32" else types.float64
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return _call_of_numbers(context, builder, loop, args)
+
+        return type_(*[type_ for _ in operands]), codegen
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def one(context: Any, x: Any) -> Any:
+        return signature_of(chosen(x), (x,))  # type: ignore[arg-type]
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def two(context: Any, a: Any, b: Any) -> Any:
+        return signature_of(chosen(a, b), (a, b))  # type: ignore[arg-type]
+
+    if plain.__code__.co_argcount == 1:
+        overload(plain)(lambda x: (lambda x: one(x)) if chosen(x) else None)
+    else:
+        overload(plain)(lambda a, b: (lambda a, b: two(a, b)) if chosen(a, b) else None)
+
+
+def _call_of_numbers(context: Any, builder: Any, loop: InnerLoop, args: Any) -> Any:
+    """The instructions that call a loop for one element."""
+    from numba.core import cgutils
+
+    places = [cgutils.alloca_once(builder, value.type) for value in args]
+    for place, value in zip(places, args):
+        builder.store(value, place)
+    result = cgutils.alloca_once(builder, args[0].type)
+    step = context.get_constant(_intp(), np.dtype(loop.dtype).itemsize)
+    length = context.get_constant(_intp(), 1)
+    _call(builder, loop, [*places, result], length, [step] * (len(places) + 1))
+    return builder.load(result)
+
+
+def _teach_arrays(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
+    """Has numba compile calls of a function of arrays of one axis as calls of the loops."""
+    from numba import types
+    from numba.extending import intrinsic, overload
+
+    def chosen(*arrays: Any) -> InnerLoop | None:
+        if any(not isinstance(x, types.Array) or x.ndim != 1 for x in arrays):
+            return None
+        dtypes = {str(x.dtype) for x in arrays}
+        return loops.get(dtypes.pop()) if len(dtypes) == 1 else None
+
+    def signature_of(*arrays: Any) -> tuple[Any, Any]:
+        loop = chosen(*arrays)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            _call_of_arrays(context, builder, loop, signature, args)  # type: ignore[arg-type]
+            return context.get_dummy_value()
+
+        return types.void(*arrays), codegen
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def one(context: Any, x: Any, out: Any) -> Any:
+        return signature_of(x, out)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def two(context: Any, a: Any, b: Any, out: Any) -> Any:
+        return signature_of(a, b, out)
+
+    if plain.__code__.co_argcount == 2:
+        overload(plain)(lambda x, out: (lambda x, out: one(x, out)) if chosen(x, out) else None)
+    else:
+        overload(plain)(
+            lambda a, b, out: (lambda a, b, out: two(a, b, out)) if chosen(a, b, out) else None
+        )
+
+
+def _call_of_arrays(context: Any, builder: Any, loop: InnerLoop, signature: Any, args: Any) -> None:
+    """The instructions that call a loop for the elements of arrays; `out` says how many."""
+    arrays = [
+        context.make_array(type_)(context, builder, value)
+        for type_, value in zip(signature.args, args, strict=True)
+    ]
+    places = [array.data for array in arrays]
+    steps = [builder.extract_value(array.strides, 0) for array in arrays]
+    length = builder.extract_value(arrays[-1].shape, 0)
+    _call(builder, loop, places, length, steps)
+
+
+def _intp() -> Any:
+    from numba import types
+
+    return types.intp
+
+
+def _call(builder: Any, loop: InnerLoop, places: list[Any], length: Any, steps: list[Any]) -> None:
+    """Calls ``loop(args, length, steps, data)``."""
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    byte = ir.IntType(8).as_pointer()
+    word = length.type
+    args = cgutils.alloca_once(builder, byte, size=len(places))
+    lengths = cgutils.alloca_once(builder, word)
+    strides = cgutils.alloca_once(builder, word, size=len(places))
+    builder.store(length, lengths)
+    for i, (place, step) in enumerate(zip(places, steps, strict=True)):
+        builder.store(builder.bitcast(place, byte), cgutils.gep_inbounds(builder, args, i))
+        builder.store(step, cgutils.gep_inbounds(builder, strides, i))
+    type_ = ir.FunctionType(
+        ir.VoidType(), [byte.as_pointer(), word.as_pointer(), word.as_pointer(), byte]
+    )
+    function = cgutils.get_or_insert_function(builder.module, type_, loop.symbol)
+    data = ir.Constant(byte, None)
+    if loop.data:
+        name = f"{loop.symbol}_data"
+        known = builder.module.globals.get(name)
+        data = known or ir.GlobalVariable(builder.module, ir.IntType(8), name)
+    builder.call(function, [args, lengths, strides, data])

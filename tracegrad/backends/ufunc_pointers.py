@@ -1,0 +1,131 @@
+"""Finds the addresses of NumPy's own inner loops for ufuncs.
+
+A ufunc is a public struct of NumPy (``PyUFuncObject``) with a table of compiled loops, one for each
+row of types. Native code that calls such a loop runs the machine code that ``np.log(x)`` runs, so
+its bits are NumPy's. An address is given out only after the loop, called by it, has given NumPy's
+bits for the probes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+_POINTER = ctypes.sizeof(ctypes.c_void_p)
+
+
+class _UFunc(ctypes.Structure):
+    """The head of ``PyUFuncObject``, which NumPy's C API documents."""
+
+    _fields_ = (
+        ("head", ctypes.c_char * object.__basicsize__),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("ntypes", ctypes.c_int),
+        ("reserved", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("types", ctypes.POINTER(ctypes.c_char)),
+    )
+
+
+_LOOP = ctypes.CFUNCTYPE(
+    None,
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_ssize_t),
+    ctypes.POINTER(ctypes.c_ssize_t),
+    ctypes.c_void_p,
+)
+
+
+@dataclass(frozen=True)
+class InnerLoop:
+    """A compiled loop: ``address(char **args, intp *length, intp *steps, void *data)``.
+
+    `data` is its last argument, 0 for a null pointer.
+    """
+
+    name: str
+    dtype: str
+    operands: int
+    address: int
+    data: int
+
+    @property
+    def symbol(self) -> str:
+        """What machine code calls it."""
+        return f"tracegrad_{self.name}_{self.dtype}"
+
+    def __call__(self, *arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The loop, run on arrays of one axis and one length."""
+        out = np.empty_like(arrays[0])
+        every = [*arrays, out]
+        pointers = (ctypes.c_void_p * len(every))(*[a.ctypes.data for a in every])
+        steps = (ctypes.c_ssize_t * len(every))(*[a.strides[0] for a in every])
+        length = ctypes.c_ssize_t(len(out))
+        _LOOP(self.address)(pointers, ctypes.byref(length), steps, self.data or None)
+        return out
+
+
+@cache
+def inner_loop(ufunc: np.ufunc, dtype: str) -> InnerLoop | None:
+    """The loop of a ufunc for operands and a result of one dtype, "float64" or "float32".
+
+    None where there is none, or where it does not give NumPy's bits.
+
+    >>> import numpy as np
+    >>> loop = inner_loop(np.exp, "float64")
+    >>> bool((loop(np.arange(3.0)) == np.exp(np.arange(3.0))).all())
+    True
+    """
+    if sys.implementation.name != "cpython" or ufunc.nout != 1 or ufunc.signature is not None:
+        return None
+    found = _UFunc.from_address(id(ufunc))
+    facts = (found.nin, found.nout, found.nargs, found.ntypes)
+    if facts != (ufunc.nin, 1, ufunc.nargs, len(ufunc.types)):
+        return None
+    if found.name != ufunc.__name__.encode():
+        return None
+    row = bytes([np.dtype(dtype).num]) * found.nargs
+    types = ctypes.string_at(found.types, found.ntypes * found.nargs)
+    rows = [types[i : i + found.nargs] for i in range(0, len(types), found.nargs)]
+    if row not in rows:
+        return None
+    address, data = (table[rows.index(row)] or 0 for table in (found.functions, found.data))
+    loop = InnerLoop(ufunc.__name__, dtype, found.nin, address, data)
+    return loop if address and _has_numpys_bits(ufunc, loop) else None
+
+
+def _has_numpys_bits(ufunc: np.ufunc, loop: InnerLoop) -> bool:
+    """Whether the loop gives what the ufunc gives: on many values, and on one at a time."""
+    arrays = _probes(loop)
+    with np.errstate(all="ignore"):
+        expected = ufunc(*arrays)
+        if not _same_bits(loop(*arrays), expected):
+            return False
+        singles = [loop(*[a[i : i + 1] for a in arrays])[0] for i in range(len(expected))]
+        alone = [ufunc(*[a[i] for a in arrays]) for i in range(len(expected))]
+    return _same_bits(np.array(singles, loop.dtype), np.array(alone, loop.dtype))
+
+
+def _probes(loop: InnerLoop) -> list[np.ndarray[Any, Any]]:
+    """Values of all sizes and signs, with those that are special."""
+    grown = np.geomspace(1e-12, 1e12, 23)
+    near = np.linspace(-1.0, 1.0, 23)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 710.0, -746.0, 88.8, np.pi]
+    first = np.concatenate([grown, -grown, near, special]).astype(loop.dtype)
+    return [np.roll(first, 7 * i) for i in range(loop.operands)]
+
+
+def _same_bits(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
+    """Whether arrays have the same bits, all nan being one."""
+    equal = (x == y) & (np.signbit(x) == np.signbit(y))
+    return x.dtype == y.dtype and bool(np.all(equal | (x != x) & (y != y)))

@@ -1,0 +1,322 @@
+"""Generates the entry function of a compiled version: all guards and the program in one call.
+
+The entry takes a call's positional arguments and either returns the result or `MISS`. It tests what
+the version is keyed on (structure, types, dtypes, ranks, static values) and what its trace assumed
+about lengths, in one condition of plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from codegen import sizes as sz
+from codegen.load import load
+from codegen.sizes import dim_text
+from tracegrad.arguments.argument_changes import in_c_order, overlapping
+from tracegrad.compiled.version import Version, memory
+from tracegrad.execution.nonfinite import checked
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.values.pytree import TreeSpec, check_text, path_text
+from tracegrad.values.static_keys import as_key, is_of_parts, is_plain
+from tracegrad.world.number_inputs import is_number_read
+
+
+class _Miss:
+    def __repr__(self) -> str:
+        return "MISS"
+
+
+MISS = _Miss()
+"""What an entry returns when its version does not stand for this call."""
+
+
+def entry_source(
+    version: Version,
+    values: Sequence[Any],
+    given: int,
+    run: Callable[..., Any] | None = None,
+    guards: Sequence[tuple[Any, Any]] = (),
+) -> tuple[str, dict[str, Any]]:
+    """The text of the entry for calls with `given` positional arguments, and what it refers to.
+
+    `values` are all the arguments of such a call: those that it did not give are defaults. All
+    variables have names of the entry's own: ``a0`` is the first argument, ``c0`` the first array
+    from outside. `run` is a function that takes the place of the program, under these further
+    `guards` of lengths; what it returns is returned as it is.
+    """
+    arguments = version.arguments
+    names: dict[str, Any] = {
+        "program": version.run if run is None else run,
+        "MISS": MISS,
+        "ndarray": np.ndarray,
+        "arrays": version.program.run.accepts if version.target == "jax" else (np.ndarray,),
+        "unchanged": version.unchanged,
+        "finish": version.finish,
+    }
+    parameters = [f"a{i}" for i in range(len(arguments.parameters))]
+    lines = ["def entry(args, type=type, MISS=MISS, ndarray=ndarray):"]  # locals are faster
+    if given:
+        lines += _tried([f"        {', '.join(parameters[:given])}{',' * (given == 1)} = args"])
+    else:
+        lines += _unless(["not args"])
+    for name, value in list(zip(parameters, values, strict=True))[given:]:
+        names[name] = value
+    structure: list[str] = []
+    for name, spec in zip(parameters[:given], arguments.specs, strict=False):
+        if _is_flat(spec):  # to unpack it tells the length
+            structure.append(f"type({name}) is {spec.type.__name__}")  # type: ignore[union-attr]
+        elif spec.type is not None:
+            structure += check_text(spec, name, names, leaves=False, ordered=True)[0]
+    lines += _unless(structure)
+    leaves: list[str] = []  # the variable of each leaf
+    loads: dict[int, list[tuple[str, str]]] = {}  # by parameter
+    for i, leaf in enumerate(arguments.leaves):
+        text = path_text(parameters[leaf.parameter], leaf.path, names)
+        leaves.append(f"leaf{i}" if leaf.path and leaf.parameter < given else text)
+        if leaves[-1] != text:
+            loads.setdefault(leaf.parameter, []).append((leaves[-1], text))
+    unpacked: list[str] = []
+    for i, pairs in loads.items():
+        if _is_flat(arguments.specs[i]):
+            unpacked.append(f"        {', '.join(name for name, _ in pairs)}, = {parameters[i]}")
+        elif _is_flat_dict(arguments.specs[i]):
+            lines.append(f"    {_by_order(arguments.specs[i], pairs)}, = {parameters[i]}.values()")
+        else:
+            lines += [f"    {name} = {text}" for name, text in pairs]
+    lines += _tried(unpacked)
+    conditions = [*_conditions(version, given, leaves, names), "unchanged()"]
+    if version.grad_enabled is not None:
+        names["STATE"] = STATE
+        conditions.append(f"STATE.grad_enabled is {version.grad_enabled}")
+    lines += _unless(conditions)
+    captures = [f"c{i}" for i in range(len(version.captured))]
+    reads = zip(captures, version.captured, strict=True)
+    lines += _tried([f"        {name} = {c.text(names)}" for name, c in reads], "Exception")
+    lines += _unless(_captured_conditions(version, captures, names))
+    traced = [leaves[i] for i, leaf in enumerate(arguments.leaves) if leaf.traced]
+    lines += _lengths(version, guards, given, traced, captures)
+    lines += _unless(_layouts(version, traced, captures, names))
+    passed = [f"{c.name}={name}" for c, name in zip(version.captured, captures, strict=True)]
+    plain = traced if version.takes_leaves else parameters
+    call = f"program({', '.join([*plain, *passed])})"
+    if version.built and run is None:
+        leaves_text = f", ({', '.join(traced)},)" if version.reads_leaves else ""
+        call = f"finish({call}{leaves_text})"
+    if version.checked:
+        lines += [
+            "    try:",
+            f"        return {call}",
+            "    except LookupError as error:",
+            "        if type(error) is LookupError:",
+            "            return MISS",
+            "        raise",
+        ]
+    else:
+        lines.append(f"    return {call}")
+    return "\n".join(lines) + "\n", names
+
+
+def entry(
+    version: Version,
+    values: Sequence[Any],
+    given: int,
+    run: Callable[..., Any] | None = None,
+    guards: Sequence[tuple[Any, Any]] = (),
+) -> Any:
+    """The loaded entry; see `entry_source`."""
+    text, names = entry_source(version, values, given, run, guards)
+    return load(text, "entry", names)
+
+
+def _is_flat(spec: TreeSpec) -> bool:
+    """True for a list or tuple of leaves alone."""
+    leaves = bool(spec.children) and all(child.type is None for child in spec.children)
+    return spec.type in (list, tuple) and leaves
+
+
+def _is_flat_dict(spec: TreeSpec) -> bool:
+    """True for a dict of leaves alone with strings for keys, of which the order is asked."""
+    leaves = bool(spec.children) and all(child.type is None for child in spec.children)
+    return spec.type is dict and leaves and set(map(type, spec.order or ())) == {str}
+
+
+def _by_order(spec: TreeSpec, pairs: Sequence[tuple[str, str]]) -> str:
+    """The variables of a dict's leaves, which are sorted, in the order of its items."""
+    keys = [step.key for step in spec.steps]  # type: ignore[union-attr]
+    names = dict(zip(keys, [name for name, _ in pairs], strict=True))
+    return ", ".join([names[key] for key in spec.order or ()])
+
+
+def _tried(statements: Sequence[str], error: str = "ValueError") -> list[str]:
+    """Leaves the entry where something has another number of parts, or is not there."""
+    if not statements:
+        return []
+    return ["    try:", *statements, f"    except {error}:", "        return MISS"]
+
+
+def watched_entry(made: Any) -> Any:
+    """An entry of a version with its program checked for nan and inf, or timed for a profile.
+
+    That for checks is kept beside it: every call of a training run may need it.
+    """
+    timed = STATE.observer is not None
+    if not timed and hasattr(made, "checked"):
+        return made.checked
+    version = made.version
+    program = version.watched_run if timed else checked(version.run, version.program.graph)
+    names = {**made.__globals__, "program": program}
+    found = FunctionType(made.__code__, names, made.__name__, made.__defaults__)
+    if not timed:
+        made.checked = found
+    return found
+
+
+def _unless(conditions: Sequence[str]) -> list[str]:
+    """Leaves the entry unless all hold."""
+    return (
+        [f"    if not ({' and '.join(conditions)}):", "        return MISS"] if conditions else []
+    )
+
+
+def _conditions(
+    version: Version, given: int, texts: Sequence[str], names: dict[str, Any]
+) -> list[str]:
+    """What the leaves are; the number of axes of arrays is told by their lengths."""
+    conditions: list[str] = []
+    arrays: dict[str, list[str]] = {}  # by dtype
+    for leaf, text in zip(version.arguments.leaves, texts, strict=True):
+        if leaf.parameter >= given:
+            continue
+        match leaf.kind:
+            case ("array", str(dtype), _):
+                arrays.setdefault(dtype, []).append(text)
+                if version.target == "jax":
+                    conditions.append(f"type({text}) in arrays")
+            case ("scalar", str(dtype)):
+                names[f"scalar_{dtype}"] = np.dtype(dtype).type
+                conditions.append(f"type({text}) is scalar_{dtype}")
+            case ("number", kind):
+                conditions.append(f"type({text}) is {kind}")
+            case ("static", type_, _):
+                key = f"static_{len(names)}"
+                names[key] = leaf.value
+                names[f"{key}_type"] = type_
+                conditions.append(f"type({text}) is {key}_type")
+                if is_of_parts(leaf.value):
+                    names.update({"as_key": as_key, key: leaf.kind[2]})
+                    conditions.append(f"as_key({text}) == {key}")
+                    continue
+                constant = leaf.value is None or isinstance(leaf.value, bool)
+                plain = is_plain(leaf.value) and not constant
+                if type_ is tuple and all(map(is_plain, leaf.value)):  # (1,) == (True,)
+                    plain, names[f"{key}_types"] = True, tuple(map(type, leaf.value))
+                    conditions.append(f"(*map(type, {text}),) == {key}_types")
+                conditions.append(f"{text} {'==' if plain else 'is'} {key}")
+    every = [text for texts in arrays.values() for text in texts]
+    if every and version.target == "numpy":
+        conditions.append(_all_are([f"type({text})" for text in every], "ndarray"))
+    return conditions + _of_dtypes(arrays, names)
+
+
+def _of_dtypes(arrays: Mapping[str, Sequence[str]], names: dict[str, Any]) -> list[str]:
+    """What arrays, by their dtype, are of."""
+    names.update({f"dtype_{dtype}": np.dtype(dtype) for dtype in arrays})
+    return [
+        _all_are([f"{text}.dtype" for text in texts], f"dtype_{dtype}")
+        for dtype, texts in arrays.items()
+    ]
+
+
+def _all_are(texts: Sequence[str], what: str) -> str:
+    """Whether all are one object: a chain loads that once, and tests less."""
+    return " is ".join([*texts, what])
+
+
+def _captured_conditions(
+    version: Version, captures: Sequence[str], names: dict[str, Any]
+) -> list[str]:
+    """What is read from outside may be another array by now."""
+    conditions: list[str] = []
+    arrays: dict[str, list[str]] = {}  # by dtype
+    for captured, name in zip(version.captured, captures, strict=True):
+        if captured.source is None and not isinstance(captured.holder, Tensor):
+            continue
+        if isinstance(captured.holder, Tensor) or captured.may_change_type:
+            numbers = isinstance(captured.holder, Tensor) or captured.brought
+            kind = np.ndarray if numbers else captured.kind
+            names[kind.__name__] = kind
+            conditions.append(f"type({name}) is {kind.__name__}")
+        if not is_number_read(captured.holder):
+            arrays.setdefault(captured.dtype, []).append(name)
+    return conditions + _of_dtypes(arrays, names)
+
+
+def _lengths(
+    version: Version,
+    guards: Sequence[tuple[Any, Any]],
+    given: int,
+    traced: Sequence[str],
+    captures: Sequence[str],
+) -> list[str]:
+    """Reads the lengths that guards are about, and compares them.
+
+    To unpack a shape tells the number of axes as well.
+    """
+    every = dict.fromkeys([*version.guards, *guards])
+    needed = {s for pair in every for dim in pair for s in sz.symbols(dim)}
+    lines: list[str] = []
+    leaves = [leaf for leaf in version.arguments.leaves if leaf.traced]
+    arrays = [
+        (name, int(leaf.kind[2]))  # type: ignore[call-overload]
+        for name, leaf in zip(traced, leaves, strict=True)
+        if leaf.kind[0] == "array" and leaf.parameter < given
+    ]
+    arrays += [
+        (name, captured.ndim)
+        for name, captured in zip(captures, version.captured, strict=True)
+        if (captured.source is not None or isinstance(captured.holder, Tensor))
+        and not is_number_read(captured.holder)
+    ]
+    names = [*traced, *captures]
+    axes = {(names[index], axis): s for s, (index, axis) in version.symbols.items() if s in needed}
+    texts = {s: s for s in axes.values()}
+    others: list[str] = []
+    for name, ndim in arrays:
+        lengths = [texts[axes[name, axis]] if (name, axis) in axes else "_" for axis in range(ndim)]
+        if set(lengths) <= {"_"}:
+            others.append(f"{name}.ndim == {ndim}")
+        else:
+            lines.append(f"        {', '.join(lengths)}{',' if ndim == 1 else ''} = {name}.shape")
+    unpacked = {name for name, _ in arrays}
+    for (name, axis), s in axes.items():
+        if name not in unpacked:  # a default, or an array that is held
+            texts[s] = f"{name}.shape[{axis}]"
+    lines = _tried(lines)
+    others += [f"{dim_text(a, texts)} == {dim_text(b, texts)}" for a, b in every]
+    return [*lines, *_unless(others)]
+
+
+def _layouts(
+    version: Version, traced: Sequence[str], captures: Sequence[str], names: dict[str, Any]
+) -> list[str]:
+    """How arrays must lie in memory, where that decides what a write changes."""
+    conditions = []
+    every = [*traced, *captures]
+    if version.ordered:
+        names["in_c_order"] = in_c_order
+        conditions += [f"in_c_order({text}, {version.ordered})" for text in every]
+    for i in version.written:
+        names["overlapping"] = overlapping
+        others = ", ".join([*every[:i], *every[i + 1 :]])
+        conditions.append(f"not overlapping({every[i]}, ({others},))" if others else "True")
+    for number, (guard, apart) in enumerate(version.written_outside):
+        names.update(overlapping=overlapping, memory=memory)
+        others = "".join([f"{text}, " for text in [*traced, *[captures[i] for i in apart]]])
+        written = guard.expression(f"_written_{number}", names)
+        conditions.append(f"not overlapping(memory({written}), ({others}))")
+    return conditions

@@ -1,0 +1,255 @@
+"""Makes the one graph of a version's program of its tree of paths and its transform.
+
+Each path ends in what the function returned; behind that stand the derivatives that the transform
+asks for. Reverse mode is `reverse_mode` (and `gradients` around loops), forward mode
+`forward_mode`; a Hessian-vector product is the second over the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from codegen.errors import VerifyError
+from codegen.ir import Again, Block, Branch, Builder, Graph, Join, Loop, Node, Value, ends, walk
+from codegen.sizes import Sizes
+from codegen.types import kind
+from codegen.verify import verify
+from tracegrad.arguments.argument_changes import ArgumentStore
+from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.differentiation.forward_mode import with_tangents
+from tracegrad.differentiation.jacobians import with_jacobian
+from tracegrad.differentiation.joins import Unjoined, joined_gradients
+from tracegrad.differentiation.loops.gradients import Unrollable, numbered_gradients
+from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
+from tracegrad.errors import ArgumentError
+from tracegrad.ops.staging import Stage, Staged
+from tracegrad.tracing.outputs import (
+    Result,
+    Transform,
+    donated_in,
+    leaves_in,
+    left_out,
+    main_of,
+    result_of,
+    tangent_leaves,
+    template_of,
+)
+from tracegrad.tracing.path_tree import End, Tree, blocks
+from tracegrad.world import Effect, Store
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a path gives: the structure to be returned, and what is stored."""
+
+    result: Result
+    names: tuple[str, ...]  # of all outputs
+    stores: tuple[Store | ArgumentStore, ...]
+    stored: tuple[int, ...]  # which of the outputs
+    effects: tuple[Effect, ...]
+    first: int  # how many outputs of the traced run are left out
+
+
+def joint_graph(
+    tree: Tree,
+    face: Graph,
+    transform: Transform,
+    arguments: Arguments,
+    wanted: Sequence[Leaf],
+    target: str,
+) -> tuple[Graph, tuple[Returned, ...], bool]:
+    """The graph with derivatives; how what it returns is made into what the call returns."""
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    targets = [tree.inputs[traced.index(leaf)] for leaf in wanted]
+    all_ends = list(tree.ends)
+    shown = [_returned(end, transform, arguments, wanted) for end in all_ends]
+    templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
+    built = None in templates
+    straight = transform.of_number and not (tree.loops or tree.joined)
+
+    def close(end: End, outputs: tuple[Value, ...], before: tuple[Node, ...]) -> Block:
+        nodes: tuple[Node, ...] = ()
+        number = all_ends.index(end)
+        if straight:
+            nodes, outputs = _backward(end, face.replace(nodes=before, outputs=outputs), targets)
+        if straight and transform.kind in ("grad", "value_and_grad"):
+            outputs = outputs[shown[number].first :]
+        template = templates[number]
+        if built:
+            count = len(shown[number].names)
+            template = f"{number}, {_tuple_of(count)}" if len(all_ends) > 1 else None
+        return Block(nodes, outputs, template, shown[number].names, end.origin)
+
+    block = blocks(tree.root, close)
+    frame = replace(face.frame, returns=block.returns, names=block.names, origin=block.origin)
+    count, numbered = len(shown[0].names), built and len(all_ends) > 1
+    shape = f"-1, {_tuple_of(count)}" if numbered else templates[0] or _tuple_of(count)
+    frame = replace(frame, shape=shape, donated=_donated(shown, face, transform, arguments))
+    if transform.kind in ("grad", "value_and_grad") and not numbered:
+        places = [tree.inputs.index(value) for value in targets]
+        pairs = [(count - len(places) + i, at) for i, at in enumerate(places)]
+        frame = replace(frame, alike=tuple(pairs))
+    graph, of = face.replace(frame=frame).with_block(block), all_ends
+    if tree.loops:
+        graph = _verified(graph)
+        if transform.of_number:
+            graph, numbers = numbered_gradients(graph, targets)
+            graph, of = _verified(graph), [all_ends[number] for number in numbers]
+    elif tree.joined:
+        try:
+            graph = verify(graph)
+            graph = verify(joined_gradients(graph, targets)) if transform.of_number else graph
+        except VerifyError as error:
+            raise Unjoined(None, str(error)) from error
+    if transform.takes_tangents:
+        tangents = _tangents(tree, arguments, wanted, traced)
+        graph, tangents = _converted(graph, tangents)
+        graph = _behind(graph, transform, of, lambda g, asked: with_tangents(g, tangents, asked))
+    elif transform.is_matrix:
+        mode = "forward" if transform.kind == "hessian" else transform.mode
+        graph = _behind(
+            graph, transform, of, lambda g, asked: with_jacobian(g, targets, asked, mode)
+        )
+    elif tree.loops or tree.joined:
+        first = shown[0].first
+        graph = graph.with_block(
+            _at_ends(graph.block, lambda b: replace(b, outputs=b.outputs[first:]))
+        )
+    return graph, tuple(shown), built
+
+
+def _donated(
+    returned: Sequence[Returned], face: Graph, transform: Transform, arguments: Arguments
+) -> tuple[str, ...]:
+    """The parameters that a call gives away: none where it does more than to return a result."""
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    given = [traced.index(leaf) for leaf in donated_in(arguments, transform)]
+    keeps = any(r.stores or r.effects for r in returned)
+    return () if keeps else tuple([face.frame.reads[at] for at in given])
+
+
+# -- reverse mode -------------------------------------------------------------------------------
+
+
+def _verified(graph: Graph) -> Graph:
+    """A graph with loops; one that does not verify was not understood when it was closed."""
+    try:
+        return verify(graph)
+    except VerifyError as error:
+        raise Unrollable(str(error)) from error
+
+
+def _backward(
+    end: End, before: Graph, targets: Sequence[Value]
+) -> tuple[tuple[Node, ...], tuple[Value, ...]]:
+    """The backward of one path, made once: its nodes, and the outputs with the gradients."""
+    if end.backward is None or end.backward[0] != before.nodes:
+        whole = differentiate(before, targets)
+        end.backward = before.nodes, whole.nodes[len(before.nodes) :], whole.outputs
+    return end.backward[1:]
+
+
+# -- forward mode -------------------------------------------------------------------------------
+
+
+def _behind(
+    graph: Graph,
+    transform: Transform,
+    of: Sequence[End],
+    write: Callable[[Graph, Sequence[Sequence[Value]]], Graph],
+) -> Graph:
+    """The graph that `write` makes, whose returns give derivatives after what they give besides.
+
+    They are asked for of the results, or of the gradients that stand behind them. `of` has the end
+    of a path that each return is that of.
+    """
+    asked, kept = [], []
+    for block, end in zip(ends(graph.block), of, strict=True):
+        count = len(end.outputs)
+        main = leaves_in(main_of(_result(end).spec, transform))
+        asked.append(block.outputs[count:] if transform.of_number else block.outputs[:main])
+        kept.append(block.outputs[left_out(transform, _result(end)) : count])
+    rest = iter(kept)
+    block = _at_ends(graph.block, lambda b: replace(b, outputs=next(rest)))
+    written = write(graph.with_block(block), asked)
+    loops = any(isinstance(node, Loop) for node in walk(written.nodes))
+    return _verified(written) if loops else written
+
+
+def _at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
+    """The block with its returns changed, in the order of the text."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch | Loop | Join):
+        inner = tuple([_at_ends(b, change) for b in last.blocks])
+        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+    return block if isinstance(last, Again) else change(block)
+
+
+def require_alike(
+    arguments: Arguments, wanted: Sequence[Leaf], inputs: Sequence[Value], sizes: Sizes
+) -> None:
+    """Has tangents be of the shapes of what they are tangents of; raises, naming one that is not.
+
+    That is a guard of the version.
+    """
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    of = dict(zip(map(id, traced), inputs, strict=True))
+    for leaf, tangent in zip(wanted, tangent_leaves(arguments, wanted), strict=True):
+        text, other = arguments.text_of(leaf), arguments.text_of(tangent)
+        one, two = of[id(leaf)].type, of[id(tangent)].type
+        if one.ndim != two.ndim or not all(map(sizes.same, one.shape, two.shape)):
+            shapes = [np.shape(x.value) for x in (leaf, tangent)]
+            raise ArgumentError(
+                f"the tangent {other} has shape {shapes[1]}, {text} has shape {shapes[0]}"
+            )
+        if kind(two.dtype) == "complex" and kind(one.dtype) != "complex":
+            raise ArgumentError(f"the tangent {other} is complex, {text} has dtype {one.dtype}")
+
+
+def _tangents(
+    tree: Tree, arguments: Arguments, wanted: Sequence[Leaf], traced: Sequence[Leaf]
+) -> dict[Value, Value]:
+    """The inputs that are tangents, by those that they are tangents of."""
+    of = dict(zip(map(id, traced), tree.inputs, strict=True))
+    leaves = tangent_leaves(arguments, wanted)
+    return {of[id(leaf)]: of[id(t)] for leaf, t in zip(wanted, leaves, strict=True)}
+
+
+def _converted(graph: Graph, tangents: Mapping[Value, Value]) -> tuple[Graph, dict[Value, Value]]:
+    """Tangents in the dtypes of their values."""
+    stage = Stage(Builder(graph.sizes))
+    found = {}
+    for value, tangent in tangents.items():
+        stage.origin = replace(tangent.origin, final=True)
+        found[value] = in_dtype(Staged(stage, tangent), Staged(stage, value)).value
+    block = graph.block
+    return graph.with_block(replace(block, nodes=(*stage.builder.nodes, *block.nodes))), found
+
+
+# -- what is returned ---------------------------------------------------------------------------
+
+
+def _result(end: End) -> Result:
+    assert isinstance(end.result, Result)
+    return end.result
+
+
+def _returned(
+    end: End, transform: Transform, arguments: Arguments, wanted: Sequence[Leaf]
+) -> Returned:
+    result, names = result_of(transform, arguments, wanted, _result(end), len(end.outputs))
+    first = left_out(transform, _result(end))
+    stored = tuple([place - first for place in end.stored])
+    returned = {i - first for i in _result(end).leaves if isinstance(i, int)}
+    for store, place in zip(end.stores, stored, strict=True):
+        if place not in returned:
+            names[place] = store.name
+    return Returned(result, tuple(names), end.stores, stored, end.effects, first)
+
+
+def _tuple_of(count: int) -> str:
+    """A tuple of as many outputs, as text."""
+    return f"({', '.join(f'{{{i}}}' for i in range(count))}{',' if count == 1 else ''})"

@@ -1,0 +1,483 @@
+"""Calls of compiled functions on Tensors with history: one node of the tape a call.
+
+The forward is the version's program with more outputs, the *residuals*: what the backward reads.
+Each end of a path has a backward of its own, a program from residuals and cotangents to the
+gradients of the inputs; the node remembers at which end its call came out. A gradient that is to be
+differentiated again is computed from the path's ops on Tensors, so that it has a history itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from codegen import ir
+from codegen.errors import CodegenError
+from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, walk
+from codegen.sizes import Size, Sizes, substitute
+from codegen.types import is_inexact
+from tracegrad.arguments.argument_changes import overlapping
+from tracegrad.arguments.signature import Arguments
+from tracegrad.autograd import compiled_backward, engine
+from tracegrad.compiled.guarded_entry import MISS, entry
+from tracegrad.compiled.traced_run import Run
+from tracegrad.compiled.version import Version
+from tracegrad.differentiation.partition import backward_graph
+from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
+from tracegrad.errors import FiniteError, GradientError
+from tracegrad.execution.pipeline import Program, compile_graph, concrete, lengths, lengths_of
+from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.python_calls import hooked, python_op
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import Foreign, kept, note
+from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, next_stamp, record, slim
+from tracegrad.tape.write_checks import damaged
+from tracegrad.tensors.devices import as_held, bare
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.path_tree import End, blocks
+from tracegrad.user_code.program_points import capture, label
+from tracegrad.values.dispatch import apply, is_jax_array
+from tracegrad.values.pytree import flatten, map_tree
+from tracegrad.world import Store
+from tracegrad.world.effects import Replay, prepared
+
+_call = python_op("compiled", "CompiledBackward")
+MOST = 4  # programs of one version, for lengths of which the backward must know more
+
+
+@dataclass(frozen=True)
+class Back:
+    """From residuals and cotangents to gradients."""
+
+    program: Program
+    reads: tuple[Value, ...]
+    places: tuple[int, ...]  # the inputs of the path whose gradients it gives
+    kept: bool  # whether calls keep what it reads
+
+
+@dataclass
+class Way:
+    """One path with its backward."""
+
+    path: Graph  # straight code
+    target: str
+    targets: tuple[Value, ...]
+    outputs: tuple[Value, ...]  # those of the path that have a gradient
+    residuals: tuple[Value, ...] = ()  # that the path makes
+    read: frozenset[int] = frozenset()  # inputs, by place, that are read where they are
+    backwards: dict[tuple[int, ...], Back] = field(default_factory=dict)
+
+    def backward(self, given: tuple[int, ...]) -> Back:
+        """The way back from cotangents of these of the outputs."""
+        found = self.backwards.get(given)
+        if found is None:
+            outputs = [self.outputs[k] for k in given]
+            cts = {v: Value(v.type, Origin(f"ct{k}", True)) for k, v in enumerate(outputs)}
+            flows = sources(self.path, outputs)
+            targets = [target for target in self.targets if target in flows]
+            joint = differentiate(self.path, targets, cts, keep=())
+            graph, reads = backward_graph(joint, self.path, tuple(cts.values()))
+            name = f"{self.path.name}_backward"
+            program = compile_graph(graph.replace(name=name, about=""), self.target, sound=True)
+            places = tuple(map(self.path.inputs.index, targets))
+            known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
+            kept = len(given) == len(self.outputs) or known.issuperset(reads)
+            found = self.backwards[given] = Back(program, tuple(reads), places, kept)
+        return found
+
+    def keep(self, node: Node, inputs: Sequence[Any]) -> None:
+        """Copies or watches what the node of a call keeps of arrays that have other owners."""
+        values = [*node.values]
+        for i in self.read:
+            if type(values[i]) is Foreign:
+                note((values[i],))
+                node.stamp = next_stamp()  # later than the note
+            elif type(inputs[i]) is np.ndarray:
+                values[i] = kept(values[i])
+        node.values = tuple(values)
+
+    def replay(self, inputs: Sequence[Any], residuals: Mapping[Value, Any]) -> list[Any]:
+        """The outputs that have a gradient, by the ops of the path on Tensors."""
+        values: dict[Value, Any] = dict(zip(self.path.inputs, inputs, strict=True))
+        arrays = [getattr(x, "_array", x) for x in inputs]
+        known = lengths(self.path, arrays)
+        for node in self.path.nodes:
+            match node:
+                case Constant(value, result):
+                    strong = np.dtype(result.type.dtype).type
+                    values[result] = value if result.type.weak else strong(value)
+                case Call(op, operands, attributes, results):
+                    read = {name: concrete(v, known, self.path) for name, v in attributes}
+                    out = apply(op, [values[v] for v in operands], read)
+                    made = out if len(results) > 1 else (out,)
+                    values.update(zip(results, made, strict=True))
+                    known |= lengths_of(results, [getattr(x, "_array", x) for x in made], known)
+        self._compare(values, residuals)
+        return [values[output] for output in self.outputs]
+
+    def _compare(self, values: Mapping[Value, Any], residuals: Mapping[Value, Any]) -> None:
+        """Raises where an input has changed, which shows in what is computed from it again."""
+        if self.path.fast_math or STATE.trace is not None:  # rounded otherwise; not yet returned
+            return
+        for value, saved in residuals.items():
+            if not np.array_equal(getattr(values[value], "_array", values[value]), saved, True):
+                at = label(capture())
+                raise GradientError(
+                    "one of the variables needed for gradient computation has been modified by an "
+                    f"inplace operation: an argument of {self.path.name}, or an array that it "
+                    "reads, was changed before its gradient was recorded (create_graph)\n"
+                    "  write to a copy (a = a.copy()), or after the backward\n"
+                    f"  at {at.file}:{at.line}  {at.text}"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class _Applied:
+    """The rule of one call's node."""
+
+    way: Way
+    residuals: Mapping[Value, Any]
+
+    @property
+    def call(self) -> _Applied:
+        """Itself: what a `PythonOp` asks its attribute for."""
+        return self
+
+    @property
+    def needed(self) -> frozenset[int]:
+        """The operands that a backward over arrays reads."""
+        return self.way.read
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """What the function calls its inputs."""
+        return tuple(value.origin.name for value in self.way.path.inputs)
+
+    def vjp(self, ct: Any, y: Any, *operands: Any) -> tuple[Any, ...]:
+        """Over arrays by the program, over Tensors (for gradients of gradients) op by op."""
+        cts: Sequence[Any] = _several(ct)
+        given = tuple(k for k, c in enumerate(cts) if c is not None)
+        back = self.way.backward(given)
+        if any(isinstance(c, Tensor) for c in cts):
+            gradients = self._recorded(cts, given, operands, back.places)
+        else:
+            if not back.kept:  # only the backward of all outputs has its reads
+                every = tuple(range(len(self.way.outputs)))
+                back = self.way.backward(every)
+                zeros = [np.zeros(shape.shape, shape.dtype) for shape in _several(y)]
+                cts = [zeros[k] if cts[k] is None else cts[k] for k in every]
+                given = every
+            at = {**dict(zip(self.way.path.inputs, operands, strict=True)), **self.residuals}
+            read = [_as_typed(at[v], v) for v in back.reads]
+            gradients = back.program.run(*read, *[bare(cts[k]) for k in given])
+        contributions: list[Any] = [None] * len(operands)
+        for i, gradient in zip(back.places, gradients, strict=True):
+            contributions[i] = _held(gradient)
+        return tuple(contributions)
+
+    def _recorded(
+        self,
+        cts: Sequence[Any],
+        given: Sequence[int],
+        operands: Sequence[Any],
+        places: Sequence[int],
+    ) -> list[Any]:
+        inputs = [*operands]
+        for i in places:
+            x = inputs[i]
+            inputs[i] = alias(x) if isinstance(x, Tensor) and x.requires_grad else _leaf(x)
+        outputs = self.way.replay(inputs, self.residuals)
+        wanted = [inputs[i] for i in places]
+        found = engine.gradients(
+            [outputs[k] for k in given], [cts[k] for k in given], wanted, create_graph=True
+        )
+        return [found.get(engine.key_of(t)) for t in wanted]
+
+
+def _match(node: Node, ct: Any, free: bool) -> list[tuple[Tensor, Any]] | None:
+    """A tape that is one call on leaves: its backward alone, without a walk."""
+    arrays: list[Any] = [getattr(parent, "_array", None) for parent in node.parents]
+    if node.more is not None or type(node.result) is tuple or node.result.dtype.kind == "c":
+        return None
+    leaves = [parent for parent in node.parents if parent is not None]
+    if len(set(map(id, leaves))) < len(leaves) or any(map(np.iscomplexobj, arrays)):
+        return None
+    if any(type(leaf) is not Tensor or leaf._hooks for leaf in leaves):
+        return None
+    if node.stamp < WRITES.last and damaged((node,)):
+        return None
+    found = node.attributes["function"].vjp(ct, node.result, *node.values)
+    pairs = zip(node.parents, found, strict=True)
+    gradients = [(leaf, g) for leaf, g in pairs if leaf is not None and g is not None]
+    if free:
+        node.parents = node.values = ()
+        node.result, node.more = None, FREED
+    return gradients
+
+
+compiled_backward.add_matcher(_call, _match)
+
+
+def _as_typed(x: Any, value: Value) -> Any:
+    """What a program gets of an array on the tape; a number of Python as such."""
+    return float(x) if value.type.weak and isinstance(x, np.floating) else bare(x)
+
+
+def _held(x: Any) -> Any:
+    """What a Tensor holds of an array that a program made."""
+    if is_jax_array(x):
+        return as_held(x)
+    return np.asarray(x)[()] if isinstance(x, np.ndarray) and not x.ndim else x
+
+
+def _several(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def _leaf(x: Any) -> Tensor:
+    tensor = wrap(getattr(x, "_array", x))
+    tensor._node = LEAF
+    return tensor
+
+
+class Recorded:
+    """A version as one node: its forward with residuals, and the ways back.
+
+    `wanted` are the inputs that have gradients; `arrays` the inputs of the call that it is made
+    for, whose lengths decide what the backward assumes.
+    """
+
+    def __init__(self, version: Version, wanted: tuple[bool, ...], arrays: Sequence[Any]) -> None:
+        forward, self.version = version.traced, version
+        self.sizes = _sizes_of(forward, arrays)
+        self.forward = forward.replace(sizes=self.sizes)
+        self.wanted = wanted
+        self.targets = tuple(v for v, want in zip(forward.inputs, wanted, strict=True) if want)
+        ends = list(version.tree.ends)
+        self.ways: dict[int, Way] = {}
+
+        def close(end: End, outputs: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Block:
+            number = ends.index(end)
+            way = self.ways[number] = self._way(outputs, before)
+            given = (*outputs, *way.residuals)
+            template = None
+            if len(ends) > 1:
+                inner = ", ".join(f"{{{i}}}" for i in range(len(given)))
+                template = f"{number}, ({inner},)" if given else f"{number}, ()"
+            names = [*("result" for _ in outputs), *("saved" for _ in way.residuals)]
+            return Block((), given, template, tuple(names), end.origin)
+
+        block = blocks(version.tree.root, close)
+        frame = replace(
+            forward.frame, returns=block.returns, names=block.names, origin=block.origin
+        )
+        name = f"{forward.name}_forward"
+        self.program = compile_graph(
+            self.forward.replace(name=name, frame=frame).with_block(block),
+            version.mode.text,
+            sound=True,  # `can_be_recorded` asks that the version has no looks
+        )
+        self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
+
+    def _way(self, given: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Way:
+        path = self.forward.replace(nodes=before, outputs=given)
+        depends = reached(path, self.targets)
+        once = dict.fromkeys(given)
+        outputs = tuple(v for v in once if v in depends and is_inexact(v.type.dtype))
+        way = Way(path, self.version.mode.text, self.targets, outputs)
+        if outputs:
+            reads = way.backward(tuple(range(len(outputs)))).reads
+            way.residuals = tuple(v for v in reads if v not in path.inputs)
+            way.read = frozenset(i for i, v in enumerate(path.inputs) if v in reads)
+        return way
+
+    @property
+    def sources(self) -> list[str]:
+        """The texts of the forward and of the ways back."""
+        backs = [back for way in self.ways.values() for back in way.backwards.values()]
+        return [program.source.text for program in (self.program, *(b.program for b in backs))]
+
+    def holds(self, arrays: Sequence[Any]) -> bool:
+        """Whether the lengths are what the backwards assume."""
+        known: dict[str, int] = {}
+        for value, array in zip(self.forward.inputs, arrays, strict=True):
+            for dim, length in zip(value.type.shape, np.shape(array), strict=True):
+                if isinstance(dim, Size) and (name := dim.symbol()):
+                    known[name] = length
+        return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
+
+    def call(self, arguments: Arguments, arrays: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        """The result; `inputs` are the forward's, Tensors where they were given as such."""
+        captures = self.program.graph.frame.captures
+        start = len(arrays) - len(captures)
+        values: Sequence[Any] = arguments.values
+        if self.version.takes_leaves:
+            pairs = zip(self.forward.inputs, arrays[:start], strict=False)
+            values = [_as_typed(x, value) for value, x in pairs]
+        run = self.version.raising(self.program.run)
+        found = run(*values, **dict(zip(captures, arrays[start:], strict=True)))
+        return self.finish(found, inputs)
+
+    def finish(self, found: Any, inputs: Sequence[Any]) -> Any:
+        """The result, from what the forward returned."""
+        end, made = found if len(self.ways) > 1 else (0, found)
+        way, returned = self.ways[end], self.version.results[end]
+        count = len(way.path.outputs)
+        tensors = [wrap(_held(x)) for x in made[:count]]
+        if way.outputs:
+            function = _Applied(way, dict(zip(way.residuals, made[count:], strict=True)))
+            first = [way.path.outputs.index(output) for output in way.outputs]
+            shapes = tuple(Shape(tensors[i]._array) for i in first)
+            result = shapes if len(shapes) > 1 else shapes[0]
+            node = record(_call, inputs, {"function": function}, result, None)
+            way.keep(node, inputs)
+            for output, tensor in zip(way.path.outputs, tensors, strict=True):
+                if output in way.outputs:
+                    k = way.outputs.index(output)
+                    tensor._node = Output(node, k) if len(shapes) > 1 else node
+        effects = prepared(returned.effects, Replay(tensors, inputs))
+        for store, place in zip(returned.stores, returned.stored, strict=True):
+            tensor = tensors[place]
+            assert isinstance(store, Store)  # arguments are not written by a node of the tape
+            store.write(tensor._array)
+            now = store.guard.now()
+            if isinstance(now, Tensor):
+                now._node = tensor._node
+        for effect in effects:
+            effect.do()
+        return returned.result.build(tensors)
+
+
+def _sizes_of(graph: Graph, arrays: Sequence[Any]) -> Sizes:
+    """The lengths of a graph as they are in these arrays."""
+    sizes = graph.sizes.copy()
+    for value, array in zip(graph.inputs, arrays, strict=True):
+        for dim, length in zip(value.type.shape, np.shape(array), strict=True):
+            if isinstance(dim, Size) and (name := dim.symbol()):
+                sizes.seen[name] = length
+    return sizes
+
+
+def can_be_recorded(version: Version) -> bool:
+    """Not what draws, calls the user's Python, loops, or has lengths that only data tell."""
+    tree = version.tree
+    if tree.closed or tree.masks or tree.loops or tree.joined:
+        return False
+    if version.target == "jax" and version.checked:  # a look is not part of the program
+        return False
+    if version.over_batch:  # its tree is that of one example
+        return False
+    if version.written or version.ordered:  # the caller's Tensors have histories of their own
+        return False
+    calls = [node for node in walk(version.traced.nodes) if isinstance(node, Call)]
+    return not any(
+        node.op.opaque or node.op is hooked or Trait.EFFECT in node.op.traits  # type: ignore[attr-defined]
+        for node in calls
+    )
+
+
+class Quick:
+    """Answers calls of one shape: positional arguments, by one generated function."""
+
+    def __init__(self, made: Recorded, arguments: Arguments, given: int) -> None:
+        self.made = made
+        self.version = made.version
+        run = made.version.raising(made.program.run)
+        self.run = entry(made.version, arguments.values, given, run, made.guards)
+        leaves = [leaf for leaf in enumerate(arguments.leaves) if leaf[1].traced]
+        self.given = [i for i, leaf in leaves if leaf.parameter < given]
+        self.defaults = [leaf.value for _, leaf in leaves if leaf.parameter >= given]
+
+    def __call__(self, args: Sequence[Any], leaves: Sequence[Any]) -> Any:
+        """The result for arguments (as arrays) and their leaves (as they were given), or `MISS`."""
+        made = self.made
+        if len(leaves) <= max(self.given, default=-1):
+            return MISS
+        inputs = [leaves[i] for i in self.given] + self.defaults
+        inputs += [captured.given() for captured in self.version.captured]
+        wanted = tuple([isinstance(x, Tensor) and x.requires_grad for x in inputs])
+        if wanted != made.wanted:
+            return MISS
+        try:
+            found = self.run(args)
+        except FloatingPointError as error:
+            if not self.version.raises_as_math or isinstance(error, FiniteError):
+                raise
+            return MISS
+        return MISS if found is MISS else made.finish(found, inputs)
+
+
+class NotRecorded(Exception):
+    """A version that cannot be one node of a tape."""
+
+
+def call_recorded(
+    version: Version, arguments: Arguments, inputs: Sequence[Any], kept: list[Recorded]
+) -> Any:
+    """The result of a call, in Tensors with history; raises `NotRecorded` where there is none.
+
+    `inputs` are the traced arguments as they were given: Tensors, arrays, numbers. `kept` gets what
+    the call was answered with.
+    """
+    inputs = [*inputs, *(captured.given() for captured in version.captured)]
+    wanted = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+    if not any(wanted):
+        result = version.call(arguments, inputs)
+        return map_tree(lambda x: wrap(x) if isinstance(x, np.ndarray | np.generic) else x, result)
+    arrays = [bare(x) for x in inputs]
+    known = version.recorded.setdefault(wanted, [])
+    for candidate in known:
+        if candidate.holds(arrays):
+            kept.append(candidate)
+            return candidate.call(arguments, arrays, inputs)
+    if len(known) >= MOST or not can_be_recorded(version):
+        raise NotRecorded
+    try:
+        made = Recorded(version, wanted, arrays)
+    except CodegenError as error:
+        raise NotRecorded from error
+    known.append(made)
+    kept.append(made)
+    return made.call(arguments, arrays, inputs)
+
+
+def settle(run: Run) -> None:
+    """Makes the tape of a run one of numbers, for backwards outside of its trace.
+
+    Then the arrays of outside that the run wrote to hold what it wrote; what the tape reads of them
+    is what was there before.
+    """
+    written = [store.holder for store in run.stores if store.kind == "contents"]
+    memory = [getattr(holder, "_array", holder) for holder in written]
+    leaves = [x for x in flatten(run.returned)[0] if isinstance(x, Tensor)]
+    for node in engine.gather([*leaves, *run.tensors]):
+        if node.traced is not None and node.attributes:
+            read = run.trace.concrete
+            node.attributes = {name: read(value) for name, value in node.attributes.items()}
+        node.traced = None
+        slim(node)
+        pairs = zip(node.parents, node.values, strict=True)
+        node.values = tuple(
+            [
+                v
+                if parent is not None
+                else v.copy(order="K")
+                if overlapping(v, memory)
+                else kept(v)
+                for parent, v in pairs
+            ]
+        )
+    for store in run.stores:
+        store.carry()
+
+
+def untraced(leaf: Any) -> Any:
+    """A Tensor that a traced run made, with its history alone."""
+    if not isinstance(leaf, Tensor):
+        return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+    tensor = wrap(leaf._array)
+    tensor._node = leaf._node
+    return tensor

@@ -1,0 +1,340 @@
+"""Runs a function in the machine and records its trace, and what else the run did.
+
+The machine executes the function on Tensors that hold the arguments' values and record into a
+`Trace`; a `World` sees what the function reads and changes of the Python around it.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
+from types import CodeType, MappingProxyType
+from typing import Any
+
+from codegen.ir import NOWHERE, Value
+from tracegrad import config, machine
+from tracegrad.arguments.argument_changes import (
+    DIFFERENTIATED,
+    ArgumentStore,
+    Borrowed,
+    in_c_order,
+    overlapping,
+    refuse_overlap,
+    written_leaves,
+)
+from tracegrad.arguments.signature import Arguments
+from tracegrad.errors import GradientError
+from tracegrad.ops.checkpoint_markers import budget
+from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.runtime.concurrency import Runs, watch_writes
+from tracegrad.runtime.concurrency import held as held_still
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import LEAF
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.path_tree import Tree
+from tracegrad.tracing.trace import Aliased, MetTracer, OneByOne, Trace
+from tracegrad.values.pytree import fixed_values, flatten, map_tree, unflatten_as
+from tracegrad.world import IMMUTABLE, Effect, Store, World
+from tracegrad.world.joins import Joins
+from tracegrad.world.loops.recording import Loops
+from tracegrad.world.loops.straight_code import Taped
+from tracegrad.world.loops.widened_states import Learned, States
+from tracegrad.world.native_reads import guard_returned
+
+ASKING = frozenset({"is_grad_enabled", "requires_grad", "grad_fn", "is_leaf"})
+"""With these names, code finds out whether operations are recorded."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One traced run of a function."""
+
+    trace: Trace
+    tree: Tree | None  # that the trace continued
+    tensors: tuple[Tensor, ...]  # the traced arguments, as the function had them
+    returned: Any
+    borrowed: Borrowed
+    world: World  # the objects that the function touched
+    stores: tuple[Store, ...]  # arrays that it wrote to its state; they are taken back
+    effects: tuple[Effect, ...]  # what else a program does besides computing
+    written: tuple[ArgumentStore, ...]  # arguments that it wrote to
+    effect: str  # what it did that no program does; "" for nothing
+    alone: bool  # no other thread was in the way of finding out
+    seconds: float  # that it took, with the comparison of the state before and after
+    grad_enabled: bool | None  # while it ran; None where the function does not ask
+
+    @property
+    def serves(self) -> bool:
+        """Whether a program can stand for this run."""
+        return self.alone and not self.effect
+
+    @property
+    def lacks_tape(self) -> bool:
+        """Whether it is to be made again: no program stands for it, and it has no tape."""
+        loops = self.world.loops
+        return not self.serves and loops is not None and loops.untaped and loops.differentiated
+
+    def undo(self) -> None:
+        """Puts state and generators back to where they were before the run."""
+        self.world.take_back()
+        self.trace.give_back()
+
+
+def run_traced(
+    function: Callable[..., Any],
+    call: Callable[[Sequence[Any]], Any],
+    arguments: Arguments,
+    wanted: frozenset[int],
+    target: str,
+    tree: Tree | None = None,
+    holders: Sequence[Any] = (),
+    runs: Runs | None = None,
+    histories: Sequence[Any] = (),
+    numbers: Mapping[Any, float] = MappingProxyType({}),
+    counters: Collection[Any] = (),
+    renewed: Collection[Any] = (),
+    one_by_one: Collection[Any] = (),
+    samples: bool = False,
+    taped: bool = True,
+    states: States | None = None,
+    joins: bool = False,
+) -> Run:
+    """Runs the function; `wanted` are the parameters to differentiate.
+
+    The trace continues `tree`, whose captured arrays are `holders` now, and `numbers` its floats
+    by their place; `counters` are places of ints, `renewed` of objects that others replace. `runs`
+    are those of the function on all threads. `histories` are the traced arguments as they were
+    given: the run's tape goes on from those that require grad. `one_by_one` are the `vmap`s in it
+    that run for one example after the other. With `samples` the arguments' values stand for others,
+    so that nothing may depend on them. `states` are what is known of loops, and get what is
+    learned. With `joins` arms of looks may meet.
+    """
+    began = perf_counter()
+    alone = (runs or Runs()).watch()
+    world = World([(getattr(function, "__name__", "self"), function), *_objects(arguments)])
+    written_by_others = watch_writes(world.is_outside_id)
+    trace = Trace(code_of(function), target == "jax", tree, holders, world)
+    world.trace, world.numbers.known, world.counters = trace, numbers, counters
+    if tree is None and not histories:
+        world.watch_loops(Loops(world, trace, target, states))
+        world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
+    if joins:
+        world.joins = Joins(world, trace)
+    world.renewed, trace.single = renewed, one_by_one
+    trace.samples = samples
+    tensors = _tensors(trace, arguments, wanted, histories)
+    enabled = True if wanted else grad_mode_of(function)
+    values = iter(tensors)
+    filled = [next(values) if leaf.traced else leaf.value for leaf in arguments.leaves]
+    structured, borrowed = _structured(arguments, filled), Borrowed()
+    inputs = [tensor._traced[1] for tensor in tensors]
+    given = histories or [leaf.value for leaf in arguments.leaves if leaf.traced]
+    for value, tensor in zip(given, tensors, strict=True):
+        world.stands_for(tensor, value)
+    before = STATE.update(
+        trace=trace, grad_enabled=enabled, standing=not histories, machine=world.machine
+    )
+    borrowed.watch(tuple(arguments.values), tuple(structured))
+    try:
+        try:
+            with budget(trace, config.max_bytes if target == "numpy" else None):
+                itself = call(structured)
+            _refuse_lanes(trace, itself)
+            if trace.aliased is not None:
+                raise trace.aliased
+            itself = itself if world.lengths is None else world.lengths.returned(itself)
+        except (Aliased, OneByOne, Taped, Learned):  # it is run again in another way
+            world.take_back()
+            trace.give_back()
+            raise
+        guard_returned(world, itself)
+        returned = map_tree(lambda leaf: world.numbers.lifted(world, leaf), itself)
+        leaves = [leaf for leaf in arguments.leaves if leaf.traced]
+        names = [(i, arguments.text_of(leaf)) for i, leaf in enumerate(leaves)]
+        known = dict(zip(map(id, tensors), names, strict=True))
+        effects, effect = world.replayed(itself, known)
+    except (Aliased, OneByOne, Taped, Learned):
+        raise
+    except BaseException as error:  # what was done is done
+        if samples or isinstance(error, MetTracer):
+            world.take_back()
+            trace.give_back()
+            raise
+        world.print_now()
+        for store in world.written_arrays():
+            store.carry()
+        world.settle()
+        for value, tensor in zip(given, tensors, strict=True):
+            borrowed.stands_for(value, tensor)
+        STATE.update(**before)
+        borrowed.settle_raised()
+        raise
+    finally:
+        STATE.update(**before)
+        world.end_loops()
+        trace.finish()
+    world.finish()
+    written = _written(arguments, tensors, inputs, trace)
+    for value, tensor in zip(given, tensors, strict=True):
+        borrowed.stands_for(value, tensor)
+    stores = (*world.stores(), *world.written_arrays())
+    watched = set(map(id, world.contents))
+    arrays = [getattr(x, "_array", x) for x in (*given, *(h for h, _ in trace.captured.values()))]
+    for store in stores:
+        if store.kind == "contents":
+            memory = getattr(store.holder, "_array", store.holder)
+            if overlapping(memory, [x for x in arrays if x is not memory]):
+                refuse_overlap(store.text)
+            continue
+        held = store.guard.value
+        captured = id(held) in trace.captured and world.source_of(held) is None
+        # A program would go on reading what was there, or be left at the next call.
+        again = captured or world.identities
+        if again or id(getattr(held, "_array", held)) in watched:
+            effect = effect or store.text
+    effect = effect or borrowed.changed or trace.unseen
+    if trace.raised:  # lengths, or the values of a matrix, decided what was done: no guard knows
+        effect = effect or f"the way on from {trace.raised}"
+    touched = bool(stores or effects or effect or trace.drawn_from)
+    with held_still([source for source, _ in trace.drawn_from.values()]):
+        single = trace.drew_alone() and not written_by_others() and (not touched or alone())
+        seconds = perf_counter() - began
+        mode = enabled if world.asked_mode and not wanted else None
+        run = Run(
+            *(trace, tree, tensors, returned, borrowed, world),
+            *(stores, effects, written),
+            effect=effect,
+            alone=single,
+            seconds=seconds,
+            grad_enabled=mode,
+        )
+        if run.serves or run.lacks_tape:  # the program will write and draw, or another run
+            run.undo()
+        elif not samples:
+            world.print_now()
+    return run
+
+
+def _refuse_lanes(trace: Trace, returned: Any) -> None:
+    """Raises where a function returns what belongs to one example of a batch."""
+    if trace.one_by_one is not None:
+        raise trace.one_by_one
+    for leaf in flatten(returned)[0] if trace.lanes else ():
+        if isinstance(leaf, Tensor):
+            trace.lift(leaf, NOWHERE)
+
+
+def grad_mode_of(function: Callable[..., Any]) -> bool:
+    """Whether a traced run records: as its caller does where the function may ask, else it does."""
+    if STATE.grad_enabled:
+        return True
+    waiting, seen = [code_of(function)], set[CodeType]()
+    names = getattr(getattr(function, "__func__", function), "__globals__", {})
+    while waiting:
+        code = waiting.pop()
+        if code is None or code in seen:
+            continue
+        seen.add(code)
+        if not ASKING.isdisjoint(code.co_names):
+            return False
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+        waiting += [code_of(names[name]) for name in code.co_names if name in names]
+    return True
+
+
+def _written(
+    arguments: Arguments, tensors: Sequence[Tensor], inputs: Sequence[Value], trace: Trace
+) -> tuple[ArgumentStore, ...]:
+    """The arguments that the function wrote to; raises for what cannot be written by every call."""
+    leaves = [leaf for leaf in arguments.leaves if leaf.traced]
+    texts = [(arguments.text_of(leaf), arguments.name_of(leaf)) for leaf in leaves]
+    written = written_leaves(tensors, inputs, texts)
+    arrays = [leaf.value for leaf in leaves]
+    outside = [getattr(holder, "_array", holder) for holder, _ in trace.captured.values()]
+    for store in written:
+        if inputs[store.leaf] in trace.wanted:
+            raise GradientError(DIFFERENTIATED)
+        others = [*arrays[: store.leaf], *arrays[store.leaf + 1 :], *outside]
+        if overlapping(arrays[store.leaf], others):
+            refuse_overlap(store.text)
+    if trace.ordered and not all([in_c_order(x, trace.ordered) for x in (*arrays, *outside)]):
+        trace.read("how an array lies in memory")
+    return written
+
+
+def _objects(arguments: Arguments) -> list[tuple[str, Any]]:
+    """What the function is given that is no array, with how it is called."""
+    pairs = zip(arguments.parameters, arguments.specs, strict=True)
+    found = [(arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves if not leaf.traced]
+    found += [pair for name, spec in pairs for pair in fixed_values(spec, name)]
+    return [(text, value) for text, value in found if not isinstance(value, IMMUTABLE)]
+
+
+def _tensors(
+    trace: Trace, arguments: Arguments, wanted: frozenset[int], histories: Sequence[Any]
+) -> tuple[Tensor, ...]:
+    """The arguments' arrays as Tensors that record into the trace."""
+    tensors: list[Tensor] = []
+    for leaf in arguments.leaves:
+        if leaf.traced:
+            value = trace.input(leaf.value, arguments.name_of(leaf))
+            tensor = wrap(leaf.value, (trace, value))
+            tensor._node = LEAF if leaf.parameter in wanted else None
+            if tensor._node is LEAF:
+                trace.wanted.append(value)
+            given = histories[len(tensors)] if histories else None
+            if isinstance(given, Tensor):
+                trace.shown.add(value)
+            if isinstance(given, Tensor) and given.requires_grad:
+                tensor._node = alias(given)._node
+            tensors.append(tensor)
+    return tuple(tensors)
+
+
+def _structured(arguments: Arguments, filled: Sequence[Any]) -> list[Any]:
+    """The arguments again, from their leaves."""
+    leaves, known = iter(filled), dict[int, Any]()
+    return [
+        unflatten_as(value, spec, islice(leaves, n), known)
+        for value, spec, n in zip(
+            arguments.values, arguments.specs, _counts(arguments), strict=True
+        )
+    ]
+
+
+def _counts(arguments: Arguments) -> list[int]:
+    counts = [0] * len(arguments.values)
+    for leaf in arguments.leaves:
+        counts[leaf.parameter] += 1
+    return counts
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code object whose frame ends the program points of a trace."""
+    inner = getattr(function, "__wrapped__", function)
+    inner = getattr(inner, "__func__", inner)
+    return getattr(inner, "__code__", None)
+
+
+def not_executed(function: Callable[..., Any]) -> str:
+    """Why the machine does not execute a function, as its user would say it; "" where it does."""
+    code = code_of(function)
+    return ("" if code is None else machine.refusal(code)) or machine.watched()
+
+
+_CLASSES = frozenset({"isinstance", "__class__", "isscalar", "type"})
+
+
+def asks_class(code: CodeType | None) -> bool:
+    """Whether a function's own code may ask of what class its arguments are."""
+    if code is None:
+        return False
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    named = not _CLASSES.isdisjoint(code.co_names)
+    return named or _MATCH_CLASS in code.co_code[::2] or any(map(asks_class, inner))
+
+
+_MATCH_CLASS = dis.opmap["MATCH_CLASS"]

@@ -1,0 +1,686 @@
+"""Makes a compiled version of a function for the arguments of one call.
+
+A version is a tree of paths (`path_tree.py`) with what follows from it: the graphs of every stage,
+the program, and the guards under which the program stands for the function. A call that takes a
+path which the program does not know is traced along the tree, and leaves a version with one path
+more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from codegen.emit.target import Source
+from codegen.errors import CodegenError
+from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Origin, Value, walk
+from codegen.passes.dce import dce
+from codegen.sizes import Dim, Size, Sizes, slice_length, substitute
+from codegen.verify import verify
+from tracegrad.arguments.argument_changes import ArgumentStore, in_c_order, overlapping
+from tracegrad.arguments.batch_axes import spread
+from tracegrad.arguments.signature import Arguments
+from tracegrad.compiled.joint_graph import Returned, joint_graph, require_alike
+from tracegrad.compiled.profiled_program import profiled
+from tracegrad.compiled.program_header import empty_graph, takes_leaves
+from tracegrad.compiled.traced_run import Run, run_traced
+from tracegrad.config.compile_mode import Mode
+from tracegrad.differentiation.batched_values import Lane
+from tracegrad.differentiation.batching import Writer
+from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.execution.nonfinite import checked, checking
+from tracegrad.execution.pipeline import Program, compile_graph, lengths, timed, with_outputs_at
+from tracegrad.ops.random_draws import giving_back, sources_of
+from tracegrad.ops.shape.indexing import INDEXED, constant_items
+from tracegrad.runtime.concurrency import Runs
+from tracegrad.runtime.gc_pause import collected_later
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.backoff import Growth
+from tracegrad.tracing.outputs import Transform, check_wanted, left_out, outputs_of, places_of
+from tracegrad.tracing.path_tree import Apart, End, Meet, PathBuilder, Tree, blocks, grown, path
+from tracegrad.user_code.lines_without_ops import ended
+from tracegrad.user_code.lost_gradients import Watch
+from tracegrad.values.dispatch import is_jax_array
+from tracegrad.values.pytree import flatten
+from tracegrad.world import Guard, Store, World
+from tracegrad.world.effects import Argument, Placed, Replay, prepared
+from tracegrad.world.guards import ITEM, PACKED
+from tracegrad.world.loops.straight_code import Taped
+from tracegrad.world.loops.widened_states import Learned, States
+from tracegrad.world.number_inputs import Count, is_number_read, own
+
+JOINED = frozenset({"grad", "value_and_grad"})
+"""The transforms in whose programs arms of looks meet."""
+
+
+@dataclass
+class Version:
+    """One compiled version; see the module's first lines."""
+
+    tree: Tree
+    arguments: Arguments
+    traced: Graph
+    differentiated: Graph
+    program: Program
+    captured: tuple[Captured, ...]
+    world: World
+    unchanged: Callable[[], bool]
+    results: tuple[Returned, ...]  # one for each end of a path
+    built: bool  # the program returns what `finish` makes the returned object of
+    mode: Mode
+    symbols: Mapping[str, tuple[int, int]]  # a free length: traced input and axis
+    guards: tuple[tuple[Any, Any], ...]
+    times: Mapping[str, float]  # seconds that each stage took for the last path
+    growth: Growth
+    replaces: Version | None  # the one that it has grown from
+    grad_enabled: bool | None = None  # when it stands: recording or not; None for both
+    reasons: tuple[str, ...] = ()  # why each of its paths was compiled
+    hits: int = 0  # calls that it answered
+    looked_at: Mapping[str, str] = field(default_factory=dict)
+    """Where Python read a length that a guard fixes: its symbol, and the line."""
+    recorded: dict[tuple[bool, ...], list[Any]] = field(default_factory=dict)
+    """As one node of a tape (`tracegrad.compiled.tape_node`), by the inputs that have gradients."""
+    ordered: int = 0  # arrays of so many axes or more are in C order: it decides what is a view
+    outdated: bool = False  # its first call changed what it assumes
+    over_batch: bool = False  # made of the graph for one example, whose tree it has
+    raises_as_math: bool = False  # it calls `math`, which raises where NumPy warns
+    effect: str = ""  # what its run did beside computing: such a version is looked at, never run
+
+    @property
+    def target(self) -> str:
+        """The target of its program."""
+        return self.mode.target
+
+    @property
+    def takes_leaves(self) -> bool:
+        """Whether the program has a parameter for each array, not for each argument."""
+        return takes_leaves(self.arguments, self.target)
+
+    @property
+    def read_again(self) -> list[Guard]:
+        """The places of captured arrays: what is there is no guard, it is read by every call."""
+        return [c.source for c in self.captured if c.source is not None]
+
+    @property
+    def checked(self) -> bool:
+        """True when Python looked at a value: the program may refuse a call."""
+        return self.opaque or any(
+            isinstance(node, Check)
+            or (isinstance(node, Branch) and not node.complete and self.target != "jax")
+            or (isinstance(node, Loop) and node.counter is not None and node.after is None)
+            for node in walk(self.program.graph.nodes)
+        )
+
+    @cached_property
+    def opaque(self) -> bool:
+        """True when the program calls the user's own Python."""
+        calls = (node for node in walk(self.program.graph.nodes) if isinstance(node, Call))
+        return any(call.op.opaque for call in calls)  # type: ignore[attr-defined]
+
+    def finish(self, outputs: Any, leaves: Sequence[Any] = ()) -> Any:
+        """The returned object, from a flat tuple or from the number of the end and such a tuple.
+
+        `leaves` are the traced arguments as they were given, where `reads_leaves`.
+        """
+        end, values = outputs if len(self.results) > 1 else (0, outputs)
+        returned = self.results[end]
+        effects = prepared(returned.effects, Replay(values, leaves, returned.first))
+        for store, place in zip(returned.stores, returned.stored, strict=True):
+            if isinstance(store, ArgumentStore):
+                store.write(values[place], leaves[store.leaf])
+            else:
+                store.write(values[place])
+        for effect in effects:
+            effect.do()
+        return returned.result.build(values)
+
+    @cached_property
+    def written(self) -> tuple[int, ...]:
+        """Which of the traced leaves calls write to."""
+        stores = (store for returned in self.results for store in returned.stores)
+        return tuple(sorted({s.leaf for s in stores if isinstance(s, ArgumentStore)}))
+
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether calls leave something behind, beside what they return."""
+        return any(returned.stores or returned.effects for returned in self.results)
+
+    @cached_property
+    def reads_leaves(self) -> bool:
+        """Whether calls do something with the arguments themselves: write to them, keep them."""
+        forms = (form for r in self.results for effect in r.effects for form in effect.forms)
+        return bool(self.written) or any(isinstance(form, Argument) for form in forms)
+
+    @cached_property
+    def written_outside(self) -> tuple[tuple[Guard, tuple[int, ...]], ...]:
+        """Where arrays stand that calls write into, each with the others among the captured."""
+        stores = [store for returned in self.results for store in returned.stores]
+        guards = {s.place: s.guard for s in stores if isinstance(s, Store) and s.kind == "contents"}
+        every = range(len(self.captured))
+        return tuple(
+            (guard, tuple([i for i in every if not self.captured[i].stands_at(guard)]))
+            for guard in guards.values()
+        )
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """The program's function; it raises a plain LookupError where a look ends differently."""
+        return self._guarded(self._function)
+
+    @property
+    def watched_run(self) -> Callable[..., Any]:
+        """As `run`, with what goes on at the moment: checks for nan and inf, profiles."""
+        function = self._function
+        if STATE.observer is not None:
+            function = profiled(self.program.source, function)
+        run = self._guarded(function)
+        return checked(run, self.program.graph) if checking() else run
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        run = self.program.run
+        looks = self.target == "jax" and self.checked
+        return run.checked if looks else run  # type: ignore[attr-defined]
+
+    def _guarded(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        return giving_back(self.raising(run), sources_of(self.program.graph))
+
+    def raising(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A program that raises where `math` would: the function runs again, without one."""
+        return _raising(run) if self.raises_as_math and self.target == "numpy" else run
+
+    def holds(self, leaves: Sequence[Any]) -> bool:
+        """Whether the state, and the lengths of these arrays, are what the trace assumed.
+
+        `leaves` are the traced arguments and then the captured arrays.
+        """
+        if not self.unchanged() or self.grad_enabled not in (None, STATE.grad_enabled):
+            return False
+        start = len(leaves) - len(self.captured)
+        if not all([captured.stands for captured in self.captured]):
+            return False
+        if not all(map(Captured.fits, self.captured, leaves[start:])):
+            return False
+        if self.ordered and not all([in_c_order(leaf, self.ordered) for leaf in leaves]):
+            return False
+        for i in self.written:
+            if overlapping(leaves[i], [*leaves[:i], *leaves[i + 1 :]]):
+                return False
+        for guard, others in self.written_outside:
+            apart = [*leaves[:start], *[leaves[start + i] for i in others]]
+            if overlapping(memory(guard.now()), apart):
+                return False
+        known = {name: leaves[i].shape[axis] for name, (i, axis) in self.symbols.items()}
+        return all(substitute(a, known) == substitute(b, known) for a, b in self.guards)
+
+    def source_for(self, arguments: Arguments) -> Source:
+        """The text that runs for arguments of this version's key."""
+        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        known = lengths(self.program.graph, [*traced, *self.captured_arrays()])
+        return self.program.source.at(known)
+
+    def captured_arrays(self) -> list[Any]:
+        """What the captured arrays and Tensors hold now."""
+        return [captured.array() for captured in self.captured]
+
+    def call(self, arguments: Arguments, given: Sequence[Any] | None = None) -> Any:
+        """The result for arguments of this version's key; `given` are its leaves as Tensors."""
+        outputs = self.outputs(arguments)
+        if not self.built:
+            return outputs
+        leaves = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        return self.finish(outputs, leaves if given is None else given)
+
+    def result(self, arguments: Arguments) -> Any:
+        """As `call`, but what the call would store is left out."""
+        outputs = self.outputs(arguments)
+        if not self.built:
+            return outputs
+        end, values = outputs if len(self.results) > 1 else (0, outputs)
+        return self.results[end].result.build(values)
+
+    def outputs(self, arguments: Arguments) -> Any:
+        """What the program returns; nothing is stored."""
+        run = self.watched_run if STATE.aside else self.run
+        captures = self.program.graph.frame.captures
+        keywords = dict(zip(captures, self.captured_arrays(), strict=True))
+        if self.takes_leaves:
+            traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+            return run(*traced, **keywords)
+        return run(*arguments.values, **keywords)
+
+
+class Left(NamedTuple):
+    """A version whose program met an outcome that it does not know, and what it said."""
+
+    version: Version
+    said: str
+
+
+class Answer(NamedTuple):
+    """What stands for a call: a version and its result, else the run of a trace, else nothing."""
+
+    version: Version | None = None
+    result: Any = None
+    run: Run | None = None
+
+
+def memory(holder: Any) -> Any:
+    """The array that a Tensor holds; an array itself."""
+    return getattr(holder, "_array", holder)
+
+
+def numbers_of_jax(array: Any) -> np.ndarray | None:
+    """The numbers of an array of JAX; None of anything else that has come to stand there."""
+    return np.asarray(array) if is_jax_array(array) else None
+
+
+@dataclass(frozen=True)
+class Captured:
+    """An array or Tensor from outside the function, and where it is read from at every call."""
+
+    name: str
+    holder: Any
+    source: Guard | None  # the one place that holds it; without one it stays this object
+    dtype: str
+    ndim: int
+    made: bool = False  # by the function itself: it is the same on every call
+    brought: bool = False  # an array of JAX, of which a program of NumPy's gets the numbers
+
+    @property
+    def place(self) -> str:
+        """Where it stands, as the user would say it."""
+        return self.name if self.source is None else self.source.text
+
+    def stands_at(self, guard: Guard) -> bool:
+        """Whether it is the array that a guard reads."""
+        if self.source is None:
+            return self.holder is guard.value
+        return self.source.place == guard.place
+
+    def now(self) -> Any:
+        """The array or Tensor that is there now."""
+        return self.holder if self.source is None else self.source.now()
+
+    def given(self) -> Any:
+        """What a program gets of it, in the Tensor where it is one."""
+        return numbers_of_jax(self.now()) if self.brought else self.now()
+
+    def array(self) -> Any:
+        """What that holds."""
+        return plain(memory(self.given()))
+
+    def fits(self, array: Any) -> bool:
+        """Whether the program takes this array, or this float."""
+        if is_number_read(self.holder):
+            return type(array) is self.kind
+        return (
+            (isinstance(array, np.ndarray) or is_jax_array(array))
+            and array.dtype.name == self.dtype
+            and array.ndim == self.ndim
+        )
+
+    @property
+    def kind(self) -> type:
+        """The type of what stands there, as the caller knows it."""
+        return int if type(self.holder) is Count else type(self.holder)
+
+    @property
+    def may_change_type(self) -> bool:
+        """Whether each call that reads it asks its type.
+
+        Of Tensors and lists of numbers, and of numbers in lists, the state's guards do.
+        """
+        if self.source is None or isinstance(self.holder, Tensor):
+            return False
+        in_list = self.source.read == ITEM and is_number_read(self.holder)
+        return self.source.read != PACKED and not in_list
+
+    @property
+    def stands(self) -> bool:
+        """Whether something of its type stands there."""
+        return not self.may_change_type or type(self.now()) is self.kind
+
+    def text(self, names: dict[str, Any]) -> str:
+        """Python that reads the array, over names that are added to `names`."""
+        if self.source is None:
+            read = f"held_{self.name}"
+            names[read] = self.holder
+        else:
+            read = self.source.expression(f"_of_{self.name}", names)
+        if self.brought:
+            names["numbers_of_jax"] = numbers_of_jax
+            return f"numbers_of_jax({read})"
+        return f"{read}._array" if isinstance(self.holder, Tensor) else read
+
+
+def traced_run(
+    function: Callable[..., Any],
+    call: Callable[[Sequence[Any]], Any],
+    transform: Transform,
+    arguments: Arguments,
+    target: str,
+    known: Version | None = None,
+    runs: Runs | None = None,
+    histories: Sequence[Any] = (),
+    counters: Collection[Any] = (),
+    renewed: Collection[Any] = (),
+    one_by_one: Collection[Any] = (),
+    samples: bool = False,
+    states: States | None = None,
+    joins: bool = False,
+) -> Run:
+    """Traces the function; `known` is a version that stands for the call but for a look.
+
+    Turns of its loops leave no tape, where a program will stand for the run; else it is made again.
+    So it is where it teaches something of the `states` of loops. With `joins` arms of looks meet,
+    where the transform's programs have them.
+    """
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
+    parameters = frozenset(leaf.parameter for leaf in wanted)
+    tree, holders, numbers = _continued(known)
+    call = partial(Watch(transform.kind, transform.has_aux).run, call)
+    run = partial(
+        run_traced,
+        *(function, call, arguments, parameters, target, tree, holders, runs, histories),
+        *(numbers, counters, renewed, one_by_one, samples),
+    )
+    taped = False
+    joins = joins and transform.kind in JOINED and not (histories or samples)
+    while True:
+        try:
+            made = run(taped=taped, states=states, joins=joins)
+        except Taped:
+            taped = True
+        except Learned:
+            continue
+        else:
+            loops = made.world.loops
+            if made.serves and loops is not None and loops.mixes_floats:
+                loops.forget_wide()
+            elif made.lacks_tape:
+                taped = True
+            else:
+                return made
+
+
+def _raising(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A program that raises where NumPy would warn."""
+
+    @wraps(run)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return run(*args, **kwargs)
+
+    return guarded
+
+
+@collected_later()
+def make_version(
+    function: Callable[..., Any],
+    transform: Transform,
+    arguments: Arguments,
+    mode: Mode,
+    run: Run,
+    known: Version | None = None,
+) -> Version:
+    """Differentiates, optimizes, emits and loads what a run did.
+
+    Where the run continued the tree of `known`, what is new is grafted onto it, and the version
+    that leaves takes its place. Where it departed from that tree it becomes a version of its own.
+    """
+    target, times = mode.target, {"trace": run.seconds}
+    wanted = check_wanted(arguments, transform) if transform.differentiates else []
+    outputs, result = outputs_of(run.trace, run.returned, transform, function)
+    if transform.takes_tangents:
+        require_alike(arguments, wanted, run.trace.inputs, run.trace.sizes)
+    stores = (*run.stores, *run.written)
+    leaves = zip(flatten(run.returned)[0], result.leaves, strict=True)
+    placed = Placed(len(outputs))
+    first = left_out(transform, result)
+    for leaf, place in leaves:
+        if isinstance(place, int) and place >= first:
+            placed.returns(leaf, place)
+    stored = tuple([placed.of(store.value) for store in stores])
+    effects = tuple([effect.numbered(placed.of) for effect in run.effects])
+    outputs = (*outputs, *[run.trace.lift(value, Origin()) for value in placed.more])
+    before = 0 if run.tree is None else len(run.tree.captured)
+    run.trace.forget_unused(outputs, before)
+    nodes = [node for node in run.trace.builder.nodes if not isinstance(node, Meet)]
+    origin = ended(run.trace.code, nodes)
+    end = End(outputs, result, stores, stored, effects, origin)
+    tree, continues = _tree_of(run, end, target)
+    replaces = known if continues else None
+    if replaces is not None:
+        run.world.absorb(replaces.world)
+    holders = [holder for holder, _ in run.trace.captured.values()]
+    face = empty_graph(tree, function, transform, arguments, mode, holders, run.world)
+    forward = face.with_block(blocks(tree.root, lambda _, outputs, __: Block((), outputs)))
+    with timed(times, "differentiate"):
+        joint, results, built = joint_graph(tree, face, transform, arguments, wanted, target)
+    try:
+        program = compile_graph(joint, mode.text, times)
+    except CodegenError as error:
+        if target != "jax" or not tree.loops:
+            raise
+        raise Unrollable(str(error)) from error
+    program = _placed(program, results, transform, function)
+    captured = tuple(
+        Captured(
+            name,
+            holder,
+            run.world.source_of(holder),
+            value.type.dtype,
+            value.type.ndim,
+            not run.world.is_outside(holder),
+            target == "numpy" and is_jax_array(holder),
+        )
+        for name, holder, value in zip(face.frame.captures, holders, tree.captured, strict=True)
+    )
+    read_again = [c.source for c in captured if c.source is not None]
+    again = [*read_again, *run.world.places_of_arrays()]
+    asked = [c.source for c in captured if c.source is not None and c.may_change_type]
+    unchanged = run.world.check(again, _written(tree, run.world), asked)
+    run.world.release(holders)
+    return Version(
+        tree=tree,
+        arguments=arguments.without_arrays(),
+        traced=forward,
+        differentiated=joint,
+        program=program,
+        captured=captured,
+        world=run.world,
+        unchanged=unchanged,
+        results=results,
+        built=built,
+        raises_as_math=run.trace.raises_as_math
+        or (replaces is not None and replaces.raises_as_math),
+        mode=mode,
+        symbols=_symbols(program.graph),
+        guards=(
+            *_guards(program.graph.sizes, tree.sizes),
+            *(_bounds(forward) if target == "jax" else ()),
+        ),
+        times=times,
+        growth=known.growth if known is not None else Growth(),
+        replaces=replaces,
+        ordered=_fewest_axes(run.trace.ordered, replaces.ordered if replaces else 0),
+        grad_enabled=run.grad_enabled,
+        looked_at={**(replaces.looked_at if replaces else {}), **run.trace.looked_at},
+    )
+
+
+def _placed(
+    program: Program, results: Sequence[Returned], transform: Transform, function: Any
+) -> Program:
+    """The program with its results where they were asked for."""
+    shardings = transform.placement.shardings
+    if program.source.target != "jax" or shardings is None:
+        return program
+    name = getattr(function, "__name__", "the function")
+    return with_outputs_at(program, places_of([r.result for r in results], shardings, name))
+
+
+def _fewest_axes(one: int, other: int) -> int:
+    """What two traces ask of layouts, together."""
+    return min(one or other, other or one)
+
+
+def _written(tree: Tree, world: World) -> list[Guard]:
+    """The places that some path writes: what they held before is no guard."""
+    places = {store.place for end in tree.ends for store in end.stores}
+    return [g for g in world.guards.values() if places and world.place_of(g) in places]
+
+
+def _continued(known: Version | None) -> tuple[Tree | None, list[Any], dict[Any, float]]:
+    """The tree that a trace may follow, what is captured now, and its floats by their place."""
+    if known is None or known.tree.closed or known.tree.loops:
+        return None, [], {}
+    holders, numbers = [], {}
+    for captured in known.captured:
+        holder = captured.now()
+        if captured.source is not None and is_number_read(holder):
+            holder = Count(holder) if type(holder) is int else own(holder)  # as `Numbers` does
+            numbers[captured.source.place] = holder
+        elif captured.source is not None and captured.source.read == PACKED:
+            numbers[captured.source.place] = holder  # an array of this call's
+        holders.append(holder)
+    if len(set(map(id, holders))) < len(holders):
+        return None, [], {}
+    return known.tree, holders, numbers
+
+
+def _tree_of(run: Run, end: End, target: str) -> tuple[Tree, bool]:
+    """The tree with this run's path, and whether it continues the one before.
+
+    A path that departs from that tree makes one of its own, and so does one that the target cannot
+    join to it.
+    """
+    trace = run.trace
+    if run.tree is not None and isinstance(trace.builder, PathBuilder) and not run.effect:
+        root = grown(run.tree.root, trace.builder.nodes, end)
+        if root is not None:
+            joined = trace.tree(root)
+            if target != "jax" or _conditional(joined):
+                return joined, True
+    try:
+        return trace.tree(path(trace.builder.nodes, end)), False
+    except Apart as error:
+        raise Unrollable("turns of a loop part where no look is") from error
+
+
+def _conditional(tree: Tree) -> bool:
+    """Whether the paths are arms of ``lax.cond``: both outcomes of each branch, equal types."""
+
+    def types(end: End) -> list[tuple[str, bool, tuple[Dim, ...]]]:
+        of = [output.type for output in end.outputs]
+        return [(t.dtype, t.weak, tuple(map(tree.sizes.resolve, t.shape))) for t in of]
+
+    ends = list(tree.ends)
+    body = blocks(tree.root, lambda _, outputs, __: Block((), outputs))
+    branches = [node for node in walk(body.nodes) if isinstance(node, Branch)]
+    return all(b.complete for b in branches) and all(types(e) == types(ends[0]) for e in ends)
+
+
+def over_batch(
+    one: Version, function: Any, arguments: Arguments, mode: Mode, of: Any
+) -> Version | None:
+    """The version for a batch, of the one of a function with loops for an example of it.
+
+    `of` is the `tracegrad.eager.vmap.Mapping`. None where the loops would be unrolled anyway, or
+    the version does more than to return arrays of one structure.
+    """
+    first = one.results[0].result
+    alike = all(r.result == first and not (r.stores or r.effects) for r in one.results)
+    arrays = all(isinstance(leaf, int) for leaf in first.leaves)
+    if not one.tree.loops or one.effect or one.ordered or one.opaque or not (alike and arrays):
+        return None
+    graph, sizes = one.differentiated, one.differentiated.sizes.copy()
+    traced = [i for i, leaf in enumerate(arguments.leaves) if leaf.traced]
+    axes = [of.axes[i] for i in traced]
+    found = [np.shape(arguments.leaves[i].value) for i in traced]
+    lengths = [None if a is None else sizes.new(x[a]) for a, x in zip(axes, found, strict=True)]
+    length = next(n for n in lengths if n is not None)
+    for other in lengths:
+        if other is not None and not sizes.same(length, other):
+            return None
+    writer = Writer(sizes, length)
+    pairs = zip(graph.inputs[: len(traced)], axes, lengths, strict=True)
+    inputs = tuple([writer.input(v, a is not None, a or 0, n) for v, a, n in pairs])
+    before = tuple(writer.stage.builder.nodes)
+    places = spread(of.out_axes, first.spec, f"vmap of {of.name}: out_axes", "the result")
+    asked = dict(zip(first.leaves, places, strict=True))
+
+    def finish(block: Block, outputs: Sequence[Lane]) -> tuple[Value, ...]:
+        return tuple([of.placed(lane, asked[i]) for i, lane in enumerate(outputs)])
+
+    try:
+        block = writer.block(dce(graph).block, finish)
+        holders = [captured.holder for captured in one.captured]
+        tree = replace(one.tree, inputs=inputs, sizes=sizes)
+        transform = Transform("vmap", ())
+        face = empty_graph(tree, function, transform, arguments, mode, holders, one.world)
+        told = ("returns", "names", "origin", "shape")
+        returned = {name: getattr(graph.frame, name) for name in told}
+        whole = face.replace(frame=replace(face.frame, **returned))
+        whole = writer.named(whole.with_block(replace(block, nodes=(*before, *block.nodes))))
+        times: dict[str, float] = {}
+        program = compile_graph(verify(whole), mode.text, times)
+    except CodegenError:
+        return None
+    return replace(
+        one,
+        arguments=arguments.without_arrays(),
+        traced=whole,
+        differentiated=whole,
+        program=program,
+        symbols=_symbols(program.graph),
+        guards=_guards(program.graph.sizes, sizes),
+        times=times,
+        growth=Growth(),
+        replaces=None,
+        reasons=(),
+        hits=0,
+        recorded={},
+        over_batch=True,
+    )
+
+
+def _guards(*all_sizes: Sizes) -> tuple[tuple[Any, Any], ...]:
+    found = dict.fromkeys(pair for sizes in all_sizes for pair in sizes.guards)
+    return tuple(found)
+
+
+def _bounds(graph: Graph) -> tuple[tuple[Dim, Dim], ...]:
+    """Guards that constant indices are within their axes: NumPy raises, JAX would clamp them.
+
+    ``x[5]`` needs ``len(x[5:6]) == 1``, and ``x[-5]`` that ``len(x[4:5]) == 1``.
+    """
+    found: dict[tuple[Dim, Dim], None] = {}
+    for node in walk(graph.nodes):
+        if isinstance(node, Call) and node.op in INDEXED:
+            x, *others = (value.type for value in node.operands)
+            arrays = others[len(node.op.operands) - 2 :]
+            for axis, item in constant_items(x, arrays, node.attribute("index")):
+                length = graph.sizes.resolve(x.shape[axis])
+                least = item if item >= 0 else -item - 1
+                if isinstance(length, Size):
+                    found[slice_length(length, slice(least, least + 1)), 1] = None
+    return tuple(found)
+
+
+def _symbols(graph: Graph) -> dict[str, tuple[int, int]]:
+    """Where each free length is read: index of the input and axis."""
+    found: dict[str, tuple[int, int]] = {}
+    for index, value in enumerate(graph.inputs):
+        for axis, dim in enumerate(value.type.shape):
+            name = None if isinstance(dim, int) else dim.symbol()
+            if name is not None:
+                found.setdefault(name, (index, axis))
+    return found

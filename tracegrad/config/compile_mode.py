@@ -1,0 +1,77 @@
+"""The mode in which a call is compiled: target, fast math, and what loops may keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tracegrad.errors import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """A target, how freely its programs round, and what a loop may keep; of each there is one."""
+
+    target: str
+    fast_math: bool = False
+    max_bytes: int | None = None
+    kernels: bool = False  # numba compiles loops over numbers: NumPy source besides
+
+    @property
+    def text(self) -> str:
+        """The target that source is written in, one of `codegen.TARGETS`."""
+        return "numba" if self.kernels else self.target
+
+    @property
+    def joins(self) -> bool:
+        """Whether arms of an ``if`` may meet in its programs."""
+        plain = not (self.fast_math or self.kernels) and self.max_bytes is None
+        return self.target == "numpy" and plain
+
+    def __str__(self) -> str:
+        text = f"{self.text} with fast math" if self.fast_math else self.text
+        return text if self.max_bytes is None else f"{text} within {self.max_bytes} bytes a loop"
+
+
+EXACT = {
+    **{target: Mode(target) for target in ("numpy", "jax")},
+    "numba": Mode("numpy", kernels=True),
+}
+FAST = {  # XLA regroups as it likes anyway
+    **EXACT,
+    "numpy": Mode("numpy", fast_math=True),
+    "numba": Mode("numpy", fast_math=True, kernels=True),
+}
+
+CHOSEN: dict[str | None, Mode] = {None: EXACT["numpy"]}
+"""The modes of calls now, by the backend that a function names; None where it names none."""
+CHOSEN.update(EXACT)
+
+
+_BOUNDED: dict[tuple[Mode, int], Mode] = {}
+
+
+def choose(backend: str, fast_math: bool, max_bytes: int | None) -> None:
+    """Makes these the choice for all calls from now on.
+
+    `ArgumentError` for an unknown backend, and a bound that is no number of bytes.
+    """
+    if backend not in EXACT:
+        known = " or ".join(f'"{name}"' for name in EXACT)
+        raise ArgumentError(f"backend={backend!r}: must be {known}")
+    check_bytes(max_bytes)
+    modes = FAST if fast_math else EXACT
+    if max_bytes is not None:
+        modes = {name: _bounded(mode, max_bytes) for name, mode in modes.items()}
+    CHOSEN.update(modes)
+    CHOSEN[None] = modes[backend]
+
+
+def check_bytes(max_bytes: int | None) -> None:
+    """Raises where a bound is no number of bytes."""
+    if max_bytes is not None and (type(max_bytes) is not int or max_bytes < 0):
+        raise ArgumentError(f"max_bytes={max_bytes!r}: must be a number of bytes, or None")
+
+
+def _bounded(mode: Mode, max_bytes: int) -> Mode:
+    made = replace(mode, max_bytes=max_bytes)
+    return _BOUNDED.setdefault((mode, max_bytes), made)

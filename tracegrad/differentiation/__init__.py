@@ -1,0 +1,1 @@
+"""Transformations of graphs: reverse mode, forward mode, Jacobians, batching."""

@@ -1,0 +1,269 @@
+"""Appends the Jacobian of a graph's results, all rows at once.
+
+The derivative along one direction is written first, in forward mode (a tangent of the inputs) or in
+reverse mode (a cotangent of the results); both are linear in a vector of the length of all inputs,
+or of all results. That vector is then a batch: the rows of an identity matrix. What does not depend
+on it, the function itself above all, is computed once (`batching`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
+
+from codegen import sizes as sz
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Graph,
+    Loop,
+    Node,
+    Origin,
+    Value,
+    ends,
+    renamed,
+    walk,
+)
+from codegen.passes.dce import dce
+from codegen.sizes import Dim
+from codegen.types import ArrayType
+from tracegrad.differentiation.batched_values import Lane
+from tracegrad.differentiation.batching import Writer, front
+from tracegrad.differentiation.forward_mode import with_tangents
+from tracegrad.differentiation.loops.gradients import numbered_gradients
+from tracegrad.differentiation.reverse_mode import in_dtype
+from tracegrad.ops.linear_algebra.contractions import matmul
+from tracegrad.ops.shape.creation import eye_of
+from tracegrad.ops.shape.joining import part_of
+from tracegrad.ops.shape.reshaping import reshape_to, transpose_axes
+from tracegrad.ops.staging import Stage, Staged
+from tracegrad.values.dispatch import apply_in
+
+Asked = Sequence[Sequence[Value]]
+
+
+def with_jacobian(
+    graph: Graph, targets: Sequence[Value], asked: Asked, mode: str = "auto"
+) -> Graph:
+    """The graph whose every return gives Jacobians after its outputs.
+
+    Parameters
+    ----------
+    targets
+        The inputs by which is differentiated.
+    asked
+        For each return, in the order of the text, the values whose Jacobians it gives: each in each
+        of the targets, of the shape of the value and then that of the target.
+    mode
+        "forward" or "reverse", or "auto": forward where there are fewer inputs than results.
+        Where only data tell how many results there are it is forward.
+
+    Jacobians have the dtype of the target, as its gradient has, in either mode.
+    """
+    lengths = [_length([v.type for v in values]) for values in asked]
+    alike = all(graph.sizes.equal(length, lengths[0]) for length in lengths)
+    mode = chosen(graph, targets, lengths[0], mode)
+    told = {s for v in graph.inputs for n in v.type.shape for s in _symbols(graph, n)}
+    alike = alike and told.issuperset(_symbols(graph, lengths[0]))
+    if mode == "forward" or not alike:  # paths that return more or less have their inputs in common
+        return _by_tangents(graph, targets, asked)
+    return _by_cotangents(graph, targets, asked, lengths[0])
+
+
+def _symbols(graph: Graph, length: Dim) -> set[str]:
+    """The free lengths in a length; those that inputs have are known before the program runs."""
+    return sz.symbols(graph.sizes.resolve(length))
+
+
+def chosen(graph: Graph, targets: Sequence[Value], rows: Dim, mode: str) -> str:
+    """The mode, where it is left open."""
+    if mode != "auto":
+        return mode
+    columns = _length([v.type for v in targets])
+    return "forward" if graph.sizes.value(columns) < graph.sizes.value(rows) else "reverse"
+
+
+def _by_tangents(graph: Graph, targets: Sequence[Value], asked: Asked) -> Graph:
+    """The columns: tangents along every unit vector of the inputs."""
+    length = _length([v.type for v in targets])
+    unit = _unit(targets, length)
+    stage = Stage(Builder(graph.sizes))
+    dots = _cut(stage, unit, targets, "dot")
+    block = replace(graph.block, nodes=(*stage.builder.nodes, *graph.nodes))
+    whole = graph.replace(inputs=(*graph.inputs, unit)).with_block(block)
+    counts = [len(block.outputs) for block in ends(graph.block)]
+    moved = with_tangents(whole, dict(zip(targets, dots, strict=True)), asked)
+
+    def columns(number: int, lanes: Sequence[Lane]) -> list[Value]:
+        return [
+            _column(lane.value.stage, front(lane), target, parts)
+            for lane in lanes
+            for target, parts in zip(targets, _bounds(targets), strict=True)
+        ]
+
+    return _at_every_unit(moved, unit, length, counts, columns)
+
+
+def _by_cotangents(graph: Graph, targets: Sequence[Value], asked: Asked, length: Dim) -> Graph:
+    """The rows: cotangents of every unit vector of the results."""
+    unit = _unit(asked[0], length)
+    counts = [len(block.outputs) for block in ends(graph.block)]
+
+    def seeds(stage: Stage, number: int) -> dict[Value, Value]:
+        values = asked[number]
+        found: dict[Value, Value] = {}
+        for value, ct in zip(values, _cut(stage, unit, values, "bar"), strict=True):
+            if value in found:  # returned twice
+                ct = (Staged(stage, found[value]) + Staged(stage, ct)).value  # type: ignore[operator]
+            found[value] = ct
+        return found
+
+    whole = graph.replace(inputs=(*graph.inputs, unit))
+    pulled, numbers = numbered_gradients(whole, targets, seeds)
+
+    def rows(number: int, lanes: Sequence[Lane]) -> list[Value]:
+        of = asked[numbers[number]]
+        return [
+            _row(lane.value.stage, front(lane), value, parts)
+            for value, parts in zip(of, _bounds(of), strict=True)
+            for lane in lanes
+        ]
+
+    return _at_every_unit(pulled, unit, length, [counts[i] for i in numbers], rows)
+
+
+def _at_every_unit(
+    graph: Graph,
+    unit: Value,
+    length: Dim,
+    counts: Sequence[int],
+    finish: Callable[[int, Sequence[Lane]], list[Value]],
+) -> Graph:
+    """The graph for all unit vectors at once.
+
+    `finish` gives what a return, by its number, gives besides its first outputs, which are so many
+    as `counts` says.
+    """
+    graph = dce(graph)
+    numbers = {id(block): i for i, block in enumerate(ends(graph.block))}
+    writer = Writer(graph.sizes, length)
+    inputs = [value for value in graph.inputs if value is not unit]
+    for value in inputs:
+        writer.input(value, False)
+    eye = Builder(graph.sizes)
+    given = {"rows": length, "columns": length, "k": 0, "dtype": unit.type.dtype}
+    (identity,) = eye.call(eye_of, (), Origin("unit_vectors", True), **given)
+    writer.lanes[unit] = writer.lane(identity, True)
+
+    def returned(block: Block, lanes: Sequence[Lane]) -> tuple[Value, ...]:
+        number = numbers[id(block)]
+        count = counts[number]
+        values = [lane.value.value for lane in lanes[:count]]
+        return (*values, *finish(number, lanes[count:]))
+
+    block = _without_products(writer.block(graph.block, returned), identity)
+    block = replace(block, nodes=(*eye.nodes, *block.nodes))
+    return writer.named(graph.replace(inputs=tuple(inputs)).with_block(block))
+
+
+def _without_products(block: Block, identity: Value) -> Block:
+    """The block without products of a matrix and the unit vectors, which are the matrix."""
+    same: dict[Value, Value] = {}
+    for node in walk(block.nodes):
+        if isinstance(node, Call) and node.op is matmul and identity in node.operands:
+            other = node.operands[node.operands[0] is identity]
+            if other.type.dtype == node.results[0].type.dtype:
+                same[node.results[0]] = other
+    for result in same:
+        while same[result] in same:
+            same[result] = same[same[result]]
+    return renamed(_without(block, same), same)
+
+
+def _without(block: Block, results: Container[Value]) -> Block:
+    """The block without the calls that make these."""
+    nodes: list[Node] = []
+    for node in block.nodes:
+        if isinstance(node, Branch | Loop):
+            inner = tuple([_without(b, results) for b in node.blocks])
+            nodes.append(replace(node, blocks=inner))
+        elif not isinstance(node, Call) or node.results[0] not in results:
+            nodes.append(node)
+    return replace(block, nodes=tuple(nodes))
+
+
+def _length(types: Sequence[ArrayType]) -> Dim:
+    """The number of elements of arrays of these types."""
+    return sz.add(*[sz.mul(type.shape) for type in types])
+
+
+def _unit(values: Sequence[Value], length: Dim) -> Value:
+    """What stands for one unit vector."""
+    dtypes = {value.type.dtype for value in values} - {"float"}
+    dtype = dtypes.pop() if len(dtypes) == 1 else "float64"
+    return Value(ArrayType(dtype, (length,)), Origin("unit_vector", True))
+
+
+def _bounds(values: Sequence[Value]) -> list[tuple[Dim, Dim, Dim] | None]:
+    """Where each begins and ends among the elements of all, and how long it is; None for one."""
+    if len(values) == 1:
+        return [None]
+    found: list[tuple[Dim, Dim, Dim] | None] = []
+    start: Dim = 0
+    for value in values:
+        length = sz.mul(value.type.shape)
+        stop = sz.add(start, length)
+        found.append((start, stop, length))
+        start = stop
+    return found
+
+
+def _part(stage: Stage, whole: Value, bounds: tuple[Dim, Dim, Dim] | None, axis: int) -> Staged:
+    """What belongs to one value, of what belongs to all."""
+    staged = Staged(stage, whole)
+    if bounds is None:
+        return staged
+    start, stop, length = bounds
+    given = {"axis": axis, "start": start, "stop": stop, "length": length}
+    part: Staged = apply_in(staged, part_of, given, staged)
+    return part
+
+
+def _cut(stage: Stage, unit: Value, values: Sequence[Value], suffix: str) -> list[Value]:
+    """The unit vector as tangents, or cotangents, of these values."""
+    found = []
+    for value, bounds in zip(values, _bounds(values), strict=True):
+        name = value.origin.name
+        section = "backward" if suffix == "bar" else value.origin.section
+        named = name and f"{name}_{suffix}"
+        stage.origin = replace(value.origin, name=named, final=True, section=section)
+        part = _part(stage, unit, bounds, 0)
+        if value.type.ndim != 1:
+            part = reshape_to(part, shape=value.type.shape)
+        found.append(in_dtype(part, Staged(stage, value)).value)
+    return found
+
+
+def _column(
+    stage: Stage, tangents: Value, target: Value, bounds: tuple[Dim, Dim, Dim] | None
+) -> Value:
+    """Tangents along the unit vectors of one input, with these along the last axes."""
+    columns = _part(stage, tangents, bounds, 0)
+    ndim, of = tangents.type.ndim, tangents.type.shape[1:]
+    if ndim > 1:
+        columns = transpose_axes(columns, axes=(*range(1, ndim), 0))
+    if target.type.ndim != 1:
+        columns = reshape_to(columns, shape=(*of, *target.type.shape))
+    if not target.type.weak:  # as the rows of reverse mode have it
+        columns = in_dtype(columns, Staged(stage, target))
+    return columns.value
+
+
+def _row(stage: Stage, rows: Value, value: Value, bounds: tuple[Dim, Dim, Dim] | None) -> Value:
+    """Cotangents of one input for the unit vectors of one result."""
+    part, shape = _part(stage, rows, bounds, 0), rows.type.shape[1:]
+    if value.type.ndim != 1:
+        part = reshape_to(part, shape=(*value.type.shape, *shape))
+    return part.value

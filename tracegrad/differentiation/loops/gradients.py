@@ -1,0 +1,800 @@
+"""Reverse mode through graphs with loops: gradients at each of their returns.
+
+A path to a return goes through loops: whole turns, then the part of a turn in which it leaves (or
+none, where the counter was used up). Its backward goes the same way back: the straight code behind
+the loop, the part of a turn, then all whole turns in a loop that counts down, then what was before.
+A turn's backward is staged once. What it reads of the turn is computed again where that costs
+nothing (``x[t]``), else each turn appends it to a list, and the backward reads it there.
+
+What a turn's backward begins with are cotangents of the loop's parameters and, growing, of what it
+reads from before the loop. "No cotangent" is not zero (0 * inf would be nan): where nothing flows
+to a parameter at first and something does after a turn, that turn is written by itself, before the
+loop over the rest. Order and bits are those of the same loop walked by the tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeAlias
+
+from codegen.ir import (
+    Again,
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Constant,
+    Counter,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Origin,
+    Value,
+    ends,
+    renamed,
+    walk,
+)
+from codegen.types import LIST, is_inexact, weak
+from tracegrad.differentiation.loops.list_reads import (
+    Cotangents,
+    Listing,
+    Unrollable,
+    row_at,
+    span_of,
+    without_repeats,
+)
+from tracegrad.differentiation.loops.negative_zeros import Unchanged
+from tracegrad.differentiation.loops.optional_cotangents import Finish, Telling
+from tracegrad.differentiation.loops.recomputation import made_again, released
+from tracegrad.differentiation.loops.residual_reads import Number, Reading
+from tracegrad.differentiation.loops.residuals import INT, Facts, Stretch, Tapes, made_by
+from tracegrad.differentiation.loops.row_cotangents import Turns, set_once, without_resets
+from tracegrad.differentiation.loops.segments import Segments, has_budgets
+from tracegrad.differentiation.reverse_mode import Reverse, moves
+from tracegrad.ops.elementwise.ufuncs import add, greater
+from tracegrad.ops.python_lists import as_recorded, collected, row_before
+from tracegrad.ops.shape.creation import full_of, zeros_of
+from tracegrad.ops.shape.indexing import add_at, scattered, set_at, subtract_at
+from tracegrad.ops.staging import Stage
+
+ADDED_UP = frozenset({scattered, add_at, subtract_at, set_at})
+"""Ops that put a cotangent together of those of rows."""
+MOST_PEELED = 4  # turns that stand by themselves before the loop over the rest
+
+NONE = Number(None, 0)
+
+Seeds: TypeAlias = "Callable[[Stage, int], Cotangents]"
+
+
+class FirstTurn(Unrollable):
+    """A loop whose first turn is to stand by itself: what it begins with has other readers.
+
+    Cotangents of those and of the parameter's readers in that turn are added up one by one, as the
+    tape does it, which a sum over turns is not. `label` is the loop's.
+    """
+
+    def __init__(self, label: object) -> None:
+        super().__init__("what a loop begins with is read by others too")
+        self.label = label
+
+
+def with_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
+    """The graph whose every return gives the cotangents of `wanted` besides.
+
+    `seeds` writes the cotangents of what a return gives, by its number in the order of the text;
+    without it that of the first output is 1.
+    Raises `Unrollable` where a loop has no such form.
+    """
+    return numbered_gradients(graph, wanted, seeds)[0]
+
+
+def numbered_gradients(
+    graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None
+) -> tuple[Graph, list[int]]:
+    """As `with_gradients`; and for each return of the new graph the number of that in the old one.
+
+    Where whole turns may have been made or none, the backward of a return goes two ways.
+    """
+    graph = without_repeats(as_recorded(graph))
+    writer = _Writer(graph, wanted, seeds)
+    whole = writer.whole()
+    if has_budgets(graph):  # now it is known what turns keep
+        segments = Segments(graph, writer.facts)
+        graph = segments.graph
+        writer = _Writer(graph, wanted, seeds, segments.again, segments.over)
+        whole = writer.whole()
+    several = [len(list(ends(block))) for block in writer.ends.values()]
+    return whole, [i for i, count in enumerate(several) for _ in range(count)]
+
+
+class _Writer(Reading, Listing, Telling):
+    def __init__(
+        self,
+        graph: Graph,
+        wanted: Sequence[Value],
+        seeds: Seeds | None = None,
+        again: Set[object] = frozenset(),
+        over: Set[object] = frozenset(),
+    ) -> None:
+        self.graph = graph
+        self.again = again  # the loops whose turns are made once more
+        self.segments = over  # the loops over their segments
+        self.seeds = seeds
+        self.wanted = tuple(wanted)
+        self.reverse = Reverse(graph)
+        self.facts: dict[object, Facts] = {}
+        self.ends: dict[Block, Block] = {}  # the backward behind each return
+        self.rows: set[Value] = set()  # cotangents that were put together of rows
+        self.empty: set[Value] = set()  # cotangents that are zeros throughout
+        self.dry = False  # nothing is kept that a look at a turn's backward asks for
+        self.counted = {}
+        self.teller, self.tells = {}, {}
+        self._learn(graph.block, ())
+        self._learn_lists()
+        self.active = self._active()
+
+    def whole(self) -> Graph:
+        paths: list[tuple[Block, tuple[Stretch, ...]]] = []
+        self._collect(self.graph.block, (), [], {}, paths)
+        for number, (end, path) in enumerate(paths):
+            with self._writing() as builder:
+                if self.seeds is None:
+                    cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
+                else:
+                    cts = self.seeds(self.reverse.stage, number)
+                block = self._sweep(path, len(path) - 1, cts, self._returning(end))
+                block = replace(block, nodes=(*builder.nodes, *block.nodes))
+                self.ends[end] = giving(block, end)
+        kept = {label: self._kept(facts) for label, facts in self.facts.items()}
+        block = Tapes(self.graph, kept, self.ends).rebuilt(self.graph.block, {})
+        block = renamed(block, self._renamed())
+        return self.graph.with_block(block)
+
+    def _renamed(self) -> dict[Value, Value]:
+        return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
+
+    def _learn(self, block: Block, around: tuple[Facts, ...]) -> None:
+        """Finds the loops of a block, which stands in turns of those around."""
+        for node in block.nodes:
+            if isinstance(node, Loop):
+                facts = Facts(node, set(made_by(node)), around=around)
+                self.facts[node.label] = facts
+                self._learn(node.turn, (*around, facts))
+                if node.after:
+                    self._learn(node.after, around)
+            elif isinstance(node, Branch):
+                for inner in node.blocks:
+                    self._learn(inner, around)
+
+    # -- what there is ----------------------------------------------------------------------------
+
+    def _collect(
+        self,
+        block: Block,
+        before: tuple[Stretch, ...],
+        nodes: list[Node],
+        heads: dict[object, int],
+        paths: list[tuple[Block, tuple[Stretch, ...]]],
+    ) -> None:
+        """Finds the paths to all returns, and through each turn of each loop."""
+        last = block.nodes[-1] if block.nodes else None
+        match last:
+            case Branch():
+                nodes = [*nodes, *block.nodes[:-1]]
+                for inner in last.blocks:
+                    self._collect(inner, before, nodes, heads, paths)
+            case Loop():
+                here = tuple([*nodes, *block.nodes[:-1]])
+                for inner in last.blocks:
+                    in_turn = inner is last.turn
+                    path = (*before, Stretch(here, last, in_turn))
+                    known = {**heads, last.label: len(path)} if in_turn else heads
+                    self._collect(inner, path, [], known, paths)
+            case Again():
+                path = (*before, Stretch((*nodes, *block.nodes[:-1])))
+                self.facts[last.label].turns.append((last, path[heads[last.label] :]))
+            case _:
+                paths.append((block, (*before, Stretch((*nodes, *block.nodes)))))
+
+    def _active(self) -> set[Value]:
+        """The values that depend on what is wanted by a differentiable path."""
+        active = set(self.wanted)
+        size = -1
+        while size != len(active):
+            size = len(active)
+            for node in walk(self.graph.nodes):
+                if isinstance(node, Call) and node.op.differentiable:  # type: ignore[attr-defined]
+                    if not active.isdisjoint(node.operands):
+                        active.update(filter(moves, node.results))
+                elif isinstance(node, Loop | Again):
+                    loop = self.facts[node.label].loop
+                    for p, a in zip(loop.parameters, node.arguments, strict=True):
+                        if a in active and is_inexact(p.type.dtype):
+                            active.add(p)
+        return active
+
+    # -- going back -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Iterator[Builder]:
+        """Nodes are appended to a builder of their own."""
+        before = self.reverse.stage.builder
+        builder = Builder(self.graph.sizes)
+        builder.producer = dict(before.producer)
+        self.reverse.stage.builder = builder
+        try:
+            yield builder
+        finally:
+            self.reverse.stage.builder = before
+
+    def _returning(self, end: Block) -> Finish:
+        def finish(cts: Cotangents) -> Block:
+            cts = self._settled(cts)
+            found = {value: self.reverse.staged(ct) for value, ct in cts.items()}
+            gradients = self.reverse.gradients(found, self.wanted)
+            return Block((), tuple(gradients))
+
+        return finish
+
+    def _sweep(self, path: Sequence[Stretch], at: int, cts: Cotangents, finish: Finish) -> Block:
+        """The block that goes back from the end of a stretch to the beginning of the path."""
+        cts = self._through(path[at].nodes, cts)
+        if at == 0:
+            return finish(cts)
+        loop, in_turn = path[at - 1].loop, path[at - 1].in_turn
+        assert loop is not None
+
+        def before_the_loop(cts: Cotangents) -> Block:
+            return self._sweep(path, at - 1, self._entered(loop, cts), finish)
+
+        again = loop.label in self.again
+        count = self._count(loop, self.facts[loop.label], in_turn, again)
+        if not again or self.dry:
+            return self._turns(loop, count, cts, before_the_loop, 0)
+        counter = loop.counter
+        assert counter is not None
+        with self._writing() as builder:
+            block = self._turns(loop, count, cts, before_the_loop, 0)
+        block = replace(block, nodes=(*builder.nodes, *block.nodes))
+        stop = counter.index if in_turn else counter.stop
+        return made_again(self.graph, self.facts, loop, stop, block)
+
+    def _kept(self, facts: Facts) -> Facts:
+        """What the forward keeps of a loop: nothing of turns that are made once more."""
+        labels = (facts.loop.label, *(other.loop.label for other in facts.around))
+        if self.again.isdisjoint(labels):
+            return facts
+        return replace(facts, saved={}, carried={}, which=None)
+
+    def _through(self, nodes: Sequence[Node], cts: Cotangents) -> Cotangents:
+        """Cotangents before straight code, of those after it."""
+        items = self._items(nodes)
+        nodes = [node for node in nodes if not any(node is item for item in items)]
+        made = {result for node in nodes for result in node.results}
+        read = [v for node in nodes if isinstance(node, Call) for v in node.operands]
+        asked = [v for v in dict.fromkeys((*cts, *read)) if v not in made and v in self.active]
+        plain = {v: ct for v, ct in cts.items() if v not in self.tells}
+
+        def run(cts: Cotangents) -> Cotangents:
+            seeds = {value: self.reverse.staged(ct) for value, ct in cts.items()}
+            found = self.reverse.run(nodes, seeds, asked)
+            return {value: ct.value for value, ct in found.items()}
+
+        begun = self._loaded(items, plain, nodes, lambda: run(plain))
+        return self._told(cts, self._stored(items, run({**plain, **begun}), begun))
+
+    def _entered(self, loop: Loop, cts: Cotangents) -> Cotangents:
+        """Cotangents of parameters go to the first arguments.
+
+        Raises `FirstTurn` where one of these has a cotangent from elsewhere.
+        """
+        known = {v for v in cts if v not in loop.parameters}
+        for parameter, argument in zip(loop.parameters, loop.arguments, strict=True):
+            if parameter in cts and argument in self.active and not self._is_collected(argument):
+                if argument in known:
+                    raise FirstTurn(loop.label)
+                known.add(argument)
+        return self._handed(loop, loop.arguments, cts)
+
+    def _handed(self, loop: Loop, arguments: Sequence[Value], cts: Cotangents) -> Cotangents:
+        """Cotangents of a loop's parameters as those of what they were given."""
+        kept = {
+            v: ct
+            for v, ct in cts.items()
+            if v not in loop.parameters and self.tells.get(v) not in loop.parameters
+        }
+        before = dict(kept)
+        begun = self.begun.get(loop.label, {})
+        given = dict(zip(loop.parameters, arguments, strict=True))
+        for parameter, argument in given.items():
+            if parameter in cts and self._is_collected(argument):
+                of = [b for b in begun.values() if b.rows is parameter and b.parameter in cts]
+                known = {
+                    given[b.parameter] for b in of if b.whole or arguments is not loop.arguments
+                }
+                self._uncollect(parameter, argument, cts[parameter], kept, known)
+        for parameter, argument in zip(loop.parameters, arguments, strict=True):
+            ct = cts.get(parameter)
+            if ct is None or argument not in self.active or self._is_collected(argument):
+                continue
+            teller = self.teller.get(parameter)
+            if argument in kept:
+                ct = self._call(add, kept[argument], ct, origin=kept[argument].origin)
+                kept.pop(self._teller(argument), None)
+            elif teller in cts:  # it has one where the parameter has
+                kept[self._teller(argument)] = cts[teller]
+            kept[argument] = ct
+        return {**kept, **self._told(before, {v: kept[v] for v in before if v in kept})}
+
+    def _uncollect(
+        self, rows: Value, array: Value, ct: Value, kept: Cotangents, known_by_now: Set[Value]
+    ) -> None:
+        """Cotangents of what stands in the rows of an array, as of items of a list: first of all.
+
+        They come from behind the loop, where the list is read. Those `known_by_now` are in the
+        cotangents of parameters.
+        """
+        made = self.graph.producer.get(array)
+        while isinstance(made, Call) and made.op is collected:
+            array, value, k = made.operands
+            row = self._row(k)
+            first = None if row is None or row.index is not None else span_of(row, 0, 0, 1)
+            known = first is None or self._has_rows(ct, first)
+            if value in known_by_now:
+                pass
+            elif value in self.active and known:
+                if value in kept:
+                    raise Unrollable("one array stands in two lists")
+                kept[value] = row_at(ct, k, self.reverse.builder, self._named(value, ct))
+            elif not known and self._may_be_met(ct, k):
+                raise Unrollable("nobody knows which items of a list gradients flow to")
+            made = self.graph.producer.get(array)
+        if array is rows:
+            kept[rows] = ct
+
+    def _turns(
+        self, loop: Loop, count: Number, cts: Cotangents, then: Finish, peeled: int
+    ) -> Block:
+        """The block that goes back through `count` whole turns, and then on."""
+        facts = self.facts[loop.label]
+        mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        if count == NONE or not facts.turns or not mine:
+            return then(cts)
+        if not peeled or loop.label not in self.begun:
+            cts = self._begin_with_rows(facts, count, cts)
+            mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        told = {**mine, **self._telling(mine, cts)}
+        if not self._lacking(facts, (self._dim(count + -1), self._dim(count)), told):
+            turns = range(len(facts.turns))
+            after = [found for turn in turns for found in self._flowing(facts, turn, mine)]
+            if self._is_steady(facts, mine, after):
+                return self._all_turns(facts, count, mine, after, cts, then)
+            found = self._from_nothing(facts, mine)
+            if found is not None:
+                return self._all_turns(facts, count, mine, found, cts, then)
+            unsure = self._unsure(facts, mine)
+            if unsure is not None:
+                return self._some_turns(facts, count, *unsure, cts, then)
+        if peeled == MOST_PEELED:
+            raise Unrollable("what gradients flow to differs from turn to turn")
+        if count.value is None:
+            return self._single(facts, count, cts, then, peeled)
+        return self._if_any(
+            loop, count, lambda: self._single(facts, count, cts, then, peeled), lambda: then(cts)
+        )
+
+    def _begin_with_rows(self, facts: Facts, count: Number, cts: Cotangents) -> Cotangents:
+        """The cotangents behind the last turn, with those of items in parameters: see `Begun`."""
+        loop = facts.loop
+        self.begun.pop(loop.label, None)
+        mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        found = self._begun_with_rows(loop, cts)
+        for way in range(len(facts.turns)) if found else ():
+            held = {**mine, **{p: mine.get(p, Value(p.type)) for p in found}}
+            flowing = self._flowing(facts, way, held)
+            found = {p: b for p, b in found.items() if all(p in flow for flow in flowing)}
+        turn = self._dim(count + -1), self._dim(count)
+        found = {
+            p: b for p, b in found.items() if p in cts or self._have_rows(loop, b.rows, turn, cts)
+        }
+        if not found:
+            return cts
+        self.begun[loop.label] = found
+        behind = dict(cts)
+        for parameter, begun in found.items():
+            last = self._written(count + (begun.first - 1))
+            ct = row_at(cts[begun.rows], last, self.reverse.builder, self._named(parameter, last))
+            if parameter in cts:
+                ct = self._call(add, ct, cts[parameter], origin=cts[parameter].origin)
+            behind[parameter] = ct
+            behind.pop(self._teller(parameter), None)
+        return behind
+
+    def _if_any(
+        self,
+        loop: Loop,
+        count: Number,
+        some: Callable[[], Block],
+        none: Callable[[], Block],
+    ) -> Block:
+        """The blocks for some whole turns, and for none."""
+        if self._least(count) > 0:
+            return some()
+        origin = replace(loop.origin, section="backward")
+        assert count.value is not None
+        test = self._call(greater, count.value, self._number(-count.plus), origin=origin)
+        blocks = []
+        for write in (some, none):
+            with self._writing() as builder:
+                block = write()
+                blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
+        return self._ended(Branch(test, "bool", (True, False), tuple(blocks), origin))
+
+    def _is_steady(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> bool:
+        """Whether a turn leaves cotangents of what has one after it, and of outer values."""
+        return all(
+            mine.keys() <= found.keys() and not any(v in facts.own for v in found if v not in mine)
+            for found in after
+        )
+
+    def _from_nothing(self, facts: Facts, mine: Cotangents) -> list[Cotangents] | None:
+        """What has a cotangent before a turn where those that are missing behind it are -0.0.
+
+        None where that changes more than sums.
+        """
+        turns, begun = range(len(facts.turns)), dict(mine)
+        for _ in range(MOST_PEELED):
+            after = [found for turn in turns for found in self._flowing(facts, turn, begun)]
+            if self._is_steady(facts, begun, after):
+                new = {v: ct for v, ct in begun.items() if v not in mine}
+                if facts.loop.label in self.segments:
+                    return after if self._is_nothing_in_turns(facts, mine) else None
+                if all(self._is_unchanged(facts, turn, mine, new) for turn in turns):
+                    return after
+                return None
+            for found in after:
+                for value, ct in found.items():
+                    if value in facts.own:
+                        begun.setdefault(value, Value(ct.type, ct.origin))
+        return None
+
+    def _is_nothing_in_turns(self, facts: Facts, mine: Cotangents) -> bool:
+        """Whether that is so of the loop in segments, in the last of which all begin."""
+        (again, path), *_ = facts.turns
+        loop = path[0].loop
+        assert loop is not None
+        cts = self._handed(facts.loop, again.arguments, mine)
+        inner = self.facts[loop.label]
+        begun = {v: ct for v, ct in cts.items() if v in self._carried(inner)}
+        return self._from_nothing(inner, begun) is not None
+
+    def _is_unchanged(self, facts: Facts, turn: int, mine: Cotangents, new: Cotangents) -> bool:
+        """Whether a turn's backward computes the same with some cotangents as without them."""
+        with_them = self._looked_at(facts, turn, {**mine, **new})
+        without = self._looked_at(facts, turn, mine)
+        same = Unchanged(self.graph.sizes, {*new.values()})
+        return with_them[1] == without[1] and same.by(with_them[0], without[0])
+
+    def _looked_at(
+        self, facts: Facts, turn: int, mine: Cotangents, without: Value | None = None
+    ) -> tuple[Block, list[Value]]:
+        """A turn's backward, of which nothing is kept, and to what it has cotangents flow.
+
+        That of the one it is `without` is not looked at, but what tells of the others is.
+        """
+        flows: list[Value] = []
+        carried = [v for v in self._carried(facts) if v is not without]
+
+        def finish(cts: Cotangents) -> Block:
+            here = [v for v in carried if v in cts]
+            if without is not None:
+                here += self._telling(dict.fromkeys(here, without), cts)
+            flows.extend(here)
+            return Block((), tuple([cts[v] for v in here]))
+
+        with self._dry() as builder:
+            block = self._back(facts, turn, mine, finish)
+        return replace(block, nodes=(*builder.nodes, *block.nodes)), flows
+
+    @contextmanager
+    def _dry(self) -> Iterator[Builder]:
+        """What is written is only looked at."""
+        before, self.dry = self.dry, True
+        names = dict(self.reverse.names)
+        with self._writing() as builder:
+            yield builder
+        self.dry, self.reverse.names = before, names
+
+    def _all_turns(
+        self,
+        facts: Facts,
+        count: Number,
+        mine: Cotangents,
+        after: Sequence[Cotangents],
+        cts: Cotangents,
+        then: Finish,
+    ) -> Block:
+        """A loop over all turns."""
+
+        def some() -> Block:
+            begun = self._begun(facts, mine, after)
+            maybe = self._maybe(facts, mine, begun)
+            begun.update((self._teller(value), self._number(0)) for value in maybe)
+            begun.update(self._telling(mine, cts))
+            self._require_rows(facts, count, begun)
+            return self._loop_back(facts, count, begun, cts, self._where_met(maybe, then))
+
+        new = any(found.keys() != mine.keys() for found in after)
+        if new and count.value is not None:
+            return self._if_any(facts.loop, count, some, lambda: then(cts))
+        return some()
+
+    def _begun(self, facts: Facts, mine: Cotangents, after: Sequence[Cotangents]) -> Cotangents:
+        """The cotangents that the loop over the turns begins with.
+
+        Sums over turns begin with what changes no sum: with zeros where rows are added up (as a
+        tape does it), else with -0.0.
+        """
+        new = {v: ct for found in after for v, ct in found.items() if v not in mine}
+        held = {**mine, **{v: Value(ct.type, ct.origin) for v, ct in new.items()}}
+        turns = range(len(facts.turns))
+        summed = [found for turn in turns for found in self._flowing(facts, turn, held)]
+        of_rows = {v for found in summed for v, ct in found.items() if self._is_of_rows(ct)}
+        begun = dict(mine)
+        for value, ct in new.items():
+            self.reverse.stage.origin = self._named(value, ct)
+            if value in self.lists:
+                begun[value] = self._nothing(value)
+                continue
+            if value in of_rows:
+                zeros = zeros_of(self.reverse.staged(value))
+                self.empty.add(zeros.value)
+            else:  # -0.0 + x is x, 0.0 + -0.0 is not
+                none = self.reverse.builder.constant(-0.0, replace(ct.type, shape=()))
+                zeros = full_of(self.reverse.staged(none), shape=ct.type.shape, dtype=ct.type.dtype)
+            begun[value] = zeros.value
+        return begun
+
+    def _ended(self, node: Branch | Loop) -> Block:
+        """A block that ends in a node; what was written so far stands before it."""
+        return Block((node,))
+
+    def _carried(self, facts: Facts) -> set[Value]:
+        """What cotangents go from turn to turn of: the parameters, and what turns read outside."""
+        found = {p for p in facts.loop.parameters if p in self.active}
+        for again, path in facts.turns:
+            for stretch in path:
+                nodes: Iterable[Node] = stretch.nodes
+                if stretch.loop is not None:
+                    nodes = (*nodes, stretch.loop, *walk([stretch.loop]))
+                for node in nodes:
+                    found.update(v for v in node.operands if v in self.active)
+            found.update(v for v in again.arguments if v in self.active)
+        return {v for v in found if v not in facts.own or v in facts.loop.parameters}
+
+    def _flowing(
+        self, facts: Facts, turn: int, mine: Cotangents, sure: bool = False
+    ) -> list[Cotangents]:
+        """What has a cotangent before a turn, of what has one after it.
+
+        There are several answers where that depends on how often an inner loop runs. What may have
+        one is left out where only what is sure is asked for.
+        """
+        found: list[Cotangents] = []
+        carried = self._carried(facts)
+
+        def finish(cts: Cotangents) -> Block:
+            self.rows.update(filter(self._is_of_rows, cts.values()))
+            unsure = {v for v, key in self.teller.items() if sure and key in cts}
+            found.append({v: ct for v, ct in cts.items() if v in carried and v not in unsure})
+            return Block(())
+
+        with self._dry():
+            self._back(facts, turn, mine, finish)
+        return found
+
+    def _is_of_rows(self, ct: Value) -> bool:
+        """Whether a cotangent is zeros with cotangents of rows in their places."""
+        made = self.reverse.builder.producer.get(ct)
+        added = isinstance(made, Call) and made.op in ADDED_UP
+        return added or ct in self.rows or ct in self.empty
+
+    def _back(self, facts: Facts, turn: int, mine: Cotangents, finish: Finish) -> Block:
+        """The block that goes back through one turn, over the values of the turn itself."""
+        again, path = facts.turns[turn]
+        cts = self._handed(facts.loop, again.arguments, mine)
+        for parameter, begun in self.begun.get(facts.loop.label, {}).items():
+            made = self._put_in(again.arguments[facts.loop.parameters.index(begun.rows)])
+            assert made is not None
+            if begun.rows not in mine:  # it is looked at what a turn does without them
+                assert self.dry
+                continue
+            ct = mine[begun.rows]
+            origin = self._named(parameter, ct)
+            first = None if begun.whole else begun.first
+            (cts[parameter],) = self.reverse.builder.call(
+                row_before, (ct, made[1]), origin, first=first
+            )
+        return self._sweep(path, len(path) - 1, cts, finish)
+
+    def _loop_back(
+        self,
+        facts: Facts,
+        count: Number,
+        mine: Cotangents,
+        cts: Cotangents,
+        then: Finish,
+        unsure: Sequence[Value] = (),
+    ) -> Block:
+        """A loop over the turns, last to first, and what follows it.
+
+        Parameters that are `unsure` may have no cotangent in a turn.
+        """
+        loop, label = facts.loop, object()
+        origin = replace(loop.origin, section="backward")
+        named = loop.counter.index.origin if loop.counter else Origin("turn", True)
+        index = Value(INT, replace(named, section="backward"))
+        begin = self._first_number(loop)
+        k = Number(index, -begin, count.minus)
+        keys = list(mine)
+        parameters = {v: Value(mine[v].type, self._named(v, mine[v])) for v in keys}
+        parameters.update((v, Value(INT, v.origin)) for v in keys if v in self.tells)
+        self.rows.update(parameters[v] for v in keys if self._is_of_rows(mine[v]))
+        if loop.label in self.segments:  # whose turns meet other rows than those of others
+            self.empty.update(parameters[v] for v in keys if mine[v] in self.empty)
+
+        lists = [v for v in keys if v in self.lists]
+        for v in lists:
+            self._enter_rows(loop, v, mine[v], parameters[v])
+        met: list[Cotangents] = []
+
+        def finish(found: Cotangents) -> Block:
+            for v in unsure:  # what is not there is not read
+                found = {self.teller[v]: self._number(int(v in found)), v: parameters[v], **found}
+            for v in keys:
+                if v in self.tells and v not in found:  # it has one for sure
+                    found = {v: self._number(1), **found}
+            arguments = tuple(found[v] for v in keys)
+            met.append(found)
+            for v, argument in zip(keys, arguments, strict=True):
+                self._same_type(parameters[v], argument)
+                if self._is_of_rows(argument):
+                    self.rows.add(parameters[v])
+            return Block((Again(label, arguments, origin),))
+
+        with self._writing() as builder:
+            turn = self._turn_of_some(facts, k, parameters, finish, unsure)
+        turn = replace(turn, nodes=(*builder.nodes, *turn.nodes))
+        for v in lists:
+            after_turns = [found[v] for found in met]
+            self._leave_rows(loop, self._dim(count), mine[v], parameters[v], after_turns)
+        with self._writing() as builder:
+            after = then({**cts, **parameters})
+            after = replace(after, nodes=(*builder.nodes, *after.nodes))
+        if loop.counter:
+            counted = Turns(turn.nodes, label, index, begin, self._least(count))
+            turn = replace(turn, nodes=self._by_rows(counted, count, parameters, mine, after))
+        first, before = self._written(count + (begin - 1)), self._number(begin - 1)
+        if count.minus is not None:  # the user's numbers
+            first = self._written(Number(count.value, -1))
+            before = self._written(Number(count.minus, -1))
+        arguments = tuple(mine[v] for v in keys)
+        counter = Counter(index, first, before, -1)
+        names = tuple(parameters[v] for v in keys)
+        back = Loop(label, names, arguments, (turn, after), counter, origin)
+        if loop.label in self.segments and not self.dry:
+            back = released(self.graph, facts, back, index)
+        return self._ended(back)
+
+    def _first_number(self, loop: Loop) -> int:
+        """The number that a loop that goes back ends with: the user's, where they are known."""
+        if loop.counter is None or loop.counter.step != 1:
+            return 0
+        start = self.graph.constant(loop.counter.start)
+        return 0 if start is None else start.value  # type: ignore[return-value]
+
+    def _by_rows(
+        self, turn: Turns, count: Number, parameters: Cotangents, mine: Cotangents, after: Block
+    ) -> tuple[Node, ...]:
+        """The nodes of a turn that goes back, which write rows as a tape does it."""
+
+        def ahead(parameter: Value, update: Call, n: int) -> None:
+            (value,) = [v for v, p in parameters.items() if p is parameter]
+            none = self.reverse.builder.constant(-0.0, replace(mine[value].type, shape=()))
+            place = self._written(count + (turn.lowest - 1 + n))
+            given = dict(update.attributes)
+            (mine[value],) = self.reverse.builder.call(
+                set_at, (mine[value], none, place), mine[value].origin, **given
+            )
+
+        known = {r: node for node in turn.nodes for r in node.results}
+
+        def is_zero(value: Value) -> bool:
+            made = known.get(value) or self.reverse.builder.producer.get(value)
+            return isinstance(made, Constant) and made.value == 0
+
+        empty = {p: None for v, p in parameters.items() if mine[v] in self.empty}
+        nodes = set_once(turn, empty, self.graph.sizes, ahead)
+        turn = replace(turn, nodes=nodes)
+        return without_resets(turn, list(parameters.values()), after, is_zero)
+
+    def _named(self, value: Value, ct: Value) -> Origin:
+        """The origin of a parameter for the cotangent of a value."""
+        name = value.origin.name
+        return replace(ct.origin, name=name and f"{name}_bar", final=True, section="backward")
+
+    def _same_type(self, parameter: Value, argument: Value) -> None:
+        a, b = parameter.type, argument.type
+        same = (a.dtype, a.weak, len(a.shape)) == (b.dtype, b.weak, len(b.shape))
+        if not same or not all(map(self.graph.sizes.same, a.shape, b.shape)):
+            raise Unrollable(f"a cotangent of type {a} becomes one of type {b}")
+
+    def _single(
+        self, facts: Facts, count: Number, cts: Cotangents, then: Finish, peeled: int
+    ) -> Block:
+        """One turn by itself, and the block that follows it."""
+        k = count + -1
+        held: dict[Value, Value] = {}  # what is of now, and not of the turn
+        rest = k if k.value is None else replace(k, value=self._of_now(facts, k.value, held))
+        cts = {v: self._of_now(facts, ct, held) for v, ct in cts.items()}
+        mine = {v: ct for v, ct in cts.items() if v in self._carried(facts)}
+        told = {**mine, **self._telling(mine, cts)}
+        turn = self._dim(rest), self._dim(count)
+        for rows in self._lacking(facts, turn, told):
+            self._require_none(facts.loop, rows, turn, mine[rows])
+            del mine[rows]
+            if any(begun.rows is rows for begun in self.begun.get(facts.loop.label, {}).values()):
+                raise Unrollable("gradients flow to some items of a list alone")
+        mine.update(self._telling(mine, cts))
+
+        def finish(found: Cotangents) -> Block:
+            kept = {v: ct for v, ct in cts.items() if v not in mine}
+            return self._turns(facts.loop, rest, {**kept, **found}, then, peeled + 1)
+
+        block = self._one_turn(facts, k, mine, finish)
+        return renamed(block, held)
+
+    def _of_now(self, facts: Facts, value: Value, held: dict[Value, Value]) -> Value:
+        """What is a value of the turn in which the loop was left, its number too, under a name."""
+        if value not in facts.own:
+            return value
+        name = Value(value.type, value.origin)
+        held[name] = value
+        return name
+
+    def _one_turn(self, facts: Facts, k: Number, mine: Cotangents, finish: Finish) -> Block:
+        """The block that goes back through turn number `k`, by the way that it went."""
+        ways = []
+        for turn in range(len(facts.turns)):
+            with self._writing() as builder:
+                block = self._back(facts, turn, mine, finish)
+                block = replace(block, nodes=(*builder.nodes, *block.nodes))
+            ways.append(self._restored(facts, k, turn, block))
+        if len(ways) == 1:
+            return ways[0]
+        if facts.which is None and not self.dry:
+            facts.which = facts.keeps(Value(LIST, Origin("ways", True)))
+        with self._writing() as builder:
+            listed = facts.which or Value(LIST)
+            two = len(ways) == 2
+            way = self._item(
+                listed, self._written(k), weak("bool") if two else INT, Origin("way", True)
+            )
+            outcomes = (True, False) if two else tuple(range(len(ways)))
+            origin = replace(facts.loop.origin, section="backward")
+            branch = Branch(way, "bool" if two else "int", outcomes, tuple(ways), origin)
+            return Block((*builder.nodes, branch))
+
+
+def giving(block: Block, end: Block) -> Block:
+    """A backward whose returns give what the function returns, too."""
+    last = block.nodes[-1] if block.nodes else None
+    if isinstance(last, Branch | Loop | Join):
+        inner = tuple([giving(b, end) for b in last.blocks])
+        return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
+    if isinstance(last, Again):
+        return block
+    return replace(end, nodes=block.nodes, outputs=(*end.outputs, *block.outputs))

@@ -1,0 +1,463 @@
+"""Finds which rows the backward of a loop has met that reads lists filled by loops.
+
+The cotangent of a list is an array with a row for each item. It begins as -0.0, which changes no
+sum, and what comes to an item is added to what its row has by then: so sums are in a tape's order.
+"No cotangent" is not zero: a loop that filled a list goes back with the cotangents of those rows
+alone that are known to have one (`Rows`), by the numbers that other loops count with.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Counted
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from codegen.ir import (
+    Block,
+    Builder,
+    Call,
+    Graph,
+    Loop,
+    Node,
+    Origin,
+    Value,
+    ends,
+    inner_blocks,
+    walk,
+)
+from codegen.rewrite import substituted
+from codegen.sizes import Dim, Size, Sizes, SliceLength, mul
+from codegen.sizes import add as add_dims
+from tracegrad.differentiation.loops.negative_zeros import Unchanged
+from tracegrad.differentiation.loops.residual_reads import Number
+from tracegrad.differentiation.loops.residuals import Facts
+from tracegrad.differentiation.loops.row_numbers import Row, Span, minus, row_of
+from tracegrad.differentiation.reverse_mode import Reverse
+from tracegrad.errors import TraceError
+from tracegrad.ops.python_lists import AT_ROW, collected, length, list_item
+from tracegrad.ops.shape.creation import full_of
+from tracegrad.ops.shape.indexing import add_at, gather, set_at
+
+Cotangents: TypeAlias = "dict[Value, Value]"
+
+
+class Unrollable(TraceError):
+    """A loop whose backward cannot be written as a loop."""
+
+
+def items_in(nodes: Iterable[Node]) -> list[Call]:
+    """The reads of items of lists."""
+    return [node for node in nodes if isinstance(node, Call) and node.op is list_item]
+
+
+def span_of(row: Row, first: Dim, stop: Dim, step: int) -> Span | None:
+    """The rows that a loop goes through, one in each turn; None where it leaves some out."""
+    if row.index is None:
+        return row.plus, add_dims(row.plus, 1)
+    if abs(step) != 1 or abs(row.times) != 1:
+        return None
+    last = add_dims(stop, -step)
+    ends = [add_dims(mul([row.times, end]), row.plus) for end in (first, last)]
+    low, high = ends if row.times == step else reversed(ends)
+    return low, add_dims(high, 1)
+
+
+def at_least(a: Dim, b: Dim, sizes: Sizes) -> bool:
+    """Whether a length is known to be no smaller than another one."""
+    difference = sizes.resolve(minus(a, b))
+    if isinstance(difference, int):
+        return difference >= 0
+    if all(factor > 0 for _, factor in difference.terms):
+        return True
+    for guard, number in sizes.guards:  # so many turns a loop makes at least
+        atom = guard.atom() if isinstance(guard, Size) else None
+        if isinstance(atom, SliceLength) and atom.start is None and atom.stop == number:
+            more = sizes.resolve(minus(difference, atom.of))
+            if isinstance(more, int) and isinstance(number, int) and number + more >= 0:
+                return True
+    return False
+
+
+def joined(spans: Iterable[Span], sizes: Sizes) -> list[Span]:
+    """The spans, with those put together that touch or overlap."""
+    found: list[Span] = []
+    for low, high in spans:
+        again = True
+        while again:
+            again = False
+            for other in found:
+                if at_least(other[1], low, sizes) and at_least(high, other[0], sizes):
+                    low = other[0] if at_least(low, other[0], sizes) else low
+                    high = other[1] if at_least(other[1], high, sizes) else high
+                    found.remove(other)
+                    again = True
+                    break
+        found.append((low, high))
+    return found
+
+
+def without_repeats(graph: Graph) -> Graph:
+    """The graph where an item that is read again, under the same number, is the one read first."""
+    counters = counters_of(graph)
+    stands: dict[Value, Value] = {}
+
+    def read(block: Block, known: dict[tuple[Value, Row], Value]) -> None:
+        for node in block.nodes:
+            row = row_of(graph.producer, node.operands[1], counters) if items_in([node]) else None
+            if row is not None:
+                first = known.setdefault((node.operands[0], row), node.results[0])
+                if first is not node.results[0]:
+                    stands[node.results[0]] = first
+            for inner in inner_blocks(node):
+                read(inner, dict(known))
+
+    read(graph.block, {})
+    if not stands:
+        return graph
+    return graph.with_block(substituted(graph.block, lambda v: stands.get(v, v)))
+
+
+def counters_of(graph: Graph) -> frozenset[Value]:
+    """The numbers that loops count with."""
+    loops = (node for node in walk(graph.nodes) if isinstance(node, Loop))
+    return frozenset(loop.counter.index for loop in loops if loop.counter is not None)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A parameter that is the item which the turn before has put into a list.
+
+    What comes to that from its readers in a turn is added, one by one, to what the row has.
+    """
+
+    parameter: Value
+    rows: Value
+    first: int  # the number of the row of the first turn
+    whole: bool  # the row before that one is what the loop begins with
+
+
+class Listing:
+    """What reads items of lists, and what a backward knows of rows that have a cotangent.
+
+    `met` are the rows of a list's cotangent that are known to have one; an array that is not there
+    has one in each row. Those of `fresh` have none yet where a turn reads, those of `vague` may
+    have more. `read` are the values that anything reads.
+    """
+
+    graph: Graph
+    reverse: Reverse
+    active: set[Value]
+    counted: dict[Value, int]
+    counters: frozenset[Value]
+    lists: frozenset[Value]
+    met: dict[Value, tuple[Row | Span, ...]]
+    fresh: set[Value]
+    vague: set[Value]
+    read: set[Value]
+    begun: dict[object, dict[Value, Begun]]  # of loops that go back
+
+    def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
+        raise NotImplementedError
+
+    def _dry(self) -> AbstractContextManager[Builder]:
+        raise NotImplementedError
+
+    def _named(self, value: Value, ct: Value) -> Origin:
+        raise NotImplementedError
+
+    def _looked_at(
+        self, facts: Facts, turn: int, mine: Cotangents, without: Value | None = None
+    ) -> tuple[Block, list[Value]]:
+        raise NotImplementedError
+
+    def _learn_lists(self) -> None:
+        self.counters = counters_of(self.graph)
+        self.read = {v for node in walk(self.graph.nodes) for v in node.operands}
+        self.read.update(v for end in ends(self.graph.block) for v in end.outputs)
+        loops = [node for node in walk(self.graph.nodes) if isinstance(node, Loop)]
+        parameters = (p for loop in loops for p in loop.parameters)
+        self.lists = frozenset(
+            p for p in parameters if any(map(self._is_collected, self.graph.given[p][1:]))
+        )
+        self.met, self.fresh, self.vague, self.begun = {}, set(), set(), {}
+
+    def _is_collected(self, value: Value) -> bool:
+        made = self.graph.producer.get(value)
+        return isinstance(made, Call) and made.op is collected
+
+    def _row(self, value: Value) -> Row | None:
+        return row_of(self.graph.producer, value, self.counters)
+
+    def _items(self, nodes: Sequence[Node]) -> list[Call]:
+        """The items that straight code reads of lists, to which cotangents may flow."""
+        found = [
+            node
+            for node in items_in(nodes)
+            if node.operands[0] in self.active and node.results[0] in self.read
+        ]
+        for i, one in enumerate(found):
+            for other in found[:i]:
+                if one.operands[0] is other.operands[0]:
+                    self._require_apart(one, other)
+        return found
+
+    def _require_apart(self, one: Call, other: Call) -> None:
+        a, b = self._row(one.operands[1]), self._row(other.operands[1])
+        distance = None if a is None or b is None else a.minus(b)
+        distance = None if distance is None else self.graph.sizes.resolve(distance)
+        if type(distance) is not int or distance == 0:
+            raise Unrollable("items of a list are read that may be one")
+
+    def _loaded(
+        self,
+        items: Sequence[Call],
+        cts: Cotangents,
+        nodes: Sequence[Node],
+        flowing: Callable[[], Container[Value]],
+    ) -> Cotangents:
+        """What items have by now, to which several readers add one by one: see `_stored`."""
+        read = Counted(v for node in nodes if isinstance(node, Call) for v in node.operands)
+        items = [node for node in items if node.operands[0] in cts]
+        items = [n for n in items if n.results[0] in cts or read[n.results[0]] > 1]
+        if not items:
+            return {}
+        with self._dry():
+            reached = flowing()
+        begun: Cotangents = {}
+        for node in items:
+            (rows, k), (item,) = node.operands, node.results
+            ct = cts.get(rows)
+            if ct is None or item not in reached or not self._may_be_met(ct, k):
+                continue
+            if item in cts:
+                raise Unrollable("an item of a list goes on to turns, and is read again there")
+            begun[item] = row_at(ct, k, self.reverse.builder, self._named(item, ct))
+        return begun
+
+    def _may_be_met(self, ct: Value, k: Value) -> bool:
+        """Whether a row may have a cotangent."""
+        if ct in self.fresh:
+            return False
+        row, sizes = self._row(k), self.graph.sizes
+        if ct not in self.met or ct in self.vague or row is None or row.index is not None:
+            return True
+        return not all(
+            isinstance(span, tuple)
+            and (
+                at_least(row.plus, span[1], sizes)
+                or at_least(span[0], add_dims(row.plus, 1), sizes)
+            )
+            for span in self.met[ct]
+        )
+
+    def _stored(
+        self, items: Sequence[Call], found: Cotangents, begun: Container[Value]
+    ) -> Cotangents:
+        """The cotangents with those of items in the rows of their lists.
+
+        Those that were `begun` with their rows are the rows, others are added.
+        """
+        for node in sorted(items, key=lambda node: node.results[0] not in begun):
+            (rows, k), (item,) = node.operands, node.results
+            ct = found.pop(item, None)
+            if ct is None:
+                continue
+            before = found.get(rows) or self._nothing(rows)
+            origin = self._named(rows, before)
+            put = add_at if item not in begun and self._may_be_met(before, k) else set_at
+            (after,) = self.reverse.builder.call(put, (before, ct, k), origin, **AT_ROW)
+            row = self._row(k)
+            if before in self.met:
+                self.met[after] = (*self.met[before], *((row,) if row is not None else ()))
+            if before in self.vague or row is None:
+                self.vague.add(after)
+            found[rows] = after
+        return found
+
+    def _nothing(self, rows: Value) -> Value:
+        """The cotangent of a list of which no item has one."""
+        none = self.reverse.builder.constant(-0.0, replace(rows.type, shape=()))
+        self.reverse.stage.origin = self._named(rows, none)
+        staged = self.reverse.staged(none)
+        whole: Value = full_of(staged, shape=rows.type.shape, dtype=rows.type.dtype).value
+        self.met[whole] = ()
+        return whole
+
+    # -- loops ------------------------------------------------------------------------------------
+
+    def _put_in(self, array: Value) -> tuple[Value, Value] | None:
+        """What was put last into the array of a list, and where."""
+        made = self.graph.producer.get(array)
+        known = isinstance(made, Call) and made.op is collected
+        return (made.operands[1], made.operands[2]) if known else None  # type: ignore[union-attr]
+
+    def _begun_with_rows(self, loop: Loop, cts: Cotangents) -> dict[Value, Begun]:
+        """The parameters to which several readers in a turn add, on top of the rows of a list."""
+        read = Counted(v for node in walk(loop.turn.nodes) for v in node.operands)
+        found: dict[Value, Begun] = {}
+        for rows in loop.parameters:
+            if rows not in self.lists or rows not in cts or loop.counter is None:
+                continue
+            ways = [self._put_in(array) for array in self.graph.given[rows][1:]]
+            start, before = self._row(loop.counter.start), self._put_in(self.graph.given[rows][0])
+            for parameter in loop.parameters:
+                given = self.graph.given[parameter]
+                if read[parameter] < 2 or parameter not in self.active or parameter in found:
+                    continue
+                if any(
+                    way is None or way[0] is not v for way, v in zip(ways, given[1:], strict=True)
+                ):
+                    continue
+                assert ways[0] is not None
+                row = self._row(ways[0][1])
+                if start is None or row is None or row.times * loop.counter.step != 1:
+                    continue
+                first = add_dims(mul([row.times, start.plus]), row.plus)
+                first = self.graph.sizes.resolve(first)
+                if type(first) is int:
+                    whole = before is not None and before[0] is given[0]
+                    found[parameter] = Begun(parameter, rows, first, whole)
+        return found
+
+    def _enter_rows(self, loop: Loop, rows: Value, ct: Value, parameter: Value) -> None:
+        """A loop begins to go back, with the cotangent of a list."""
+        if ct not in self.met:
+            return
+        self.met[parameter] = ()
+        read = [node for node in items_in(walk(loop.turn.nodes)) if node.operands[0] is rows]
+        row = self._row(read[0].operands[1]) if len(read) == 1 else None
+        counts = loop.counter is not None and row is not None and row.index is loop.counter.index
+        if counts and self.met[ct] == () and ct not in self.vague:
+            self.fresh.add(parameter)
+        else:
+            self.vague.add(parameter)
+
+    def _leave_rows(
+        self, loop: Loop, count: Dim | None, ct: Value, parameter: Value, after: Sequence[Value]
+    ) -> None:
+        """A loop has gone back through so many turns: the rows that it has met."""
+        self.fresh.discard(parameter)
+        self.vague.discard(parameter)
+        if ct not in self.met or any(value not in self.met for value in after):
+            self.met.pop(parameter, None)
+            return
+        ways = [self._spans(loop, count, self.met[value]) for value in after]
+        always = [span for span in ways[0] if all(span in way for way in ways)] if ways else []
+        known = {span for way in ways for span in way} <= {*always}
+        whole = all(len(way) == len(self.met[v]) for way, v in zip(ways, after, strict=True))
+        vague = ct in self.vague or any(value in self.vague - {parameter} for value in after)
+        if vague or not known or not whole:
+            self.vague.add(parameter)
+        self.met[parameter] = (*self.met[ct], *always)
+
+    def _spans(self, loop: Loop, count: Dim | None, met: Sequence[Row | Span]) -> list[Span]:
+        """The rows that all turns have met which met these."""
+        found: list[Span] = []
+        for row in met:
+            if not isinstance(row, Row):
+                found.append(row)
+            elif row.index is None:
+                found.append((row.plus, add_dims(row.plus, 1)))
+            elif count is not None and loop.counter and row.index is loop.counter.index:
+                start = self._row(loop.counter.start)
+                if start is not None and start.index is None:
+                    stop = add_dims(start.plus, mul([count, loop.counter.step]))
+                    span = span_of(row, start.plus, stop, loop.counter.step)
+                    found += [] if span is None else [span]
+        return found
+
+    def _dim(self, count: Any) -> Dim | None:
+        """A number of turns as a length."""
+        if count.value is None:
+            return count.plus  # type: ignore[no-any-return]
+        made = self.reverse.builder.producer.get(count.value)
+        if count.minus is not None or not isinstance(made, Call) or made.op is not length:
+            return None
+        return add_dims(made.attribute("size"), count.plus)
+
+    def _has_rows(self, ct: Value, needed: Span | None) -> bool:
+        """Whether the cotangent of a list is known to have one in each of these rows."""
+        if ct not in self.met:
+            return True
+        sizes = self.graph.sizes
+        spans = [span for span in self.met[ct] if not isinstance(span, Row)]
+        spans += [(r.plus, add_dims(r.plus, 1)) for r in self.met[ct] if isinstance(r, Row)]
+        return needed is not None and any(
+            at_least(needed[0], low, sizes) and at_least(high, needed[1], sizes)
+            for low, high in joined(spans, sizes)
+        )
+
+    def _lacking(
+        self, facts: Facts, turns: tuple[Dim | None, Dim | None], mine: Cotangents
+    ) -> list[Value]:
+        """The lists to which these turns have put items that may have no cotangent, and need one.
+
+        Where something flows to an item besides, as it does where its row is added to, -0.0 in that
+        is no other than none.
+        """
+        loop, found = facts.loop, []
+        added = {begun.rows for begun in self.begun.get(loop.label, {}).values()}
+        for rows in loop.parameters:
+            if rows in added or rows not in self.lists or rows not in mine:
+                continue
+            if not self._have_rows(loop, rows, turns, mine):
+                less = {v: ct for v, ct in mine.items() if v is not rows}
+                for way in range(len(facts.turns)):
+                    with_them = self._looked_at(facts, way, mine, rows)
+                    without = self._looked_at(facts, way, less, rows)
+                    same = Unchanged(self.graph.sizes, {mine[rows]})
+                    if with_them[1] != without[1] or not same.by(with_them[0], without[0]):
+                        found.append(rows)
+                        break
+        return found
+
+    def _have_rows(
+        self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None], mine: Cotangents
+    ) -> bool:
+        """Whether each item that these turns have put into a list is known to have a cotangent."""
+        if mine[rows] not in self.met:
+            return True
+        return all(self._has_rows(mine[rows], span) for span in self._put(loop, rows, turns))
+
+    def _put(
+        self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None]
+    ) -> Iterator[Span | None]:
+        """The rows that these turns have put into a list; None where nobody knows which."""
+        counter = loop.counter
+        start = None if counter is None else self._row(counter.start)
+        for argument in self.graph.given[rows][1:]:
+            row = self._row(self.graph.producer[argument].operands[2])  # type: ignore[union-attr]
+            if row is None or start is None or turns[0] is None or turns[1] is None:
+                yield None
+                continue
+            assert counter is not None
+            first, last = (
+                add_dims(start.plus, mul([n, counter.step])) for n in turns if n is not None
+            )
+            yield span_of(row, first, last, counter.step)
+
+    def _require_none(
+        self, loop: Loop, rows: Value, turns: tuple[Dim | None, Dim | None], ct: Value
+    ) -> None:
+        """Raises `Unrollable` where what these turns have put into a list may have a cotangent."""
+        sizes = self.graph.sizes
+        met = [span for span in self.met[ct] if not isinstance(span, Row)]
+        met += [(r.plus, add_dims(r.plus, 1)) for r in self.met[ct] if isinstance(r, Row)]
+        for put in self._put(loop, rows, turns):
+            apart = put is not None and all(
+                at_least(low, put[1], sizes) or at_least(put[0], high, sizes) for low, high in met
+            )
+            if not apart:
+                raise Unrollable("nobody knows whether gradients flow to an item of a list")
+
+    def _require_rows(self, facts: Facts, count: Number, begun: Cotangents) -> None:
+        """Raises `Unrollable` where turns need items that may have no cotangent."""
+        if self._lacking(facts, (0, self._dim(count)), begun):
+            raise Unrollable("gradients flow to some items of a list alone")
+
+
+def row_at(ct: Value, k: Value, builder: Builder, origin: Origin) -> Value:
+    """One row of the cotangent of a list."""
+    return builder.call(gather, (ct, k), origin, **AT_ROW)[0]

@@ -1,0 +1,147 @@
+"""Lets loops keep what the backwards of their turns read.
+
+`Facts` are what is known of one loop. A turn appends what its backward reads to lists, which are
+further parameters of the loop (`ops/python_lists.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from codegen.ir import Again, Block, Branch, Builder, Graph, Loop, Node, Value, walk
+from codegen.types import weak
+from tracegrad.ops.elementwise.ufuncs import add
+from tracegrad.ops.python_lists import appended, new_list
+
+INT = weak("int")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Straight code on a path, then the loop that it enters, if any, and whether by the turn."""
+
+    nodes: tuple[Node, ...]
+    loop: Loop | None = None
+    in_turn: bool = False
+
+
+@dataclass
+class Facts:
+    """What is known of one loop."""
+
+    loop: Loop
+    own: set[Value]  # what changes from turn to turn: all that its turn makes
+    around: tuple[Facts, ...] = ()  # the loops that it stands in the turns of
+    turns: list[tuple[Again, tuple[Stretch, ...]]] = field(default_factory=list)
+    saved: dict[Value, Value] = field(default_factory=dict)  # the list of each value that is kept
+    carried: dict[Value, Value] = field(default_factory=dict)
+    """The list of each parameter that is kept: its first value, and that after each turn."""
+    later: set[Value] = field(default_factory=set)
+    """The parameters that the backward of a turn reads the value of after the turn."""
+    which: Value | None = None  # the list that tells which way each turn went
+    count: Value | None = None  # a parameter that counts the turns
+
+    def keeps(self, value: Value) -> Value:
+        """A list, or a count, of the forward: turns of loops around make one each."""
+        for facts in self.around:
+            facts.own.add(value)
+        return value
+
+
+class Tapes:
+    """The forward, which leaves what backwards read; `ends` are those behind its returns."""
+
+    def __init__(
+        self, graph: Graph, facts: Mapping[object, Facts], ends: Mapping[Block, Block]
+    ) -> None:
+        self.graph = graph
+        self.facts = facts
+        self.ends = ends
+
+    def rebuilt(self, block: Block, lists: dict[Value, Value]) -> Block:
+        """The block whose loops keep what is read later, with the backwards behind its returns.
+
+        `lists` are those of the loops around, as they are at this point.
+        """
+        last = block.nodes[-1] if block.nodes else None
+        nodes = block.nodes[:-1]
+        match last:
+            case Branch():
+                inner = tuple([self.rebuilt(b, lists) for b in last.blocks])
+                return replace(block, nodes=(*nodes, replace(last, blocks=inner)))
+            case Loop():
+                return replace(block, nodes=(*nodes, *self._keeping(last, lists)))
+            case Again():
+                return replace(block, nodes=(*nodes, *self._leaving(last, lists)))
+        end = self.ends[block]
+        return replace(end, nodes=(*block.nodes, *end.nodes))
+
+    def _listed(self, facts: Facts) -> list[Value]:
+        listed = [*facts.carried.values(), *facts.saved.values()]
+        return [*listed, facts.which] if facts.which is not None else listed
+
+    def keeping(self, loop: Loop) -> list[Node]:
+        """A loop that stands in no other one, with lists as further parameters."""
+        return self._keeping(loop, {})
+
+    def _keeping(self, loop: Loop, lists: dict[Value, Value]) -> list[Node]:
+        """A loop with lists as further parameters, and what makes them."""
+        facts, builder = self.facts[loop.label], Builder(self.graph.sizes)
+        listed = self._listed(facts)
+        first = dict(zip(loop.parameters, loop.arguments, strict=True))
+        held = {v: (first[p],) for p, v in facts.carried.items()}
+        arguments = [builder.call(new_list, held.get(v, ()), v.origin)[0] for v in listed]
+        if facts.count is not None:
+            listed.append(facts.count)
+            arguments.append(builder.constant(0, INT, None, facts.count.origin))
+        blocks = tuple([self.rebuilt(b, lists) for b in loop.blocks])
+        again = replace(
+            loop,
+            parameters=(*loop.parameters, *listed),
+            arguments=(*loop.arguments, *arguments),
+            blocks=blocks,
+        )
+        return [*builder.nodes, again]
+
+    def _leaving(self, again: Again, lists: dict[Value, Value]) -> list[Node]:
+        """The end of a turn, which appends to the lists what is read of it."""
+        facts, builder = self.facts[again.label], Builder(self.graph.sizes)
+        (way,) = [i for i, (other, _) in enumerate(facts.turns) if other is again]
+        there = self._there(facts, way)
+        further: list[Value] = []
+        after = dict(zip(facts.loop.parameters, again.arguments, strict=True))
+        for parameter, listed in facts.carried.items():
+            further += builder.call(appended, (listed, after[parameter]), listed.origin)
+        for value, listed in facts.saved.items():
+            given = value if value in there else builder.constant(0, INT)
+            further += builder.call(appended, (listed, given), listed.origin)
+        if facts.which is not None:
+            two = len(facts.turns) == 2
+            number = builder.constant(way == 0 if two else way, weak("bool") if two else INT)
+            further += builder.call(appended, (facts.which, number), facts.which.origin)
+        if facts.count is not None:
+            one = builder.constant(1, INT)
+            further += builder.call(add, (facts.count, one), facts.count.origin)
+        return [*builder.nodes, replace(again, arguments=(*again.arguments, *further))]
+
+    def _there(self, facts: Facts, way: int) -> set[Value]:
+        """What a way through the turn makes, or was given."""
+        found = set(facts.loop.results)
+        for stretch in facts.turns[way][1]:
+            found.update(r for node in stretch.nodes for r in node.results)
+            if stretch.loop is not None:
+                inner = self.facts[stretch.loop.label]
+                found.update(stretch.loop.parameters, self._listed(inner))
+                if stretch.in_turn:
+                    found.update(stretch.loop.results)
+                if inner.count is not None:
+                    found.add(inner.count)
+        return found
+
+
+def made_by(loop: Loop) -> Iterator[Value]:
+    """What changes from turn to turn."""
+    yield from loop.results
+    for node in walk(loop.turn.nodes):
+        yield from node.results

@@ -1,0 +1,1 @@
+"""Transforms that run on Tensors, without a program of their own."""

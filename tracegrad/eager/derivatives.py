@@ -1,0 +1,301 @@
+"""Derivatives of a function by running it on Tensors, where no program of its own is compiled.
+
+This is how a transform works where no program of its own can: inside another trace (its ops become
+part of that graph), on Tensors with history (they go on the tape), in functions that stay eager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tracegrad.arguments.argument_changes import Borrowed
+from tracegrad.arguments.signature import Arguments
+from tracegrad.autograd import engine
+from tracegrad.autograd.tape_tangents import jacobian, pushed_forward, tangent_like
+from tracegrad.compiled.traced_run import Run
+from tracegrad.errors import raise_told
+from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.shape.creation import zeros_of
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import call as call_user
+from tracegrad.tape.foreign_arrays import memory_of, plain
+from tracegrad.tape.tape import LEAF
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.outputs import (
+    Transform,
+    arranged,
+    check_returned,
+    check_wanted,
+    tangent_leaves,
+)
+from tracegrad.user_code.lost_gradients import Watch
+from tracegrad.values.pytree import TreeSpec, flatten, leaf_paths, map_tree, unflatten
+
+_INEXACT = frozenset(map(np.dtype, "efdFD"))
+_NUMERIC = _INEXACT | frozenset(map(np.dtype, "?bhilqBHILQ"))
+
+
+def plain_leaf(leaf: Any) -> Any:
+    """A Tensor leaf as its array."""
+    return plain(leaf._array) if isinstance(leaf, Tensor) else leaf
+
+
+def handed_out(result: Any, given: Sequence[Any]) -> Any:
+    """A result with arrays for Tensors, which are the caller's: no two of them, and none of them
+    and an argument, share memory."""
+    arrays = [array for array in map(plain_leaf, given) if isinstance(array, np.ndarray)]
+    taken = set(map(id, map(memory_of, arrays)))
+
+    def owned(leaf: Any) -> Any:
+        array = plain_leaf(leaf)
+        if not isinstance(array, np.ndarray):
+            return array
+        if id(memory_of(array)) in taken:
+            array = array.copy()
+        taken.add(id(memory_of(array)))
+        return array
+
+    return map_tree(owned, result)
+
+
+def boxed_leaf(leaf: Any) -> Any:
+    """An array leaf as a Tensor."""
+    return wrap(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf
+
+
+def on_tensors(call: Callable[[Sequence[Any]], Any], values: Sequence[Any]) -> Any:
+    """The function on arrays, which it has as Tensors."""
+    borrowed = Borrowed()
+    boxed = [borrowed.box(value, boxed_leaf) for value in values]
+    before = STATE.update(standing=not _holds_tensors(values))
+    try:
+        result = call(boxed)
+    except BaseException:
+        borrowed.settle_raised()
+        raise
+    finally:
+        STATE.update(**before)
+    borrowed.settle()
+    return result
+
+
+def _holds_tensors(values: Any) -> bool:
+    """Whether the caller's arrays are Tensors."""
+    return any(isinstance(leaf, Tensor) for leaf in flatten(values)[0])
+
+
+class _Unusual(Exception):
+    """An argument that is to be bound and checked: see `derivative_of_arrays`."""
+
+
+def derivative_of_arrays(
+    function: Callable[..., Any], args: Sequence[Any], transform: Transform, name: str
+) -> Any:
+    """`derivative_on_tensors` of positional arrays and numbers, as plain arrays, in few steps.
+
+    `NotImplemented` for what needs more: defaults, arguments to refuse, modes, auxiliary results.
+    """
+    positions = transform.positions
+    if STATE.special or transform.has_aux or not all([0 <= p < len(args) for p in positions]):
+        return NotImplemented
+    inputs: list[Tensor] = []
+
+    def leaf(x: Any) -> Tensor:
+        inputs.append(_leaf_of(x))
+        return inputs[-1]
+
+    borrowed = Borrowed()
+    try:
+        values = [borrowed.box(x, leaf if i in positions else _other) for i, x in enumerate(args)]
+    except _Unusual:
+        return NotImplemented
+    specs = {p: None if type(args[p]) is np.ndarray else flatten(args[p])[1] for p in positions}
+    before, STATE.standing = STATE.standing, True
+    try:
+        value = Watch(transform.kind).run(call_user, function, values, {})
+    except BaseException as error:
+        borrowed.settle_raised()
+        raise_told(error)
+        raise
+    finally:
+        STATE.standing = before
+    borrowed.settle()
+    check_returned(value, transform, name)
+    cts: list[Any] = [None] * len(inputs)
+    if isinstance(value, Tensor) and value.requires_grad:
+        cts = engine.gradients_of_leaves(value, inputs)
+    rest = iter(
+        [zeros_of(x._array) if ct is None else ct for ct, x in zip(cts, inputs, strict=True)]
+    )
+    trees = {p: taken(specs[p], rest) for p in sorted(specs)}
+    gradients = tuple([trees[p] for p in positions])
+    gradient = gradients[0] if isinstance(transform.argnums, int) else gradients
+    return handed_out(gradient if transform.kind == "grad" else (value, gradient), args)
+
+
+def taken(spec: TreeSpec | None, leaves: Iterator[Any]) -> Any:
+    """The next of the leaves in a structure, None for a leaf."""
+    if spec is None:
+        return next(leaves)
+    return unflatten(spec, islice(leaves, len(leaf_paths(spec))))
+
+
+def _leaf_of(x: Any) -> Tensor:
+    """An array or number by which is differentiated, as a leaf of the tape."""
+    if type(x) is not np.ndarray:
+        if not isinstance(x, np.generic | float | complex):
+            raise _Unusual
+        x = np.asarray(x)[()]
+    if x.dtype not in _INEXACT:
+        raise _Unusual
+    tensor = wrap(x)
+    tensor._node = LEAF
+    return tensor
+
+
+def _other(x: Any) -> Any:
+    """Any other argument as the function gets it."""
+    if type(x) is np.ndarray or isinstance(x, np.generic):
+        if x.dtype not in _NUMERIC:
+            raise _Unusual
+        return wrap(x)
+    if not isinstance(x, int | float | complex | str | None):
+        raise _Unusual
+    return x
+
+
+def derivative_on_tensors(
+    call: Callable[[Sequence[Any]], Any],
+    arguments: Arguments,
+    transform: Transform,
+    create_graph: bool,
+    name: str = "the function",
+) -> Any:
+    """Value and gradient by running the function on Tensors and walking their tape."""
+    wanted = check_wanted(arguments, transform)
+    count = len(arguments.values)
+    positions = [p % count for p in transform.positions]
+    made: list[Tensor] = []
+
+    def leaf_tensor(leaf: Any) -> Any:
+        if not isinstance(leaf, Tensor | np.ndarray | np.generic | float | complex):
+            return leaf  # that is carried along
+        if isinstance(leaf, Tensor):
+            tensor = alias(leaf) if leaf.requires_grad else wrap(leaf._array, leaf._traced)
+        elif isinstance(leaf, np.ndarray | np.generic) or STATE.trace is not None:
+            tensor = wrap(leaf)
+        else:
+            tensor = wrap(np.asarray(leaf)[()])
+        if tensor._node is None:
+            tensor._node = LEAF
+        made.append(tensor)
+        return tensor
+
+    borrowed = Borrowed()
+    values, of = [], {}
+    for i, value in enumerate(arguments.values):
+        values.append(borrowed.box(value, leaf_tensor if i in positions else boxed_leaf))
+        of[i], made = made, []
+    inputs = [tensor for p in positions for tensor in of[p]]
+    numbers = STATE.trace is not None or not _holds_tensors(arguments.values)
+    before = STATE.update(grad_enabled=True, standing=STATE.standing or numbers)
+    try:
+        try:
+            with unrolled():
+                returned = Watch(transform.kind, transform.has_aux).run(call, values)
+        except BaseException:
+            borrowed.settle_raised()
+            raise
+        borrowed.settle()
+        tangents: list[Any] = []
+        if transform.takes_tangents:
+            leaves = tangent_leaves(arguments, wanted)
+            tangents = [tangent_like(leaf.value, x) for leaf, x in zip(leaves, inputs, strict=True)]
+        return derived(returned, inputs, tangents, arguments, transform, create_graph, name)
+    finally:
+        STATE.update(**before)
+
+
+@contextmanager
+def unrolled(patience: int | None = None) -> Iterator[None]:
+    """Loops are recorded turn by turn: what runs here is gone through again in the same trace.
+
+    After so many turns as there is `patience`, if there is an end to it, `ManyTurns` is raised.
+    """
+    loops = None if STATE.trace is None or STATE.trace.world is None else STATE.trace.world.loops
+    if loops is None:
+        yield
+        return
+    loops.suspended += 1
+    before = loops.patience
+    loops.patience = patience if before is None else before
+    try:
+        yield
+    finally:
+        loops.suspended -= 1
+        loops.patience = before
+
+
+def derived_of_run(run: Run, arguments: Arguments, transform: Transform, name: str) -> Any:
+    """What a transform returns for a call that was traced, by the tape of that run."""
+    if not transform.differentiates:
+        return run.returned
+    wanted = check_wanted(arguments, transform)
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    of = {id(leaf): tensor for leaf, tensor in zip(traced, run.tensors, strict=True)}
+    inputs = [of[id(leaf)] for leaf in wanted]
+    tangents: list[Any] = []
+    if transform.takes_tangents:
+        leaves = tangent_leaves(arguments, wanted)
+        given = zip(leaves, inputs, strict=True)
+        tangents = [tangent_like(of[id(leaf)], x) for leaf, x in given]
+    return derived(run.returned, inputs, tangents, arguments, transform, False, name)
+
+
+def derived(
+    returned: Any,
+    inputs: Sequence[Tensor],
+    tangents: Sequence[Any],
+    arguments: Arguments,
+    transform: Transform,
+    create_graph: bool,
+    name: str,
+) -> Any:
+    """What a transform returns, from what its function returned for these `inputs`."""
+    check_returned(returned, transform, name)
+    main, aux = returned if transform.has_aux else (returned, None)
+    outputs, spec = flatten(main)
+    record = create_graph or STATE.trace is not None
+    if transform.is_matrix:
+        tensors = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]
+        mode = "forward" if transform.of_number else transform.mode
+        parts = jacobian(tensors, inputs, mode, transform.of_number, record)
+    elif transform.of_number:
+        parts = _gradients(main, inputs, record or transform.takes_tangents)
+    else:
+        parts = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]
+    if transform.takes_tangents:
+        parts = pushed_forward(parts, inputs, tangents, record)
+    found = arranged(transform, arguments, spec, parts)
+    if transform.kind == "value_and_grad":
+        return returned, found
+    pieces = [main] if transform.gives_value else []
+    pieces += [found, aux] if transform.has_aux else [found]
+    return pieces[0] if len(pieces) == 1 else tuple(pieces)
+
+
+def _gradients(main: Any, inputs: Sequence[Tensor], record: bool) -> list[Any]:
+    """The gradients of a number; zeros where it does not depend."""
+    if not isinstance(main, Tensor) or not main.requires_grad:
+        cts: list[Any] = [None] * len(inputs)
+    elif not record and all(t._node is LEAF for t in inputs):
+        cts = engine.gradients_of_leaves(main, inputs)
+    else:
+        found = engine.gradients([main], [engine.cotangent_for(main, None)], inputs, record)
+        cts = [found.get(engine.key_of(t)) for t in inputs]
+    return [ct if ct is not None else zeros_of(t) for ct, t in zip(cts, inputs, strict=True)]

@@ -1,0 +1,1 @@
+"""Writes a compiled function as a Python file that needs no tracegrad."""

@@ -1,0 +1,232 @@
+"""Writes the statements of an exported file that check the arguments of a call.
+
+They stand at the top of an exported function, and say in words what an entry (`guarded_entry.py`)
+tests in one condition. The functions that they call are written into the same file.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+
+from codegen.sizes import dim_text
+from tracegrad.arguments.signature import Arguments
+from tracegrad.compiled.version import Version
+from tracegrad.errors import ExportError
+from tracegrad.export.constants import Literals
+from tracegrad.values.pytree import Attr, Child, Item, Path, TreeSpec
+
+ARRAY = '''
+def _expect_array(array, text, dtype, ndim):
+    """Raises unless `array` is of the kind that the program was written for."""
+    wanted = f"an array of {dtype} with {ndim} axes"
+    if not ARRAYS:
+        raise TypeError(
+            f"{text} must be {wanted}, not {type(array).__name__}: "
+            f"pass np.asarray({text}, dtype=np.{dtype})"
+        )
+    if array.dtype != dtype:
+        raise TypeError(
+            f"{text} must be {wanted}, not of {array.dtype}: pass {text}.astype(np.{dtype})"
+        )
+    if array.ndim != ndim:
+        raise ValueError(f"{text} must be {wanted}, not of shape {array.shape}")
+'''
+
+NUMBER = '''
+def _expect_number(value, text, kind):
+    """Raises unless `value` is of the type that the program was written for."""
+    found = type(value).__name__
+    if found != kind:
+        raise TypeError(
+            f"{text} must be a {kind}, not {value!r} of type {found}: "
+            f"pass {kind}({text})"
+        )
+'''
+
+VALUE = '''
+def _expect_value(value, text, expected):
+    """Raises unless `value` is the one that the program was written for."""
+    if type(value) is not type(expected) or value != expected:
+        raise ValueError(
+            f"{text} must be {expected!r}, not {value!r}: this file was written for that value, "
+            "export it again for another"
+        )
+'''
+
+KEYS = '''
+def _expect_keys(tree, text, kind, keys):
+    """Raises unless `tree` is a dict with these keys."""
+    if type(tree).__name__ != kind:
+        raise TypeError(f"{text} must be a {kind}, not a {type(tree).__name__}")
+    if set(tree) != set(keys) or (kind == "OrderedDict" and list(tree) != keys):
+        raise ValueError(f"{text} must have the keys {keys}, not {list(tree)}")
+'''
+
+ITEMS = '''
+def _expect_items(tree, text, kind, count):
+    """Raises unless `tree` is a list or tuple of this length."""
+    if type(tree).__name__ != kind or len(tree) != count:
+        found = f"a {type(tree).__name__}"
+        found += f" of {len(tree)}" if hasattr(tree, "__len__") else ""
+        raise TypeError(f"{text} must be a {kind} of {count}, not {found}")
+'''
+
+LENGTH = '''
+def _expect_length(found, text, wanted, wanted_text):
+    """Raises unless two lengths are equal."""
+    if found != wanted:
+        reason = "" if wanted_text == str(wanted) else f" = {wanted_text}"
+        raise ValueError(
+            f"{text} must be {wanted}{reason}, not {found}: pass such arrays, or export again "
+            "with arrays of these lengths"
+        )
+'''
+
+COUNT = '''
+def _expect_count(args, text, count):
+    """Raises unless as many arguments were given as at the export."""
+    if len(args) != count:
+        raise TypeError(f"{text} must take {count}, as at the export, not {len(args)}")
+'''
+
+NAMES = '''
+def _expect_names(kwargs, text, names):
+    """Raises unless the keywords are those of the export."""
+    if set(kwargs) != set(names):
+        raise TypeError(f"{text} must take {names}, as at the export, not {list(kwargs)}")
+'''
+
+FUNCTIONS = {
+    "_expect_count": COUNT,
+    "_expect_names": NAMES,
+    "_expect_array": ARRAY,
+    "_expect_number": NUMBER,
+    "_expect_value": VALUE,
+    "_expect_keys": KEYS,
+    "_expect_items": ITEMS,
+    "_expect_length": LENGTH,
+}
+IS_ARRAY = {
+    "numpy": "type(array) is np.ndarray",
+    "jax": "isinstance(array, (np.ndarray, jax.Array))",
+}
+
+
+class Demands:
+    """The statements, and in `functions` the text of what they call."""
+
+    def __init__(
+        self,
+        version: Version,
+        roots: Sequence[str | None],
+        captures: Sequence[str],
+        literals: Literals,
+    ) -> None:
+        self.version = version
+        self.roots = roots  # how each parameter is read; None for what is no argument of the file
+        self.captures = captures
+        self.literals = literals
+        self.functions: dict[str, str] = {}
+        self.leaves = [
+            self._text(roots[leaf.parameter] or "", leaf.path) for leaf in version.arguments.leaves
+        ]
+
+    def statements(self, parameters: Sequence[inspect.Parameter]) -> list[str]:
+        """All of them: how many arguments, structure, leaves, lengths."""
+        lines = list(self._counts(parameters))
+        arguments = self.version.arguments
+        for root, spec in zip(self.roots, arguments.specs, strict=True):
+            if root is not None:
+                lines += self._structure(spec, root)
+        lines += self._leaves(arguments)
+        return [*lines, *self._lengths()]
+
+    def _counts(self, parameters: Sequence[inspect.Parameter]) -> Iterator[str]:
+        """What ``*args`` and ``**kwargs`` take is as many, and named, as it was."""
+        for p in parameters:
+            if p.kind is inspect.Parameter.VAR_POSITIONAL:
+                count = sum(str(root).startswith(f"{p.name}[") for root in self.roots)
+                yield self._call("_expect_count", p.name, repr(f"*{p.name}"), str(count))
+            if p.kind is inspect.Parameter.VAR_KEYWORD:
+                roots = [r for r in self.roots if r is not None and r.startswith(f"{p.name}[")]
+                keys = ", ".join(root[len(p.name) + 1 : -1] for root in roots)
+                yield self._call("_expect_names", p.name, repr(f"**{p.name}"), f"[{keys}]")
+
+    def _text(self, root: str, path: Path) -> str:
+        """How a part of an argument is read."""
+        for step in path:
+            match step:
+                case Attr(name):
+                    root += f".{name}"
+                case Item():
+                    root += f"[{self.literals.key(step)}]"
+                case Child(kind):
+                    raise ExportError(
+                        f"{root} is a {kind.__name__}, which only its own functions can take "
+                        "apart: pass its arrays in a tuple or dict"
+                    )
+        return root
+
+    def _call(self, name: str, *texts: str) -> str:
+        text = FUNCTIONS[name].replace("not ARRAYS", _negated(IS_ARRAY[self.version.target]))
+        self.functions[name] = text
+        return f"{name}({', '.join(texts)})"
+
+    def _structure(self, spec: TreeSpec, text: str) -> list[str]:
+        if spec.type is None:
+            return []
+        lines = []
+        if spec.type is type(None):
+            lines.append(self._call("_expect_value", text, repr(text), "None"))
+        elif spec.type in (tuple, list):
+            kind, count = f'"{spec.type.__name__}"', str(len(spec.steps))
+            lines.append(self._call("_expect_items", text, repr(text), kind, count))
+        elif spec.type in (dict, OrderedDict):
+            keys = [self.literals.key(step) for step in spec.steps]
+            kind = f'"{spec.type.__name__}"'
+            lines.append(self._call("_expect_keys", text, repr(text), kind, f"[{', '.join(keys)}]"))
+        for step, child in zip(spec.steps, spec.children, strict=True):
+            lines += self._structure(child, self._text(text, (step,)))
+        return lines
+
+    def _leaves(self, arguments: Arguments) -> list[str]:
+        lines = []
+        for leaf, text in zip(arguments.leaves, self.leaves, strict=True):
+            if self.roots[leaf.parameter] is None:
+                continue
+            match leaf.kind:
+                case ("array", str(dtype), ndim):
+                    shown = (text, repr(text), repr(dtype), str(ndim))
+                    lines.append(self._call("_expect_array", *shown))
+                case ("scalar" | "number", str(name)):
+                    lines.append(self._call("_expect_number", text, repr(text), f'"{name}"'))
+                case ("static", _, _):
+                    value = self.literals.text(leaf.value, f"the argument {text}")
+                    lines.append(self._call("_expect_value", text, repr(text), value))
+        return lines
+
+    def _lengths(self) -> list[str]:
+        version = self.version
+        traced = [
+            text
+            for leaf, text in zip(version.arguments.leaves, self.leaves, strict=True)
+            if leaf.traced
+        ]
+        names = [*traced, *self.captures]
+        texts = {
+            symbol: f"{names[index]}.shape[{axis}]"
+            for symbol, (index, axis) in version.symbols.items()
+        }
+        lines = []
+        for a, b in version.guards:
+            left, right = dim_text(a, texts), dim_text(b, texts)
+            if left.isdigit():
+                left, right = right, left
+            lines.append(self._call("_expect_length", left, repr(left), right, repr(right)))
+        return lines
+
+
+def _negated(test: str) -> str:
+    return test.replace(" is ", " is not ") if " is " in test else f"not {test}"

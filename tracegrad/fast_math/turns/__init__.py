@@ -1,1 +1,0 @@
-"""What turns of loops repeat enters, work on whole arrays leaves: the steps of `batch`."""

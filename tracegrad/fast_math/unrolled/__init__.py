@@ -1,0 +1,1 @@
+"""The steps of `batch_turns`: what unrolled turns repeat becomes work on whole arrays."""

@@ -1,0 +1,1 @@
+"""Shows what was compiled: reports, pictures, explanations, comparisons."""

@@ -1,0 +1,362 @@
+"""Says why each version of a function was compiled and what each is valid for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from codegen.array_bytes import bytes_text
+from codegen.emit.header import saved
+from codegen.ir import Branch, Call, Check, Node, walk
+from codegen.sizes import Dim, Size, as_python, substitute, symbols
+from tracegrad.arguments.signature import Arguments, Leaf
+from tracegrad.compiled.version import Version
+from tracegrad.config.compile_mode import Mode
+from tracegrad.introspection.drawing.labels import Words
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tracing.compile_budget import Budget
+from tracegrad.user_code.program_points import Point, loop_around
+from tracegrad.world import IMMUTABLE, Guard
+from tracegrad.world.guards import APART, APART_OF
+from tracegrad.world.loops.unrolling_reasons import unrolled
+
+MOST_GUARDS = 40  # that a report lists
+FEWEST_OPERATIONS = 20  # a second of compiling; with fewer it is the function's own Python
+FEWEST_TURNS = 10  # that make a loop the reason
+LONGEST_SHAPE = 60  # of a shape in terms of the arguments; else its numbers say it better
+
+
+class CacheInfo(NamedTuple):
+    """What `Compiled.cache_info` returns."""
+
+    hits: int
+    misses: int
+    traces: int
+    versions: int
+
+
+def why(arguments: Arguments, mode: Mode, versions: Sequence[Version], said: str) -> str:
+    """Why a call needs a version: what it meets that those which exist do not stand for.
+
+    `said` is what a program said that left at a look.
+    """
+    if said:
+        return said
+    if not versions:
+        return "the first call"
+    same_mode = [version for version in versions if version.mode is mode]
+    if not same_mode:
+        return f"the first call on {mode}"
+    same = [version for version in same_mode if version.arguments.key == arguments.key]
+    if not same:
+        return _other_arguments(_nearest(same_mode, arguments), arguments)
+    version = same[-1]
+    change = version.world.changed(version.read_again)
+    if change is not None:
+        read = f" ({change.line})" if change.line else ""
+        return f"{change.text} was {_short(change.value)}, is {_short(change.now())}{read}"
+    if version.grad_enabled is not None and version.grad_enabled is not STATE.grad_enabled:
+        return f"it asks whether gradients are recorded: {STATE.grad_enabled} now"
+    for captured in version.captured:
+        array = captured.array()
+        if not captured.fits(array):
+            return f"{captured.name} was {captured.dtype} with {_axes(captured.ndim)}, is another"
+    return _other_lengths(version, arguments) or "an array that Python reads has changed"
+
+
+def why_slow(name: str, seconds: float, nodes: Sequence[Node]) -> str:
+    """Says what made a call slow to compile, and what to write instead.
+
+    `nodes` are what it recorded.
+    """
+    origins = [node.results[0].origin for node in nodes if isinstance(node, Call)]
+    took = f"{name}: compiling this call took {seconds:.1f} s"
+    way_out = "or let it run eagerly with tg.config.compile = False"
+    if len(origins) < seconds * FEWEST_OPERATIONS:
+        return (
+            f"{took}, most of it in Python that computes no array: only "
+            f"{_count(len(origins), 'operation')} came of it. Compute before the call what it "
+            f"works out, and pass that, {way_out}"
+        )
+    points = Counter(origin.point for origin in origins if isinstance(origin.point, Point))
+    (point, turns), *_ = points.most_common(1) or [(Point(()), 0)]
+    if turns < FEWEST_TURNS:
+        return (
+            f"{took}: {len(origins)} operations were recorded. Decorate parts of the function "
+            f"instead of the whole, {way_out}"
+        )
+    at = next(origin for origin in origins if origin.point is point)
+    loop = loop_around(point)
+    unrolled = f"; the loop {loop} is unrolled" if loop else ""
+    return (
+        f"{took}: {len(origins)} operations were recorded, {turns} times that of "
+        f"{at.file}:{at.line}  {at.text}{unrolled}. Compute all turns at once along an axis of an "
+        f"array, decorate the function that does one turn instead, {way_out}"
+    )
+
+
+def _nearest(versions: Sequence[Version], arguments: Arguments) -> Arguments:
+    """Of the arguments that versions stand for, those that differ least; of equal ones the last."""
+    now = {(leaf.parameter, leaf.path): leaf.kind for leaf in arguments.leaves}
+
+    def differences(version: Version) -> int:
+        before = {(leaf.parameter, leaf.path): leaf.kind for leaf in version.arguments.leaves}
+        return sum(before.get(place) != now.get(place) for place in {*before, *now})
+
+    return min(reversed(versions), key=differences).arguments
+
+
+def _other_arguments(before: Arguments, now: Arguments) -> str:
+    if before.parameters != now.parameters:
+        return f"called with ({', '.join(now.parameters)}), not ({', '.join(before.parameters)})"
+    places = {(leaf.parameter, leaf.path): leaf for leaf in before.leaves}
+    for leaf in now.leaves:
+        other = places.get((leaf.parameter, leaf.path))
+        if other is None or other.kind != leaf.kind:
+            was = _kind(other) if other is not None else "absent"
+            return f"{now.text_of(leaf)} was {was}, is {_kind(leaf)}"
+    for name, old, new in zip(now.parameters, before.specs, now.specs, strict=True):
+        if old != new:
+            return f"{name} has another structure"
+        if old.orders != new.orders:
+            return f"{name} has its keys in another order"
+    return "other arguments"
+
+
+def _other_lengths(version: Version, arguments: Arguments) -> str:
+    arrays = [leaf.value for leaf in arguments.leaves if leaf.traced]
+    arrays += version.captured_arrays()
+    known = {name: arrays[i].shape[axis] for name, (i, axis) in version.symbols.items()}
+    texts = _length_texts(version)
+    for a, b in version.guards:
+        left, right = substitute(a, known), substitute(b, known)
+        if left != right:
+            if isinstance(b, int):
+                return f"{_length(a, texts)} was {b}{_read_at(version, a)}, is {left}"
+            shown = f"{_length(a, texts)} == {_length(b, texts)}"
+            return f"{shown} was assumed{_read_at(version, a)}; now it is {left} and {right}"
+    return ""
+
+
+def _kind(leaf: Leaf) -> str:
+    match leaf.kind:
+        case ("array", dtype, int(ndim)):
+            return f"{dtype} with {_axes(ndim)}"
+        case ("scalar", dtype):
+            return f"a {dtype} scalar"
+        case ("number", kind):
+            return f"a Python {kind}"
+        case ("static", _, value):
+            return repr(value)
+    return str(leaf.kind[0])
+
+
+def _axes(ndim: int) -> str:
+    return f"{ndim} axis" if ndim == 1 else f"{ndim} axes"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"{text[:57].splitlines()[0]}..."
+
+
+def _length_texts(version: Version) -> dict[str, str]:
+    arguments = version.arguments
+    reads = [arguments.text_of(leaf) for leaf in arguments.leaves if leaf.traced]
+    reads += [captured.place for captured in version.captured]
+    return {
+        name: f"{reads[index]}.shape[{axis}]" for name, (index, axis) in version.symbols.items()
+    }
+
+
+def _length(dim: Dim, texts: dict[str, str]) -> str:
+    """A length in terms of the arguments."""
+    text = as_python(dim)
+    if isinstance(dim, Size):
+        for name in sorted(symbols(dim), key=len, reverse=True):
+            text = text.replace(name, texts.get(name, name))
+    return text
+
+
+# -- the report -----------------------------------------------------------------------------------
+
+
+def report(
+    name: str, info: Any, budget: Budget, versions: Sequence[Version], given_up: bool
+) -> str:
+    """What `Compiled.explain` prints."""
+    parts = [
+        _count(len(versions), "version"),
+        _count(info.hits, "hit"),
+        _count(info.misses, "miss", "misses"),
+        _count(info.traces, "trace"),
+    ]
+    spent, eager = _milliseconds(budget.spent), _milliseconds(budget.eager)
+    lines = [f"{name}: {', '.join(parts)}"]
+    lines.append(f"compiling took {spent}, calls without a program {eager}")
+    if budget.lacking and not given_up:
+        lines[-1] += f"; more is compiled once these took {_milliseconds(budget.lacking)} more"
+    if given_up:
+        lines.append("runs eagerly: too many calls needed programs of their own")
+    for number, version in enumerate(versions, 1):
+        lines += ["", *_version_lines(number, version)]
+    return "\n".join(lines)
+
+
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def _version_lines(number: int, version: Version) -> list[str]:
+    arguments = version.arguments
+    shown = ", ".join(f"{arguments.text_of(leaf)}: {_kind(leaf)}" for leaf in arguments.leaves)
+    paths = sum(1 for _ in version.tree.ends)
+    size = version.program.source.text.count("\n")
+    lines = [f"version {number} for {version.mode}: {shown}"]
+    lines.append(
+        f"  {_count(version.hits, 'hit')}, {_count(paths, 'path')}, {_count(size, 'line')}, "
+        f"last compiled in {_milliseconds(sum(version.times.values()))}"
+    )
+    lines.append(f"    {_stages(version.times)}")
+    if version.growth.stopped:
+        lines.append(f"  no path is added any more: {version.growth.stopped}")
+    lines.append("  compiled because")
+    lines += [f"    {reason}" for reason in version.reasons]
+    for title, facts in (
+        ("looks", _looks(version)),
+        ("lengths", _lengths(version)),
+        ("loops that are unrolled", _unrolled(version)),
+        ("state", _state(version)),
+        ("reads again on every call", [c.place for c in version.captured if not c.made]),
+        ("holds as constants that the function makes", _constants(version)),
+        ("stores on every call", _stores(version)),
+        ("does again on every call, in order", _effects(version)),
+        ("saves for the backward, beside arguments, at the lengths traced", _saved(version)),
+    ):
+        if facts:
+            lines += [f"  {title}", *(f"    {fact}" for fact in facts)]
+    return lines
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms"
+
+
+def _stages(times: Mapping[str, float]) -> str:
+    """``trace 1.2 ms, differentiate 0.4 ms, ...``; what another version did before took none."""
+    parts = [
+        f"{stage} {_milliseconds(times[stage])}" if stage in times else f"{stage} shared"
+        for stage in ("trace", "differentiate", "optimize", "emit", "load")
+    ]
+    return ", ".join(parts)
+
+
+def _constants(version: Version) -> list[str]:
+    return [
+        f"{c.name}: {c.dtype} of shape {np.shape(c.array())}" for c in version.captured if c.made
+    ]
+
+
+def _saved(version: Version) -> list[str]:
+    """What the backward reads of the forward beside arguments, by variable, type and bytes."""
+    graph = version.program.graph
+    words = Words(graph, version.target, graph.sizes.seen)
+    texts = _length_texts(version)
+    facts, total = [], 0
+    for value in saved(graph):
+        made = graph.producer[value]
+        assert isinstance(made, Call)
+        name = words.name(value)
+        if not name:
+            inner = f"inner value of {value.origin.name}: " if value.origin.name else ""
+            name = f"{inner}{words.expression(made)}"
+        size = words.bytes(value) or 0
+        total += size
+        shape = ", ".join(_length(graph.sizes.resolve(dim), texts) for dim in value.type.shape)
+        shape = f"({shape}{',' * (len(value.type.shape) == 1)})"
+        seen = words.seen(value.type)
+        parts = (value.type.dtype, "" if seen and len(shape) > LONGEST_SHAPE else shape, seen)
+        type_ = " ".join(part for part in parts if part)
+        facts.append(f"{name}: {type_}, {bytes_text(size)}")
+    more = len(facts) - MOST_GUARDS
+    facts[MOST_GUARDS:] = [f"and {more} more"] * (more > 0)
+    return [*facts, f"together {bytes_text(total)}"] if len(facts) > 1 else facts
+
+
+def _stores(version: Version) -> list[str]:
+    return list(dict.fromkeys(store.text for r in version.results for store in r.stores))
+
+
+def _effects(version: Version) -> list[str]:
+    return list(dict.fromkeys(effect.tells for r in version.results for effect in r.effects))
+
+
+def _looks(version: Version) -> list[str]:
+    facts: dict[str, None] = {}
+    for node in walk(version.traced.nodes):
+        fact = _look(node)
+        if fact:
+            facts[fact] = None
+    return list(facts)
+
+
+def _look(node: Node) -> str:
+    match node:
+        case Check(_, look, outcome, origin):
+            seen = repr(outcome)
+        case Branch(_, look, outcomes, _, origin):
+            seen = " or ".join(map(repr, outcomes))
+        case _:
+            return ""
+    where = f"{origin.file}:{origin.line}  {origin.text}" if origin.line else "a value"
+    return f"{where}  ({look}: {seen})"
+
+
+def _unrolled(version: Version) -> list[str]:
+    """The loops that are unrolled, each with the statement that is the reason."""
+    nodes = walk(version.traced.nodes)
+    points = (result.origin.point for node in nodes for result in node.results)
+    return [f"{loop.removesuffix(':')}: {why}" for loop, why in unrolled(points).items()]
+
+
+def _lengths(version: Version) -> list[str]:
+    texts = _length_texts(version)
+    return [
+        f"{_length(a, texts)} == {_length(b, texts)}{_read_at(version, a)}"
+        for a, b in version.guards
+    ]
+
+
+def _read_at(version: Version, length: Dim) -> str:
+    """Where Python read a length, which fixed it."""
+    line = version.looked_at.get(str(length), "")
+    return f" ({line})" if line else ""
+
+
+def _state(version: Version) -> list[str]:
+    """Numbers, strings, flags by their values, objects by class or (their number) identity."""
+    skipped = set(map(id, version.read_again))
+    guards = [g for g in version.world.guards.values() if id(g) not in skipped]
+    plain = [g for g in guards if isinstance(g.value, IMMUTABLE) and not _of_code(g)]
+    facts = list(dict.fromkeys(map(_fact, plain)))
+    more = len(facts) - MOST_GUARDS
+    shown = facts[:MOST_GUARDS] + ([f"and {more} more values"] if more > 0 else [])
+    renewed = [g for g in guards if version.world.is_by_path(g.value)]
+    others = len(guards) - len(plain) - len(renewed)
+    by_path = list(dict.fromkeys(f"{g.text}: any {g.kind.__name__}" for g in renewed))
+    return shown + by_path + ([f"{_count(others, 'other object')} by identity"] * (others > 0))
+
+
+def _fact(guard: Guard) -> str:
+    """What a guard holds fast, in words: ``model.depth == 2``, ``model has no bias``."""
+    if guard.read not in (APART, APART_OF):
+        return f"{guard.text} == {_short(guard.value)}"
+    owner = guard.text.rpartition(".")[0] or "the module"
+    return f"{owner} has no {', '.join(sorted(guard.name))}"
+
+
+def _of_code(guard: Guard) -> bool:
+    return guard.text.startswith(("the code of", "the defaults of", "the names of"))

@@ -1,0 +1,1 @@
+"""What a notebook or a browser shows of a compiled version."""

@@ -1,0 +1,200 @@
+"""Writes the stages of a compiled version side by side as one HTML file.
+
+What the user wrote, the graph at each stage, the generated program and the picture: every line and
+every box says which user's line, nodes and program points it comes from, and the page's script
+lights up whatever belongs together. Nothing is loaded from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from codegen.array_bytes import bytes_text
+from codegen.ir import Origin
+from tracegrad.compiled.version import Version
+from tracegrad.introspection.drawing import Box, Picture, picture, write_svg
+from tracegrad.introspection.report.listings import (
+    Line,
+    Listing,
+    graph_listing,
+    program_listing,
+    user_listings,
+)
+
+STAGES = ("traced", "differentiated", "optimized")
+
+
+def report(
+    version: Version, function: Callable[..., Any], known: Mapping[str, int], above: str = ""
+) -> str:
+    """The page; `known` are the lengths of the arguments, by symbol.
+
+    A picture besides, of what the program's result is, stands `above` that of the program.
+    """
+    graph, written = version.program.graph, version.program.source.origins
+    shown = picture(graph, version.target, known, fused=True)
+    marks = _Marks()
+    name = graph.name
+    svg = write_svg(shown, lambda box: marks.of_box(box))
+    user = _listings(user_listings(function, graph, written), marks, True)
+    panes = [
+        _pane("user", "Your function", user),
+        _pane("program", "Generated source", _program(version, marks)),
+        _pane("picture", "Picture", f'{above}<div class="canvas" tabindex="0">{svg}</div>', _ZOOM),
+        _pane("stages", "Graph", _stages(version, marks), _tabs()),
+    ]
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(name)}</title>",
+            f"<style>{_asset('report.css')}</style>",
+            "</head>",
+            "<body>",
+            _header(version, shown),
+            '<nav class="jump" aria-label="Panes"><a href="#user">yours</a>'
+            '<a href="#program">generated</a><a href="#picture">picture</a>'
+            '<a href="#stages">graph</a></nav>',
+            "<main>",
+            *panes,
+            "</main>",
+            f"<script>{_asset('report.js')}</script>",
+            "</body>",
+            "</html>\n",
+        ]
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+class _Marks:
+    """Numbers for origins and program points, so that elements can say what they come from."""
+
+    def __init__(self) -> None:
+        self.origins: dict[Origin, int] = {}
+        self.points: dict[Any, int] = {}
+
+    def of(self, origins: Iterable[Origin]) -> dict[str, str]:
+        """The attributes of what comes from these origins."""
+        known = [o for o in dict.fromkeys(origins) if o.line or o.name]
+        points = [o.point for o in known if o.point is not None]
+        names = [o.name for o in known if o.final and o.name]
+        lines = [f"{o.file}:{o.line}" for o in known if o.line]
+        return {
+            "g": lines[0] if lines else "",
+            "o": _joined(self.origins.setdefault(o, len(self.origins)) for o in known),
+            "p": _joined(self.points.setdefault(p, len(self.points)) for p in points),
+            "v": _joined(names),
+            "s": "backward" if any(o.section for o in known) else "forward",
+        }
+
+    def of_box(self, box: Box) -> dict[str, str]:
+        """What the picture's boxes say besides what they say anyway."""
+        found = self.of([box.origin])
+        return {key: found[key] for key in ("o", "p", "v") if found[key]}
+
+    def of_line(self, line: Line) -> dict[str, str]:
+        """What a line of text says."""
+        found = self.of(line.origins)
+        if line.place is not None:  # a line of the user's is its forward; the backward's points too
+            found |= {key: self.of(o for o in line.origins if not o.section)[key] for key in "ovs"}
+        return {**found, "n": _joined(line.nodes)} if found["g"] or line.nodes else {}
+
+
+def _joined(items: Iterable[Any]) -> str:
+    return " ".join(dict.fromkeys(map(str, items)))
+
+
+# -- the parts of the page ------------------------------------------------------------------------
+
+_ZOOM = (
+    '<span class="tools"><button type="button" data-zoom="out" aria-label="smaller">−</button>'
+    '<button type="button" data-zoom="fit">fit</button>'
+    '<button type="button" data-zoom="in" aria-label="larger">+</button></span>'
+)
+
+
+def _header(version: Version, shown: Picture) -> str:
+    graph = version.program.graph
+    about = (graph.about.splitlines() or [""])[0].removeprefix("Generated by tracegrad: ")
+    paths = sum(1 for _ in version.tree.ends)
+    count = len(shown.boxes) - len(graph.inputs)
+    facts = [
+        about.rstrip("."),
+        f"{version.target} source, {version.program.source.text.count(chr(10))} lines",
+        f"{count} operation{'s' * (count != 1)}",
+        *([f"{paths} paths"] if paths > 1 else []),
+        *([f"{bytes_text(shown.kept)} kept for the backward"] if shown.kept else []),
+    ]
+    items = "".join(f"<li>{escape(fact)}</li>" for fact in facts if fact)
+    return (
+        f'<header><h1>{escape(graph.name)}</h1><ul class="facts">{items}</ul>'
+        '<p class="hint">Point at a line or a box: what belongs to it lights up everywhere. '
+        "Click to keep it, <kbd>Esc</kbd> to let go, <kbd>↑</kbd> <kbd>↓</kbd> to walk.</p>"
+        '<p class="legend"><i class="key hot"></i>the same statement '
+        '<i class="key twin"></i>its derivative <i class="key warm"></i>the same line of yours'
+        "</p></header>"
+    )
+
+
+def _pane(name: str, title: str, body: str, tools: str = "") -> str:
+    return (
+        f'<section id="{name}" class="pane" aria-label="{title}"><h2>{title}{tools}</h2>'
+        f'<div class="scroll">{body}</div></section>'
+    )
+
+
+def _listings(listings: Iterable[Listing], marks: _Marks, titled: bool = False) -> str:
+    parts = []
+    for listing in listings:
+        title = f"<h3>{escape(listing.title)}</h3>" if titled else ""
+        lines = "".join(_line(line, marks) for line in listing.lines)
+        parts.append(f'{title}<div class="code">{lines}</div>')
+    return "".join(parts)
+
+
+def _program(version: Version, marks: _Marks) -> str:
+    return _listings([program_listing(version.program.graph, version.program.source)], marks)
+
+
+def _stages(version: Version, marks: _Marks) -> str:
+    graphs = (version.traced, version.differentiated, version.program.graph)
+    parts = []
+    for stage, graph in zip(STAGES, graphs, strict=True):
+        listing = graph_listing(stage, graph)
+        if stage != "optimized":  # its nodes are others than those of the program
+            lines = tuple(Line(x.number, x.html, x.origins) for x in listing.lines)
+            listing = Listing(stage, lines)
+        hidden = "" if stage == "optimized" else " hidden"
+        parts.append(f'<div class="stage" id="stage-{stage}"{hidden}>')
+        parts.append(f"{_listings([listing], marks)}</div>")
+    return "".join(parts)
+
+
+def _tabs() -> str:
+    buttons = "".join(
+        f'<button type="button" data-stage="{stage}" aria-pressed="'
+        f'{"true" if stage == "optimized" else "false"}">{stage}</button>'
+        for stage in STAGES
+    )
+    return f'<span class="tools">{buttons}</span>'
+
+
+def _line(line: Line, marks: _Marks) -> str:
+    found = marks.of_line(line)
+    data = "".join(f' data-{key}="{escape(value)}"' for key, value in found.items() if value)
+    live = ' tabindex="0"' if data else ""
+    return (
+        f'<div class="line"{live}{data}><span class="no">{line.number}</span>'
+        f"<span class=text>{line.html or '&#8203;'}</span></div>"
+    )

@@ -1,0 +1,351 @@
+"""Builtins that go through iterables and call functions: `sorted`, `map`, `sum`, `reduce`."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tracegrad.machine import operators
+from tracegrad.machine.attribute_lookup import PLAIN, call_special, special
+from tracegrad.machine.iteration import advance, get_iterator, items, iterable, mapping
+from tracegrad.machine.operators import COMPARE, compare, truth
+from tracegrad.machine.replacement_table import REPLACED, REPLACED_KINDS, replaces
+from tracegrad.machine.world_protocol import ABSENT, is_a
+
+# -- iteration ---------------------------------------------------------------------------------
+
+
+@replaces(iter)
+def _(m, args, kwargs):
+    if kwargs or not args:
+        return m.native(iter, *args, **kwargs)
+    if len(args) == 1:
+        return get_iterator(m, args[0])
+    return m.native(iter, m.callback(args[0]), *args[1:])
+
+
+@replaces(next)
+def _(m, args, kwargs):
+    if kwargs or not 1 <= len(args) <= 2:
+        return m.native(next, *args, **kwargs)
+    method = special(m, args[0], "__next__")
+    if method is None:
+        return m.native(next, *args)
+    if len(args) == 1:
+        return call_special(m, method, args[0])
+    try:
+        return call_special(m, method, args[0])
+    except StopIteration:
+        return args[1]
+
+
+_function: Any
+
+
+def taking_iterables(function: Any, *places: int) -> None:
+    """Replaces a C function which goes through some of its arguments (none named: through all)."""
+
+    def own(m, args, kwargs):
+        given = [iterable(m, x) if not places or i in places else x for i, x in enumerate(args)]
+        return m.native(function, *given, **kwargs)
+
+    replaces(function)(own)
+
+
+for _function in (list, tuple, set, frozenset, zip, enumerate, bytes, bytearray):
+    taking_iterables(_function, *((0,) if _function is not zip else ()))
+for _function in (list.extend, collections.deque, collections.deque.extend, str.join):
+    taking_iterables(_function, *((0,) if _function is collections.deque else (1,)))
+for _function in (set.update, set.union, set.intersection, set.difference):
+    taking_iterables(_function)
+for _function in (itertools.chain, itertools.product, itertools.zip_longest, itertools.compress):
+    taking_iterables(_function)
+for _function in (
+    itertools.islice,
+    itertools.cycle,
+    itertools.combinations,
+    itertools.permutations,
+):
+    taking_iterables(_function, 0)
+for _function in (itertools.pairwise, itertools.combinations_with_replacement, itertools.tee):
+    taking_iterables(_function, 0)
+
+
+@replaces(dict)
+def _(m, args, kwargs):
+    if len(args) == 1 and id(type(args[0])) not in PLAIN:
+        args = (pairs(m, args[0]),)
+    return m.native(dict, *args, **kwargs)
+
+
+@replaces(dict.update)
+def _(m, args, kwargs):
+    if len(args) == 2 and id(type(args[1])) not in PLAIN:
+        args = (args[0], pairs(m, args[1]))
+    return m.native(dict.update, *args, **kwargs)
+
+
+def pairs(m, x: Any) -> Any:
+    """What `dict(x)` takes: a mapping, or an iterable of pairs."""
+    if m.class_attribute(m.type_of(x), "keys") is not ABSENT:
+        return mapping(m, x)
+    return iterable(m, x)
+
+
+@replaces(any)
+def _(m, args, kwargs):
+    if len(args) != 1 or kwargs:
+        return m.native(any, *args, **kwargs)
+    return any(truth(m, x) for x in items(m, args[0]))
+
+
+@replaces(all)
+def _(m, args, kwargs):
+    if len(args) != 1 or kwargs:
+        return m.native(all, *args, **kwargs)
+    return all(truth(m, x) for x in items(m, args[0]))
+
+
+def plain_items(x: Any) -> bool:
+    """Whether an iterable holds nothing but values of C code."""
+    return type(x) is range or (type(x) in (list, tuple, set, frozenset) and operators.all_plain(x))
+
+
+@replaces(sum)
+def _(m, args, kwargs):
+    if not 1 <= len(args) <= 2 or plain_items(args[0]):
+        return m.native(sum, *args, **kwargs)
+    start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    if any(is_a(start, kind) for kind in (str, bytes, bytearray)) or set(kwargs) - {"start"}:
+        return m.native(sum, *args, **kwargs)
+    values = args[0] if type(args[0]) in (list, tuple) else list(items(m, args[0]))
+    if operators.all_plain(values):
+        return m.native(sum, values, start)
+    return m.run_own(summed, values, start)
+
+
+def summed(values: Any, total: Any) -> Any:
+    """What `sum` does, interpreted: a world may know what the items of a list are."""
+    for value in values:
+        total = total + value
+    return total
+
+
+def extreme(function: Any, symbol: str) -> None:
+    """`min` and `max`."""
+    rule = COMPARE[symbol]
+
+    def own(m, args, kwargs):
+        key, default = kwargs.get("key"), kwargs.get("default", ABSENT)
+        unknown = set(kwargs) - {"key", "default"}
+        if not args or unknown or (len(args) > 1 and default is not ABSENT):
+            return m.native(function, *args, **kwargs)
+        if key is None and operators.all_plain(args) and (len(args) > 1 or plain_items(args[0])):
+            return m.native(function, *args, **kwargs)
+        best = best_key = ABSENT
+        for x in items(m, args[0]) if len(args) == 1 else args:
+            value = x if key is None else m.call(key, (x,), {})
+            if best is ABSENT or truth(m, compared(m, rule, value, best_key)):
+                best, best_key = x, value
+        if best is ABSENT:
+            return m.native(function, (), **kwargs) if default is ABSENT else default
+        return best
+
+    replaces(function)(own)
+
+
+def compared(m, rule: Any, a: Any, b: Any) -> Any:
+    if id(type(a)) in PLAIN and id(type(b)) in PLAIN:
+        return m.native(rule.function, a, b)
+    return compare(m, rule, a, b)
+
+
+extreme(min, "<")
+extreme(max, ">")
+
+
+class Ordered:
+    """An item that C code sorts: `<` is interpreted."""
+
+    __slots__ = ("machine", "value")
+
+    def __init__(self, machine: Any, value: Any) -> None:
+        self.machine, self.value = machine, value
+
+    def __lt__(self, other: Any) -> bool:
+        return truth(self.machine, compare(self.machine, COMPARE["<"], self.value, other.value))
+
+
+def sort_key(m, values: list, key: Any) -> Any:
+    """A key function for C code under which values compare as the machine does."""
+    if key is None:
+        if all(operators.comparison(m, m.type_of(x), "__lt__") is None for x in values):
+            return None
+        return lambda x: Ordered(m, x)
+    function = m.callback(key)
+    if function is key:
+        return key
+
+    def own(x: Any) -> Any:
+        value = function(x)
+        return value if id(type(value)) in PLAIN else Ordered(m, value)
+
+    keys = []
+
+    def first(x: Any) -> Any:
+        keys.append(function(x))
+        return keys[-1]
+
+    for x in values:
+        first(x)
+    ready = iter(keys)
+    if operators.all_plain(keys):
+        return lambda _: next(ready)
+    return lambda _: Ordered(m, next(ready))
+
+
+@replaces(sorted)
+def _(m, args, kwargs):
+    if len(args) != 1 or set(kwargs) - {"key", "reverse"}:
+        return m.native(sorted, *args, **kwargs)
+    values = list(items(m, args[0]))
+    key = sort_key(m, values, kwargs.get("key"))
+    return m.native(sorted, values, key=key, reverse=kwargs.get("reverse", False))
+
+
+@replaces(list.sort)
+def _(m, args, kwargs):
+    if len(args) != 1 or set(kwargs) - {"key", "reverse"}:
+        return m.native(list.sort, *args, **kwargs)
+    key = sort_key(m, list(items(m, args[0])), kwargs.get("key"))
+    return m.native(list.sort, args[0], key=key, reverse=kwargs.get("reverse", False))
+
+
+def taking_function(function: Any, place: int = 0) -> None:
+    """Replaces a C function that takes a callable and iterables."""
+
+    def own(m, args, kwargs):
+        given = [m.callback(x) if i == place else iterable(m, x) for i, x in enumerate(args)]
+        return m.native(function, *given, **{k: m.callback(v) for k, v in kwargs.items()})
+
+    replaces(function)(own)
+
+
+for _function in (map, itertools.starmap, itertools.takewhile, itertools.dropwhile):
+    taking_function(_function)
+taking_function(itertools.filterfalse)
+taking_function(functools.cmp_to_key)
+for _function in (type(re.compile("")).sub, type(re.compile("")).subn):
+    taking_function(_function, 1)
+taking_function(itertools.accumulate, 1)
+
+
+@replaces(filter)
+def _(m, args, kwargs):
+    if len(args) != 2 or kwargs:
+        return m.native(filter, *args, **kwargs)
+    test = args[0]
+    if test is None or test is bool:
+        return m.native(filter, lambda x: truth(m, x), iterable(m, args[1]))
+    function = m.callback(test)
+    if function is test:
+        return m.native(filter, test, iterable(m, args[1]))
+    return m.native(filter, lambda x: truth(m, function(x)), iterable(m, args[1]))
+
+
+@replaces(itertools.groupby)
+def _(m, args, kwargs):
+    args = [iterable(m, x) if i == 0 else m.callback(x) for i, x in enumerate(args)]
+    return m.native(itertools.groupby, *args, **{k: m.callback(v) for k, v in kwargs.items()})
+
+
+@replaces(functools.reduce)
+def _(m, args, kwargs):
+    if kwargs or not 2 <= len(args) <= 3:
+        return m.native(functools.reduce, *args, **kwargs)
+    function = args[0]
+    iterator = get_iterator(m, args[1])
+    total = args[2] if len(args) == 3 else advance(m, iterator)
+    if total is ABSENT:
+        return m.native(functools.reduce, function, ())
+    while (value := advance(m, iterator)) is not ABSENT:
+        total = m.call(function, (total, value), {})
+    return total
+
+
+def call_partial(m, x: functools.partial, args: Any, kwargs: dict) -> Any:
+    function = m.part(x, "func", x.func)
+    first, keywords = m.part(x, "args", x.args), m.part(x, "keywords", x.keywords)
+    return m.call(function, (*first, *args), {**keywords, **kwargs})
+
+
+if not any("Placeholder" in name for name in dir(functools)):
+    REPLACED_KINDS[id(functools.partial)] = call_partial
+
+
+# -- lists and tuples that are searched -------------------------------------------------------
+
+
+def searching(function: Any, own: Callable) -> None:
+    """Replaces a method that compares items with `==`."""
+
+    def replacement(m, args, kwargs):
+        if len(args) != 2 or kwargs or not is_a(args[0], function.__objclass__):
+            return m.native(function, *args, **kwargs)
+        items, x = args
+        if id(type(x)) in PLAIN and operators.all_plain(items):
+            return m.native(function, *args)
+        return own(m, function, items, x)
+
+    replaces(function)(replacement)
+
+
+def place_of(m, items: Any, x: Any) -> int:
+    """The index of the first item that is the object or equal to it, or -1."""
+    for place, item in enumerate(searched(m, items)):
+        if is_or_equals(m, item, x):
+            return place
+    return -1
+
+
+def searched(m, items: Any) -> Any:
+    """The items, as C code finds them: of a class of the user's, its `__iter__` is not asked."""
+    if type(items) in (list, tuple):
+        return m.items(items)
+    return m.native((tuple if is_a(items, tuple) else list).__iter__, items)
+
+
+def is_or_equals(m, item: Any, x: Any) -> bool:
+    return m.native(operator.is_, item, x) or truth(m, compare(m, COMPARE["=="], item, x))
+
+
+def index_of(m, function: Any, items: Any, x: Any) -> int:
+    place = place_of(m, items, x)
+    if place < 0:
+        if type(items) is tuple:
+            raise ValueError("tuple.index(x): x not in tuple")
+        raise ValueError(f"{REPLACED[id(repr)](m, (x,), {})} is not in list")
+    return place
+
+
+def count_of(m, function: Any, items: Any, x: Any) -> int:
+    return sum(is_or_equals(m, item, x) for item in searched(m, items))
+
+
+def remove(m, function: Any, items: Any, x: Any) -> None:
+    place = place_of(m, items, x)
+    if place < 0:
+        raise ValueError("list.remove(x): x not in list")
+    m.native(operator.delitem, items, place)
+
+
+searching(list.index, index_of)
+searching(tuple.index, index_of)
+searching(list.count, count_of)
+searching(tuple.count, count_of)
+searching(list.remove, remove)

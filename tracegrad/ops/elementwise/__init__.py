@@ -1,0 +1,1 @@
+"""Ops that compute each element by itself."""

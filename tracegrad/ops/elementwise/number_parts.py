@@ -1,0 +1,98 @@
+"""Parts of numbers: signs, exponents, common divisors, kinds of infinity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.elementwise.ufuncs import (
+    absolute,
+    astype,
+    binary,
+    copysign,
+    exp2,
+    fmod,
+    imag,
+    is_complex,
+    isinf,
+    logical_and,
+    logical_not,
+    multiply,
+    real,
+    signbit,
+    trunc,
+    unary,
+    where,
+)
+from tracegrad.ops.reductions.sums_and_extremes import all as all_of
+from tracegrad.ops.shape.creation import zeros_in
+from tracegrad.ops.special_cotangents import flat
+from tracegrad.values.dispatch import dtype_of, shape_of
+
+gcd = binary("gcd", None, differentiable=False, domain="integer")
+lcm = binary("lcm", None, differentiable=False, domain="integer")
+spacing = unary("spacing", flat, domain="nonzero")
+bitwise_count = unary("bitwise_count", None, differentiable=False, domain="integer")
+
+
+def modf(x: Any) -> tuple[Any, Any]:
+    """The parts of numbers behind and before the point, both with the sign of the number."""
+    x = as_inexact(x)
+    return where(isinf(x), copysign(0.0, x), fmod(x, 1.0)), trunc(x)
+
+
+def ldexp(x1: Any, x2: Any) -> Any:
+    """``x1 * 2 ** x2``."""
+    x1 = as_inexact(x1)
+    return multiply(x1, exp2(astype(as_array(x2), dtype=dtype_of(x1))))
+
+
+def isposinf(x: Any) -> Any:
+    """Where `x` is positive infinity."""
+    return logical_and(isinf(x), logical_not(signbit(x)))
+
+
+def isneginf(x: Any) -> Any:
+    """Where `x` is negative infinity."""
+    return logical_and(isinf(x), signbit(x))
+
+
+def isreal(x: Any) -> Any:
+    """Where the imaginary part is 0: everywhere, of real numbers."""
+    return logical_not(iscomplex(x))
+
+
+def iscomplex(x: Any) -> Any:
+    """Where the imaginary part is not 0."""
+    x = as_array(x)
+    return imag(x) != 0 if is_complex(x) else zeros_in(x, shape_of(x), "bool")
+
+
+def real_if_close(x: Any, tol: float = 100) -> Any:
+    """The real part, where every imaginary part is below `tol`: these are looked at.
+
+    `tol` counts in the machine precision of the dtype; below 1 it is the bound itself.
+    """
+    x = as_array(x)
+    if not is_complex(x):
+        return x
+    bound = tol * float(np.finfo(dtype_of(x)).eps) if tol > 1 else tol
+    return real(x) if bool(all_of(absolute(imag(x)) < bound)) else x
+
+
+__all__ = [
+    "bitwise_count",
+    "gcd",
+    "iscomplex",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "lcm",
+    "ldexp",
+    "modf",
+    "real_if_close",
+    "spacing",
+]

@@ -1,0 +1,94 @@
+"""Tells how many axes an index stands for, and whether it is known to be within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from codegen.spelling import Slot, Subscript
+from codegen.types import ArrayType
+from tracegrad.ops.record import define
+from tracegrad.values.dispatch import shape_of, type_of
+
+
+def width(item: object, arrays: Sequence[ArrayType]) -> int:
+    """How many axes an item of an index stands for (of Ellipsis that depends on the others)."""
+    if isinstance(item, Slot) and arrays[item.position].dtype == "bool":
+        return arrays[item.position].ndim
+    return 0 if item is None or item is Ellipsis else 1
+
+
+def axes_used(arrays: Sequence[ArrayType], index: Subscript) -> int:
+    """How many axes the items of an index stand for, the Ellipsis aside."""
+    return sum(width(item, arrays) for item in index.items)
+
+
+WITHIN = "out = ((-length <= out) & (out < length)).all()"
+
+all_within = define(
+    "all_within",
+    f"out = x.astype(np.int64)\n{WITHIN}",
+    jax=f"out = jnp.asarray(x, dtype=jnp.int64)\n{WITHIN}",
+    infer=lambda sizes, x, length: ArrayType("bool"),
+    attributes={"length": ...},
+    differentiable=False,
+    doc="Whether all numbers are indices of an axis of this length.",
+)
+
+
+def inside(x: Any, arrays: Sequence[Any], index: Subscript) -> Iterator[Any]:
+    """For each array of ints in an index of `x` whether it names places that there are."""
+    types = [type_of(array) for array in arrays]
+    shape, axis = shape_of(x), 0
+    rest = len(shape) - axes_used(types, index)
+    for item in index.items:
+        if isinstance(item, Slot) and types[item.position].dtype != "bool":
+            yield all_within(arrays[item.position], length=shape[axis])
+        axis += rest if item is Ellipsis else width(item, types)
+
+
+def may_be_whole(index: Subscript) -> bool:
+    """Whether an index without numbers may name every place, as ``[:2]`` does of two."""
+    return all(
+        item is None or item is Ellipsis or (isinstance(item, slice) and _from_the_first(item))
+        for item in index.items
+    )
+
+
+def _from_the_first(item: slice) -> bool:
+    """Whether a slice may be a whole axis: ``[:2]``, ``[-2:]``, not ``[1:]`` or ``[::2]``."""
+    return item.step in (None, 1) and (item.start or 0) <= 0 <= (item.stop or 0)
+
+
+# -- indices without arrays --------------------------------------------------------------------
+
+
+def apart(a: Subscript, b: Subscript) -> bool:
+    """Whether two indices name no place in common, in arrays of whatever lengths."""
+    for one, other in zip(a.items, b.items, strict=False):
+        if not isinstance(one, int | slice) or not isinstance(other, int | slice):
+            return False
+        if _before(one, other) or _before(other, one) or _interleaved(one, other):
+            return True
+    return False
+
+
+def _before(a: int | slice, b: int | slice) -> bool:
+    """Whether what `a` names along an axis ends where `b` begins, or before that."""
+    end = a.stop if isinstance(a, slice) else a + 1 if a != -1 else None
+    start = b.start if isinstance(b, slice) else b
+    if end is None or start is None or not (_forward(a) and _forward(b)):
+        return False
+    return (end < 0) == (start < 0) and end <= start
+
+
+def _interleaved(a: int | slice, b: int | slice) -> bool:
+    """Whether both go in the same steps, from places between which they do not meet."""
+    if not (isinstance(a, slice) and isinstance(b, slice) and a.step == b.step and _forward(a)):
+        return False
+    starts = (a.start or 0, b.start or 0)
+    return min(starts) >= 0 and (starts[0] - starts[1]) % (a.step or 1) != 0
+
+
+def _forward(item: int | slice) -> bool:
+    return isinstance(item, int) or item.step is None or item.step > 0

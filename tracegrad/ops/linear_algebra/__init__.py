@@ -1,0 +1,1 @@
+"""Ops on vectors and matrices: contractions, solving, decompositions, norms."""

@@ -1,0 +1,1 @@
+"""Ops of neural networks: convolution and pooling of images."""

@@ -1,0 +1,225 @@
+"""Lists that the turns of a loop leave for its backward: ops on Python lists.
+
+A list is a value like any other: appending gives a new one, which takes over the memory of the old
+where nobody reads that any more (as an update of an array does). No public function has these ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from codegen.ir import Call, Graph, Node, Trait, Value, walk
+from codegen.rewrite import substituted
+from codegen.sizes import Sizes, symbols
+from codegen.spelling import Slot, Spelling, Subscript, spell
+from codegen.types import LIST, ArrayType, kind, weak
+from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.record import OpRecord
+from tracegrad.ops.shape.creation import zeros_of
+from tracegrad.ops.shape.indexing import Scattered, gather
+
+
+def _item_type(
+    sizes: Sizes, saved: ArrayType, k: ArrayType, *, dtype: str, shape: Any, weak: bool
+) -> ArrayType:
+    return ArrayType(dtype, shape, weak)
+
+
+def _row_vjp(ct: Any, y: Any, rows: Any, value: Any, k: Any) -> tuple[Any, ...]:
+    return ct, row_of(ct, k), None
+
+
+AT_ROW: Mapping[str, Any] = {"index": Subscript((Slot(0),)), "counts": (), "repeats": False}
+"""What stands between the brackets for one row."""
+
+
+def row_of(rows: Any, k: Any) -> Any:
+    """One row of an array."""
+    return gather(rows, k, **AT_ROW)
+
+
+def _row_jvp(tangents: Sequence[Any], y: Any, rows: Any, value: Any, k: Any) -> Any:
+    dots = [zeros_of(x) if t is None else t for t, x in zip(tangents, (rows, value), strict=False)]
+    return collected(*dots, k)
+
+
+collected = OpRecord(
+    name="collect",
+    operands=("rows", "value", "k"),
+    infer=lambda sizes, rows, value, k: rows,
+    spelling={
+        "numpy": Spelling("out = rows.copy()\nout[k] = value", "rows[k] = value"),
+        "jax": spell("rows.at[k].set(value)"),
+    },
+    vjp=_row_vjp,
+    jvp=_row_jvp,
+    traits=frozenset({Trait.UPDATE}),
+    doc="The rows with a value at one that nobody has read or written yet.",
+)
+
+
+unset = OpRecord(
+    name="unset",
+    operands=(),
+    infer=lambda sizes, *, dtype, shape, weak: ArrayType(dtype, shape, weak),
+    spelling={"numpy": spell("None")},
+    vjp=None,
+    attributes={"dtype": ..., "shape": ..., "weak": False},
+    traits=frozenset({Trait.UNSET}),
+    doc="What stands where a path has no value.",
+)
+
+
+handed = replace(
+    alias, name="handed", doc="What a turn was handed, of a loop that is unrolled after all."
+)
+
+
+def as_recorded(graph: Graph) -> Graph:
+    """The graph whose values are those of a tape: what a turn was handed is what it was.
+
+    Its readers' cotangents are then added up with those of all others, one by one.
+    """
+    stands = {
+        node.results[0]: node.operands[0]
+        for node in walk(graph.nodes)
+        if isinstance(node, Call) and node.op is handed
+    }
+    if not stands:
+        return graph
+
+    def now(value: Value) -> Value:
+        while value in stands:
+            value = stands[value]
+        return value
+
+    return graph.with_block(substituted(graph.block, now))
+
+
+def _item_of_type(sizes: Sizes, rows: ArrayType, k: ArrayType) -> ArrayType:
+    return ArrayType(rows.dtype, rows.shape[1:])
+
+
+def _item_vjp(ct: Any, y: Any, rows: Any, k: Any) -> tuple[Any, ...]:
+    return Scattered(ct, rows, (k,), dict(AT_ROW)), None
+
+
+list_item = OpRecord(
+    name="list_item",
+    operands=("rows", "k"),
+    infer=_item_of_type,
+    spelling={target: spell("rows[k]") for target in ("numpy", "jax")},
+    vjp=_item_vjp,
+    linear="each",
+    traits=frozenset({Trait.VIEW}),
+    doc="An item of a list, which is a row of the array that turns fill.",
+)
+
+
+def _before_text(text: str) -> Callable[[Mapping[str, Any]], Spelling]:
+    return lambda attributes: spell("rows[k - 1]" if attributes["first"] is None else text)
+
+
+row_before = OpRecord(
+    name="row_before",
+    operands=("rows", "k"),
+    infer=lambda sizes, rows, k, *, first: ArrayType(rows.dtype, rows.shape[1:]),
+    spelling={
+        "numpy": _before_text("rows[k - 1] if k > first else -0.0"),
+        "jax": _before_text("jnp.where(k > first, rows[k - 1], -0.0)"),
+    },
+    attributes={"first": None},
+    traits=frozenset({Trait.VIEW}),
+    differentiable=False,
+    doc="The row before one; before the `first`, if there is one, what changes no sum.",
+)
+new_list = OpRecord(
+    name="new_list",
+    operands=("*values",),
+    infer=lambda sizes, *values: LIST,
+    spelling={"numpy": spell("[*values]")},
+    traits=frozenset({Trait.HOLDS}),
+    differentiable=False,
+    doc="A list of values.",
+)
+appended = OpRecord(
+    name="append",
+    operands=("saved", "value"),
+    infer=lambda sizes, saved, value: LIST,
+    spelling={"numpy": Spelling("saved + [value]", "saved.append(value)")},
+    traits=frozenset({Trait.UPDATE, Trait.HOLDS}),
+    differentiable=False,
+    doc="The list with a value at its end.",
+)
+item = OpRecord(
+    name="item",
+    operands=("saved", "k"),
+    infer=_item_type,
+    spelling={target: spell("saved[k]") for target in ("numpy", "jax")},
+    attributes={"dtype": ..., "shape": ..., "weak": ...},
+    traits=frozenset({Trait.VIEW}),
+    differentiable=False,
+    doc="One value of a list.",
+)
+first_items = OpRecord(
+    name="first_items",
+    operands=("saved", "k"),
+    infer=lambda sizes, saved, k: LIST,
+    spelling={"numpy": spell("saved[:k]")},
+    traits=frozenset({Trait.HOLDS}),
+    differentiable=False,
+    doc="The list without what the backward has read for the last time, which is free then.",
+)
+length = OpRecord(
+    name="length",
+    operands=(),
+    infer=lambda sizes, size: weak("int"),
+    spelling={target: spell("size") for target in ("numpy", "jax")},
+    attributes={"size": ...},
+    traits=frozenset({Trait.EXTENT}),
+    differentiable=False,
+    doc="The length of an axis, or a sum of such, as an int.",
+)
+least = OpRecord(
+    name="least",
+    operands=("a", "b"),
+    infer=lambda sizes, a, b: a,
+    spelling={"numpy": spell("min(a, b)")},
+    differentiable=False,
+    doc="The smaller one of two numbers of turns.",
+)
+
+most = OpRecord(
+    name="most",
+    operands=("a", "b"),
+    infer=lambda sizes, a, b: a,
+    spelling={"numpy": spell("max(a, b)")},
+    differentiable=False,
+    doc="The larger one of two numbers of turns.",
+)
+
+
+def _room_text(attributes: Mapping[str, Any]) -> Spelling:
+    if not attributes["weak"]:
+        return spell("jnp.zeros(shape, dtype=dtype)")
+    return spell(f"jnp.full(shape, {(0 if kind(attributes['dtype']) == 'int' else 0.0)!r})")
+
+
+room = OpRecord(
+    name="room",
+    operands=(),
+    infer=lambda sizes, shape, dtype, weak: ArrayType(dtype, shape),
+    spelling={"numpy": spell("np.zeros(shape, dtype=dtype)"), "jax": _room_text},
+    attributes={"shape": ..., "dtype": "float64", "weak": False},
+    differentiable=False,
+    doc="An array in the place of a list, which turns fill; weak where its items are numbers.",
+)
+
+
+def symbols_of_lengths(nodes: Iterable[Node], sizes: Sizes) -> Iterator[str]:
+    """The symbols of the lengths that nodes have as numbers."""
+    for node in walk(nodes):
+        if isinstance(node, Call) and node.op is length:
+            yield from symbols(sizes.resolve(node.attribute("size")))

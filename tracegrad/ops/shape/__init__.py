@@ -1,0 +1,1 @@
+"""Ops that make, reshape, join, index and pad arrays."""

@@ -1,0 +1,457 @@
+"""Builds arrays of the parts of others: grids, blocks, repetitions.
+
+Inserting and deleting, blocks, choices among arrays, grids of numbers, and NumPy's functions that
+write into their argument (here always a Tensor).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from codegen import sizes as sz
+from tracegrad.errors import ArgumentError, ShapeError
+from tracegrad.ops.arguments import as_array, synonyms
+from tracegrad.ops.elementwise.powers import power
+from tracegrad.ops.elementwise.ufuncs import (
+    astype,
+    floor_divide,
+    log10,
+    maximum,
+    minimum,
+    remainder,
+    sign,
+    where,
+)
+from tracegrad.ops.shape.creation import arange, beside, dtype_name, linspace, shape_tuple, zeros_in
+from tracegrad.ops.shape.indexing import getitem, nonzero, setitem
+from tracegrad.ops.shape.joining import concatenate, stack, tile, unstack
+from tracegrad.ops.shape.reshaping import (
+    apart_from,
+    broadcast_arrays,
+    broadcast_beside,
+    expand_axes,
+    length_of,
+    meshgrid,
+    moveaxis,
+    one_axis,
+    one_or_many,
+    ravel,
+    reshape_to,
+    transpose,
+)
+from tracegrad.ops.shape.selection import take, take_along_axis, tril_indices, triu_indices
+from tracegrad.values.dispatch import HANDLERS, dtype_of, is_number, ndim_of, shape_of
+
+# -- more and fewer elements --------------------------------------------------------------------
+
+
+@synonyms
+def append(x: Any, values: Any, axis: int | None = None) -> Any:
+    """`x` with `values` behind it along `axis` (both flattened without one)."""
+    x = np.asarray(x) if is_number(x) else as_array(x)
+    return concatenate([x, beside(values, x)], axis)
+
+
+def _places(obj: Any, length: int) -> list[int]:
+    """The places that an int, a slice, a list of ints or a mask means, each from the start."""
+    if isinstance(obj, slice):
+        return list(range(*obj.indices(length)))
+    given = np.asarray(obj.tolist() if type(obj) in HANDLERS else obj)  # while tracing, a look
+    several = np.flatnonzero(given) if given.dtype == bool else given.reshape(-1)
+    found = [as_int(place) for place in several]
+    for place in found:
+        if not -length <= place <= length:
+            raise IndexError(f"index {place} is out of bounds for an axis of length {length}")
+    return [place + length if place < 0 else place for place in found]
+
+
+@synonyms
+def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
+    """`x` without the elements (without the slices along `axis`) at these places.
+
+    Places in a Tensor are looked at: they decide the shape.
+    """
+    x = as_array(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = one_axis(axis, ndim_of(x))
+    length = length_of(x, axis)
+    gone = set(_places(obj, length))
+    kept = [i for i in range(length) if i not in gone]
+    if isinstance(obj, slice) or ndim_of(obj) == 0:
+        return _in_order_of(x, x, kept, axis)
+    return getitem(x, (*[slice(None)] * axis, kept or slice(0, 0)))
+
+
+def _in_order_of(x: Any, whole: Any, places: list[int], axis: int) -> Any:
+    """The slices of an array at these places, in C order, or that of Fortran if `x` is in that."""
+    flags = getattr(getattr(x, "_array", x), "flags", None)
+    if flags is not None and flags.fnc:
+        return transpose(take(transpose(whole), places, ndim_of(x) - 1 - axis))
+    return take(whole, places, axis)
+
+
+@synonyms
+def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """`x` with `values` before these places, which are those of `x` as it is given."""
+    x = as_array(x)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = one_axis(axis, ndim_of(x))
+    length = length_of(x, axis)
+    single = not isinstance(obj, slice) and ndim_of(obj) == 0
+    places = _places(obj, length)
+    values = _as_slices(beside(values, x), x, axis, len(places), single)
+    if single:
+        places = places * length_of(values, axis)
+    order = sorted(range(len(places)), key=places.__getitem__)
+    both = concatenate([x, astype(values, dtype=dtype_of(x))], axis)
+    sequence: list[int] = []
+    next_new = iter(order)
+    waiting = sorted(places)
+    for i in range(length + 1):
+        while waiting and waiting[0] == i:
+            waiting.pop(0)
+            sequence.append(length + next(next_new))
+        if i < length:
+            sequence.append(i)
+    return _in_order_of(x, both, sequence, axis)
+
+
+def _as_slices(values: Any, x: Any, axis: int, count: int, single: bool) -> Any:
+    """What is inserted as slices along the axis, broadcast against the others."""
+    ndim, shape = ndim_of(x), shape_of(x)
+    if ndim_of(values) == 0:
+        values = ravel(values)
+    if single and ndim > 1 and ndim_of(values) < ndim:
+        values = expand_axes(values, axis=axis if ndim_of(values) == ndim - 1 else 0)
+    if ndim_of(values) < ndim:
+        values = expand_axes(values, axis=one_or_many(tuple(range(ndim - ndim_of(values)))))
+    along = shape_of(values)[axis]
+    wanted = (*shape[:axis], along if along != 1 else count, *shape[axis + 1 :])
+    return broadcast_beside(values, wanted, x)
+
+
+def resize(x: Any, new_shape: Any) -> Any:
+    """The elements of `x`, from the start again as often as it takes, in another shape."""
+    x, shape = ravel(as_array(x)), shape_tuple(new_shape)
+    total, have = math.prod(shape), length_of(x, 0)  # type: ignore[arg-type]
+    if have == 0 or total == 0:
+        return zeros_in(x, shape, dtype_of(x))
+    often = -(-total // have)
+    whole = tile(x, often) if often > 1 else x
+    return apart_from(reshape_to(getitem(whole, slice(None, total)), shape=shape))
+
+
+def block(arrays: Any) -> Any:
+    """One array of blocks: the innermost lists are joined along the last axis, and so on."""
+    depth = _depth(arrays)
+    ndim = max(_most_axes(arrays), depth)
+    like = _first_array(arrays)
+    return _joined_blocks(arrays, depth, ndim, like)
+
+
+def _first_array(arrays: Any) -> Any:
+    """A block that is no number, where there is one: numbers go where it lives."""
+    if not isinstance(arrays, list):
+        return None if is_number(arrays) else arrays
+    return next((x for x in map(_first_array, arrays) if x is not None), None)
+
+
+def _depth(arrays: Any) -> int:
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ShapeError("block: a list is empty")
+    depths = {_depth(part) for part in arrays}
+    if len(depths) > 1:
+        raise ShapeError("block: lists of blocks must be nested to one depth")
+    return 1 + depths.pop()
+
+
+def _most_axes(arrays: Any) -> int:
+    if isinstance(arrays, list):
+        return max(map(_most_axes, arrays))
+    return ndim_of(arrays)
+
+
+def _joined_blocks(arrays: Any, depth: int, ndim: int, like: Any) -> Any:
+    if not isinstance(arrays, list):
+        x = beside(arrays, like)
+        missing = ndim - ndim_of(x)
+        return expand_axes(x, axis=one_or_many(tuple(range(missing)))) if missing else x
+    parts = [_joined_blocks(part, depth - 1, ndim, like) for part in arrays]
+    return concatenate(parts, ndim - depth)
+
+
+# -- choices ------------------------------------------------------------------------------------
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """For each place the choice whose condition is the first that is true there.
+
+    Examples
+    --------
+    >>> import tracegrad as tg
+    >>> x = tg.arange(4.0)
+    >>> tg.select([x < 1, x < 3], [-x, x * x], 9.0)
+    tensor([-0., 1., 4., 9.])
+    """
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ArgumentError(
+            f"select: {len(condlist)} conditions for {len(choicelist)} choices: give as many, and "
+            "one at least"
+        )
+    found = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        found = where(as_array(condition), as_array(choice), found)
+    return found
+
+
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """For each place the element of the choice whose number stands in `a`."""
+    several = broadcast_arrays(as_array(a), *[as_array(choice) for choice in choices])
+    numbers, several = several[0], several[1:]
+    if mode == "clip":
+        numbers = minimum(maximum(numbers, 0), len(several) - 1)
+    elif mode == "wrap":
+        numbers = remainder(numbers, len(several))
+    elif mode != "raise":
+        raise ArgumentError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
+    stacked = stack(several)
+    try:
+        return getitem(take_along_axis(stacked, expand_axes(numbers, axis=0), 0), 0)
+    except IndexError as error:
+        raise ShapeError("choose: invalid entry in choice array") from error
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """Functions (or numbers) of `x`, each where its condition is true; one more is for the rest."""
+    x = as_array(x)
+    masks = list(condlist) if isinstance(condlist, list | tuple) else [condlist]
+    masks = [as_array(mask) for mask in masks]
+    if len(funclist) == len(masks) + 1:
+        masks.append(reduce(lambda rest, mask: rest & ~mask, masks, ~(masks[0] & ~masks[0])))
+    if len(funclist) != len(masks):
+        raise ArgumentError(f"piecewise: {len(funclist)} functions for {len(masks)} conditions")
+    found = x * 0
+    for mask, function in zip(masks, funclist, strict=True):
+        value = function(getitem(x, mask), *args, **kw) if callable(function) else function
+        found = setitem(found, mask, value)
+    return found
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, **kw: Any) -> Any:
+    """A function of vectors on every line along `axis`; what it gives stands along that axis."""
+    x = as_array(x)
+    axis = one_axis(axis, ndim_of(x))
+    lines = moveaxis(x, axis, -1)
+    outer = shape_of(lines)[:-1]
+    rows = unstack(reshape_to(lines, shape=(sz.mul(outer), shape_of(lines)[-1])), 0)
+    results = [func1d(row, *args, **kw) for row in rows]
+    if not results:
+        raise ShapeError("apply_along_axis: there are no lines to apply the function to")
+    found = stack([np.asarray(r) if is_number(r) else r for r in results])
+    inner = shape_of(found)[1:]
+    found = reshape_to(found, shape=(*outer, *inner))
+    for i in range(len(inner)):
+        found = moveaxis(found, len(outer) + i, axis + i)
+    return found
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """A reduction ``func(a, axis)`` over several axes, one after the other, which stay as 1."""
+    found = as_array(a)
+    ndim = ndim_of(found)
+    for axis in axes if isinstance(axes, tuple | list) else (axes,):
+        place = one_axis(axis, ndim)
+        found = func(found, place)
+        if ndim_of(found) == ndim - 1:
+            found = expand_axes(found, axis=place)
+    return found
+
+
+# -- grids of numbers ---------------------------------------------------------------------------
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Powers of `base` whose exponents are evenly spaced from `start` to `stop`."""
+    found = power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return found if dtype is None else astype(found, dtype=dtype_name(dtype))
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
+    start, stop = (as_array(x) * 1.0 for x in (start, stop))
+    way = sign(start)
+    found = logspace(log10(start * way), log10(stop * way), num, endpoint) * way
+    if num > 0:
+        found = setitem(found, 0, start)
+        if num > 1 and endpoint:
+            found = setitem(found, -1, stop)
+    found = found if axis == 0 else moveaxis(found, 0, axis)
+    return found if dtype is None else astype(found, dtype=dtype_name(dtype))
+
+
+def indices(dimensions: Sequence[int], dtype: Any = int, sparse: bool = False) -> Any:
+    """For each axis of an array of these lengths the index of every place along it."""
+    lengths = shape_tuple(tuple(dimensions))
+    name = dtype_name(dtype)
+    if sparse:
+        return ix_(*[arange(n, dtype=name) for n in lengths])
+    return stack(meshgrid(*[arange(n, dtype=name) for n in lengths], indexing="ij"))
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Vectors shaped so that together they index every combination of their elements."""
+    vectors = [as_array(v) for v in args]
+    found = []
+    for i, v in enumerate(vectors):
+        if ndim_of(v) != 1:
+            raise ShapeError("ix_: every argument is a vector")
+        others = tuple(j for j in range(len(vectors)) if j != i)
+        found.append(expand_axes(v, axis=one_or_many(others)) if others else v)
+    return tuple(found)
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kw: Any) -> Any:
+    """What the function gives for the indices of every place of an array of this shape."""
+    grid = indices(shape, dtype)
+    return function(*unstack(grid, 0), **kw)
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """The indices along each axis of places that are numbered in the order of an array."""
+    if order != "C":
+        raise ArgumentError(f"unravel_index: places are numbered in C order, not {order!r}")
+    rest = as_array(indices)
+    found = []
+    for length in reversed(shape_tuple(shape)):
+        found.append(remainder(rest, length))
+        rest = floor_divide(rest, length)
+    return tuple(reversed(found))
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+    """The numbers, in the order of an array, of places given by an index along each axis."""
+    if mode != "raise" or order != "C":
+        raise ArgumentError("ravel_multi_index: only mode='raise' and order='C' are taken")
+    lengths = shape_tuple(dims)
+    found: Any = 0
+    for places, length in zip(multi_index, lengths, strict=True):
+        found = found * length + as_array(places)
+    return found
+
+
+def tril_indices_from(x: Any, k: int = 0) -> tuple[Any, Any]:
+    """The index of what stands at and below the k-th diagonal of `x`."""
+    return tril_indices(length_of(x, 0), k, length_of(x, 1))
+
+
+def triu_indices_from(x: Any, k: int = 0) -> tuple[Any, Any]:
+    """The index of what stands at and above the k-th diagonal of `x`."""
+    return triu_indices(length_of(x, 0), k, length_of(x, 1))
+
+
+# -- written into Tensors -----------------------------------------------------------------------
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Writes `src`, broadcast, into the Tensor `dst`, where `where` is true."""
+    dst[...] = src if where is True else _chosen(where, src, dst)
+
+
+def _chosen(mask: Any, a: Any, b: Any) -> Any:
+    return where(as_array(mask), a, b)
+
+
+def putmask(x: Any, mask: Any, values: Any) -> None:
+    """Writes into the Tensor `x`, where `mask` is true, what `values`, repeated, has there."""
+    values = as_array(values)
+    if ndim_of(values) and shape_of(values) != shape_of(x):
+        values = resize(values, tuple(length_of(x, i) for i in range(ndim_of(x))))
+    x[...] = _chosen(mask, values, x)
+
+
+def place(x: Any, mask: Any, vals: Any) -> None:
+    """Writes values, repeated, into the Tensor `x`, one after the other where `mask` is true."""
+    places = nonzero(ravel(as_array(mask)))[0]
+    count = length_of(places, 0)
+    if count:
+        written = setitem(ravel(x), places, resize(ravel(as_array(vals)), (count,)))
+        x[...] = reshape_to(written, shape=shape_of(x))
+
+
+def put(x: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Writes `v` into the Tensor `x` at these places, which number its elements in order."""
+    if mode != "raise":
+        raise ArgumentError(f"put: mode={mode!r} is not taken: write x[i, j] = v")
+    places = as_array(ind)
+    if ndim_of(v) and shape_of(v) != shape_of(places):
+        v = resize(v, tuple(length_of(places, axis) for axis in range(ndim_of(places))))
+    if ndim_of(x) == 1:
+        x[places] = v
+    else:
+        x[...] = reshape_to(setitem(ravel(x), places, v), shape=shape_of(x))
+
+
+def fill_diagonal(x: Any, val: Any, wrap: bool = False) -> None:
+    """Writes `val` into the main diagonal of the Tensor `x`."""
+    if ndim_of(x) < 2:
+        raise ShapeError("fill_diagonal: array must be at least 2-d")
+    if wrap:
+        raise ArgumentError("fill_diagonal: wrap= is not taken: write x[i, j] = val")
+    lengths = [length_of(x, i) for i in range(ndim_of(x))]
+    if len(lengths) > 2 and len(set(lengths)) > 1:
+        raise ShapeError("fill_diagonal: All dimensions of input must be of equal length")
+    places = arange(min(lengths))
+    x[(places,) * ndim_of(x)] = val
+
+
+__all__ = [
+    "append",
+    "apply_along_axis",
+    "apply_over_axes",
+    "block",
+    "choose",
+    "copyto",
+    "delete",
+    "fill_diagonal",
+    "fromfunction",
+    "geomspace",
+    "indices",
+    "insert",
+    "ix_",
+    "logspace",
+    "piecewise",
+    "place",
+    "put",
+    "putmask",
+    "ravel_multi_index",
+    "resize",
+    "select",
+    "tril_indices_from",
+    "triu_indices_from",
+    "unravel_index",
+]

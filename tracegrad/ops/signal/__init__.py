@@ -1,0 +1,1 @@
+"""Ops on sampled functions: Fourier transforms, convolutions, differences, polynomials."""

@@ -1,0 +1,1 @@
+"""Ops on order and frequency: sorting, quantiles, histograms, sets, covariance."""

@@ -1,0 +1,1 @@
+"""Rewrites of graphs that traits cannot say, and preparations for targets."""

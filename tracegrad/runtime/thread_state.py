@@ -1,0 +1,68 @@
+"""What holds in this thread: its trace, and whether ops are recorded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+class State(threading.local):
+    """One instance a thread; the class attributes are what a new thread starts with.
+
+    `special` is True while anything but plain recording goes on (a trace, no_grad, a profiler):
+    fast paths look at it alone.
+    """
+
+    grad_enabled: bool = True
+    trace: Any = None  # the tracegrad.tracing.trace.Trace in progress
+    machine: Any = None  # the tracegrad.machine.Machine that executes the user's functions
+    # the tracegrad.user_code.lost_gradients.Watch of the differentiated function that runs
+    watch: Any = None
+    losing: bool = False  # that function read a number that may come back
+    observer: Callable[..., Any] | None = None  # runs each op in place of the kernel (profiler)
+    anomaly: bool = False
+    special: bool = False
+    draws: Callable[[Callable[[], Any]], Any] | None = None
+    """Given what draws random numbers: keeps what that gives, or gives what was kept instead."""
+    standing: bool = False
+    """True while a function runs that was called with arrays, for which its Tensors stand: there
+    ``x[0]`` of a vector and ``x.sum()`` are numbers, as NumPy's are, which nobody can write to."""
+    aside: bool = False
+    """True while compiled calls may not take their fast path: a trace, checks of results, profiles.
+    The class has what `config.check_finite` and `config.compile` say, for all threads; an instance
+    only says True."""
+
+    def update(self, **changes: Any) -> dict[str, Any]:
+        """Changes settings; returns what they were, to be given back to `update`."""
+        before = {name: getattr(self, name) for name in changes}
+        for name, value in changes.items():
+            setattr(self, name, value)
+        self.special = (
+            self.trace is not None
+            or not self.grad_enabled
+            or self.observer is not None
+            or self.anomaly
+            or self.losing
+        )
+        if self.trace is not None or self.anomaly or self.observer is not None:
+            self.aside = True
+        else:
+            self.__dict__.pop("aside", None)
+        return before
+
+
+STATE = State()
+
+
+def call(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], owner: Any = None
+) -> Any:
+    """Calls a user's function: where a machine executes what called it, that executes it too.
+
+    `owner` is the object that holds the function.
+    """
+    if STATE.machine is None:
+        return function(*args, **kwargs)
+    STATE.machine.world.holds(owner, function)
+    return STATE.machine.call(function, args, kwargs)

@@ -1,0 +1,1 @@
+"""The eager tape: nodes, hooks, views of memory, and checks of writes into what is saved."""

@@ -1,0 +1,88 @@
+"""Hooks on gradients, kept beside the leaf or in the node of the tape.
+
+A hook of a leaf lives in the leaf; a hook of a Tensor that an op made, and its wish to keep its
+gradient, live in the node (``node.more``), which lives as long as the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from tracegrad.errors import GradientError, TraceError
+from tracegrad.tape.tape import FREED, LEAF, Node, Output
+
+_next_id = count().__next__
+
+HookOfTrace = Callable[[Any, Callable[..., Any], Callable[[], bool]], Callable[..., Any]]
+FOR_TRACES: list[HookOfTrace] = []
+"""Makes a hook of a Tensor that is being traced a call in the graph; `python_call`, which works on
+Tensors, enters it here."""
+
+
+class RemovableHandle:
+    """What registering a hook returns; ``remove()`` ends the hook."""
+
+    def __init__(self, hooks: dict[int, Callable[..., Any]], number: int) -> None:
+        self._hooks = hooks
+        self.id = number
+
+    def remove(self) -> None:
+        """The hook is called no more."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+def extras_of(tensor: Any) -> dict[str, Any]:
+    """What few nodes have, of the output that `tensor` is: hooks and the wish to keep its grad."""
+    made = tensor._node
+    node, index = (made.node, made.index) if type(made) is Output else (made, 0)
+    if node.more is FREED:
+        raise GradientError("the graph of this Tensor was freed by its backward")
+    if node.more is None:
+        node.more = {}
+    extras: dict[str, Any] = node.more.setdefault(index, {})
+    return extras
+
+
+def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
+    """`Tensor.register_hook`."""
+    if tensor._node is None:
+        raise GradientError("cannot register a hook on a Tensor that does not require grad")
+    if tensor._node is LEAF:
+        if tensor._hooks is None:
+            tensor._hooks = {}
+        hooks = tensor._hooks
+    else:
+        hooks = extras_of(tensor).setdefault("hooks", {})
+    number = _next_id()
+    if tensor._is_traced:
+        hook = FOR_TRACES[0](tensor, hook, lambda: number in hooks)
+    hooks[number] = hook
+    return RemovableHandle(hooks, number)
+
+
+def hook_name(hook: Any) -> str:
+    """The name under which errors and generated source speak of a hook."""
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+def register_node_hook(node: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Calls ``hook(grad_inputs, grad_outputs)`` after the node's rule has run."""
+    if node.traced:
+        raise TraceError(
+            "a hook of a node cannot be part of a compiled function: register it on the Tensor, "
+            "y.register_hook(hook)"
+        )
+    if node.more is None:
+        node.more = {}
+    hooks = node.more.setdefault("node", {})
+    number = _next_id()
+    hooks[number] = hook
+    return RemovableHandle(hooks, number)

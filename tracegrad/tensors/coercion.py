@@ -1,0 +1,102 @@
+"""Makes arrays that a Tensor can hold of data of any kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import ArgumentError, DTypeError
+from tracegrad.ops.dtypes import natural_dtype
+from tracegrad.ops.elementwise.ufuncs import astype
+from tracegrad.tape.foreign_arrays import Foreign, foreign, plain
+from tracegrad.tensors.devices import DeviceArray, as_held
+from tracegrad.values.dispatch import is_jax_array
+
+
+def refuse_subclass(array: np.ndarray, what: str) -> None:
+    """Raises for an array with rules of its own, which no op knows: a mask, products by ``*``.
+
+    `what` names the array in the message.
+    """
+    kind = type(array)
+    if kind in (np.ndarray, Foreign):
+        return
+    if isinstance(array, np.ma.MaskedArray):  # np.ma is imported when it is named
+        raise ArgumentError(
+            f"{what} is a {kind.__name__}, whose mask a program would lose: pass its .data and "
+            ".mask, or .filled(...)"
+        )
+    raise ArgumentError(
+        f"{what} is a {kind.__name__}, a subclass of ndarray with rules of its own: pass "
+        "np.asarray(...) of it"
+    )
+
+
+def array_for(data: Any, dtype: Any = None) -> Any:
+    """A copy of the data: of nested numbers, an array or what a Tensor holds."""
+    data = as_held(data) if is_jax_array(data) else getattr(data, "_array", data)
+    if isinstance(data, np.ma.MaskedArray):
+        refuse_subclass(data, "the data")
+    if type(data) is DeviceArray:
+        if dtype is None or np.dtype(dtype) == data.dtype:
+            return data.copy()
+        return astype(data, dtype=np.dtype(dtype).name)
+    array = np.array(data, dtype=dtype)
+    if dtype is None and not hasattr(data, "dtype"):
+        array = array.astype(natural_dtype(array), copy=False)
+    return _of_numbers(array)
+
+
+def shared_array_for(data: Any, dtype: Any = None) -> Any:
+    """The memory of a NumPy array of this dtype, watched; a copy of anything else."""
+    if not isinstance(data, np.ndarray) or isinstance(data, np.ma.MaskedArray):
+        return array_for(data, dtype)
+    array = _of_numbers(np.asarray(data, dtype=dtype))
+    return foreign(array) if np.may_share_memory(array, data) else array
+
+
+def _of_numbers(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind not in "biufc":
+        raise DTypeError(f"a Tensor holds numbers, not {array.dtype}")
+    return array
+
+
+def with_memory(array: Any) -> Any:
+    """A number or NumPy scalar as an array, which others can share and writes can change."""
+    return array if isinstance(array, np.ndarray | DeviceArray) else np.asarray(array)
+
+
+def copy_of(array: Any) -> Any:
+    """The same numbers in memory of their own."""
+    return array.copy() if type(array) is DeviceArray else np.array(plain(array))
+
+
+def laid_out_like(before: Any, array: Any) -> Any:
+    """An array that stands for another one from now on, and lies in memory as that did.
+
+    The layout decides which reshape of it is a view.
+    """
+    before = plain(before)
+    if not isinstance(array, np.ndarray) or not isinstance(before, np.ndarray):
+        return array
+    strides = before.strides
+    if array.strides == strides or array.size < 2:
+        return array
+    spans = [step * (n - 1) for step, n in zip(strides, before.shape, strict=True)]
+    start = sum(span for span in spans if span < 0)
+    memory = np.empty(sum(map(abs, spans)) + array.itemsize, np.uint8)
+    laid = np.ndarray(array.shape, array.dtype, memory, -start, strides)
+    laid[...] = plain(array)
+    return laid
+
+
+def copy_with_gaps(array: Any) -> Any:
+    """A copy that has gaps where a part had them, which decide whether its `ravel` is a view."""
+    if type(array) is not np.ndarray or array.flags.c_contiguous:
+        return array.copy()
+    if array.ndim > 1:
+        return laid_out_like(array, array.copy())
+    made = np.empty((len(array), 2), array.dtype)[:, 0]
+    made[...] = array
+    return made

@@ -1,0 +1,194 @@
+"""Writes the plain case of unary and binary ops out, as fast as Python can run them on Tensors.
+
+These are the plain case, written out: no trace, gradients on, one result. Anything else goes to the
+general way (`tracegrad.values.dispatch.apply`), which does the same; a test holds the two against
+each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from codegen.types import DTYPES
+from tracegrad.differentiation.batched_values import Lane
+from tracegrad.ops.shape.creation import beside
+from tracegrad.ops.staging import Staged
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.tape import EMPTY, LEAF, SMALL, Node, next_stamp, slim
+from tracegrad.tensors.devices import DeviceError
+from tracegrad.tensors.tensor import Tensor, explained
+from tracegrad.values.dispatch import Repeated, apply, dtype_of, is_jax_array
+
+NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.int64})
+"""Operands that nobody can change afterwards; arrays go the general way, which copies them."""
+
+_new_tensor = Tensor.__new__
+_new_node = Node.__new__
+
+
+def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """``f(tensor, other)`` for an op of two operands without attributes."""
+    kernel, recorded = op.kernel(EMPTY), op.differentiable
+
+    def method(self: Any, other: Any) -> Any:
+        kind = type(other)
+        if kind is Tensor:
+            b, nb = other._array, other._node
+        elif kind in NUMBERS:
+            b, nb = other, None
+        else:
+            other = operand(other, self)
+            return other if other is NotImplemented else apply(op, (self, other), EMPTY)
+        if STATE.special:
+            return apply(op, (self, other), EMPTY)
+        a = self._array
+        try:
+            array = kernel(a, b)
+        except DeviceError:  # which the general way raises too, or brings the two together
+            return apply(op, (self, other), EMPTY)
+        except (ValueError, TypeError) as error:
+            raise explained(op, (self, other), EMPTY, error) from error
+        tensor: Any = _new_tensor(Tensor)
+        tensor._array = array
+        tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
+        na = self._node
+        if not recorded or (na is None and nb is None):
+            tensor._node = None
+            return tensor
+        node: Any = _new_node(Node)
+        node.op = op
+        node.attributes = EMPTY
+        node.parents = (self if na is LEAF else na, other if nb is LEAF else nb)
+        node.values = (a, b)
+        node.result = array
+        node.stamp = next_stamp()
+        node.traced = node.more = None
+        if array.nbytes > SMALL:
+            slim(node)
+        tensor._node = node
+        return tensor
+
+    def reflected_method(self: Any, other: Any) -> Any:
+        kind = type(other)
+        if kind not in NUMBERS:
+            other = operand(other, self)
+            return other if other is NotImplemented else apply(op, (other, self), EMPTY)
+        if STATE.special:
+            return apply(op, (other, self), EMPTY)
+        a = self._array
+        try:
+            array = kernel(other, a)
+        except (ValueError, TypeError) as error:
+            raise explained(op, (other, self), EMPTY, error) from error
+        tensor: Any = _new_tensor(Tensor)
+        tensor._array = array
+        tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
+        na = self._node
+        if not recorded or na is None:
+            tensor._node = None
+            return tensor
+        node: Any = _new_node(Node)
+        node.op = op
+        node.attributes = EMPTY
+        node.parents = (None, self if na is LEAF else na)
+        node.values = (other, a)
+        node.result = array
+        node.stamp = next_stamp()
+        node.traced = node.more = None
+        if array.nbytes > SMALL:
+            slim(node)
+        tensor._node = node
+        return tensor
+
+    return reflected_method if reflected else method
+
+
+def unary(op: Any, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``f(tensor)`` for an op of one operand without attributes; `general` is the general way.
+
+    That goes for views as well, which are linked with what they look at.
+    """
+    if op.looks:
+        return general
+    kernel = op.kernel(EMPTY)
+
+    def method(self: Any) -> Any:
+        if STATE.special:
+            return general(self)
+        a = self._array
+        try:
+            array = kernel(a)
+        except (ValueError, TypeError) as error:
+            raise explained(op, (self,), EMPTY, error) from error
+        tensor: Any = _new_tensor(Tensor)
+        tensor._array = array
+        tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
+        na = self._node
+        if na is None:
+            tensor._node = None
+            return tensor
+        node: Any = _new_node(Node)
+        node.op = op
+        node.attributes = EMPTY
+        node.parents = (self if na is LEAF else na,)
+        node.values = (a,)
+        node.result = array
+        node.stamp = next_stamp()
+        node.traced = node.more = None
+        if array.nbytes > SMALL:
+            slim(node)
+        tensor._node = node
+        return tensor
+
+    return method
+
+
+def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> Callable[..., Any]:
+    """``f(tensor)`` for an op with its default attributes; with arguments the general function."""
+    kernel = op.kernel(attributes)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs or STATE.special:
+            return general(self, *args, **kwargs)
+        a = self._array
+        array = kernel(a, **attributes)
+        tensor: Any = _new_tensor(Tensor)
+        tensor._array = array
+        tensor._traced = tensor._hooks = tensor._grad = tensor._view = tensor._views = None
+        na = self._node
+        if na is None or array.dtype.kind not in "fc":
+            tensor._node = None
+            return tensor
+        node: Any = _new_node(Node)
+        node.op = op
+        node.attributes = attributes
+        node.parents = (self if na is LEAF else na,)
+        node.values = (a,)
+        node.result = array
+        node.stamp = next_stamp()
+        node.traced = node.more = None
+        if a.nbytes > SMALL:
+            slim(node)
+        tensor._node = node
+        return tensor
+
+    return method
+
+
+OTHERS = (Tensor, Staged, Lane, Repeated, np.ndarray, np.generic, bool, int, float, complex)
+
+
+def operand(other: Any, like: Any) -> Any:
+    """What stands beside a Tensor: lists of numbers are arrays there; `NotImplemented` if none."""
+    if isinstance(other, OTHERS) or is_jax_array(other):
+        return other
+    if not isinstance(other, list | tuple) or not other:
+        return NotImplemented
+    try:
+        array = beside(other, like)
+    except (ValueError, TypeError):  # lists of different lengths
+        return NotImplemented
+    return array if dtype_of(array) in DTYPES else NotImplemented

@@ -1,0 +1,42 @@
+"""The elements of a Tensor one after the other: ``x.flat``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tracegrad.ops.elementwise.ufuncs import copy as copy_of
+from tracegrad.ops.shape.indexing import getitem, setitem
+from tracegrad.ops.shape.reshaping import ravel, reshape_to
+from tracegrad.values.dispatch import shape_of
+
+
+class Flat:
+    """The elements of a Tensor, row after row, as a vector that is read and written by index."""
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+
+    def __len__(self) -> int:
+        return int(self.base.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(ravel(self.base))
+
+    def __getitem__(self, key: Any) -> Any:
+        return getitem(ravel(self.base), key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        written = setitem(ravel(self.base), key, value)
+        self.base[...] = reshape_to(written, shape=shape_of(self.base))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.ravel(self.base.__array__(dtype, copy))
+
+    def copy(self) -> Any:
+        """The elements as a vector."""
+        return copy_of(ravel(self.base))

@@ -1,0 +1,795 @@
+"""Operations that change a Tensor in place: ``x.add_(y)``, ``x += y``, ``x[i] = v``.
+
+What is written decides how:
+
+* No history is involved (gradients are off, or nothing requires grad): the memory is written, and
+  all that share it see it. Tapes that had saved it are refused (`tracegrad.tape.write_checks`).
+* The write is recorded: the Tensor goes on with the result of the op, in memory of its own, and
+  so do all that look at the same memory (`tracegrad.tape.views`). What tapes have saved stays
+  as it was.
+* While a function is being traced, it goes on with the new value of the graph, and so do they.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Trait
+from codegen.spelling import Subscript
+from tracegrad import random
+from tracegrad.errors import DTypeError, GradientError, ReadOnlyError, ShapeError
+from tracegrad.ops.elementwise import activations
+from tracegrad.ops.elementwise import ufuncs as ew
+from tracegrad.ops.record import TABLE, OpRecord
+from tracegrad.ops.shape.creation import shape_tuple, zeros_in
+from tracegrad.ops.shape.indexing import (
+    add_at,
+    element,
+    getitem,
+    getitem_basic,
+    normalize,
+    subtract_at,
+)
+from tracegrad.ops.shape.indexing import setitem as with_items
+from tracegrad.ops.shape.joining import concatenate
+from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape import write_checks
+from tracegrad.tape.foreign_arrays import Foreign, plain
+from tracegrad.tape.tape import LEAF, Node, Output, Shape, read_by_rule
+from tracegrad.tape.views import (
+    Step,
+    base_of,
+    disjoint,
+    follow,
+    memory_at,
+    place_of,
+    put,
+    register,
+    same_place,
+    views_of,
+)
+from tracegrad.tensors import methods
+from tracegrad.tensors.coercion import copy_with_gaps, laid_out_like, with_memory
+from tracegrad.tensors.devices import DeviceArray, DeviceError
+from tracegrad.tensors.fast_operators import operand
+from tracegrad.tensors.tensor import Tensor, at_line, explained, node_of, wrap
+from tracegrad.values.dispatch import dtype_of, is_weak, ndim_of, shape_of
+
+# -- the three ways -----------------------------------------------------------------------------
+
+
+def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Tensor:
+    """``tensor = function(tensor, *args)``, in place."""
+    if not _is_recorded(tensor, (*args, *kwargs.values())):
+        _write(tensor, function, args, kwargs)
+        return tensor
+    _refuse(tensor)
+    add = ADDING.get(function) if len(args) == 1 and not kwargs else None
+    if add is not None and _adds_to_part(tensor, add, args[0]):
+        return tensor
+    result = _fitted(tensor, function(tensor, *args, **kwargs))
+    _succeed(tensor, result)
+    return tensor
+
+
+def assign(tensor: Tensor, key: Any, value: Any) -> None:
+    """``tensor[key] = value``."""
+    if STATE.standing and isinstance(tensor._array, np.generic):
+        kind = type(tensor._array).__name__
+        raise DTypeError(f"'numpy.{kind}' object does not support item assignment: it is a number")
+    added, _LAST.added = _LAST.added, None
+    if type(value) is Tensor and _is_there(tensor, key, value):
+        return  # ``y[1:] += v``: the view has written it
+    write: Callable[[], Tensor] = partial(with_items, tensor, key, value)
+    if added is not None and added.result is value:
+        write = added.onto(tensor, key) or write
+    if _is_recorded(tensor, (value,)):
+        _refuse(tensor)
+        if STATE.standing and type(value) is Tensor:
+            _refuse_mask(tensor, key, value)
+        _succeed(tensor, write() if STATE.trace is not None else _assigned(tensor, write))
+    else:
+        _assign_memory(tensor, key, value)
+
+
+def _is_recorded(tensor: Tensor, others: Sequence[Any]) -> bool:
+    """Whether a write goes into the trace or onto the tape, and not into memory alone."""
+    return STATE.trace is not None or (
+        STATE.grad_enabled
+        and any([type(x) is Tensor and x._node is not None for x in (tensor, *others)])
+    )
+
+
+def _fitted(tensor: Tensor, result: Any) -> Any:
+    """The result in the Tensor's dtype; raises when its shape, or its kind of dtype, is another."""
+    if ndim_of(result) != ndim_of(tensor) or np.shape(result._array) != np.shape(tensor._array):
+        raise ShapeError(
+            f"a result of shape {np.shape(result._array)} does not fit in place into a Tensor of "
+            f"shape {np.shape(tensor._array)}"
+        )
+    given, own = dtype_of(result), dtype_of(tensor)
+    if given == own:
+        return result
+    if not np.can_cast(given, own, "same_kind"):
+        raise DTypeError(f"a result of dtype {given} does not fit in place into a Tensor of {own}")
+    return ew.astype(result, dtype=own)
+
+
+# -- recorded -----------------------------------------------------------------------------------
+
+
+def _succeed(tensor: Tensor, result: Tensor) -> None:
+    """The Tensor goes on as `result`, and with it all that look at the same memory."""
+    base, path = place_of(tensor)
+    with _CalledLike(base):
+        whole = put(base, path, result)
+    _go_on(base, whole, path, (tensor, result))
+
+
+class _CalledLike:
+    """What a statement makes of a Tensor beside its own result has the Tensor's name in a graph."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        traced: tuple[Any, Any] = tensor._traced if tensor._is_traced else (None, None)
+        self.trace, self.value = traced
+
+    def __enter__(self) -> None:
+        if self.trace is not None:
+            self.before = self.trace.standing
+            name = self.value.origin.name
+            self.trace.standing = replace(self.trace.origin(), name=name)
+
+    def __exit__(self, *_: object) -> None:
+        if self.trace is not None:
+            self.trace.standing = self.before
+
+
+def _go_on(
+    base: Tensor, whole: Tensor, path: Sequence[Step], written: tuple[Tensor, Tensor] | None = None
+) -> None:
+    """A base goes on as `whole`, which differs from it at the end of a path; its views follow.
+
+    `written` is the Tensor that was written to, and its new value. On the tape it is made of the
+    whole again, for they share memory; a graph has none.
+    """
+    if STATE.trace is not None and base._is_traced:
+        STATE.trace.note_write(base)
+    elif not base._is_traced:
+        write_checks.succeed(base._array, whole._array)
+    _renew(base, whole)
+    for view in views_of(base):
+        if written is not None and view is written[0] and view._is_traced:
+            _renew(view, written[1])
+        elif not disjoint(place_of(view).path, path):
+            with _CalledLike(view):
+                _renew(view, follow(base, place_of(view).path))
+
+
+def _renew(tensor: Tensor, result: Tensor) -> None:
+    """The Tensor goes on as `result`."""
+    retained = _pop_retained(tensor)
+    tensor._array = laid_out_like(tensor._array, result._array)
+    tensor._traced, tensor._node = result._traced, result._node
+    if STATE.losing:
+        STATE.watch.succeeds(tensor, result)
+    if retained:
+        tensor.retain_grad()
+
+
+def _pop_retained(tensor: Tensor) -> bool:
+    """Whether the Tensor keeps its gradient, which from now on is another one."""
+    node = node_of(tensor)
+    if node is None or not tensor.retains_grad or not node.more:
+        return False
+    index = tensor._node.index if type(tensor._node) is Output else 0
+    extras = node.more.get(index, {})
+    return extras.pop("retain", None) is not None
+
+
+def _assigned(tensor: Tensor, write: Callable[[], Tensor]) -> Tensor:
+    """The Tensor with items written, in its own memory if nobody else holds that."""
+    if not _is_sole_owner(tensor):
+        return write()
+    observe = STATE.observer
+
+    def run(op: OpRecord, copying: Any, arrays: Sequence[Any], attributes: Any) -> Any:
+        chosen = op.inplace_kernel(attributes) if op in WRITING else copying
+        if observe is not None:
+            return observe(op, chosen, arrays, attributes)
+        return chosen(*arrays, **attributes)
+
+    before = STATE.update(observer=run)
+    try:
+        result = write()
+    finally:
+        STATE.update(**before)
+    node = result._node
+    if type(node) is Node:  # its rule needs shapes alone, and holding the memory would share it
+        node.values = (Shape(result._array), *node.values[1:])
+        node.result = Shape(result._array)
+    return result
+
+
+SET: Any = TABLE["index_set"]
+WRITING = (SET, add_at, subtract_at)
+
+
+# -- what is added to a part ----------------------------------------------------------------------
+
+
+ADDING: dict[Any, OpRecord] = {ew.add: add_at, ew.subtract: subtract_at}
+PARTS = (getitem_basic, element)
+
+
+def _adds_to_part(part: Tensor, add: OpRecord, other: Any) -> bool:
+    """Adds to a view ``y[1:]`` as one op on `y`, whose rule has nothing to take out and put back.
+
+    False where the Tensor is no such view.
+    """
+    base, path = place_of(part)
+    if len(path) != 1 or path[0].op not in PARTS or not _is_alike(part, other):
+        return False
+    shape = np.shape(getattr(other, "_array", other))
+    if np.broadcast_shapes(shape, np.shape(part._array)) != np.shape(part._array):
+        return False
+    with _CalledLike(base):
+        whole = add(base, other, **{**ONCE, **path[0].attributes})
+    _go_on(base, whole, path)
+    return True
+
+
+ONCE: dict[str, Any] = {"counts": (), "repeats": False}
+
+
+def _is_alike(x: Tensor, other: Any) -> bool:
+    """Whether adding the other keeps the dtype."""
+    weak = is_weak(other) and not isinstance(other, complex)
+    return weak or dtype_of(other) == dtype_of(x)
+
+
+def _is_there(tensor: Tensor, key: Any, value: Tensor) -> bool:
+    """Whether a value is the view ``tensor[key]`` itself."""
+    if value._view is None or base_of(value) is not base_of(tensor):
+        return False
+    path, view = place_of(tensor).path, place_of(value)
+    if len(view.path) != len(path) + 1:
+        return False
+    arrays, at = normalize(tensor, key)
+    last = view.path[-1]
+    if arrays or last.op not in PARTS or last.attributes["index"] != at["index"]:
+        return False
+    return same_place(view.path[:-1], path)
+
+
+class _Added:
+    """What ``y[i] += v`` has made of a number ``y[i]``, until it is assigned there.
+
+    Then it is one op, ``v`` added to ``y`` at ``i``.
+    """
+
+    __slots__ = ("index", "op", "other", "result", "whole")
+
+    def __init__(self, op: Any, other: Any, whole: Any, index: Any, result: Any) -> None:
+        self.op = op
+        self.other = other
+        self.whole = whole
+        self.index = index
+        self.result = result
+
+    def onto(self, tensor: Tensor, key: Any) -> Callable[[], Tensor] | None:
+        """What adds it to a Tensor, if that is the one of which the part was taken."""
+        if _made_by(tensor) is not self.whole:
+            return None
+        arrays, at = normalize(tensor, key)
+        if arrays or at["index"] != self.index or not _is_alike(tensor, self.other):
+            return None
+        return partial(self.op, tensor, self.other, **at)
+
+
+class _Last(threading.local):
+    added: _Added | None = None
+
+
+_LAST = _Last()
+
+
+def _made_by(tensor: Tensor) -> Any:
+    """What names a Tensor, as it is now, in the trace or on the tape."""
+    if tensor._is_traced:
+        return tensor._traced[1]
+    return tensor._node.node if type(tensor._node) is Output else tensor._node
+
+
+def _note_added(part: Tensor, function: Any, other: Any, result: Any) -> None:
+    """Remembers what was added to a number that was taken out of a Tensor."""
+    op, made = ADDING.get(function), _made_by(part)
+    if op is None or made is None or made is LEAF:
+        return
+    if part._is_traced:
+        made = STATE.trace.builder.producer.get(made)
+        if made is not None and getattr(made, "op", None) in PARTS:
+            _LAST.added = _Added(op, other, made.operands[0], made.attribute("index"), result)
+    elif made.op in PARTS and type(made.parents[0]) is Node:
+        _LAST.added = _Added(op, other, made.parents[0], made.attributes["index"], result)
+
+
+# -- who else sees the memory -------------------------------------------------------------------
+
+
+def _references(tensor: Tensor) -> int:
+    array = tensor._array
+    return sys.getrefcount(array)
+
+
+ALONE = _references(wrap(np.zeros(1)))
+
+
+def _is_sole_owner(tensor: Tensor) -> bool:
+    """Whether the array is a Tensor's own and held by nobody else, its history included."""
+    if type(tensor._array) is not np.ndarray or tensor._array.base is not None:
+        return False
+    if tensor._view is not None:
+        return False
+    node = node_of(tensor)
+    if node is not None and node.result is tensor._array:
+        read = read_by_rule(node)
+        if read is None or len(node.values) in read:
+            return False
+        node.result = Shape(tensor._array)
+    return _references(tensor) <= ALONE
+
+
+def _refuse(tensor: Tensor) -> None:
+    """Raises where a recorded write cannot go."""
+    base = base_of(tensor)
+    if base._node is LEAF and STATE.grad_enabled:
+        raise _leaf_error(base, tensor)
+    if STATE.standing and _is_read_only(tensor, base):
+        raise _read_only()
+    if type(base._array) is Foreign:
+        raise GradientError(
+            "this Tensor shares the memory of a NumPy array, where a recorded in-place operation "
+            "cannot write: change a copy (x = x.clone())"
+        )
+
+
+def _refuse_mask(tensor: Tensor, key: Any, value: Tensor) -> None:
+    """Raises where NumPy reads what it has just written: ``x[mask] = x[::-1]``.
+
+    It copies values that share memory with what is written for every index but a mask of all axes.
+    """
+    key = key[0] if type(key) is tuple and len(key) == 1 else key
+    if type(key) not in (Tensor, np.ndarray, list) or ndim_of(value) == 0:
+        return
+    if type(key) is list and any(type(x) is Tensor for x in key):  # places, one by one
+        return
+    mask = np.asarray(key._array if type(key) is Tensor else key)
+    if mask.dtype != bool or mask.ndim != ndim_of(tensor) or base_of(value) is not base_of(tensor):
+        return
+    written, read = place_of(tensor).path, place_of(value).path
+    if not same_place(written, read) and not disjoint(written, read):
+        raise ReadOnlyError(
+            "a mask writes here what it reads from the same memory, and NumPy reads some of it "
+            "after it was written: write x[mask] = value.copy()"
+        )
+
+
+def _is_read_only(tensor: Tensor, base: Tensor) -> bool:
+    """Whether an array is one of those views that NumPy lets nobody write to."""
+    array = tensor._array
+    if not isinstance(array, np.ndarray) or array.flags.writeable:
+        return False
+    return (
+        _repeats(array)
+        or _repeats(base._array)
+        or (base is not tensor and getattr(base._array, "flags", array.flags).writeable)
+    )
+
+
+def _repeats(array: Any) -> bool:
+    """Whether an array shows some of its memory several times."""
+    return isinstance(array, np.ndarray) and array.size > 1 and 0 in array.strides
+
+
+def _read_only() -> ReadOnlyError:
+    return ReadOnlyError(
+        "assignment destination is read-only: this is a view (of broadcast_to, say) whose "
+        "elements share memory, a diagonal, or an array that its owner has locked: change a copy "
+        "(x = x.copy())"
+    )
+
+
+def _leaf_error(base: Tensor, written: Tensor) -> GradientError:
+    what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
+    if base._is_traced or STATE.standing:
+        name = (base._traced[1].origin.name if base._is_traced else "") or "x"
+        return GradientError(
+            f"an argument by which is differentiated ({name}) is being used in an in-place "
+            "operation, and its gradient would be that of another value: change a copy "
+            f"({name} = {name}.copy()){at_line()}"
+        )
+    return GradientError(
+        f"{what} that requires grad is being used in an in-place operation: write under "
+        "tg.no_grad(), or change a copy (x = x.clone())"
+    )
+
+
+def item(tensor: Tensor, key: Any) -> Tensor:
+    """``tensor[key]``, which looks at the memory of the whole, also where it is one element.
+
+    In functions of arrays an element is a number. A small part of a Tensor that is being filled
+    gets memory of its own, so that it does not keep the whole, and the next write needs no copy of
+    the whole.
+    """
+    part: Tensor = getitem(tensor, key)
+    array, node = part._array, tensor._node
+    is_element = isinstance(array, np.generic) and isinstance(
+        tensor._array, np.ndarray | np.generic
+    )
+    if is_element and STATE.standing:
+        return part
+    if STATE.standing and getattr(part, "_view", None) is not None and _is_by_array(key):
+        return apart_from(part)  # type: ignore[no-any-return]
+    if part._traced is not None:
+        if is_element:
+            _look_at_element(part, tensor, key)
+        return part
+    if type(node) is Node and node.op is SET and part._node is not None:
+        if is_element:
+            _look_at_element(part, tensor, key)
+        if _is_small_part(array, tensor._array):
+            _hold(part, copy_with_gaps(array))
+    elif is_element:
+        places = _look_at_element(part, tensor, key)
+        _hold(part, tensor._array[(*places, Ellipsis)])
+    return part
+
+
+def _is_by_array(key: Any) -> bool:
+    """Whether an index holds an array, if only one of no axes: NumPy copies then."""
+    items = key if type(key) is tuple else (key,)
+    return any([isinstance(getattr(item, "_array", item), np.ndarray) for item in items])
+
+
+def _look_at_element(part: Tensor, tensor: Tensor, key: Any) -> tuple[int, ...]:
+    """Says that an element looks at the memory of the whole; its place there."""
+    items = key if type(key) is tuple else (key,)
+    places = tuple(operator.index(item) for item in items if item is not Ellipsis)
+    register((part,), tensor, element, (), {"index": Subscript(places)})
+    return places
+
+
+def _hold(part: Tensor, array: np.ndarray) -> None:
+    """Gives a part, and the node that made it, other memory with the same numbers."""
+    part._array = array
+    if type(part._node) is Node:
+        part._node.result = array
+
+
+def _is_small_part(array: Any, whole: Any) -> bool:
+    is_view = isinstance(array, np.ndarray) and array.base is not None
+    return is_view and 4 * array.nbytes <= whole.nbytes
+
+
+# -- not recorded: memory -----------------------------------------------------------------------
+
+UFUNCS: dict[Any, np.ufunc] = {
+    operator.add: np.add,
+    operator.and_: np.bitwise_and,
+    operator.floordiv: np.floor_divide,
+    operator.lshift: np.left_shift,
+    operator.matmul: np.matmul,
+    operator.mod: np.remainder,
+    operator.mul: np.multiply,
+    operator.or_: np.bitwise_or,
+    operator.rshift: np.right_shift,
+    operator.sub: np.subtract,
+    operator.truediv: np.true_divide,
+    operator.xor: np.bitwise_xor,
+}
+"""The ufuncs of the operators that kernels are."""
+
+
+def _write(
+    tensor: Tensor, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """The result goes into the memory of the Tensor."""
+    target = _memory_to_write(tensor)
+    if not _write_directly(target, function, tensor, args, kwargs):
+        result = _fitted(tensor, function(tensor, *args, **kwargs))._array
+        if type(target) is DeviceArray:
+            target.value = result.value
+        else:
+            np.copyto(plain(target), result)
+    _has_written(tensor)
+
+
+def _write_directly(
+    target: Any, op: Any, tensor: Tensor, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> bool:
+    """Lets NumPy write the result where it belongs, if the op is one ufunc."""
+    if kwargs or not isinstance(op, OpRecord) or type(target) is DeviceArray:
+        return False
+    ufunc = _ufunc_of(op)
+    operands = [x._array if type(x) is Tensor else x for x in args]
+    if ufunc is None or DeviceArray in map(type, operands):
+        return False
+    memory = plain(target)
+    try:
+        ufunc(memory, *operands, out=memory)
+    except (ValueError, TypeError) as error:
+        raise explained(op, (tensor, *args), {}, error) from error
+    return True
+
+
+@cache
+def _ufunc_of(op: OpRecord) -> np.ufunc | None:
+    """The one ufunc that an op is, if it is one."""
+    if op.attributes:
+        return None
+    run = op.kernel({})
+    return run if isinstance(run, np.ufunc) else UFUNCS.get(run)
+
+
+def _memory_to_write(tensor: Tensor) -> Any:
+    base = base_of(tensor)
+    if base._node is LEAF and STATE.standing:  # an argument by which is differentiated
+        raise _leaf_error(base, tensor)
+    base._array = with_memory(base._array)
+    if base is not tensor and not _shares(tensor, base):
+        tensor._array = memory_at(base._array, place_of(tensor).path)
+    array = tensor._array
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        raise _read_only()
+    return array
+
+
+def _has_written(tensor: Tensor) -> None:
+    """The memory of a Tensor was written: what looks at it elsewhere looks there again."""
+    base = base_of(tensor)
+    if base is not tensor or base._views:
+        path = place_of(tensor).path
+        if type(base._array) is DeviceArray:
+            _has_written_on_device(tensor, base, path)
+        else:
+            for view in views_of(base):
+                if not _shares(view, base) and not disjoint(place_of(view).path, path):
+                    view._array = memory_at(base._array, place_of(view).path)
+    write_checks.stamp(base._array)
+
+
+def _has_written_on_device(tensor: Tensor, base: Tensor, path: Sequence[Step]) -> None:
+    """The same where arrays share no memory."""
+    before = STATE.update(grad_enabled=False)
+    try:
+        if path:
+            base._array.value = put(bare(base), path, bare(tensor))._array.value
+        for view in views_of(base):
+            if view is not tensor and not disjoint(place_of(view).path, path):
+                view._array.value = follow(bare(base), place_of(view).path)._array.value
+    finally:
+        STATE.update(**before)
+
+
+def bare(tensor: Tensor) -> Tensor:
+    """What a Tensor holds, as one that nobody looks at."""
+    return wrap(tensor._array)
+
+
+def _shares(tensor: Tensor, base: Tensor) -> bool:
+    return write_checks.memory_of(tensor._array) is write_checks.memory_of(base._array)
+
+
+def _assign_memory(tensor: Tensor, key: Any, value: Any) -> None:
+    target = _memory_to_write(tensor)
+    array = getattr(value, "_array", value)
+    if type(target) is DeviceArray:
+        target.value = with_items(tensor, key, value)._array.value
+    else:
+        if type(array) is DeviceArray:
+            raise DeviceError(f'cannot write values on "{value.device}" into a Tensor on "cpu"')
+        if np.iscomplexobj(array) and target.dtype.kind != "c":
+            raise DTypeError(f"cannot write complex numbers into a Tensor of {target.dtype}")
+        try:
+            plain(target)[_plain_key(key)] = array
+        except (ValueError, TypeError, IndexError) as error:
+            raise explained(SET, (), {}, error) from error
+    _has_written(tensor)
+
+
+def _plain_key(key: Any) -> Any:
+    """What stands between brackets, with arrays for Tensors."""
+    if isinstance(key, tuple | list):
+        return type(key)([_plain_key(item) for item in key])
+    if isinstance(key, slice):
+        parts = (key.start, key.stop, key.step)
+        return slice(*(None if part is None else operator.index(part) for part in parts))
+    return getattr(key, "_array", key)
+
+
+# -- methods ------------------------------------------------------------------------------------
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "absolute": ("abs_", "absolute_"),
+    "arccos": ("acos_", "arccos_"),
+    "arccosh": ("acosh_", "arccosh_"),
+    "arcsin": ("asin_", "arcsin_"),
+    "arcsinh": ("asinh_", "arcsinh_"),
+    "arctan": ("atan_", "arctan_"),
+    "arctan2": ("atan2_", "arctan2_"),
+    "arctanh": ("atanh_", "arctanh_"),
+    "divide": ("div_", "divide_", "true_divide_"),
+    "equal": ("eq_",),
+    "greater": ("gt_", "greater_"),
+    "greater_equal": ("ge_", "greater_equal_"),
+    "less": ("lt_", "less_"),
+    "less_equal": ("le_", "less_equal_"),
+    "multiply": ("mul_", "multiply_"),
+    "negative": ("neg_", "negative_"),
+    "not_equal": ("ne_", "not_equal_"),
+}
+"""PyTorch's names where they are not the op's name and ``_``."""
+
+APART = frozenset(
+    {"add", "alias", "copy", "imag", "positive", "power", "real", "relu", "sigmoid", "softplus"}
+    | {"stop_gradient", "strengthen", "subtract"}
+)
+"""Ops that are no in-place methods, or whose method does more than the op."""
+
+
+def _method(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return update(self, function, *args, **kwargs)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", doc
+    return method
+
+
+def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        other = operand(other, self)
+        if other is NotImplemented:
+            return NotImplemented
+        if STATE.standing and not isinstance(self._array, np.ndarray):
+            result = function(self, other)
+            _note_added(self, function, other, result)
+            return result
+        return update(self, function, other)
+
+    return method
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
+    "addcdiv_": (lambda x, a, b, *, value=1: x + value * (a / b), "``x + value * a / b``"),
+    "addcmul_": (lambda x, a, b, *, value=1: x + value * (a * b), "``x + value * a * b``"),
+    "clamp_": (ew.clip, "`clip`"),
+    "clamp_max_": (lambda x, max: ew.clip(x, max=max), "the smaller of x and a bound"),
+    "clamp_min_": (lambda x, min: ew.clip(x, min=min), "the larger of x and a bound"),
+    "clip_": (ew.clip, "`clip`"),
+    "lerp_": (lambda x, end, weight: x + weight * (end - x), "from x a part of the way to `end`"),
+    "masked_fill_": (lambda x, mask, value: ew.where(mask, value, x), "`value` under the mask"),
+    "pow_": (methods.power, "`power`"),
+    "relu_": (activations.relu, "`relu`"),
+    "rsqrt_": (lambda x: 1.0 / ew.sqrt(x), "``1 / sqrt(x)``"),
+    "sigmoid_": (activations.sigmoid, "`sigmoid`"),
+    "sinc_": (ew.sinc, "`sinc`"),
+}
+
+
+def _add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``x + alpha * other``, in place."""
+    return update(self, ew.add, other if _is_one(alpha) else other * alpha)
+
+
+def _sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``x - alpha * other``, in place."""
+    return update(self, ew.subtract, other if _is_one(alpha) else other * alpha)
+
+
+def _is_one(number: Any) -> bool:
+    return isinstance(number, int | float) and number == 1
+
+
+def _resize(self: Tensor, *lengths: Any, refcheck: bool = True) -> None:
+    """Goes on in another shape, as ndarray's: the elements row after row, then zeros."""
+    if place_of(self).path or any(True for _ in views_of(self)):
+        raise GradientError(
+            "resize: another array looks at the memory of this one, or it at another's: write "
+            "x = np.resize(x, shape), or resize before views are taken"
+        )
+    shape = shape_tuple(lengths[0] if len(lengths) == 1 else lengths)
+    row, size = ravel(self), int(np.prod(np.array(shape)))
+    missing = max(size - int(np.size(self._array)), 0)
+    if missing:
+        row = concatenate([row, zeros_in(row, (missing,), dtype_of(row))])
+    _renew(self, reshape(row[:size], shape))
+
+
+def _fill_(self: Tensor, value: Any) -> Tensor:
+    """Every element becomes `value`."""
+    assign(self, Ellipsis, value)
+    return self
+
+
+def _zero_(self: Tensor) -> Tensor:
+    """Every element becomes 0."""
+    assign(self, Ellipsis, 0)
+    return self
+
+
+def _copy_(self: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
+    """The elements become those of `source`, which is broadcast and cast."""
+    assign(self, Ellipsis, source.to(self.device) if isinstance(source, Tensor) else source)
+    return self
+
+
+def _drawn(name: str, draw: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        drawn = draw(random.process_generator, shape_of(self), *args, **kwargs)
+        return _copy_(self, drawn)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", doc
+    return method
+
+
+def _normal(generator: Any, shape: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    return generator.normal(mean, std, shape)
+
+
+def _uniform(generator: Any, shape: Any, low: float = 0.0, high: float = 1.0) -> Any:
+    return generator.uniform(low, high, shape)
+
+
+def _bernoulli(generator: Any, shape: Any, p: float = 0.5) -> Any:
+    return generator.random(shape) < p
+
+
+def _exponential(generator: Any, shape: Any, lambd: float = 1.0) -> Any:
+    return generator.exponential(1.0 / lambd, shape)
+
+
+DRAWN = {
+    "bernoulli_": _drawn("bernoulli_", _bernoulli, "Draws 1 with probability `p`, else 0."),
+    "exponential_": _drawn("exponential_", _exponential, "Draws of rate `lambd`."),
+    "normal_": _drawn("normal_", _normal, "Draws of this mean and standard deviation."),
+    "uniform_": _drawn("uniform_", _uniform, "Draws evenly between the bounds."),
+}
+
+
+def _outside(name: str) -> Callable[..., Any]:
+    """The method that makes a new Tensor, which knows what users write for an op's attributes."""
+    return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+
+
+def _is_elementwise(op: OpRecord) -> bool:
+    simple = op.operands in (("x",), ("a", "b")) and ... not in op.attributes.values()
+    return simple and Trait.ELEMENTWISE in op.traits and op.name not in APART
+
+
+def install(cls: Any) -> None:
+    """Gives Tensors their in-place operators and methods."""
+    for name, function in methods.BINARY.items():
+        if name != "divmod":
+            setattr(cls, f"__i{name}__", _operator(function))
+    for op in list(TABLE.values()):
+        if _is_elementwise(op):
+            function = _outside(op.name) if op.attributes else op
+            for name in NAMES.get(op.name, (f"{op.name}_",)):
+                setattr(cls, name, _method(name, function, f"`{op.name}`, in place."))
+    for name, (function, doc) in FUNCTIONS.items():
+        setattr(cls, name, _method(name, function, f"{doc[0].upper()}{doc[1:]}, in place."))
+    cls.add_, cls.sub_, cls.subtract_ = _add_, _sub_, _sub_
+    cls.resize = _resize
+    cls.fill_, cls.zero_, cls.copy_ = _fill_, _zero_, _copy_
+    for name, method in DRAWN.items():
+        setattr(cls, name, method)
+    cls.__getitem__, cls.__setitem__ = item, assign

@@ -1,0 +1,388 @@
+"""NumPy's own functions on Tensors: ``__array_ufunc__`` and ``__array_function__``.
+
+``np.tanh(t)`` comes through ``__array_ufunc__``, ``np.sum(t)`` through ``__array_function__``; both
+look the function up by NumPy's name in tracegrad's namespace, which follows NumPy's names and
+arguments. What has no counterpart is refused with what to write instead: a plain array would lose
+the gradient.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracegrad import special
+from tracegrad.errors import ArgumentError, DTypeError, ShapeError, TracegradError
+from tracegrad.ops.arguments import SYNONYMS
+from tracegrad.ops.elementwise.ufuncs import astype, strengthen
+from tracegrad.ops.shape.creation import dtype_name
+from tracegrad.ops.shape.indexing import getitem, normalize
+from tracegrad.ops.shape.reshaping import one_axis
+from tracegrad.ops.shape.sliding_windows import windows, windows_of
+from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tape.views import register
+from tracegrad.tensors import array_functions, type_info
+from tracegrad.tensors.devices import DeviceArray
+from tracegrad.tensors.inplace import update
+from tracegrad.tensors.tensor import Tensor, written_into_plain
+from tracegrad.tensors.type_info import API_VERSIONS
+from tracegrad.values.dispatch import is_number, is_scalar
+
+# -- ufuncs -------------------------------------------------------------------------------------
+
+REDUCE = {
+    "add": "sum",
+    "logaddexp": "logsumexp",
+    "logical_and": "all",
+    "logical_or": "any",
+    "maximum": "max",
+    "minimum": "min",
+    "multiply": "prod",
+}
+ACCUMULATE = {"add": "cumsum", "maximum": "cummax", "minimum": "cummin", "multiply": "cumprod"}
+QUIET: dict[str, tuple[Any, ...]] = {
+    "casting": ("same_kind", "safe", "unsafe"),
+    "initial": (None,),
+    "like": (None,),
+    "order": ("C", "K", "A", None),
+    "out": (None, (None,)),
+    "subok": (True, False),
+    "where": (True,),
+}
+"""Keyword arguments that change nothing when they have these values."""
+
+
+def _spoken(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments that say something."""
+    return {
+        name: value
+        for name, value in kwargs.items()
+        if not (name in QUIET and any(value is quiet for quiet in QUIET[name]))
+        and value is not np._NoValue
+    }
+
+
+def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    name = ufunc.__name__
+    operands = [
+        np.asarray(x) if isinstance(x, list | tuple) and (i != 1 or method != "at") else x
+        for i, x in enumerate(inputs)  # the second one of `at` is an index
+    ]
+    given = _spoken(kwargs)
+    if _writes_numbers(method, operands, given):
+        plain = [x._array if type(x) is Tensor else x for x in operands]
+        return getattr(ufunc, method)(*plain, **kwargs)
+    if "out" in given and method in ("__call__", "reduce", "accumulate"):
+        return _written_out(self, ufunc, method, operands, given)
+    match method:
+        case "__call__":
+            return _call_ufunc(name, operands, given)
+        case "reduce":
+            return _along_axis(name, REDUCE, method, operands, given)
+        case "accumulate":
+            return _along_axis(name, ACCUMULATE, method, operands, given)
+        case "outer" if not given and len(operands) == 2:
+            a, b = operands
+            return _ufunc_called(name)(getitem(a, (..., *[None] * np.ndim(b))), b)
+        case "reduceat" if name in REDUCE:
+            return _segments(name, operands, **given)
+        case "at" if not given:
+            return _at(name, *operands)
+    raise _no_counterpart(f"np.{name}.{method}")
+
+
+def _writes_numbers(method: str, operands: list[Any], given: dict[str, Any]) -> bool:
+    """Whether an array of NumPy's is written to, of Tensors that have no gradient to lose."""
+    out = operands[:1] if method == "at" else given.get("out")
+    outs = [x for x in (out if isinstance(out, tuple | list) else (out,)) if x is not None]
+    tensors = [x for x in operands if type(x) is Tensor]
+    return (
+        bool(outs)
+        and all(type(x) is np.ndarray for x in outs)
+        and not any(x._is_traced or x.requires_grad for x in tensors)
+        and not any(type(x._array) is DeviceArray for x in tensors)
+    )
+
+
+def _written_out(
+    self: Tensor, ufunc: Any, method: str, operands: list[Any], given: dict[str, Any]
+) -> Any:
+    """``np.exp(x, out=y)``: the result is written into `y`, which is returned."""
+    outs, mask = given.pop("out"), given.pop("where", True)
+    outs = outs if isinstance(outs, tuple) else (outs,)
+    found = _array_ufunc(self, ufunc, method, *operands, **given)
+    results = found if isinstance(found, tuple) else (found,)
+    written = [
+        result if out is None else _write_into(out, result, mask)
+        for out, result in zip(outs, results, strict=True)
+    ]
+    return tuple(written) if isinstance(found, tuple) else written[0]
+
+
+def _write_into(out: Any, result: Any, mask: Any = True) -> Any:
+    """The Tensor `out`, which now holds the result (where the mask is true)."""
+    if not isinstance(out, Tensor):
+        raise written_into_plain()
+    result = array_functions.asarray(result)
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise DTypeError(f"out= of dtype {out.dtype} cannot hold a result of {result.dtype}")
+    shape = np.shape(out._array)
+    if np.broadcast_shapes(np.shape(result._array), shape) != shape:
+        raise ShapeError(
+            f"out= of shape {shape} cannot hold a result of shape {np.shape(result._array)}"
+        )
+    out[...] = result if mask is True else array_functions.where(mask, result, out)  # type: ignore[index]
+    return out
+
+
+def _at(name: str, x: Any, index: Any, *values: Any) -> None:
+    """``np.add.at(x, index, v)``: the ufunc in place, once for each time that a place is named."""
+    if not isinstance(x, Tensor):
+        raise written_into_plain()
+    if is_scalar(x._array):
+        raise TypeError("first operand must be array")
+    if name in ("add", "subtract"):
+        update(x, array_functions.index_add, index, values[0] if name == "add" else -values[0])
+        return
+    function = _ufunc_called(name)
+    if not normalize(x, index)[1]["repeats"] or 0 in np.shape(x._array):  # no place is there twice
+        x[index] = function(getitem(x, index), *values)  # type: ignore[index]
+        return
+    parts = index if isinstance(index, tuple) else (index,)
+    parts = tuple([np.asarray(part, int) if type(part) is list else part for part in parts])
+    if any(isinstance(part, Tensor) or np.asarray(part).dtype.kind not in "iu" for part in parts):
+        raise TracegradError(
+            f"np.{name}.at with an array of places that is an argument, or read from outside, of "
+            f"which some may be named twice, has no gradient here: write "
+            f"x[index] = np.{name}(x[index], ...) where none is"
+        )
+    places = np.broadcast_arrays(*parts)
+    shape = (*places[0].shape, *x.shape[len(places) :])
+    whole = [array_functions.broadcast_to(array_functions.asarray(v), shape) for v in values]
+    for turn in _turns(places, x.shape):
+        at = tuple([place[turn] for place in places])
+        x[at] = function(getitem(x, at), *[getitem(v, turn) for v in whole])  # type: ignore[index]
+
+
+def _turns(places: Sequence[np.ndarray], shape: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
+    """The places in such groups that none is named twice in one: first namings, second ones, ..."""
+    lengths = shape[: len(places)]
+    inside = [place % length for place, length in zip(places, lengths, strict=True)]
+    flat = np.ravel_multi_index(inside, lengths).ravel()
+    order = np.argsort(flat, kind="stable")
+    starts = np.searchsorted(flat[order], flat[order])
+    number = np.empty_like(order)
+    number[order] = np.arange(flat.size) - starts
+    for k in range(number.max(initial=-1) + 1):
+        yield np.unravel_index(np.flatnonzero(number == k), places[0].shape)
+
+
+def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
+    dtype = given.pop("dtype", None)
+    if "where" in given:
+        raise TracegradError(
+            f"np.{name}(..., where=mask) leaves places unwritten: write "
+            f"tg.where(mask, tg.{name}(...), ...)"
+        )
+    if given and not (name == "vecdot" and set(given) == {"axis"}):
+        raise TracegradError(f"np.{name} of Tensors takes no {', '.join(given)}")
+    if dtype is not None:
+        operands = [astype(array_functions.asarray(x), dtype=dtype_name(dtype)) for x in operands]
+    found = _ufunc_called(name)(*operands, **given)
+    if is_number(getattr(found, "_array", None)):  # an operator keeps Python's numbers, NumPy not
+        return strengthen(found)
+    return found
+
+
+def _ufunc_called(name: str) -> Callable[..., Any]:
+    if name == "divmod":
+        return divmod
+    function: Callable[..., Any] | None = getattr(array_functions, name, None)
+    if function is None:  # SciPy's are ufuncs as well
+        function = getattr(special, name, None)
+    if function is None:
+        raise _no_counterpart(f"np.{name}")
+    return function
+
+
+def _along_axis(
+    name: str, functions: Mapping[str, str], method: str, operands: list[Any], given: dict[str, Any]
+) -> Any:
+    function = getattr(array_functions, functions.get(name, ""), None)
+    if function is None:
+        raise _no_counterpart(f"np.{name}.{method}")
+    given.setdefault("axis", 0)
+    x, *rest = operands
+    names = ("axis", "dtype")
+    return _call(f"np.{name}.{method}", function, (x,), {**given, **dict(zip(names, rest))})
+
+
+def _segments(name: str, operands: list[Any], axis: int = 0, dtype: Any = None) -> Any:
+    """``ufunc.reduceat``: of what lies between each place and the next, which are looked at."""
+    x, places = operands
+    function, x = getattr(array_functions, REDUCE[name]), array_functions.asarray(x, dtype=dtype)
+    axis = one_axis(axis, x.ndim)
+    starts = [int(place) for place in places]
+    if any(not 0 <= start < x.shape[axis] for start in starts):
+        raise IndexError(f"np.{name}.reduceat: {starts} are no places on {x.shape[axis]} elements")
+    before = (slice(None),) * axis
+    found = []
+    for start, stop in zip(starts, [*starts[1:], x.shape[axis]], strict=True):
+        end = stop if stop > start else start + 1
+        found.append(function(getitem(x, (*before, slice(start, end))), axis))
+    return array_functions.stack(found, axis)
+
+
+# -- functions ----------------------------------------------------------------------------------
+
+LOOKS: dict[str, Callable[..., Any]] = {
+    "iscomplexobj": lambda x: x.dtype.kind == "c",
+    "isrealobj": lambda x: x.dtype.kind != "c",
+    "ndim": lambda a: a.ndim,
+    "can_cast": type_info.can_cast,
+    "result_type": type_info.result_type,
+    "shape": lambda a: a.shape,
+    "size": lambda a, axis=None: int(a.size) if axis is None else a.shape[axis],
+}
+"""Functions that ask for type or shape only."""
+
+
+PLAIN = frozenset(
+    [
+        "array2string",
+        "array_repr",
+        "array_str",
+        "may_share_memory",
+        "save",
+        "savetxt",
+        "savez",
+        "savez_compressed",
+        "shares_memory",
+    ]
+)
+"""Functions that show or keep numbers: they get the array, unless its gradient would be lost."""
+
+
+CONTAINERS: dict[str, type] = {
+    **dict.fromkeys(["broadcast_arrays", "meshgrid"], tuple),
+    **dict.fromkeys(["array_split", "dsplit", "hsplit", "split", "vsplit"], list),
+}
+"""What NumPy gives several arrays in: ``np.split(x, 2)[0] += 1`` assigns an item."""
+
+
+def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    name = func.__name__
+    module = getattr(func, "__module__", "numpy").removeprefix("numpy").lstrip(".")
+    shown = f"np.{module + '.' if module else ''}{name}"
+    if not module and name in PLAIN:
+        return func(*map(_as_array, args), **{n: _as_array(x) for n, x in kwargs.items()})
+    function = _counterpart(module, name)
+    if function is None:
+        raise _no_counterpart(shown)
+    given = _spoken(kwargs)
+    out = given.pop("out", None)
+    found = _call(shown, function, args, _renamed(func, function, given))
+    if out is not None:
+        return _write_into(out, found)
+    return CONTAINERS[name](found) if name in CONTAINERS else found
+
+
+def _as_array(x: Any) -> Any:
+    return x.__array__() if isinstance(x, Tensor) else x
+
+
+def _renamed(func: Any, function: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments under tracegrad's names: NumPy's ``a=`` is the first argument here too."""
+    ours = list(inspect.signature(function).parameters) if kwargs else []
+    if all(name in ours or name in SYNONYMS for name in kwargs):
+        return kwargs
+    theirs = list(inspect.signature(func).parameters)
+    places = {name: i for i, name in enumerate(theirs[:2]) if name not in ours}
+    return {
+        ours[places[name]] if places.get(name, len(ours)) < len(ours) else name: value
+        for name, value in kwargs.items()
+    }
+
+
+def _counterpart(module: str, name: str) -> Callable[..., Any] | None:
+    """tracegrad's function for NumPy's, by the module where it stands."""
+    if not module or module == "lib.stride_tricks":
+        if name == "sliding_window_view":
+            return _sliding_window_view
+        found = LOOKS.get(name) or getattr(array_functions, name, None)
+        return getattr(special, name, None) if found is None and name == "i0" else found
+    scope = sys.modules.get(f"tracegrad.{module}")
+    function: Callable[..., Any] | None = getattr(scope, name, None)
+    return function
+
+
+def _sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """NumPy's windows, which look at the memory of `x`."""
+    if writeable:
+        raise TracegradError(
+            "sliding_window_view(writeable=True): a write to windows that overlap has no rule: "
+            "write to the array itself"
+        )
+    return windows_of(array_functions.asarray(x), window_shape, axis, _looking)
+
+
+def _looking(found: Tensor, x: Tensor, how: Mapping[str, Any]) -> Tensor:
+    """The windows of a Tensor, as a view of it."""
+    if not x._is_traced and x._node is None and isinstance(x._array, np.ndarray):
+        n = len(how["span"])
+        view = np.lib.stride_tricks.sliding_window_view(
+            plain(x._array), how["span"], tuple(range(x.ndim - n, x.ndim))
+        )
+        found._array = np.moveaxis(view, range(-n, 0), range(n))
+    register([found], x, windows, (), how)
+    return found
+
+
+def _call(shown: str, function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
+    """Calls it; where it does not take these arguments, says which it takes."""
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        if isinstance(error, TracegradError) or _takes(function, args, kwargs):
+            raise
+        taken = ", ".join(inspect.signature(function).parameters)
+        raise TracegradError(f"{shown} of Tensors: {error}; it takes ({taken})") from None
+
+
+def _takes(function: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> bool:
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # it has no signature to judge by
+    return True
+
+
+def _no_counterpart(shown: str) -> TracegradError:
+    return TracegradError(
+        f"{shown} has no counterpart in tracegrad that records gradients: write it with functions "
+        "of tg, or take tg.stop_gradient(x) or x.detach() and .numpy() where no gradient is needed"
+    )
+
+
+Tensor.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
+Tensor.__array_function__ = _array_function  # type: ignore[attr-defined]
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The namespace of functions on Tensors, as the array API standard asks for it."""
+    if api_version is not None and api_version not in API_VERSIONS:
+        raise ArgumentError(
+            f"api_version={api_version!r}: the versions are {', '.join(API_VERSIONS)}"
+        )
+    return sys.modules["tracegrad"]
+
+
+Tensor.__array_namespace__ = _array_namespace  # type: ignore[attr-defined]

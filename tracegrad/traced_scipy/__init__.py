@@ -1,0 +1,1 @@
+"""SciPy's functions on Tensors, by the names that SciPy gives them."""

@@ -1,0 +1,37 @@
+"""``np.r_`` and ``np.c_`` of Tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tracegrad.tensors import array_functions as tg
+from tracegrad.tensors.tensor import Tensor
+
+
+def joined(theirs: Any, key: Any) -> Any:
+    """What `theirs`, ``np.r_`` or ``np.c_``, makes of the parts in `key`, some of them Tensors.
+
+    Places of elements are joined as NumPy joins arrays, and then elements are taken from there.
+    """
+    pool: list[Any] = []
+    places: list[Any] = []
+    start = 0
+    for item in key if isinstance(key, tuple) else (key,):
+        if isinstance(item, str):  # says how to join
+            places.append(item)
+            continue
+        part = _array(item)
+        shape = np.shape(part)
+        size = int(np.prod(shape))
+        places.append(np.arange(start, start + size).reshape(shape)[()])
+        pool.append(tg.reshape(part, (-1,)))
+        start += size
+    return tg.take(tg.concat(pool), theirs[tuple(places)])
+
+
+def _array(item: Any) -> Any:
+    if isinstance(item, slice):
+        return tg.asarray(np.r_[item])
+    return item if isinstance(item, Tensor) else tg.asarray(item)

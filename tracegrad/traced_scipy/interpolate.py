@@ -1,0 +1,128 @@
+"""Splines of SciPy on Tensors: evaluated at traced places, and made of traced values.
+
+A piecewise polynomial (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`, `PPoly`) is
+evaluated by Horner's rule on the piece that a place is in, as a table of coefficients has it.
+
+Reference: de Boor, A Practical Guide to Splines, 2001, chapter IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracegrad import linalg
+from tracegrad.errors import ArgumentError
+from tracegrad.runtime.thread_state import call
+from tracegrad.tensors import array_functions as tg
+from tracegrad.traced_scipy.refusals import refused
+
+PIECEWISE = frozenset({"PPoly", "CubicSpline", "CubicHermiteSpline", "PchipInterpolator"}) | {
+    "Akima1DInterpolator"
+}
+"""Classes of `scipy.interpolate` whose objects are tables of coefficients."""
+
+
+class Spline:
+    """A piecewise polynomial of traced coefficients: ``c[j]`` are those of one power."""
+
+    def __init__(self, c: Any, x: Any) -> None:
+        self.c = c
+        self.x = x
+        self.extrapolate = True
+
+    def __call__(self, x: Any, nu: int = 0) -> Any:
+        return evaluated(self, x, nu)
+
+
+def evaluated(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+    """``spline(x, nu)``: the spline at x, or its derivative of order `nu`."""
+    beyond = spline.extrapolate if extrapolate is None else extrapolate
+    if beyond is not True and beyond is not np.True_ and beyond != 1:
+        raise refused("a spline that does not extrapolate")
+    c, knots, x = tg.asarray(spline.c), tg.asarray(spline.x), tg.asarray(x)
+    if c.ndim != 2:
+        raise ArgumentError("a spline of several curves at a traced place: take one at a time")
+    pieces = c.shape[1]
+    piece = tg.clip(tg.searchsorted(knots, x, side="right") - 1, 0, pieces - 1)
+    step = x - knots[piece]
+    order = c.shape[0] - 1
+    found: Any = None
+    for j in range(order + 1 - nu):
+        power = order - j
+        factor = float(np.prod(np.arange(power - nu + 1, power + 1))) if nu else 1.0
+        term = c[j][piece] if factor == 1.0 else factor * c[j][piece]
+        found = term if found is None else found * step + term
+    return step * 0.0 if found is None else found
+
+
+def cubic_spline(
+    x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
+) -> Spline:
+    """`scipy.interpolate.CubicSpline` of traced values, with ends "not-a-knot", "natural" or
+    "clamped"."""
+    if bc_type not in ("not-a-knot", "natural", "clamped"):
+        raise refused(f"scipy.interpolate.CubicSpline with bc_type={bc_type!r}")
+    x, y = tg.asarray(x), tg.asarray(y)
+    n = int(x.shape[0])
+    if y.ndim != 1 or n < 4:
+        raise ArgumentError("CubicSpline of traced values takes one curve of four points or more")
+    h, slope = x[1:] - x[:-1], (y[1:] - y[:-1]) / (x[1:] - x[:-1])
+    matrix, right = _equations(n, h, slope, bc_type)
+    d = linalg.solve(matrix, right)  # the derivatives at the knots
+    bend = (d[:-1] + d[1:] - 2.0 * slope) / h
+    return Spline(tg.stack([bend / h, (slope - d[:-1]) / h - bend, d[:-1], y[:-1]]), x)
+
+
+def _equations(n: int, h: Any, slope: Any, ends: str) -> tuple[Any, Any]:
+    """The linear equations of the derivatives at the knots: equal curvature on both sides."""
+    zero = tg.zeros(n)
+    inner = 3.0 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
+    rows = [
+        _row(n, {i - 1: h[i], i: 2.0 * (h[i - 1] + h[i]), i + 1: h[i - 1]}) for i in range(1, n - 1)
+    ]
+    if ends == "clamped":
+        first, last, low, high = _row(n, {0: 1.0}), _row(n, {n - 1: 1.0}), zero[0], zero[0]
+    elif ends == "natural":
+        first, last = _row(n, {0: 2.0, 1: 1.0}), _row(n, {n - 2: 1.0, n - 1: 2.0})
+        low, high = 3.0 * slope[0], 3.0 * slope[-1]
+    else:
+        wide, end = h[0] + h[1], h[-1] + h[-2]
+        first, last = _row(n, {0: h[1], 1: wide}), _row(n, {n - 2: end, n - 1: h[-2]})
+        low = ((h[0] + 2.0 * wide) * h[1] * slope[0] + h[0] ** 2 * slope[1]) / wide
+        high = (h[-1] ** 2 * slope[-2] + (2.0 * end + h[-1]) * h[-2] * slope[-1]) / end
+    right = tg.concat([tg.reshape(low, (1,)), inner, tg.reshape(high, (1,))])
+    return tg.stack([first, *rows, last]), right
+
+
+def _row(n: int, entries: dict[int, Any]) -> Any:
+    """A row of a matrix with these entries."""
+    return tg.stack([tg.asarray(entries.get(i, 0.0)) for i in range(n)])
+
+
+def linear(table: Any, x: Any) -> Any:
+    """``table(x)`` of a `scipy.interpolate.interp1d` of the kind "linear"."""
+    if table._kind != "linear" or np.ndim(table.y) != 1:
+        raise refused("scipy.interpolate.interp1d but of the kind linear and one curve")
+    knots, x = tg.asarray(table.x), tg.asarray(x)
+    if bool(tg.any(x < knots[0])) or bool(tg.any(x > knots[-1])):
+        raise ValueError("a value in x_new is outside of the interpolation range")
+    return tg.interp(x, knots, tg.asarray(table.y))
+
+
+def of_object(callee: Any) -> Callable[..., Any] | None:
+    """What evaluates an object of `scipy.interpolate`; None where there is nothing."""
+    kind = type(callee).__name__
+    if not (type(callee).__module__ or "").startswith("scipy.interpolate"):
+        return None
+    if kind not in PIECEWISE and kind != "interp1d":
+        return None
+    function = linear if kind == "interp1d" else evaluated
+    return lambda *args, **kwargs: call(function, (callee, *args), kwargs)
+
+
+TABLE: dict[str, Callable[..., Any]] = {
+    "CubicSpline": lambda *args, **kwargs: call(cubic_spline, args, kwargs)
+}

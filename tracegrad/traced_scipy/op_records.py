@@ -1,0 +1,56 @@
+"""Makes op records of SciPy's functions, which programs for NumPy call by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from codegen.ir import Trait
+from codegen.spelling import Spelling, spell
+from tracegrad.errors import TraceError
+from tracegrad.ops.record import OpRecord
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SciPyOp(OpRecord):
+    """An op that NumPy's target has of SciPy, and JAX's where JAX has it."""
+
+    def spelled(self, target: str, attributes: Mapping[str, Any]) -> Spelling:
+        if target not in self.spelling:
+            raise TraceError(
+                f"{self.name} is a function of SciPy that a program for {target} cannot have: "
+                'compile this with backend="numpy"'
+            )
+        return super().spelled(target, attributes)
+
+
+def scipy_op(
+    name: str,
+    text: str,
+    module: str,
+    *,
+    infer: Callable[..., Any],
+    vjp: Any,
+    operands: str = "x",
+    jax: str | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    elementwise: bool = False,
+    needs: Mapping[str, str] | None = None,
+) -> OpRecord:
+    """The record of a function of SciPy; programs for JAX have it where `jax` says how.
+
+    `module` is what the text names SciPy's module, ``linalg`` for ``scipy.linalg``.
+    """
+    imported = {module: f"from scipy import {module}", **(needs or {})}
+    return SciPyOp(
+        name=name,
+        operands=tuple(operands.split()),
+        infer=infer,
+        spelling={"numpy": spell(text)} | ({"jax": spell(jax)} if jax else {}),
+        attributes=dict(attributes or {}),
+        traits=frozenset({Trait.ELEMENTWISE} if elementwise else ()),
+        vjp=vjp,
+        differentiable=vjp is not None,
+        needs={"numpy": imported},
+    )

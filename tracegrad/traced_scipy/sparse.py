@@ -1,0 +1,135 @@
+"""Sparse matrices of SciPy beside Tensors: products and solutions, with gradients in both parts.
+
+A matrix is known by the arrays that SciPy keeps of it in the formats CSR and CSC. Those of a matrix
+from outside are read anew by every call, as any array. A matrix that is made of traced numbers is a
+`Sparse`. The gradient in the numbers is that of the stored elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import ArgumentError
+from tracegrad.runtime.thread_state import call
+from tracegrad.tensors.array_functions import asarray
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.traced_scipy.sparse_ops import csc_product, csc_solve, csr_product, csr_solve
+
+FORMATS = ("csr", "csc")
+
+
+class Sparse:
+    """A sparse matrix of traced numbers: its products, and solutions with it, are Tensors."""
+
+    def __init__(self, format: str, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
+        self._format = format
+        self.data = data
+        self.indices = indices
+        self.indptr = indptr
+        self._shape = shape
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._shape
+
+    @property
+    def T(self) -> Sparse:
+        other = "csc" if self._format == "csr" else "csr"
+        return Sparse(other, self.data, self.indices, self.indptr, self._shape[::-1])
+
+    def transpose(self) -> Sparse:
+        return self.T
+
+    def dot(self, x: Any) -> Any:
+        return product(self, x)
+
+    def __matmul__(self, x: Any) -> Any:
+        return product(self, x)
+
+    def __rmatmul__(self, x: Any) -> Any:
+        return product(x, self)
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether x is a sparse matrix."""
+    return type(x) is Sparse or type(x).__module__.startswith("scipy.sparse.")
+
+
+def _parts(a: Any) -> tuple[Any, Any, Any, tuple[int, int], bool]:
+    """The arrays of a matrix, its shape, and whether they are of its rows."""
+    if a._format not in FORMATS:
+        raise ArgumentError(
+            f"a sparse matrix in the format {a._format} beside a traced value: convert it outside "
+            "with .tocsr()"
+        )
+    data = a.data if isinstance(a.data, Tensor) else asarray(a.data)
+    return data, asarray(a.indices), asarray(a.indptr), a._shape, a._format == "csr"
+
+
+def product(a: Any, b: Any) -> Any:
+    """``a @ b`` where one of the two is sparse, and the other an array of one or two axes."""
+    if not is_sparse(a):
+        b, turned = asarray(a), b
+        data, indices, indptr, shape, by_rows = _parts(turned)
+        of_transpose = csc_product if by_rows else csr_product
+        found = of_transpose(data, indices, indptr, b.T, shape=shape[::-1])
+        return found.T
+    if is_sparse(b):
+        raise ArgumentError("the product of two sparse matrices of traced values is not known")
+    data, indices, indptr, shape, by_rows = _parts(a)
+    op = csr_product if by_rows else csc_product
+    return op(data, indices, indptr, asarray(b), shape=shape)
+
+
+def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
+    """`scipy.sparse.linalg.spsolve` with a matrix in CSR or CSC and a dense right side."""
+    data, indices, indptr, shape, by_rows = _parts(A)
+    op = csr_solve if by_rows else csc_solve
+    return op(data, indices, indptr, asarray(b), shape=shape)
+
+
+def _made(format: str, given: Any, shape: Any, keywords: dict[str, Any]) -> Sparse:
+    if not isinstance(given, tuple) or shape is None or set(keywords) - {"copy", "dtype"}:
+        raise ArgumentError(
+            f"{format}_array of traced values takes (data, (rows, columns)) or (data, indices, "
+            "indptr), and the shape"
+        )
+    shape = (int(shape[0]), int(shape[1]))
+    if len(given) == 3:
+        return Sparse(format, *given, shape)
+    data, (rows, columns) = given
+    if format == "csc":
+        rows, columns = columns, rows
+    lines, width = shape if format == "csr" else shape[::-1]
+    rows, columns = np.asarray(rows), np.asarray(columns)
+    order = np.argsort(rows * width + columns, kind="stable")
+    ends = np.searchsorted(rows[order], np.arange(lines + 1))
+    return Sparse(format, asarray(data)[order], columns[order], ends, shape)
+
+
+def csr_array(arg1: Any, shape: Any = None, **keywords: Any) -> Sparse:
+    """`scipy.sparse.csr_array` of traced numbers."""
+    return _made("csr", arg1, shape, keywords)
+
+
+def csc_array(arg1: Any, shape: Any = None, **keywords: Any) -> Sparse:
+    """`scipy.sparse.csc_array` of traced numbers."""
+    return _made("csc", arg1, shape, keywords)
+
+
+def _read(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that reads objects of the user's: their state is looked at as they would."""
+    return lambda *args, **kwargs: call(function, args, kwargs)
+
+
+TABLE: dict[str, Callable[..., Any]] = {
+    "csr_array": _read(csr_array),
+    "csr_matrix": _read(csr_array),
+    "csc_array": _read(csc_array),
+    "csc_matrix": _read(csc_array),
+}
+SOLVERS: dict[str, Callable[..., Any]] = {"spsolve": _read(spsolve)}
+times = _read(product)

@@ -1,0 +1,185 @@
+"""Functions of `scipy.special` on Tensors: those of `tg.special`, and more of them for NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tracegrad import special
+from tracegrad.ops.elementwise.activations import as_inexact
+from tracegrad.ops.record import OpRecord
+from tracegrad.ops.special_cotangents import Undefined
+from tracegrad.tensors import array_functions as tg
+from tracegrad.traced_scipy.op_records import scipy_op
+from tracegrad.traced_scipy.refusals import refused
+
+
+def _record(name: str, vjp: Any, operands: str = "x", jax: str | None = None) -> OpRecord:
+    given = ", ".join(operands.split())
+    return scipy_op(
+        name,
+        f"special.{name}({given})",
+        "special",
+        infer=special.of_ufunc(name),
+        vjp=vjp,
+        operands=operands,
+        jax=jax and f"{jax}({given})",
+        elementwise=True,
+    )
+
+
+def _called(record: OpRecord) -> Callable[..., Any]:
+    """A function of arrays and Tensors."""
+
+    def function(*operands: Any) -> Any:
+        special.scipy_special()
+        return record(*map(as_inexact, operands))
+
+    function.__name__ = record.name
+    return function
+
+
+def _no(name: str, operand: str) -> Undefined:
+    return Undefined(
+        f"{name}: no derivative in {operand} is known: pass tg.stop_gradient(...) of it if it is "
+        "to be a constant"
+    )
+
+
+# -- the gamma function and its integrals --------------------------------------------------------
+
+
+_gamma = _record(
+    "gamma", lambda ct, y, x: (ct * y * special.digamma(x),), jax="jax.scipy.special.gamma"
+)
+_rgamma = _record("rgamma", lambda ct, y, x: (-ct * y * special.digamma(x),))
+gamma, rgamma = _called(_gamma), _called(_rgamma)
+gammasgn = _called(_record("gammasgn", None))
+
+
+def _density_of_gamma(a: Any, x: Any) -> Any:
+    return tg.exp(special.xlogy(a - 1.0, x) - x - special.gammaln(a))
+
+
+def _gammainc_vjp(sign: float, name: str, ct: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    return _no(name, "a"), ct * (sign * _density_of_gamma(a, x))
+
+
+gammainc = _called(
+    _record(
+        "gammainc",
+        partial(_gammainc_vjp, 1.0, "gammainc"),
+        "a x",
+        jax="jax.scipy.special.gammainc",
+    )
+)
+gammaincc = _called(
+    _record(
+        "gammaincc",
+        partial(_gammainc_vjp, -1.0, "gammaincc"),
+        "a x",
+        jax="jax.scipy.special.gammaincc",
+    )
+)
+
+
+def beta(a: Any, b: Any) -> Any:
+    """The beta function."""
+    sign = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    return sign * tg.exp(special.betaln(a, b))
+
+
+def multigammaln(a: Any, d: int) -> Any:
+    """The logarithm of the multivariate gamma function."""
+    total: Any = d * (d - 1) / 4.0 * math.log(math.pi)
+    for j in range(d):
+        total = total + special.gammaln(a - j / 2.0)
+    return total
+
+
+_erfcinv = _record("erfcinv", lambda ct, y, x: (ct * (-0.5 * math.sqrt(math.pi) * tg.exp(y * y)),))
+
+
+def _density_of_t(df: Any, x: Any) -> Any:
+    scale = special.gammaln((df + 1.0) / 2.0) - special.gammaln(df / 2.0)
+    return tg.exp(scale - 0.5 * tg.log(df * math.pi) - (df + 1.0) / 2.0 * tg.log1p(x * x / df))
+
+
+stdtr = _called(
+    _record("stdtr", lambda ct, y, df, x: (_no("stdtr", "df"), ct * _density_of_t(df, x)), "df x")
+)
+
+
+# -- Bessel functions ------------------------------------------------------------------------------
+
+
+def _bessel(name: str, below: float, above: float, scaled: bool = False) -> OpRecord:
+    """By order and argument; the derivative is a sum of those of neighbouring orders."""
+
+    def vjp(ct: Any, y: Any, v: Any, x: Any) -> tuple[Any, Any]:
+        slope = below * record(v - 1.0, x) + above * record(v + 1.0, x)
+        if scaled:
+            slope = slope - tg.sign(x) * y
+        return _no(name, "the order"), ct * slope
+
+    record = _record(name, vjp, "v x")
+    return record
+
+
+_jv = _bessel("jv", 0.5, -0.5)
+_yv = _bessel("yv", 0.5, -0.5)
+_iv = _bessel("iv", 0.5, 0.5)
+_kv = _bessel("kv", -0.5, -0.5)
+_ive = _bessel("ive", 0.5, 0.5, scaled=True)
+_j1 = _record("j1", lambda ct, y, x: (ct * (0.5 * (_jv(0.0, x) - _jv(2.0, x))),))
+_j0 = _record("j0", lambda ct, y, x: (-ct * _j1(x),))
+_y1 = _record("y1", lambda ct, y, x: (ct * (0.5 * (_yv(0.0, x) - _yv(2.0, x))),))
+_y0 = _record("y0", lambda ct, y, x: (-ct * _y1(x),))
+
+
+def _yn(n: Any, x: Any) -> Any:
+    return _called(_yv)(n, x)
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def _logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    if return_sign:
+        raise refused("scipy.special.logsumexp with return_sign=True")
+    return special.logsumexp(a, axis, b, keepdims)
+
+
+TABLE: dict[str, Callable[..., Any]] = {
+    **{name: getattr(special, name) for name in special.__all__ if name != "psi"},
+    "logsumexp": _logsumexp,
+    "psi": special.digamma,
+    "entr": lambda x: -special.xlogy(x, x),
+    "rel_entr": lambda x, y: special.xlogy(x, x / y),
+    "kl_div": lambda x, y: special.xlogy(x, x / y) - x + y,
+    "xlog1py": lambda x, y: special.xlogy(x, 1.0 + y),
+    "beta": beta,
+    "gamma": gamma,
+    "rgamma": rgamma,
+    "gammasgn": gammasgn,
+    "gammainc": gammainc,
+    "gammaincc": gammaincc,
+    "multigammaln": multigammaln,
+    "erfcinv": _called(_erfcinv),
+    "stdtr": stdtr,
+    "j0": _called(_j0),
+    "j1": _called(_j1),
+    "y0": _called(_y0),
+    "y1": _called(_y1),
+    "jn": _called(_jv),
+    "jv": _called(_jv),
+    "yn": _yn,
+    "yv": _called(_yv),
+    "iv": _called(_iv),
+    "ive": _called(_ive),
+    "kv": _called(_kv),
+}

@@ -1,0 +1,62 @@
+"""The time that a function may spend on compiling, measured against its calls without a program.
+
+To compile is to pay in advance for calls that may never come. So a function may spend on it what
+its calls without a program have cost so far, and a second: whatever is called, that takes at most
+twice as long as eager calls alone would, and that second. (What is begun is finished.)
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+GRACE = 1.0
+"""Seconds of compiling that need not be earned: enough for all versions of ordinary functions."""
+
+SLOW = 2.0
+"""A call that compiles for longer than so many seconds says so."""
+
+clock = time.perf_counter
+
+
+class Budget:
+    """The account of one function."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0  # on tracing and compiling, beside what eager calls would have cost
+        self.eager = 0.0  # by calls without a program
+        self.told = False  # that a call took long
+        self._lock = threading.Lock()  # one thread compiles at a time, but many run eagerly
+
+    @property
+    def lacking(self) -> float:
+        """Seconds that calls without a program must still cost before more is compiled."""
+        return max(0.0, self.spent - self.eager - GRACE)
+
+    def tells(self, took: float) -> bool:
+        """Whether it is to be said that compiling a call took so long: the first time."""
+        told, self.told = self.told, self.told or took > SLOW
+        return took > SLOW and not told
+
+    @contextmanager
+    def compiling(self, target: str = "numpy") -> Iterator[None]:
+        """Around a trace, or the making of a version; importing JAX is no part of what it costs."""
+        if target == "jax":
+            import tracegrad.backends.jax  # noqa: F401
+        began = clock()
+        try:
+            yield
+        finally:
+            self.spent += clock() - began
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Around a call without a program."""
+        began = clock()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.eager += clock() - began

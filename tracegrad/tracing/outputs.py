@@ -1,0 +1,468 @@
+"""Makes the outputs of a graph, and the structure around them, of what a function returned.
+
+What is no array (a string, None, a number that is not differentiated) is returned as it was; the
+program writes the structure as Python where it can, else `Result.build` makes it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Origin, Value
+from codegen.types import is_inexact, kind
+from tracegrad.arguments.batch_axes import each
+from tracegrad.arguments.signature import NUMERIC, Arguments, Leaf
+from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableError
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.trace import Trace
+from tracegrad.values.dispatch import dtype_of, is_jax_array
+from tracegrad.values.pytree import Item, Step, TreeSpec, flatten, leaf_paths, path_text, unflatten
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What programs for JAX do with the memory of devices.
+
+    Arrays of the arguments at the positions `donated` are given away by each call. Results lie as
+    `shardings` says, a tree that may end before the structure of the result does.
+    """
+
+    donated: tuple[int, ...] = ()
+    shardings: Any = None
+
+
+@dataclass(frozen=True)
+class Transform:
+    """What is made of the function.
+
+    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "vjp", "jacobian", "hessian" or
+    "vmap". "jvp" and "hvp" are called with `count` arguments of the function, then with a tangent
+    of each. "vjp" gives the value alone; the way back is a program of its own (`recorded`).
+    `mode` is that of a Jacobian: "forward", "reverse" or "auto". `in_axes` and `out_axes` are those
+    of "vmap".
+    """
+
+    kind: str
+    argnums: int | tuple[int, ...] = 0
+    has_aux: bool = False
+    count: int = 0
+    mode: str = "auto"
+    in_axes: Any = 0
+    out_axes: Any = 0
+    placement: Placement = Placement()
+
+    @property
+    def differentiates(self) -> bool:
+        """Whether derivatives are taken."""
+        return self.kind not in ("compile", "vmap")
+
+    @property
+    def gives_derivatives(self) -> bool:
+        """Whether a call returns derivatives."""
+        return self.differentiates and self.kind != "vjp"
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        return (self.argnums,) if isinstance(self.argnums, int) else self.argnums
+
+    @property
+    def takes_tangents(self) -> bool:
+        """Whether arguments are followed by their tangents."""
+        return self.kind in ("jvp", "hvp")
+
+    @property
+    def of_number(self) -> bool:
+        """Whether the function must return one number."""
+        return self.kind in ("grad", "value_and_grad", "hvp", "hessian")
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether all derivatives of several numbers are given."""
+        return self.kind in ("jacobian", "hessian")
+
+    @property
+    def gives_value(self) -> bool:
+        """Whether the function's value is returned besides."""
+        return self.kind in ("compile", "vmap", "value_and_grad", "jvp", "vjp")
+
+    def described(self, of: str, parameters: Sequence[str]) -> str:
+        """What is made of the function, in words."""
+        names = ", ".join(parameters[p] for p in self.positions)
+        return {
+            "compile": of,
+            "vmap": f"{of} over a batch",
+            "vjp": f"value of {of}",
+            "grad": f"gradient in {names} of {of}",
+            "value_and_grad": f"value and gradient in {names} of {of}",
+            "jvp": f"value and tangent of {of}",
+            "hvp": f"tangent of the gradient in {names} of {of}",
+            "jacobian": f"Jacobian in {names} of {of}",
+            "hessian": f"Hessian in {names} of {of}",
+        }[self.kind]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The structure of what a call returns: outputs of the graph, and things that are no arrays."""
+
+    spec: TreeSpec
+    leaves: tuple[int | Static, ...]  # index of an output, or the thing itself
+
+    def build(self, outputs: Sequence[Any]) -> Any:
+        """The returned object."""
+        values = [outputs[i] if isinstance(i, int) else i.value for i in self.leaves]
+        return unflatten(self.spec, values)
+
+
+@dataclass(frozen=True)
+class Static:
+    """A returned leaf that is not an array: the same on every call of the version."""
+
+    value: Any
+
+
+def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
+    """The leaves to differentiate; raises for what has no gradient, naming it."""
+    count = len(arguments.parameters)
+    leaves = []
+    for position in transform.positions:
+        if not -count <= position < count:
+            raise ArgumentError(f"argnums={position}: the function has {count} arguments")
+        parameter = position % count
+        if position < 0 and arguments.keywords[parameter] is not None:
+            raise ArgumentError(
+                f"argnums={position} is {arguments.parameters[parameter]}, which is passed by "
+                "name: count from the first argument"
+            )
+        own = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
+        found = [leaf for leaf in own if not is_carried(leaf)] or own
+        if not found:
+            raise ArgumentError(f"argument {arguments.parameters[parameter]} holds no array")
+        for leaf in found:
+            text = arguments.text_of(leaf)
+            if not leaf.traced:
+                raise ArgumentError(
+                    f"argument {text} is to be differentiated but is {leaf.value!r} of type "
+                    f"{type(leaf.value).__name__}: pass a float or an array of floats"
+                    + (f", {text}={float(leaf.value)}" if isinstance(leaf.value, int) else "")
+                )
+            dtype = str(leaf.kind[1])
+            if dtype not in ("float", "complex") and not is_inexact(dtype):
+                raise ArgumentError(
+                    f"argument {text} is to be differentiated but has dtype {dtype}: gradients "
+                    f"need floating point, pass {text}.astype(float)"
+                )
+            if transform.is_matrix and kind(dtype) == "complex":
+                raise ArgumentError(
+                    f"argument {text} is complex: the {transform.kind} of a function of complex "
+                    "numbers has no agreed form; tg.jvp and tg.vjp give its products with vectors"
+                )
+        leaves += found
+    return leaves
+
+
+def is_carried(leaf: Leaf) -> bool:
+    """A setting among arrays: a string, an object, a flag or whole number that has a name.
+
+    It has no gradient, None stands in its place. A whole number in a list of floats is one that
+    somebody forgot to write as a float.
+    """
+    named = bool(leaf.path) and not _counted(leaf.path[-1])
+    return not leaf.traced and bool(leaf.path) and (named or not isinstance(leaf.value, int))
+
+
+def donated_in(arguments: Arguments, transform: Transform) -> list[Leaf]:
+    """The arrays that a call gives away; raises where there is no such argument."""
+    count = len(arguments.parameters)
+    for position in transform.placement.donated:
+        if not -count <= position < count:
+            raise ArgumentError(f"donate_argnums={position}: the function has {count} arguments")
+    donated = {position % count for position in transform.placement.donated}
+    arrays = [leaf for leaf in arguments.leaves if leaf.kind[0] == "array"]
+    return [leaf for leaf in arrays if leaf.parameter in donated]
+
+
+def _counted(step: Step) -> bool:
+    """The step to an element of a list or tuple."""
+    return isinstance(step, Item) and type(step.key) is int
+
+
+def gradients_in(
+    arguments: Arguments, transform: Transform, gradients: Sequence[Any]
+) -> tuple[Any, ...]:
+    """The gradient of each argument in its structure, from those of the leaves that have one."""
+    rest, trees = iter(gradients), []
+    count = len(arguments.values)
+    for position in transform.positions:
+        parameter = position % count
+        leaves = [leaf for leaf in arguments.leaves if leaf.parameter == parameter]
+        found = [None if is_carried(leaf) else next(rest) for leaf in leaves]
+        trees.append(unflatten(arguments.specs[parameter], found))
+    return tuple(trees)
+
+
+def tangent_leaves(arguments: Arguments, wanted: Sequence[Leaf]) -> list[Leaf]:
+    """The tangent of each leaf that is differentiated."""
+    shift = len(arguments.parameters) // 2
+    every = {(leaf.parameter, leaf.path): leaf for leaf in arguments.leaves}
+    found = []
+    for leaf in wanted:
+        tangent = every.get((leaf.parameter + shift, leaf.path))
+        if tangent is None or not tangent.traced:
+            name = arguments.parameters[leaf.parameter + shift]
+            raise ArgumentError(
+                f"{arguments.text_of(leaf)} has no tangent in {name}: tangents have the structure "
+                "of their arguments, and are floats or arrays of them"
+            )
+        found.append(tangent)
+    return found
+
+
+def check_returned(returned: Any, transform: Transform, name: str) -> None:
+    """Raises where what a function returned has no gradient."""
+    if transform.has_aux and (not isinstance(returned, tuple) or len(returned) != 2):
+        raise ArgumentError(f"{name} must return (value, aux) with has_aux=True")
+    if not transform.gives_derivatives:
+        return
+    main = returned[0] if transform.has_aux else returned
+    if not transform.of_number:
+        _check_arrays(main, transform, name)
+        return
+    if type(main) is Tensor and type(main._array) in (np.float64, np.float32):
+        return  # at once for what it nearly always is
+    if not isinstance(main, Tensor | np.generic | np.ndarray | float):
+        raise NonScalarError(
+            f"{name} returns {type(main).__name__}; its gradient needs one number, "
+            "an array without axes (use .sum() or .mean(), or has_aux=True for more outputs)"
+        )
+    shape = np.shape(getattr(main, "_array", main))
+    if math.prod(shape) != 1:  # one element is one number, whatever its axes
+        raise NonScalarError(
+            f"{name} returns an array of shape {shape}; its gradient needs one number: reduce "
+            "it with .sum() or .mean(), or use tg.jacobian or tg.vjp"
+        )
+    dtype = dtype_of(main)
+    if not is_inexact(dtype):
+        raise NonScalarError(f"{name} returns {dtype}; a gradient needs a floating-point value")
+    if kind(dtype) == "complex":
+        raise NonScalarError(
+            f"{name} returns a complex number; a gradient needs a real one: take .real, .imag or "
+            "abs of it, or for the derivative of a holomorphic function tg.vjp(f, z)[1](1.0)"
+        )
+
+
+def _check_arrays(main: Any, transform: Transform, name: str) -> None:
+    """Raises where some of what a function returned has no derivative."""
+    leaves, spec = flatten(main)
+    if not leaves:
+        raise NotDifferentiableError(f"{name} returns {main!r}: there is nothing to differentiate")
+    for leaf, path in zip(leaves, leaf_paths(spec), strict=True):
+        text = path_text("result", path)
+        if not isinstance(leaf, Tensor | np.generic | np.ndarray | float | complex):
+            raise NotDifferentiableError(
+                f"{name} returns {type(leaf).__name__} ({text}): only arrays and numbers have "
+                "derivatives; return it as the second of (value, aux), with has_aux=True"
+            )
+        if not is_inexact(dtype_of(leaf)):
+            raise NotDifferentiableError(
+                f"{name} returns {dtype_of(leaf)} ({text}): derivatives need floating point; "
+                "return it as the second of (value, aux), with has_aux=True"
+            )
+        if transform.is_matrix and kind(dtype_of(leaf)) == "complex":
+            raise NotDifferentiableError(
+                f"{name} returns complex numbers ({text}): take .real and .imag of them for a "
+                "Jacobian; tg.jvp and tg.vjp give its products with vectors"
+            )
+
+
+def main_of(returned: TreeSpec, transform: Transform) -> TreeSpec:
+    """The structure of what is differentiated of what a function returned."""
+    return returned.children[0] if transform.has_aux else returned
+
+
+def leaves_in(spec: TreeSpec) -> int:
+    """The number of leaves."""
+    return len(leaf_paths(spec))
+
+
+def outputs_of(
+    trace: Trace, returned: Any, transform: Transform, function: Any
+) -> tuple[tuple[Value, ...], Result]:
+    """The graph's outputs and the structure of what the function returned."""
+    check_returned(returned, transform, getattr(function, "__name__", "the function"))
+    leaves, spec = flatten(returned)
+    outputs: list[Value] = []
+    shown: list[int | Static] = []
+    main = 0 if not transform.gives_derivatives else leaves_in(main_of(spec, transform))
+    for i, leaf in enumerate(leaves):
+        number = i < main  # a float too is to be differentiated
+        of_numpy = isinstance(leaf, np.generic) and leaf.dtype.kind in NUMERIC
+        if number or of_numpy or isinstance(leaf, Tensor | np.ndarray):
+            shown.append(len(outputs))
+            outputs.append(trace.lift(leaf, Origin()))
+            if transform.of_number and number and outputs[0].type.ndim:
+                trace.look_at_shape(outputs[0])  # there is one element
+        else:
+            shown.append(Static(leaf))
+    return tuple(outputs), Result(spec, tuple(shown))
+
+
+def left_out(transform: Transform, returned: Result) -> int:
+    """How many of the first outputs of a traced run are not returned."""
+    if transform.gives_value:
+        return 0
+    return leaves_in(main_of(returned.spec, transform))
+
+
+def result_of(
+    transform: Transform,
+    arguments: Arguments,
+    wanted: Sequence[Leaf],
+    returned: Result,
+    n_outputs: int,
+) -> tuple[Result, list[str]]:
+    """The structure of the callable's return value, and names for its outputs."""
+    count = sum(isinstance(i, int) for i in returned.leaves)
+    if not transform.gives_derivatives:
+        names = ["value"] if count == 1 else ["result"] * count
+        return returned, names + [f"aux_{i}" for i in range(n_outputs - len(names))]
+    main = main_of(returned.spec, transform)
+    mains = leaves_in(main)
+    value_names = ["value"] if mains == 1 else ["result"] * mains
+    names = value_names + [f"aux_{i}" for i in range(n_outputs - mains)]
+    skip = left_out(transform, returned)
+    start = n_outputs - skip
+    inputs = [arguments.name_of(leaf) for leaf in wanted]
+    match transform.kind:
+        case "jvp":
+            derivative_names = [f"{name}_dot" for name in value_names]
+        case "hvp":
+            derivative_names = [f"{name}_bar_dot" for name in inputs]
+        case "jacobian":
+            derivative_names = [f"jacobian_{name}" for name in inputs] * mains
+        case "hessian":
+            derivative_names = [f"hessian_{a}_{b}" for a in inputs for b in inputs]
+        case _:
+            derivative_names = [f"{name}_bar" for name in inputs]
+    if transform.is_matrix and len(derivative_names) == 1:
+        derivative_names = [transform.kind]
+    numbers = range(start, start + len(derivative_names))
+    leaves, spec = flatten(arranged(transform, arguments, main, numbers))
+    pieces: list[tuple[TreeSpec, list[Any]]] = [(spec, leaves)]
+    if transform.kind == "value_and_grad":
+        pieces.insert(0, (returned.spec, list(returned.leaves)))
+    else:
+        if transform.kind == "jvp":
+            pieces.insert(0, (main, list(returned.leaves[:mains])))
+        if transform.has_aux:
+            aux = [i - skip if isinstance(i, int) else i for i in returned.leaves[mains:]]
+            pieces.append((returned.spec.children[1], aux))
+    names = names[skip:] + derivative_names
+    if len(pieces) == 1:
+        return Result(pieces[0][0], tuple(pieces[0][1])), names
+    spec = flatten(tuple(unflatten(s, [0] * len(leaves)) for s, leaves in pieces))[1]
+    return Result(spec, tuple(i for _, leaves in pieces for i in leaves)), names
+
+
+def arranged(
+    transform: Transform, arguments: Arguments, main: TreeSpec, parts: Sequence[Any]
+) -> Any:
+    """The derivatives in the structure that callers get them in."""
+    if transform.kind == "jvp":
+        return unflatten(main, parts)
+    if transform.is_matrix:
+        groups = leaves_in(main) if transform.kind == "jacobian" else round(len(parts) ** 0.5)
+        size = len(parts) // groups
+        rows = [parts[i * size : (i + 1) * size] for i in range(groups)]
+        parts = [_in_arguments(arguments, transform, row) for row in rows]
+        if transform.kind == "jacobian":
+            return unflatten(main, parts)
+    return _in_arguments(arguments, transform, parts)
+
+
+def _in_arguments(arguments: Arguments, transform: Transform, parts: Sequence[Any]) -> Any:
+    gradients = gradients_in(arguments, transform, parts)
+    return gradients[0] if isinstance(transform.argnums, int) else gradients
+
+
+def places_of(results: Sequence[Result], shardings: Any, name: str) -> dict[int, Any]:
+    """Where the outputs of a program are to lie of which something is said.
+
+    `results` has the structure that each path returns.
+    """
+    found: list[dict[int, Any]] = []
+    for result in results:
+        said = each(shardings, result.spec, f"out_shardings of {name}", "the result")
+        pairs = zip(result.leaves, said, strict=True)
+        found.append({i: s for i, s in pairs if isinstance(i, int) and s is not None})
+    if any(places != found[0] for places in found):
+        raise ArgumentError(
+            f"{name} returns other structures by the way that it takes: out_shardings must say the "
+            "same of each, give one sharding for all"
+        )
+    return found[0]
+
+
+def placed(result: Any, transform: Transform, name: str) -> Any:
+    """What no program has returned, with its arrays of JAX where they were asked for."""
+    shardings = transform.placement.shardings
+    if shardings is None or not any(map(is_jax_array, flatten(result)[0])):
+        return result
+    from tracegrad.backends.jax import placed_as  # JAX is there, as it made an array
+
+    return placed_as(result, shardings, name)
+
+
+def template_of(result: Result, target: str) -> str | None:
+    """The structure as Python over ``{0}``, ``{1}``...; None when it needs other types.
+
+    Under ``jax.jit`` nothing but arrays can be returned.
+    """
+    if target == "jax" and any(isinstance(leaf, Static) for leaf in result.leaves):
+        return None
+    rest = iter(result.leaves)
+
+    def text(spec: TreeSpec, top: bool = False) -> str:
+        if spec.type is None:
+            leaf = next(rest)
+            if isinstance(leaf, int):
+                return f"{{{leaf}}}"
+            if isinstance(leaf.value, float) and not math.isfinite(leaf.value):
+                raise _NoTemplate  # nan and inf have no literal
+            if type(leaf.value) in (bool, int, float, str, type(None)):
+                return (
+                    repr(leaf.value) if not isinstance(leaf.value, str) else json.dumps(leaf.value)
+                )
+            raise _NoTemplate
+        children = [text(child) for child in spec.children]
+        if spec.type is type(None):
+            return "None"
+        if spec.type is tuple:
+            inner = ", ".join(children) + ("," if len(children) == 1 else "")
+            return inner if top and len(children) > 1 else f"({inner})"
+        if spec.type is list:
+            return f"[{', '.join(children)}]"
+        if spec.type is dict:
+            keys = [step.key for step in spec.steps]  # type: ignore[union-attr]
+            order = keys if spec.order is None else list(spec.order)
+            sorted_by_jit = target == "jax" and order != keys
+            plain = all(isinstance(key, str) and "{" not in key for key in keys)
+            if plain and not sorted_by_jit:
+                by_key = dict(zip(keys, children, strict=True))
+                return "{" + ", ".join(f"{json.dumps(k)}: {by_key[k]}" for k in order) + "}"
+        raise _NoTemplate
+
+    try:
+        return text(result.spec, True)
+    except _NoTemplate:
+        return None
+
+
+class _NoTemplate(Exception):
+    """The structure has a type that Python has no literal for."""

@@ -1,0 +1,779 @@
+"""The trace of a running function: the graph of what it did.
+
+While a trace is active on a thread, every op on one of its Tensors is run on the real values and
+appended to the graph with the user's variable name, line and program point. What Python reads of a
+value (`look`) or of a shape (`look_at_shape`) is recorded, because the program holds only while
+the answer is the same. Arrays that come from outside become inputs, read by reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from os.path import basename
+from types import CodeType
+from typing import Any, NoReturn, TypeAlias
+from weakref import ref
+
+import numpy as np
+
+from codegen.ir import (
+    NOWHERE,
+    Builder,
+    Call,
+    Check,
+    Number,
+    Origin,
+    Trait,
+    Value,
+    attribute_key,
+)
+from codegen.sizes import Dim, Size, Sizes, symbols
+from codegen.spelling import Subscript
+from codegen.types import ArrayType, weak_of
+from tracegrad.errors import ArgumentError, TraceError
+from tracegrad.ops.arguments import as_array
+from tracegrad.ops.elementwise.ufuncs import stop_gradient
+from tracegrad.ops.python_lists import symbols_of_lengths
+from tracegrad.ops.reductions.sums_and_extremes import sum_over
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import plain
+from tracegrad.tape.views import base_of
+from tracegrad.tracing import compile_budget
+from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree
+from tracegrad.user_code.lines_without_ops import definition
+from tracegrad.user_code.program_points import (
+    capture_run,
+    constant_index,
+    holding_variable,
+    item_read,
+    label,
+)
+from tracegrad.values.dispatch import is_jax_array, is_jax_tracer, is_number
+
+PLAIN_NUMBERS = frozenset({0, 1, 2, 3, 4, 0.5})
+"""Numbers that stay in the structure of a program; all others are parameters of its graph."""
+
+NUMERIC = "biufc"
+
+INSTEAD = {
+    "bool": "write np.where(condition, a, b), decide by a static argument (static_argnames), or "
+    'call it outside JAX first, with backend="jax" and values that go each way: then the branch is '
+    "one jax.lax.cond",
+    "int": "pass the whole number itself, or as a static argument (static_argnames); an index that "
+    "is an array needs no int()",
+    "float": "compute with the array itself, or pass the number as a static argument "
+    "(static_argnames)",
+}
+"""What to write where Python reads a value that is not known, by the kind of reading."""
+
+COUNTED = "keep the length and write np.where(mask, x, 0)"
+OPAQUE = "write it as operations on arrays, or call it outside JAX"
+RAISING = 'call it once outside JAX, with backend="jax": inside JAX that program is used then'
+DRAWN = "draw before the call and pass the numbers (jax.random makes them inside JAX)"
+
+
+def same_state(a: Any, b: Any) -> bool:
+    """Whether a generator of bits stands where it stood."""
+    return repr(a) == repr(b)
+
+
+def _content(array: np.ndarray) -> tuple[Any, ...]:
+    """What tells whether an array is as it was."""
+    return array.shape, array.dtype, array.tobytes()
+
+
+def plain_number(x: Any) -> Number:
+    """A number of a subclass (a member of an IntEnum) as the number that it is."""
+    for kind in (bool, int, float):
+        if isinstance(x, kind):
+            return kind(x)
+    return complex(x)
+
+
+def _within(context: str) -> AbstractContextManager[Any]:
+    """What the user's line ran in from which a derivative is; see `Trace._ignoring`."""
+    if not context:
+        return nullcontext()
+    ignored = dict.fromkeys(re.findall(r'(\w+)="ignore"', context), "ignore")
+    return np.errstate(**ignored)  # type: ignore[arg-type]
+
+
+class MetTracer(BaseException):
+    """A run on real values met a tracer of JAX outside: a run on samples has to follow it.
+
+    Not an `Exception`: the function is not to catch it.
+    """
+
+
+class Aliased(BaseException):
+    """C code has the numbers of an array that is written to: no trace knows who sees the write.
+
+    The run is taken back and the function runs eagerly, on memory that C code shares. No handler of
+    the user's is to catch it; where one has, it is raised again at the end of the run.
+    """
+
+
+_UNWRITABLE = ("read-only", "not writable", "non-writable")
+"""What NumPy and Python say of memory that may not be written."""
+
+
+Place: TypeAlias = "tuple[Any, Hashable]"
+
+
+class OneByOne(BaseException):
+    """A trace cannot go on: a `vmap` in it is to run its function for one example after the other.
+
+    `place` are the function's code and the key of the call. No handler of the user's is to catch
+    it; where one has, it is raised again at the end of the run.
+    """
+
+    def __init__(self, place: Place, name: str, reason: str) -> None:
+        super().__init__(reason)
+        self.place = place
+        self.name = name
+        self.reason = reason
+        if STATE.trace is not None:
+            STATE.trace.one_by_one = self
+
+
+class Trace:
+    """One run of a function: the graph under construction and what it depends on."""
+
+    def __init__(
+        self,
+        code: CodeType | None,
+        static_lengths: bool = False,
+        tree: Tree | None = None,
+        holders: Sequence[Any] = (),
+        world: Any = None,
+    ) -> None:
+        """A new trace; it continues `tree`, whose captured arrays are `holders` now.
+
+        The `tracegrad.world.World` tells of an array whether it was there before the run (others
+        were made by the function itself) and what the function's code calls it.
+        """
+        self.budgets = 0  # within so many loops keep no more than they may
+        self.static_lengths = static_lengths  # the target must know every length beforehand
+        self.code = code
+        self.definition = definition(code)
+        self.inputs: list[Value] = []
+        self.captured: dict[int, tuple[Any, Value]] = {}
+        self._own: dict[int, tuple[Any, Value]] = {}  # Tensors that the run made of numbers
+        self.slots: dict[str, int] = {}
+        self.contents: dict[
+            int, tuple[np.ndarray, tuple[Any, ...], str]
+        ] = {}  # of arrays made in the run
+        self.counts: dict[Hashable, Dim] = {}
+        self.masks: dict[str, Value] = {}  # what tells the lengths that depend on data
+        self.closed = False  # such a length was looked at
+        self.finished = False
+        self.computing = 0.0  # seconds that the operations themselves took
+        self.drawn_from: dict[int, tuple[Any, Any]] = {}  # generators, and how they stood before
+        self.looked_at: dict[str, str] = {}  # where Python read a length: its symbol, the line
+        self.reshaped: dict[int, tuple[Any, int, Any]] = {}  # Tensors reshaped, as views or copies
+        self.wanted: list[Value] = []  # inputs by which is differentiated
+        self.ordered = 0  # inputs of so many axes or more are in C order: it decides what is a view
+        self.keeps_numbers = (
+            False  # C code that asks for a value's numbers is told that it is traced
+        )
+        self.raises_as_math = False  # the function calls `math`, which raises where NumPy warns
+        self.raised = ""  # what an op did, which the function may have caught
+        self.unseen = ""  # what Python read of a value in a way that no look stands for
+        self.asked: set[int] = set()  # ids of values that were an operand of C code
+        self.shown: set[Value] = set()  # Tensors for the function's caller too
+        self.errors = np.geterr()  # what NumPy does about floating-point errors
+        self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
+        self.disturbed = False  # another thread drew from one of them meanwhile
+        self.samples = False  # the arguments stand for tracers of JAX: their values mean nothing
+        self.met_tracer = False  # among the arrays from outside: what is made of it is JAX's
+        self.refused: ArgumentError | None = None  # what the function did with such a value
+        self.planned: list[Origin] = []  # those of the next ops, where they are known beforehand
+        self.lanes: dict[Value, tuple[Place, str]] = {}  # of one example, where all were computed
+        # at once, by a `vmap` with its name
+        self.single: Collection[Place] = ()  # the `vmap`s that run for one example after the other
+        self.one_by_one: OneByOne | None = None  # that was raised
+        self.handed: list[tuple[ref[np.ndarray], Any, str]] = []  # to C code: array, base, line
+        self.aliased: Aliased | None = None  # that was raised
+        self.standing: Origin | None = None  # set while derivative rules run, instead of frames
+        self._known: list[Value] = []  # inputs of the tree that this trace has not met yet
+        self._made: list[tuple[np.ndarray, Value]] = []  # arrays that an earlier trace made
+        self._again: dict[int, tuple[Any, Value]] = {}  # and those that this one made like them
+        self.world = world
+        self.operands: Callable[..., None] | None = None  # is told what operations are given
+        self.sizes = Sizes()
+        self.builder = Builder(self.sizes)
+        if tree is not None:
+            self._continue(tree, holders)
+
+    def placed(self, holder: Any) -> bool:
+        """Whether an array or Tensor was there before the run."""
+        return self.world is None or self.world.is_outside(holder)
+
+    def _continue(self, tree: Tree, holders: Sequence[Any]) -> None:
+        self.sizes = tree.sizes.copy()
+        self.builder = PathBuilder(self.sizes, tree.root)
+        self._known = list(tree.inputs)
+        self.slots, self.counts = dict(tree.slots), dict(tree.counts)
+        self.masks = dict(tree.masks)
+        for name in self.sizes.data:
+            self.sizes.data[name] = partial(self._look_at_count, self.masks[name])
+        for value, holder in zip(tree.captured, holders, strict=True):
+            self._see(value, getattr(holder, "_array", holder))
+            self.captured.setdefault(id(holder), (holder, value))
+            if type(holder) is np.ndarray and not self.placed(holder):
+                self._made.append((holder, value))
+
+    def _see(self, value: Value, array: Any) -> None:
+        """The lengths of a known input in this run."""
+        for dim, length in zip(value.type.shape, np.shape(array), strict=True):
+            assert isinstance(dim, Size)
+            self.sizes.seen[str(dim.symbol())] = length
+
+    def forget_unused(self, outputs: Sequence[Value], before: int) -> None:
+        """Drops arrays from outside, after the first `before`, that were moved around alone."""
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.lists.leave(outputs)
+        nodes = [*self.builder.nodes]
+        used = {*outputs, *(x for node in nodes for x in node.operands)}
+        lengths = set(symbols_of_lengths(nodes, self.sizes))
+        for key, (_, value) in [*self.captured.items()][before:]:
+            if value in used or id(value) in self.asked or not self._is_free(value):
+                continue
+            if not lengths.isdisjoint(s for dim in value.type.shape for s in symbols(dim)):
+                continue
+            del self.captured[key]
+
+    def _is_free(self, value: Value) -> bool:
+        """Whether nothing is known about the lengths of an input."""
+        inputs = [*self.inputs, *(other for _, other in self.captured.values())]
+        others = [d for other in inputs if other is not value for d in other.type.shape]
+        mentioned = {s for dim in others for s in symbols(self.sizes.resolve(dim))}
+        return all(
+            self.sizes.resolve(dim) == dim and mentioned.isdisjoint(symbols(dim))
+            for dim in value.type.shape
+        )
+
+    def tree(self, root: Limb) -> Tree:
+        """The paths in `root`, the last of which is this trace's, and what a next one needs."""
+        return Tree(
+            root=root,
+            inputs=tuple(self.inputs),
+            captured=tuple(value for _, value in self.captured.values()),
+            sizes=self.sizes,
+            slots=self.slots,
+            counts=self.counts,
+            masks=self.masks,
+            closed=self.closed,
+        )
+
+    # -- what enters ----------------------------------------------------------------------------
+
+    def input(self, array: Any, name: str) -> Value:
+        """The next input, for this array or number; every length is free."""
+        if self._known:
+            value = self._known.pop(0)
+            self._see(value, array)
+            self.inputs.append(value)
+            return value
+        origin = replace(self.definition, name=name, final=True)
+        value = Value(self._input_type(array), origin)
+        self.inputs.append(value)
+        return value
+
+    def _input_type(self, array: Any) -> ArrayType:
+        if is_number(array):
+            return weak_of(array)
+        return ArrayType(array.dtype.name, tuple(self.sizes.new(n) for n in array.shape))
+
+    def capture(self, holder: Any, origin: Origin = NOWHERE) -> Value:
+        """The input for an array or Tensor from outside; the same one is one input.
+
+        `origin` is the line that reads it.
+
+        It is kept by reference: calls see what it holds then.
+        """
+        key = id(holder)
+        found = self.captured.get(key) or self._again.get(key) or self._own.get(key)
+        if key in self.contents and not self._is_as_before(*self.contents[key]):
+            found = None
+        if found is None and self._is_own(holder):
+            found = self._own[id(holder)] = holder, self.capture(holder._array, origin)
+        if found is None and self._made and type(holder) is np.ndarray:
+            found = self._made_again(holder)
+        if found is None:
+            array = getattr(holder, "_array", holder)
+            called = None if self.world is None else self.world.called(holder)
+            name = called or holding_variable(holder) or "constant"
+            held = replace(origin, name=name, final=True, point=None, section="")
+            value = Value(self._input_type(array), held)
+            found = self.captured[id(holder)] = (holder, value)
+            if isinstance(array, np.ndarray) and not self.placed(holder):
+                self.contents[id(holder)] = array, _content(array), name
+        return found[1]
+
+    def _is_own(self, holder: Any) -> bool:
+        """Whether this is a Tensor of the run's own with numbers alone: a write gives it others."""
+        return (
+            type(getattr(holder, "_array", None)) is np.ndarray
+            and holder._node is None
+            and not self.placed(holder)
+        )
+
+    def numbers_of(self, x: Any, text: str) -> np.ndarray | None:
+        """What an array from outside holds, one of JAX as well; None of anything else.
+
+        Of a tracer it is a sample.
+        """
+        if type(x) is np.ndarray:
+            return x if x.dtype.kind in NUMERIC else None
+        if not is_jax_array(x) or getattr(x.dtype, "kind", "?") not in NUMERIC:
+            return None
+        from tracegrad.backends import jax
+
+        if is_jax_tracer(x):
+            if not self.samples:
+                raise MetTracer
+            self.met_tracer = True
+        found: np.ndarray = jax.sample(x, text)
+        return found
+
+    def _made_again(self, array: np.ndarray) -> tuple[Any, Value] | None:
+        """The known input for an array that this run made as an earlier one did: with its bytes."""
+        if self.placed(array):
+            return None
+        for i, (made, value) in enumerate(self._made):
+            layout = (made.dtype, made.shape, made.strides)
+            if layout == (array.dtype, array.shape, array.strides) and (
+                made.tobytes() == array.tobytes()
+            ):
+                del self._made[i]
+                found = self._again[id(array)] = (array, value)
+                self.contents[id(array)] = array, _content(array), value.origin.name or "constant"
+                return found
+        return None
+
+    def number(self, x: Number, type: ArrayType, origin: Origin) -> Value:
+        """A number as a value: part of the structure if it is a plain one, else a parameter."""
+        slot = None
+        if not isinstance(x, bool | complex) and x == x and abs(x) not in PLAIN_NUMBERS:
+            slot = self.slots.setdefault(f"{x!r} {type}", len(self.slots))
+        return self.builder.constant(x, type, slot, origin)
+
+    def lift(self, x: Any, origin: Origin) -> Value:
+        """Any operand as a value of the graph."""
+        traced = getattr(x, "_traced", None)
+        if traced is not None and traced[0] is self:
+            value: Value = traced[1]
+            if value in self.lanes:
+                called = value.origin.name or "a value"
+                place, name = self.lanes[value]
+                raise OneByOne(place, name, f"{called} of one example is read behind it")
+            return value
+        array = getattr(x, "_array", x)
+        if is_number(array):
+            return self.number(plain_number(array), weak_of(array), origin)
+        if isinstance(array, np.generic):
+            return self.number(array.item(), ArrayType(array.dtype.name), origin)
+        if isinstance(array, np.ndarray):
+            return self.capture(x, origin)
+        raise TraceError(f"an operation met a {type(array).__name__}, which is no array or number")
+
+    def traced(self, x: Any) -> Any:
+        """What an operand is here that was just recorded; None for a number.
+
+        A tape keeps a copy of an array of NumPy's, which the trace does not know.
+        """
+        if type(x) is np.ndarray:
+            return self, self.capture(x)
+        return getattr(x, "_traced", None)
+
+    def finish(self) -> None:
+        """The run is over."""
+        self.finished = True
+        for made in self.contents.values():
+            self._is_as_before(*made)
+        if np.geterr() != self.errors:
+            self.unseen = self.unseen or "what NumPy does about floating-point errors"
+
+    def has_used(self, array: np.ndarray) -> bool:
+        """Whether a program has the numbers of an array that the run made, or of a part of it."""
+        root = array if array.base is None else array.base
+        return any(x is root or x.base is root for x, *_ in self.contents.values())
+
+    def _is_as_before(self, array: np.ndarray, before: tuple[Any, ...], name: str) -> bool:
+        """Whether an array that the run made and used stands for one value of the program still."""
+        same = _content(array) == before
+        if not same:
+            self.unseen = self.unseen or f"{name}, an array that it changes after using it"
+        return same
+
+    def before_draw(self, source: Any) -> None:
+        """The function is about to draw from a generator."""
+        now = source.state
+        self.drawn_from.setdefault(id(source), (source, now))
+        if not same_state(now, self.drawn_to.get(id(source), now)):
+            self.disturbed = True
+
+    def after_draw(self, source: Any) -> None:
+        """It has drawn."""
+        self.drawn_to[id(source)] = source.state
+
+    def drew_alone(self) -> bool:
+        """Whether the generators stand where this trace left them."""
+        left = (
+            same_state(source.state, self.drawn_to.get(key))
+            for key, (source, _) in self.drawn_from.items()
+        )
+        return not self.disturbed and all(left)
+
+    def give_back(self) -> None:
+        """What the run drew will be drawn again, by the program."""
+        for source, state in self.drawn_from.values():
+            source.state = state
+
+    # -- what happens ---------------------------------------------------------------------------
+
+    def origin(self, item: int | None = None) -> Origin:
+        """The user's line, variable and program point of the op that is running.
+
+        `item` is the number of an item, where the op reads one.
+        """
+        if self.planned:
+            return self.planned.pop(0)
+        if self.standing is not None:
+            return self.standing
+        point = capture_run(self.code)
+        of = label(point, item)
+        name = of.name or ("value" if of.returned and not of.final else None)
+        within = self._ignoring()
+        return Origin(name, of.final, basename(of.file), of.line, of.text, point, within=within)
+
+    def _ignoring(self) -> str:
+        """What the function has NumPy ignore here that it did not at the call, as Python."""
+        now: Mapping[str, str] = np.geterr()  # type: ignore[assignment]
+        if now == self.errors:
+            return ""
+        before: Mapping[str, str] = self.errors  # type: ignore[assignment]
+        ignored = [name for name, mode in now.items() if mode == "ignore"]
+        new = [name for name in ignored if before[name] != "ignore"]
+        names = ["all"] if new and len(ignored) == len(now) else new
+        given = ", ".join([f'{name}="ignore"' for name in names])
+        return f"np.errstate({given})" if given else ""
+
+    def record(
+        self, op: Any, operands: Sequence[Any], attributes: Mapping[str, Any], like: Any = None
+    ) -> tuple[Any, tuple[Value, ...]]:
+        """Runs the op on the real values and appends it; the arrays and the graph's values.
+
+        `like` is a Tensor in the manner of which an op without operands is done.
+        """
+        if self.samples and op.opaque:
+            self.refuse(f"calls {op.name}, Python that no program for JAX has", OPAQUE)
+        if self.samples and Trait.EFFECT in op.traits:
+            self.refuse("draws random numbers", DRAWN)
+        if any(type(x) is list or type(x) is tuple for x in operands):
+            operands = tuple(map(as_array, operands))
+        origin = self.origin(item_read(attributes))
+        lifted = tuple(self.lift(x, origin) for x in operands)
+        if len(lifted) == 2 and bool in map(type, operands) and any(v.type.weak for v in lifted):
+            # Python computes ``2.0 * True`` as ``2.0 * 1``: a number of its own, no NumPy scalar.
+            whole = (int(x) if type(x) is bool else x for x in operands)
+            lifted = tuple(self.lift(x, origin) for x in whole)
+        values = self.builder.call(op, lifted, origin, **attributes)
+        if self.operands is not None:
+            self.operands(lifted, operands)
+        if not STATE.grad_enabled and op.differentiable:  # a derivative of the graph ends here
+            values = tuple(
+                self.builder.call(stop_gradient, (value,), origin)[0] for value in values
+            )
+        arrays = [getattr(x, "_array", x) for x in operands]
+        concrete = {name: self.concrete(value) for name, value in attributes.items()}
+        try:
+            with _within(origin.within if self.standing else ""):
+                kernel, began = op.kernel(concrete), compile_budget.clock()
+                result = kernel(*arrays, **concrete)
+                self.computing += compile_budget.clock() - began
+        except (ValueError, IndexError, ArithmeticError, RuntimeWarning) as error:
+            if self.samples:
+                self.raises(error)
+            if isinstance(error, IndexError) or type(error) is ValueError:
+                raise
+            self.raised = f"an exception in {op.name}"
+            raise
+        self._watch_errors()
+        if not self._from_stand_ins([like, *operands]):
+            self.shown.update(values)
+        several = result if len(values) > 1 else (result,)
+        for array, value in zip(several, values, strict=True):
+            self._check_type(op, array, value.type)
+        return result, values
+
+    def stands(self, value: Value) -> bool:
+        """Whether the function would have an array or number of NumPy's for this value."""
+        return value not in self.shown
+
+    def _from_stand_ins(self, operands: Sequence[Any]) -> bool:
+        """Whether NumPy would have computed it: all Tensors that it is of stand for arrays."""
+        traced = [x._traced for x in operands if hasattr(x, "_traced")]
+        return bool(traced) and all(
+            of is not None and of[0] is self and self.stands(of[1]) for of in traced
+        )
+
+    def _watch_errors(self) -> None:
+        """Other values may raise here, and the program knows no ``np.errstate`` of the function."""
+        now = np.geterr()
+        if now == self.errors:
+            return
+        for (category, mode), before in zip(now.items(), self.errors.values(), strict=True):
+            if mode in ("raise", "call", "log") and mode != before:
+                self.read(f'np.errstate({category}="{mode}")')
+
+    def _check_type(self, op: Any, array: Any, type: ArrayType) -> None:
+        shape = tuple(self.sizes.value(dim) for dim in type.shape)
+        if isinstance(array, np.ndarray | np.generic):
+            if array.shape == shape and array.dtype.name == type.dtype and not type.weak:
+                return
+        elif type.weak or (type.dtype == "bool" and isinstance(array, bool)):
+            return
+        shown = getattr(array, "dtype", array.__class__.__name__), getattr(array, "shape", ())
+        raise TraceError(f"{op.name}: the type rule says {type} {shape}, the value is {shown}")
+
+    def concrete(self, attribute: Any) -> Any:
+        """An attribute with every length as it is in this run."""
+        match attribute:
+            case Size():
+                return self.sizes.value(attribute)
+            case Subscript():
+                return attribute
+            case tuple():
+                return tuple(map(self.concrete, attribute))
+        return attribute
+
+    # -- samples --------------------------------------------------------------------------------
+
+    def refuse(self, what: str, instead: str) -> NoReturn:
+        """Raises where a run on samples does what only the real values can decide.
+
+        The function may catch it: whoever began the run asks for `refused`.
+        """
+        origin = self.origin()
+        line = f" at {origin.file}:{origin.line} ({origin.text.strip()})" if origin.line else ""
+        error = ArgumentError(
+            "the function is called with JAX tracers, whose values are not known yet, and "
+            f"{what}{line}: {instead}"
+        )
+        self.refused = self.refused or error
+        raise error
+
+    def raises(self, error: Exception) -> None:
+        """Raises for an exception of C code in a run on samples: other values may raise none."""
+        what = f"raises {type(error).__name__} ({error}) for samples of them"
+        self.refuse(what, RAISING)
+
+    # -- what Python looks at -------------------------------------------------------------------
+
+    def look(self, value: Value, kind: str, outcome: Number) -> None:
+        """Python read the value: the program holds while reading gives `outcome`."""
+        if self.samples:
+            self.refuse(f"reads a value of it ({kind})", INSTEAD.get(kind, INSTEAD["float"]))
+        for dim in value.type.shape:
+            self.sizes.fix(self.sizes.resolve(dim))  # one element: every length is 1
+        check = Check(value, kind, outcome, self.origin())
+        self.builder.append(check)
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.looks(check)
+        if self.world is not None and self.world.joins is not None:
+            self.world.joins.looks(check)
+
+    def _fix_lengths(self, value: Value) -> None:
+        """The lengths of a value, and those that its operation was given, stay what they are."""
+        node = self.builder.producer.get(value)
+        given = [x for _, x in node.attributes] if isinstance(node, Call) else []
+        waiting = [*value.type.shape, *given]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, tuple):
+                waiting += one
+            elif isinstance(one, Size):
+                self.sizes.fix(self.sizes.resolve(one))
+
+    def without_inputs(self, value: Value) -> bool:
+        """Whether a value is made of arrays from outside alone; what they hold is guarded then.
+
+        Calls that find other numbers there are traced again, so it is a constant of this run.
+        """
+        if self.world is None or self.drawn_from:
+            return False
+        holders = {captured: holder for holder, captured in self.captured.values()}
+        waiting, seen, found = [value], set[Value](), []
+        while waiting:
+            one = waiting.pop()
+            if one in seen or self.builder.constant_of(one) is not None:
+                continue
+            seen.add(one)
+            node = self.builder.producer.get(one)
+            if one in holders:
+                found.append((one, holders[one]))
+            elif isinstance(node, Call) and not node.op.opaque:  # type: ignore[attr-defined]
+                waiting += node.operands
+            else:
+                return False
+        for one in seen:
+            self._fix_lengths(one)
+        for one, holder in found:
+            if isinstance(holder, int | float | np.generic):  # which no guard compares
+                self.look(one, "item", np.asarray(holder).item())
+            elif self.placed(holder):
+                self.world.reads(holder)
+        return True
+
+    def note_reshape(self, x: Any, result: Any, axes: int = 2) -> None:
+        """An array was reshaped, by its layout as a view or a copy.
+
+        The layout of arrays of fewer `axes` does not matter.
+        """
+        for base in (base_of(x), base_of(result)):
+            _, known, _ = self.reshaped.get(id(base), (base, 2, x))
+            self.reshaped[id(base)] = base, min(axes, known), x
+
+    def note_write(self, base: Any) -> None:
+        """Memory that the function made or was given is written, with all that look at it.
+
+        Where an array was reshaped before, lengths and layouts decide who looks at it: then the
+        program is for these lengths, and for arguments in C order.
+        """
+        if self.handed:
+            self.blame(base)
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.writes(base)
+        if self.world is not None:
+            self.world.happened += 1
+        if self.world is not None and self.world.joins is not None:
+            self.world.joins.writes()
+        if self.world is not None and is_jax_array(self.world.original(base)):
+            raise ArgumentError(
+                f"{self.world.text_of(self.world.original(base))} is an array of JAX, which cannot "
+                "be written to: write to a copy (.copy())"
+            )
+        base, axes, x = self.reshaped.get(id(base), (base, 0, base))
+        if axes:
+            self.depends_on_order(axes)
+            for shaped in (base, x):
+                value = shaped._traced[1]
+                for axis in range(value.type.ndim):
+                    self.look_at_length(value, axis)
+
+    def hands_out(self, x: Any) -> np.ndarray:
+        """The numbers of a Tensor for C code, which may keep them; it cannot write to them."""
+        array = np.array(plain(x._array))
+        array.flags.writeable = False
+        origin = self.origin()
+        line = f"{origin.file}:{origin.line}  {origin.text.strip()}" if origin.line else ""
+        self.handed.append((ref(array), base_of(x), line))
+        return array
+
+    def blame(self, written: Any) -> None:
+        """Raises where C code still has numbers of what is written."""
+        lines = [
+            line for array, base, line in self.handed if base is written and array() is not None
+        ]
+        if lines:
+            self.aliased = Aliased(lines[0])
+            raise self.aliased
+
+    def blame_for(self, error: Exception) -> None:
+        """Raises where C code may have failed to write to the numbers that it was given."""
+        if self.handed and any(words in str(error) for words in _UNWRITABLE):
+            self.aliased = Aliased(self.handed[-1][2])
+            raise self.aliased
+
+    def depends_on_order(self, axes: int) -> None:
+        """The program is for inputs of so many axes or more that are in C order."""
+        self.ordered = min(axes, self.ordered or axes)
+
+    def derives(self) -> None:
+        """The function takes a derivative of what it has computed."""
+        if self.world is not None and self.world.loops is not None:
+            self.world.loops.derives()
+        if self.world is not None and self.world.joins is not None:
+            self.world.joins.derives()
+
+    def read(self, what: str) -> None:
+        """Python read a value in a way that no look stands for: no program stands for this run."""
+        if self.samples:
+            self.refuse(f"reads {what}", INSTEAD["float"])
+        origin = self.origin()
+        line = f" ({origin.file}:{origin.line})" if origin.line else ""
+        self.unseen = self.unseen or f"{what}{line}"
+
+    def look_at_shape(self, value: Value) -> tuple[int, ...]:
+        """Python read the shape: its lengths are constants from here on.
+
+        ``x.shape[0]`` reads one length, and only that one is fixed.
+        """
+        index = constant_index()
+        dims = value.type.shape
+        if index is not None and -len(dims) <= index < len(dims):
+            self.look_at_length(value, index)
+            return tuple(map(self.sizes.value, dims))
+        return tuple(self.look_at_length(value, axis) for axis in range(len(dims)))
+
+    def look_at_length(self, value: Value, axis: int) -> int:
+        """Python read one length."""
+        length = self.sizes.resolve(value.type.shape[axis])
+        if isinstance(length, Size):
+            origin = self.origin()
+            self.looked_at[str(length)] = f"{origin.file}:{origin.line}" if origin.line else ""
+        return self.sizes.fix(length)
+
+    def count_true(self, mask: Value, array: Any) -> Dim:
+        """The number of True in a mask: a length that only the data tell.
+
+        Masks that are the same computation have one count. Where a shape needs the count to be
+        something (or the target wants its lengths beforehand), it is looked at.
+        """
+        key = self._computation(mask)
+        known = self.counts.get(key)
+        if isinstance(known, Size) and not self._is_on_this_path(known):
+            known = None
+        if known is None:
+            count = int(np.count_nonzero(array))
+            if self.static_lengths:
+                self._look_at_count(mask, count)
+                known = count
+            else:
+                known = self.sizes.new(count, partial(self._look_at_count, mask))
+                self.masks[str(known.symbol())] = mask
+            self.counts[key] = known
+        elif isinstance(known, Size):
+            self.sizes.seen[str(known.symbol())] = int(np.count_nonzero(array))
+        return known
+
+    def _is_on_this_path(self, count: Size) -> bool:
+        """Whether the mask that tells a count was computed here, and not in another arm alone."""
+        mask = self.masks.get(str(count.symbol()))
+        return mask is None or mask in self.inputs or mask in self.builder.producer
+
+    def _computation(self, value: Value) -> Hashable:
+        node = self.builder.producer.get(value)
+        if not isinstance(node, Call):
+            return value
+        shown = tuple((name, attribute_key(self.sizes, v)) for name, v in node.attributes)
+        operands = tuple(
+            ("number", repr(c.value)) if (c := self.builder.constant_of(v)) is not None else v
+            for v in node.operands
+        )
+        return (node.op.name, operands, shown)
+
+    def _look_at_count(self, mask: Value, count: int) -> None:
+        if self.samples:
+            self.refuse("has an array whose length a mask decides", COUNTED)
+        if self.finished:
+            raise TraceError("the number of elements that a mask selects decides a shape")
+        self.closed = True
+        (total,) = self.builder.call(sum_over, (mask,), self.origin(), axis=None, keepdims=False)
+        self.look(total, "int", count)

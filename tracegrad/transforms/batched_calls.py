@@ -1,0 +1,152 @@
+"""Runs the calls of a `vmap`: on whole batches, or one example after the other."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from codegen.errors import CodegenError
+from tracegrad.arguments.signature import Arguments
+from tracegrad.compiled.traced_run import code_of
+from tracegrad.compiled.version import Version, over_batch
+from tracegrad.config.compile_mode import Mode
+from tracegrad.eager.vmap import Mapping, mapped, one_by_one
+from tracegrad.errors import NotBatchedError, warn_caller
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.trace import Aliased, OneByOne, Place
+from tracegrad.world.loops.loop_heads import ManyTurns
+
+LOOP = "it has a loop"
+
+
+def in_call(
+    arguments: Arguments, values: Sequence[Any], count: int = 0
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """One value a parameter, as the positional and the named arguments of a call.
+
+    With a `count` only so many: tangents follow.
+    """
+    pairs = enumerate(zip(arguments.keywords, values, strict=True))
+    named = [pair for i, pair in pairs if i not in arguments.defaults][: count or None]
+    args = tuple([value for keyword, value in named if keyword is None])
+    return args, {keyword: value for keyword, value in named if keyword is not None}
+
+
+class BatchCalls:
+    """What calls of a function do where it is mapped over a batch."""
+
+    __name__: str
+    _function: Callable[..., Any]
+    _transform: Transform
+    _backend: str | None
+    _static: frozenset[str]
+    _single: set[Place]  # the `vmap`s, this one or others in it, that run for one example at a time
+    _looping: set[Place]  # calls of a function with loops
+    _unrolled: set[Place]  # calls of one whose loops cannot stay loops
+
+    def _is_single(self, arguments: Arguments) -> bool:
+        """Whether the function of a `vmap` runs for one example after the other."""
+        return bool(self._single) and self._place(arguments) in self._single
+
+    def _singly(self, arguments: Arguments) -> Any:
+        """The results of a `vmap` by the compiled function, once for each example."""
+
+        def call(values: Sequence[Any]) -> Any:
+            args, kwargs = in_call(arguments, values)
+            return self._one(*args, **kwargs)
+
+        return one_by_one(call, arguments.values, self._mapping(arguments))
+
+    @functools.cached_property
+    def _one(self) -> Any:
+        """The function of a `vmap` itself, compiled."""
+        known: Any = self._function
+        if isinstance(known, BatchCalls) and known._backend == self._backend:
+            return known
+        make: Any = type(self)
+        return make(self._function, Transform("compile", ()), self._backend, tuple(self._static))
+
+    def _mapping(self, arguments: Arguments) -> Mapping:
+        of = (arguments.specs, arguments.axes, self._transform.out_axes, self.__name__)
+        return Mapping(*of, self._place(arguments))
+
+    def _place(self, arguments: Arguments) -> Any:
+        """What tells calls of a `vmap` apart; a function may make the same anew in each run."""
+        return code_of(self._function) or self._function, arguments.key
+
+    def _over_batch(
+        self, call: Callable[[Sequence[Any]], Any], arguments: Arguments
+    ) -> Callable[[Sequence[Any]], Any]:
+        """Calls the function of a `vmap` with batches."""
+        of = self._mapping(arguments)
+
+        def on_batch(values: Sequence[Any]) -> Any:
+            trace = STATE.trace
+            if trace is None or of.place in trace.single:
+                return one_by_one(call, values, of)
+            own = trace.single is self._single and of.place not in self._unrolled
+            try:
+                return mapped(call, values, replace(of, loops=own))
+            except ManyTurns as met:
+                if not own:
+                    raise
+                self._looping.add(of.place)
+                raise OneByOne(of.place, self.__name__, LOOP) from met
+            except (NotBatchedError, CodegenError) as error:
+                raise OneByOne(of.place, self.__name__, str(error)) from error
+
+        return on_batch
+
+    def _told(self, told: OneByOne | Aliased, arguments: Arguments) -> bool:
+        """From here on a `vmap` runs its function for one example after the other.
+
+        Returns whether the call is to be traced again; not where C code has memory of it.
+        """
+        if isinstance(told, Aliased):
+            self._give_up()
+            warn_caller(
+                f"{self.__name__} has C code keep the memory of an array, to which it writes: "
+                f"{told}. It runs eagerly from here on"
+            )
+            return False
+        if told.reason is LOOP and told.place in self._looping:
+            return True
+        if told.place in self._single:
+            return False
+        if all(told.place[0] is not code for code, _ in self._single):
+            name, reason = told.name, told.reason
+            warn_caller(f"vmap of {name} runs it for one example after the other: {reason}")
+        self._single.add(told.place)
+        return not (arguments.axes and told.place == self._place(arguments))
+
+    # -- loops ----------------------------------------------------------------------------------
+
+    def _around_loops(
+        self, arguments: Arguments, mode: Mode, known: Version | None, reason: str
+    ) -> Version | None:
+        """The version of a `vmap` of a function with loops that stay loops; None of any other.
+
+        It is made of the graph of the function itself.
+        """
+        place = self._place(arguments)
+        if not arguments.axes or place not in self._looping:
+            return None
+        of = self._mapping(arguments)
+        try:
+            first = next(of.examples(arguments.values))
+            args, kwargs = in_call(arguments, first)
+            version = over_batch(
+                self._one._version_for(args, kwargs), self._function, arguments, mode, of
+            )
+        except NotBatchedError as error:
+            raise OneByOne(place, self.__name__, str(error)) from error
+        if version is None:
+            self._looping.discard(place)
+            self._unrolled.add(place)
+            return None
+        version.replaces = known
+        version.reasons = (*(known.reasons if known else ()), reason)
+        return version

@@ -1,0 +1,799 @@
+"""Calls a transformed function: a version whose guards hold, a new one, or the function eagerly.
+
+Calls may come from many threads. One of them traces; a call that needs a trace meanwhile runs
+eagerly and gives the same bits, so no call ever waits for another one (`concurrency.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
+from inspect import Parameter, Signature
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from tracegrad import config
+from tracegrad.arguments.batch_axes import with_axes
+from tracegrad.arguments.signature import (
+    Arguments,
+    bind,
+    check_static,
+    defaults_of,
+    is_jax,
+    name_of,
+    signature_of,
+    with_tangents,
+)
+from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
+from tracegrad.compiled.tape_node import (
+    NotRecorded,
+    Quick,
+    Recorded,
+    call_recorded,
+    settle,
+    untraced,
+)
+from tracegrad.compiled.traced_run import Run, asks_class, code_of, not_executed
+from tracegrad.compiled.version import Answer, Left, Version, make_version, traced_run
+from tracegrad.config.compile_mode import CHOSEN, EXACT, Mode
+from tracegrad.differentiation.joins import Unjoined
+from tracegrad.differentiation.loops.gradients import Unrollable
+from tracegrad.eager.derivatives import (
+    boxed_leaf,
+    derivative_of_arrays,
+    derivative_on_tensors,
+    derived_of_run,
+    handed_out,
+    on_tensors,
+)
+from tracegrad.eager.journal import journaled
+from tracegrad.errors import (
+    RAISED_BY_NUMPY,
+    ArgumentError,
+    FiniteError,
+    SlowCompileWarning,
+    TracegradError,
+    raise_told,
+    warn_caller,
+)
+from tracegrad.execution.nonfinite import checking, is_finite, passed
+from tracegrad.introspection.explain import CacheInfo, why, why_slow
+from tracegrad.ops.random_draws import given_back, sources_of
+from tracegrad.runtime.concurrency import runs_of
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.thread_state import call as call_user
+from tracegrad.tensors.devices import DeviceArray, as_held, bare, one_place
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.compile_budget import Budget
+from tracegrad.tracing.outputs import Transform, placed
+from tracegrad.tracing.trace import Aliased, MetTracer, OneByOne
+from tracegrad.transforms.batched_calls import BatchCalls, in_call
+from tracegrad.user_code.closures import reads_history
+from tracegrad.user_code.lost_gradients import Watch
+from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
+from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
+from tracegrad.world.loops.widened_states import States
+from tracegrad.world.untraced_world import interpreted
+
+UNUSED = 2  # versions in a row that their own first calls made useless
+
+
+def array_leaf(leaf: Any) -> Any:
+    """A Tensor's or a JAX array's NumPy array."""
+    return np.asarray(found) if is_jax(found := bare(leaf)) else found
+
+
+class Calling(BatchCalls):
+    """A function whose calls run generated source: the versions of it, and which of them runs."""
+
+    _misses: int
+    _traces: int
+    _untraced: bool  # it runs on the caller's own objects, without a program
+    _quick: dict[Mode, tuple[Quick, ...]]  # entries for Tensors with history
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        transform: Transform,
+        backend: str | None = None,
+        static_argnames: Sequence[str] = (),
+    ) -> None:
+        self._binds = not isinstance(function, staticmethod)  # looked up on an instance
+        if isinstance(function, staticmethod):
+            function = function.__func__
+        if isinstance(function, classmethod):
+            raise ArgumentError(
+                "expected a function, not a classmethod: write @classmethod above this decorator"
+            )
+        if not callable(function):
+            raise ArgumentError(f"expected a function, not {type(function).__name__}")
+        functools.update_wrapper(self, function, updated=())
+        self.__name__: str = name_of(function)
+        self._function = function
+        self._transform = transform
+        self._backend = backend
+        names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
+        self._static = frozenset(names)
+        self._defaults = defaults_of(function)
+        self._signature = self._signature_now()
+        check_static(self._static, self._signature, self.__name__)
+        self._tracing = threading.Lock()  # held by the one thread that traces; nobody waits for it
+        self._lock = threading.Lock()  # around changes of the versions, not around user code
+        self._runs = runs_of(code_of(function))
+        self._generation = 0  # how often the versions have changed
+        self._entries: dict[Mode, tuple[tuple[Any, Version], ...]] = {}  # the newest first
+        self.clear_cache()
+
+    # -- calling --------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and not STATE.aside:
+            try:
+                for run, version in self._entries.get(CHOSEN[self._backend], ()):
+                    result = run(args)
+                    if result is not MISS:
+                        version.hits += 1
+                        return result
+            except RAISED_BY_NUMPY:
+                if version.opaque:  # the user's own code raised it
+                    raise  # else the function may catch it: see `_lookup`
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The general way of a call: any arguments, any structure, first calls.
+
+        A function that the machine does not execute runs natively, without a program.
+        """
+        if config.compile or self._transform.kind != "compile":
+            reason = not_executed(self._function)
+            if not reason or any(map(is_jax_tracer, flatten((args, kwargs))[0])):
+                return self._traced(args, kwargs)
+            if not self._untraced:
+                self._untraced = True
+                warn_caller(f"{reason}: {self.__name__} runs without being compiled")
+            if self._transform.kind != "compile":
+                return self._natively(args, kwargs)
+        if any(map(is_jax_tracer, flatten((args, kwargs))[0])):
+            return self._inside_jax(args, kwargs)
+        return placed(self._function(*args, **kwargs), self._transform, self.__name__)
+
+    def _natively(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The derivative by running the function on Tensors, which only tracegrad sees."""
+        leaves, _ = flatten((args, kwargs))
+        if any(isinstance(leaf, Tensor) for leaf in leaves) or STATE.trace is not None:
+            return self._inline(self._bind(args, kwargs))
+        return self._eager(self._bind(*map_tree(bare, (args, kwargs))))
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if STATE.aside and not kwargs and STATE.trace is None and config.compile:
+            result = self._watched(args)
+            if result is not MISS:
+                return result
+        if reads_history(self._function):
+            return self._inline(self._bind(args, kwargs))
+        of_number = self._transform.kind in ("grad", "value_and_grad")
+        if self._given_up and of_number and not (kwargs or self._static or checking()):
+            with self._budget.running(), self._executed():
+                result = derivative_of_arrays(self._function, args, self._transform, self.__name__)
+            if result is not NotImplemented:
+                return result
+        leaves, _ = flatten((args, kwargs))
+        if any(isinstance(leaf, Tensor) for leaf in leaves):
+            return self._call_on_tensors(args, kwargs, leaves)
+        if any(map(is_jax, leaves)):
+            return self._call_on_jax(args, kwargs)
+        arguments = self._bind(args, kwargs)
+        if STATE.trace is not None:  # what it closes over may be part of that trace
+            return self._inline(arguments)
+        more = any(map(has_more_than_fields, arguments.values, arguments.specs))
+        if self._stays_eager or more:  # what is besides the fields is no part of a key
+            return self._without_program(arguments)
+        if self._is_single(arguments):
+            return self._singly(arguments)
+        found = None
+        with suppress(MetTracer):
+            found = self._answer(arguments, CHOSEN[self._backend], None if kwargs else args)
+        if found is None:
+            return self._inside_jax(args, kwargs)
+        if found.version is not None:
+            return found.result
+        if found.run is not None:
+            return self._result(found.run, arguments)
+        if self._is_single(arguments):  # as it turned out
+            return self._singly(arguments)
+        return self._without_program(arguments)
+
+    # -- versions for calls ---------------------------------------------------------------------
+
+    def _answer(
+        self,
+        arguments: Arguments,
+        mode: Mode,
+        args: tuple[Any, ...] | None,
+        call: Callable[[Version], Any] | None = None,
+        plain: Callable[[], Arguments] | None = None,
+        histories: Sequence[Any] = (),
+        looks: bool = False,
+    ) -> Answer:
+        """Looks up the version that stands for a call; without any, makes one if that is worth it.
+
+        args
+            What a call gave by position, for an entry; None where it gave more.
+        call
+            Gives the result of a version, where that is not the plain one.
+        plain
+            The arguments for a trace, where those of the call do not hold NumPy arrays.
+        looks
+            This is no call: nothing is counted, and what is made is not called.
+        """
+        left: list[Left] = []
+        state = self._generation
+        found = self._lookup(arguments, mode, left, call)
+        made: Version | Run | None = None
+        if found is None and not self._tracing.acquire(blocking=False):
+            self._misses += not looks  # another thread traces, which may wait for this one
+        elif found is None:
+            try:
+                if state != self._generation:  # another thread has been here
+                    left = []
+                    found = self._lookup(arguments, mode, left, call)
+                if found is None:
+                    given = arguments if plain is None else plain()
+                    made = self._missed(given, mode, args, left, histories, looks)
+            finally:
+                self._tracing.release()
+        if found is not None:
+            if found.version is not None and not looks:
+                found.version.hits += 1
+            return found
+        if isinstance(made, Version):
+            return Answer(made) if looks else self._first(made, arguments, call)
+        return Answer(run=made)
+
+    def _watched(self, args: tuple[Any, ...]) -> Any:
+        """The result by an entry, checked for nan and inf or timed for a profile."""
+        try:
+            for run, version in self._entries.get(CHOSEN[self._backend], ()):
+                result = watched_entry(run)(args)
+                if result is not MISS:
+                    version.hits += 1
+                    return result
+        except RAISED_BY_NUMPY as error:
+            if version.opaque or isinstance(error, TracegradError):
+                raise
+        return MISS
+
+    def _missed(
+        self,
+        arguments: Arguments,
+        mode: Mode,
+        args: tuple[Any, ...] | None,
+        left: Sequence[Left],
+        histories: Sequence[Any],
+        looks: bool,
+    ) -> Version | Run | None:
+        """What is made for a call that no version takes."""
+        self._misses += not looks
+        before = left[0].version.growth.copy() if left else None
+        try:
+            if not looks and not self._worth_a_trace(left):
+                return None
+            return self._make(arguments, mode, args, left, histories, not looks)
+        except Exception:  # the user's function raised: this was no path
+            if before is not None:
+                left[0].version.growth.restore(before)
+            raise
+
+    def _worth_a_trace(self, left: Sequence[Left]) -> bool:
+        """Whether a call is to be compiled; where no path is any more, says so once.
+
+        Of a path that a version does not know, the tree of that version decides as well.
+        """
+        payable = not self._budget.lacking
+        if not left:
+            return payable
+        version, said = left[0]
+        growth = version.growth
+        if growth.worth(self._hits, version.tree, payable):
+            return True
+        if growth.stopped and not growth.warned:
+            growth.warned = True
+            warn_caller(
+                f"{self.__name__}: {growth.stopped}, and calls keep taking others: {said}. They "
+                "run eagerly from here on, with a compiled backward"
+            )
+        if growth.useless:
+            self._give_up()
+        return False
+
+    @property
+    def _stays_eager(self) -> bool:
+        """Whether no program is to be made or run."""
+        return self._given_up or not config.compile
+
+    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
+        defaults = defaults_of(self._function)
+        if len(defaults) != len(self._defaults) or not all(map(is_, defaults, self._defaults)):
+            self._defaults, self._signature = defaults, self._signature_now()
+        arguments = bind(self._signature, args, kwargs, self._static)
+        if self._transform.kind != "vmap":
+            return arguments
+        given = (self._signature, args, kwargs, self._transform.in_axes, self.__name__)
+        return with_axes(arguments, *given)
+
+    def _signature_now(self) -> Signature:
+        """The parameters of a call."""
+        signature, transform = signature_of(self._function), self._transform
+        if transform.takes_tangents:
+            return with_tangents(signature, transform.count)
+        return signature
+
+    def _first(
+        self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
+    ) -> Answer:
+        """The result of the call that a version was made for."""
+        try:
+            answer = Answer(version, version.call(arguments) if call is None else call(version))
+            version.outdated = not version.unchanged()
+            return answer
+        except FiniteError:
+            raise
+        except (np.linalg.LinAlgError, FloatingPointError) as error:
+            if call is not None:
+                raise NotRecorded from error
+            if version.raises_as_math:  # in a turn that was not run in Python
+                return Answer()
+            raise
+        except LookupError as error:  # XLA rounds otherwise than what Python looked at
+            if type(error) is not LookupError:
+                raise
+            return Answer()
+
+    def _lookup(
+        self,
+        arguments: Arguments,
+        mode: Mode,
+        left: list[Left],
+        call: Callable[[Version], Any] | None = None,
+    ) -> Answer | None:
+        """The version that stands for a call, and its result; `left` gets those that were left."""
+        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        for version in reversed(self._versions.get((arguments.key, mode), [])):
+            if not version.holds([*traced, *version.captured_arrays()]):
+                continue
+            try:
+                result = version.call(arguments) if call is None else call(version)
+                return Answer(version, result)
+            except RAISED_BY_NUMPY as error:
+                if version.opaque or isinstance(error, TracegradError):
+                    raise
+                if call is not None:
+                    raise NotRecorded from error
+                # It catches what was raised, or names its line.
+                return Answer(version, self._without_program(arguments))
+            except LookupError as error:
+                if type(error) is not LookupError:
+                    raise
+                left.append(Left(version, str(error)))
+        return None
+
+    def _make(
+        self,
+        arguments: Arguments,
+        mode: Mode,
+        args: tuple[Any, ...] | None,
+        left: Sequence[Left],
+        histories: Sequence[Any] = (),
+        counts: bool = True,
+    ) -> Version | Run | None:
+        """A version for this call; its run where that is none, None where there are too many.
+
+        `counts` is False for a run that only looks: it is no reason to give the function up.
+        """
+        every = self._every
+        reason = why(arguments, mode, every, left[0].said if left else "")
+        if len(every) >= config.versions and not left:
+            self._give_up()
+            warn_caller(
+                f"{self.__name__}: {len(every)} versions were compiled and this call needs "
+                f"another ({reason}); the function runs eagerly from here on. State that "
+                "differs on every call is the usual cause: pass it as an argument"
+            )
+            return None
+        more = self._learns_of_renewed(arguments, mode)
+        if not left and not more and self._changes_what_it_reads(arguments, mode):
+            self._give_up()
+            warn_caller(
+                f"{self.__name__} changes what it reads, so that each call needs a version of its "
+                f"own: {reason}. It runs eagerly from here on; pass what it reads and return what "
+                "is to be kept instead"
+            )
+            return None
+        known = left[0].version if left else None
+        before = self._budget.spent
+        run = None
+        try:
+            version = self._around_loops(arguments, mode, known, reason)
+            if version is None:
+                run = self._run(arguments, mode, known, histories)
+                version = self._version(arguments, mode, run, known, reason) if run.serves else None
+        except (Aliased, OneByOne) as told:
+            again = self._told(told, arguments)
+            return self._make(arguments, mode, args, left, histories, counts) if again else None
+        except Unjoined as told:
+            assert run is not None
+            run.world.joins.keep_apart(told.label)
+            return self._make(arguments, mode, args, [], histories, counts)
+        except Unrollable as told:
+            assert run is not None
+            run.world.loops.unroll(str(told), getattr(told, "label", None))
+            return self._make(arguments, mode, args, left, histories, counts)
+        if version is not None:
+            self._keep(version, arguments, args)
+            if counts and run is not None:
+                took = self._budget.spent - before - run.trace.computing
+                if self._budget.tells(took):
+                    nodes = run.trace.builder.nodes
+                    warn_caller(why_slow(self.__name__, took, nodes), SlowCompileWarning)
+            return version
+        assert run is not None
+        self._budget.spent -= run.trace.computing  # the run answers, as an eager call would
+        counted = run.world.counted()
+        if counted and not counted <= self._counters:
+            self._counters |= counted  # they are inputs of the next trace
+        elif run.alone and counts and not run.world.unrolls:
+            self._strike(run)
+        return run
+
+    def _learns_of_renewed(self, arguments: Arguments, mode: Mode) -> bool:
+        """Whether places hold others of their class by now that were not known to."""
+        known = len(self._renewed)
+        for version in self._versions.get((arguments.key, mode), []):
+            self._renewed |= version.world.replaced()
+        return len(self._renewed) > known
+
+    def _changes_what_it_reads(self, arguments: Arguments, mode: Mode) -> bool:
+        """Whether the last versions did not stand for a call after their first, by what it did."""
+        last = self._versions.get((arguments.key, mode), [])[-UNUSED:]
+        return len(last) == UNUSED and all(v.outdated and not v.hits for v in last)
+
+    def _run(
+        self,
+        arguments: Arguments,
+        mode: Mode,
+        known: Version | None,
+        histories: Sequence[Any] = (),
+        samples: bool = False,
+    ) -> Run:
+        self._traces += 1
+        call = self._caller(arguments)
+        with self._runs.entered(), self._budget.compiling(mode.target):
+            return traced_run(
+                *(self._function, call, self._transform, arguments, mode.target, known),
+                *(self._runs, histories, self._counters, self._renewed, self._single, samples),
+                *(self._states.setdefault((arguments.key, mode), {}), mode.joins),
+            )
+
+    @property
+    def _hits(self) -> int:
+        return sum(version.hits for version in self._every)
+
+    @property
+    def _every(self) -> list[Version]:
+        return [version for versions in tuple(self._versions.values()) for version in versions]
+
+    def _version(
+        self, arguments: Arguments, mode: Mode, run: Run, known: Version | None, reason: str
+    ) -> Version:
+        with self._budget.compiling():
+            version = make_version(self._function, self._transform, arguments, mode, run, known)
+        version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
+        version.effect = run.effect
+        return version
+
+    def _result(self, run: Run, arguments: Arguments) -> Any:
+        """What the call returns that was traced but not compiled: the tape of that run gives it."""
+        settle(run)
+        try:
+            result = handed_out(
+                derived_of_run(run, arguments, self._transform, self.__name__),
+                [leaf.value for leaf in arguments.leaves],
+            )
+        finally:
+            run.world.settle()
+        run.borrowed.settle()
+        if checking() and not is_finite(result):
+            self._blame(run, arguments)
+        return passed(result, self.__name__)
+
+    def _blame(self, run: Run, arguments: Arguments) -> None:
+        """Raises the error that names the statement, by a program of what the run did."""
+        try:
+            reason = "its result is not finite"
+            version = self._version(arguments, EXACT["numpy"], run, None, reason)
+            with given_back(sources_of(version.program.graph)):
+                version.outputs(arguments)
+        except FiniteError:
+            raise
+        except Exception:  # no program can be made: the caller says what is known
+            return
+
+    def _keep(self, version: Version, arguments: Arguments, args: tuple[Any, ...] | None) -> None:
+        """Enters a version, in the place of the one that it has grown from."""
+        replaced = version.replaces
+        if replaced is not None:
+            replaced.replaces = None  # of those before it nobody asks any more
+            version.hits = replaced.hits
+        place = (arguments.key, version.mode)
+        made = None
+        if args is not None:
+            made = entry(version, arguments.values, len(args))
+            made.version = version  # for `watched_entry`
+        with self._lock:
+            others = [v for v in self._versions.get(place, []) if v is not replaced]
+            self._versions[place] = [*others, version]
+            entries = self._entries.get(version.mode, ())
+            kept = [pair for pair in entries if pair[1] is not replaced]
+            added = [] if made is None else [(made, version)]
+            self._entries[version.mode] = (*added, *kept[: 8 - len(added)])
+            self._generation += 1
+            self._strikes = 0
+
+    def _strike(self, run: Run) -> None:
+        """A function that changes state of its own is not compiled."""
+        self._strikes += 1
+        if self._strikes >= 2:  # the first may have filled a cache
+            self._give_up()
+            warn_caller(
+                f"{self.__name__} does more than compute: it reads or changes {run.effect}. "
+                "It runs eagerly from here on, so that nothing of this is lost; pass what it reads "
+                "and return what is to be kept instead"
+            )
+
+    def _give_up(self) -> None:
+        """From here on the function runs eagerly, and no program is tried before."""
+        with self._lock:
+            self._given_up = True
+            self._entries = {}
+
+    def _caller(self, arguments: Arguments) -> Callable[[Sequence[Any]], Any]:
+        """Calls the function with one value a parameter."""
+
+        def call(values: Sequence[Any]) -> Any:
+            args, kwargs = in_call(arguments, values, self._transform.count)
+            try:
+                return call_user(self._function, args, kwargs, self)
+            except ValueError as error:
+                raise_told(error)
+                raise
+
+        return self._over_batch(call, arguments) if arguments.axes else call
+
+    # -- other kinds of arguments ---------------------------------------------------------------
+
+    def _call_on_tensors(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+    ) -> Any:
+        if any(map(is_jax_array, leaves)):
+            if any(map(is_jax_tracer, leaves)):
+                raise ArgumentError(
+                    f"{self.__name__} is called with a Tensor and a JAX tracer: pass the Tensor's "
+                    "array, x.numpy()"
+                )
+            args, kwargs = map_tree(
+                lambda x: wrap(as_held(x)) if is_jax_array(x) else x, (args, kwargs)
+            )
+            leaves = flatten((args, kwargs))[0]
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        recorded = STATE.trace is not None or (
+            STATE.grad_enabled and any(t.requires_grad for t in tensors)
+        )
+        there = any(type(tensor._array) is DeviceArray for tensor in tensors)
+        if not there and not STATE.special and self._may_record(recorded):
+            return self._call_with_history(args, kwargs)
+        if recorded:
+            return self._inline(self._bind(args, kwargs))
+        if there:
+            arguments = self._bind(args, kwargs)
+            one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
+        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
+        result = self(*plain_args, **plain_kwargs)
+        if there:
+            return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
+        return map_tree(boxed_leaf, result)
+
+    def _may_record(self, recorded: bool) -> bool:
+        """Whether a call on Tensors is to be compiled with its history.
+
+        Where no argument requires grad, a Tensor that the function reads from outside may.
+        """
+        target = CHOSEN[self._backend].target
+        if self._transform.differentiates or self._stays_eager or target != "numpy":
+            return False
+        every = self._every
+        holders = (captured.holder for version in every for captured in version.captured)
+        asks = asks_class(code_of(self._function))  # and is told that they are Tensors
+        keeps = any(version.keeps for version in every)  # Tensors, where it is given some
+        plain = not (recorded or asks or keeps) and every
+        return not plain or any(isinstance(h, Tensor) for h in holders)
+
+    def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one node of the tape; without a version for it, as its ops."""
+        bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
+        mode = CHOSEN[self._backend]
+        if not kwargs and not STATE.aside:
+            leaves = flatten(args)[0]
+            for quick in self._quick.get(mode, ()):
+                result = quick(bare_args, leaves)
+                if result is not MISS:
+                    quick.version.hits += 1
+                    return result
+        given = self._bind(args, kwargs)
+        plain = self._bind(bare_args, bare_kwargs)
+        if any(map(has_more_than_fields, given.values, given.specs)):
+            return self._inline(given)
+        pairs = zip(given.leaves, plain.leaves, strict=True)
+        inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
+        needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        arguments = replace(plain, require_grad=needs)
+
+        def call(version: Version) -> Any:
+            kept: list[Recorded] = []
+            result = call_recorded(version, arguments, inputs, kept)
+            if kept and not kwargs:
+                self._remember(Quick(kept[0], arguments, len(args)))
+            if checking() and not is_finite(result):
+                with given_back(sources_of(version.program.graph)):
+                    version.outputs(arguments)  # raises, and names the statement
+            return passed(result, self.__name__)
+
+        try:
+            found = self._answer(arguments, mode, None, call, histories=inputs)
+            if found.version is not None:
+                return found.result
+            if found.run is not None:
+                settle(found.run)
+                result = map_tree(untraced, found.run.returned)
+                found.run.world.settle(tapes=True)
+                found.run.borrowed.settle(untraced)
+                if checking() and not is_finite(result):
+                    self._blame(found.run, arguments)
+                return passed(result, self.__name__)
+        except NotRecorded:
+            pass
+        with self._budget.running():
+            return self._inline(given)
+
+    def _remember(self, made: Quick) -> None:
+        """Enters what answers calls of one shape on Tensors."""
+        with self._lock:
+            known = self._quick.get(made.version.mode, ())
+            current = [q for q in known if q.version is not made.version.replaces]
+            self._quick[made.version.mode] = (made, *current[:7])
+
+    def _call_on_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # JAX is there, as it made an argument
+        from tracegrad.transforms.jax_calls import call_on_jax
+
+        return call_on_jax(self, args, kwargs)
+
+    def _inside_jax(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from tracegrad.transforms.jax_calls import inside_jax
+
+        return inside_jax(self, args, kwargs)
+
+    def _inline(self, arguments: Arguments) -> Any:
+        """The call as ordinary recorded ops: inside another trace, or on Tensors with history."""
+        call = self._caller(arguments)
+        with self._runs.entered(), self._executed():
+            if not self._transform.differentiates:
+                values = arguments.values
+
+                def run(call: Callable[[Sequence[Any]], Any]) -> Any:
+                    if STATE.watch is not None:  # a part of what is differentiated
+                        return call(values)
+                    return Watch("compile").run(call, values)
+
+                return journaled(call, arguments, self._transform, run)
+            return derivative_on_tensors(call, arguments, self._transform, True, self.__name__)
+
+    def _without_program(self, arguments: Arguments) -> Any:
+        """A call that is answered eagerly, on account."""
+        with self._budget.running():
+            return self._eager(arguments)
+
+    def _eager(self, arguments: Arguments) -> Any:
+        """The call without a program: the function runs on Tensors, its backward is cached."""
+        call = self._caller(arguments)
+        before, STATE.standing = STATE.standing, True
+        try:
+            with self._runs.entered(), self._executed():
+                result = journaled(
+                    call,
+                    arguments,
+                    self._transform,
+                    lambda call: self._on_tensors(call, arguments),
+                )
+        finally:
+            STATE.standing = before
+        return handed_out(result, [leaf.value for leaf in arguments.leaves])
+
+    def _executed(self) -> AbstractContextManager[None]:
+        """Around a run of the function: the machine executes it."""
+        return nullcontext() if self._untraced else interpreted()
+
+    def _on_tensors(self, call: Callable[[Sequence[Any]], Any], arguments: Arguments) -> Any:
+        if not self._transform.differentiates:
+            return on_tensors(call, arguments.values)
+        return derivative_on_tensors(call, arguments, self._transform, False, self.__name__)
+
+    # -- versions -------------------------------------------------------------------------------
+
+    def cache_info(self) -> CacheInfo:
+        """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
+        return CacheInfo(self._hits, self._misses, self._traces, len(self._every))
+
+    def clear_cache(self) -> None:
+        """Forgets every compiled version."""
+        self._versions: dict[Any, list[Version]] = {}
+        self._entries = {}
+        self._quick = {}
+        self._misses = self._traces = 0
+        self._given_up = self._untraced = False
+        self._strikes = 0
+        self._single, self._looping, self._unrolled = set(), set(), set()
+        self._budget = Budget()
+        self._counters: set[Any] = set()  # places of ints that it counts with
+        self._states: dict[Any, States] = {}  # what is known of loops, by key and mode
+        self._renewed: set[Any] = set()  # places of objects that others of their class replace
+        self._generation += 1
+
+    def _latest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; without any, the one that was compiled last."""
+        every = [version for versions in self._versions.values() for version in versions]
+        if args or kwargs or not (every or self._signature.parameters):
+            return self._version_for(args, kwargs)
+        if not every:
+            raise ArgumentError(f"{self.__name__} was not compiled yet: pass its arguments too")
+        return every[-1]
+
+    def _asked_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        """The version for these arguments; where they are left out but needed, the latest."""
+        if self._needed and not args and not kwargs:
+            return self._latest(args, kwargs)
+        return self._version_for(args, kwargs)
+
+    @property
+    def _needed(self) -> int:
+        """How many arguments a call must give."""
+        kinds = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        parameters = self._signature.parameters.values()
+        return sum(p.default is Parameter.empty and p.kind not in kinds for p in parameters)
+
+    def _version_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version:
+        args, kwargs = map_tree(array_leaf, (args, kwargs))
+        arguments, mode = self._bind(args, kwargs), CHOSEN[self._backend]
+        versions = self._versions.get((arguments.key, mode), [])
+        sources = [s for version in versions for s in sources_of(version.program.graph)]
+
+        def outputs(version: Version) -> Any:
+            with suppress(NotRecorded, *RAISED_BY_NUMPY):
+                version.outputs(arguments)
+
+        with given_back(sources):  # to look is not to call
+            found = self._answer(arguments, mode, None if kwargs else args, outputs, looks=True)
+        if found.version is not None:
+            return found.version
+        if self._is_single(arguments):
+            first = next(self._mapping(arguments).examples(arguments.values))
+            return self._one._version_for(*in_call(arguments, first))
+        # another thread traces: this version is for looking at alone
+        run = found.run if found.run is not None else self._run(arguments, mode, None)
+        if not run.serves:
+            run.undo()
+        return self._version(arguments, mode, run, None, "its source was asked for")

@@ -1,0 +1,165 @@
+"""Functions whose backward keeps their arguments alone and computes the rest again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tracegrad.autograd.context import FunctionCtx
+from tracegrad.autograd.engine import conjugate
+from tracegrad.autograd.function import Function
+from tracegrad.config.compile_mode import check_bytes
+from tracegrad.eager.derivatives import unrolled
+from tracegrad.errors import ArgumentError
+from tracegrad.ops.checkpoint_markers import budget, region_end, region_start
+from tracegrad.runtime.thread_state import STATE, call
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.transforms.vjp import vjp_on_tape
+from tracegrad.user_code.closures import holds_history
+from tracegrad.values.pytree import TreeSpec, flatten, unflatten
+from tracegrad.world.untraced_world import interpreted
+
+__all__ = ["checkpoint"]
+
+
+def checkpoint(f: Callable[..., Any], *, max_bytes: int | None = None) -> Callable[..., Any]:
+    """The same function, whose intermediate values are computed again in the backward.
+
+    Time is exchanged for memory: a backward keeps what the function reads, not what it computes on
+    the way. Values and gradients have the same bits. In compiled functions the second computation
+    stands in the generated source; loops inside are unrolled. What has an effect (a draw of random
+    numbers, a call of the user's own Python) runs once, and its result is kept.
+
+    With `max_bytes` loops in NumPy source stay loops, and none keeps more than so many bytes of its
+    turns for the backward, if that can be; what the statements of a turn make comes on top. One
+    that keeps less anyway is left as it is. Another one is gone through in segments: what each
+    began with is kept, and the backward makes the turns of a segment once more before it goes back
+    through them. Segments are shorter and shorter, as more beginnings are kept. Where that is too
+    much yet, the first segments have parts, whose turns run three times. Of a ``while`` nobody
+    knows the number of turns: its segments grow by a turn each. The header of the source says what
+    is kept and how many turns are run. The lengths of the call that is compiled decide. A loop over
+    a range that a value bounds, or that is left in a turn with loops in it, keeps all its turns.
+    ``tg.config.max_bytes`` is the same for all loops.
+
+    Raises
+    ------
+    tg.errors.ArgumentError
+        `f` is no function, `max_bytes` no number of bytes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> layer = tg.checkpoint(lambda w, x: np.tanh(x @ w))
+    >>> tg.grad(lambda w: np.sum(layer(w, np.ones((1, 2)))))(np.zeros((2, 1)))
+    array([[1.],
+           [1.]])
+
+    >>> def decay(x):
+    ...     for t in range(1000):
+    ...         x = x - 0.01 * np.sin(x)
+    ...     return np.sum(x)
+    >>> within = tg.grad(tg.checkpoint(decay, max_bytes=10_000))
+    >>> bool(np.all(within(np.ones(20)) == tg.grad(decay)(np.ones(20))))
+    True
+
+    Reference: Griewank and Walther 2000, Algorithm 799: revolve; Chen, Xu, Zhang, Guestrin 2016,
+    Training deep nets with sublinear memory cost.
+    """
+    check_bytes(max_bytes)
+    if not callable(f):
+        raise ArgumentError(f"expected a function, not {type(f).__name__}")
+
+    @functools.wraps(f, updated=())
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        leaves, spec = flatten((args, kwargs))
+        trace = STATE.trace
+        if trace is not None and max_bytes is not None and not trace.static_lengths:
+            with budget(trace, max_bytes):
+                return call(f, args, kwargs)
+        if STATE.trace is not None:
+            with _region(STATE.trace), unrolled():
+                return call(f, args, kwargs)
+        recorded = STATE.grad_enabled and any(getattr(x, "requires_grad", False) for x in leaves)
+        if not recorded or holds_history(f):  # what the closure holds would not be found again
+            return call(f, args, kwargs)
+        run = _Run(f, spec)
+        results = _Recomputed.apply(run, *leaves)
+        return unflatten(run.value, results)
+
+    del checkpointed.__wrapped__  # type: ignore[attr-defined]
+    return checkpointed
+
+
+@contextmanager
+def _region(trace: Any) -> Iterator[None]:
+    """What is recorded inside is computed again by the backward."""
+    trace.builder.call(region_start, (), trace.origin())
+    try:
+        yield
+    finally:
+        trace.builder.call(region_end, (), trace.origin())
+
+
+class _Run:
+    """A function, the structures of its arguments and its value, and the numbers that it drew."""
+
+    value: TreeSpec
+
+    def __init__(self, function: Callable[..., Any], spec: TreeSpec) -> None:
+        self.function = function
+        self.spec = spec
+        self.standing = STATE.standing
+        self.drawn: list[Any] = []
+
+    def __call__(self, leaves: Any, draws: Callable[[Callable[[], Any]], Any]) -> list[Any]:
+        """The leaves of the value."""
+        args, kwargs = unflatten(self.spec, leaves)
+        before = STATE.update(standing=self.standing, draws=draws)
+        try:
+            with interpreted():
+                results, self.value = flatten(call(self.function, args, kwargs))
+        finally:
+            STATE.update(**before)
+        return results
+
+    def keep(self, draw: Callable[[], Any]) -> Any:
+        """Draws, and remembers the numbers."""
+        self.drawn.append(draw())
+        return self.drawn[-1]
+
+
+class _Recomputed(Function):
+    """Runs a function without a tape, and once more with one in the backward."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, run: _Run, *leaves: Any) -> Any:
+        results = run(leaves, run.keep)
+        ctx.save_for_backward(*[x for x in leaves if isinstance(x, Tensor)])
+        ctx.run = run  # type: ignore[attr-defined]
+        ctx.others = [None if isinstance(x, Tensor) else x for x in leaves]  # type: ignore[attr-defined]
+        return tuple([wrap(x) if isinstance(x, np.ndarray | np.generic) else x for x in results])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        tensors = list(ctx.saved_tensors)
+        asked = [i for i, x in enumerate(tensors) if x.dtype.kind in "fc"]
+        given = [s is not None and g is not None for g, s in zip(grads, ctx._outputs, strict=True)]
+
+        def again(*wanted: Any) -> Any:
+            for i, x in zip(asked, wanted, strict=True):
+                tensors[i] = x
+            rest, drawn = iter(tensors), iter(ctx.run.drawn)
+            leaves = [next(rest) if x is None else x for x in ctx.others]
+            results = ctx.run(leaves, lambda draw: next(drawn))
+            return [x for x, g in zip(results, given, strict=True) if g]
+
+        _, pull = vjp_on_tape(again, *[tensors[i] for i in asked])
+        cts = [conjugate(g) for g, there in zip(grads, given, strict=True) if there]
+        found = dict(zip(asked, map(conjugate, pull(cts)), strict=True))
+        of_tensors = iter([found.get(i) for i in range(len(tensors))])
+        return (None, *[next(of_tensors) if x is None else None for x in ctx.others])

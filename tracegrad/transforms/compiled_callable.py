@@ -1,0 +1,289 @@
+"""The callables that the public transforms return: they run, show source, export and explain.
+
+How calls run is `call.py`'s; here is what users ask of a callable beside its results.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from codegen.emit.formatting import formatted
+from codegen.ir import Graph
+from tracegrad.compiled.forward_backward import backward_part, forward_part
+from tracegrad.compiled.version import Version
+from tracegrad.errors import ArgumentError
+from tracegrad.execution.pipeline import compile_graph
+from tracegrad.export.writer import Callee, write
+from tracegrad.introspection.explain import CacheInfo, report
+from tracegrad.introspection.line_map import Statement, Statements, where
+from tracegrad.introspection.report.show import checked_path, draw, shown_in_notebook
+from tracegrad.introspection.verify import Verification, verify
+from tracegrad.transforms.call import Calling, array_leaf
+from tracegrad.values.pytree import map_tree
+
+
+class Compiled(Calling):
+    """A function whose calls run generated source; made by `grad`, `value_and_grad`, `compile`."""
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if kwargs and self._transform.kind != "vmap":  # which tells axes by how they are passed
+            names = self._by_position((len(args), *kwargs))
+            if names:
+                return self(*args, *[kwargs[name] for name in names])
+        return super()._call(args, kwargs)
+
+    def _by_position(self, given: tuple[Any, ...]) -> tuple[str, ...]:
+        """The order that named arguments have by position, behind so many; () where they have none.
+
+        `given` are that number and the names.
+        """
+        found = self._orders.get(given)
+        if found is None:
+            count, *names = given
+            parameters = [*self._signature.parameters.values()][: count + len(names)]
+            behind = [p.name for p in parameters[count:]]
+            plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+            found = tuple(behind) if plain and {*behind} == {*names} else ()
+            self._orders[given] = found
+        return found
+
+    @functools.cached_property
+    def _orders(self) -> dict[tuple[Any, ...], tuple[str, ...]]:
+        return {}
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None or not self._binds else Bound(self, instance)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By its name, as a plain function, where that is its own; else with the function's."""
+        found: Any = sys.modules.get(self.__module__)
+        for name in getattr(self, "__qualname__", "").split("."):
+            found = getattr(found, name, None)
+        if found is self:
+            return self.__qualname__
+        given = (self._function, self._transform, self._backend, tuple(sorted(self._static)))
+        return type(self), given
+
+    def __copy__(self) -> Compiled:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        """Itself, as a plain function; of a method of an object, that of the object's copy."""
+        function = copy.deepcopy(self._function, memo)
+        if function is self._function:
+            return self
+        return Compiled(function, self._transform, self._backend, tuple(self._static))
+
+    def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
+        """The generated source for these arguments (by default the latest), formatted by black.
+
+        part
+            ``"all"``, ``"forward"`` (the function's value alone) or ``"backward"`` (from saved
+            values and the cotangent of the result to the gradients).
+        """
+        args, kwargs = map_tree(array_leaf, (args, kwargs))
+        version = self._asked_for(args, kwargs)
+        if part != "all":
+            text = self._part(version, part)
+        elif args or kwargs or not self._needed:
+            text = version.source_for(self._bind(args, kwargs)).text
+        else:
+            text = version.program.source.text
+        return formatted(text)
+
+    def _part(self, version: Version, part: str) -> str:
+        match part:
+            case "forward":
+                graph = forward_part(version, self._function, self._transform)
+                return compile_graph(graph, version.mode.text).source.text
+            case "backward" if version.tree.loops or version.tree.joined:
+                raise ArgumentError(
+                    f"{self.__name__}: where a loop stays a loop, or arms of an if meet, forward "
+                    "and backward are no programs of their own"
+                )
+            case "backward" if self._transform.kind in ("grad", "value_and_grad"):
+                graph = backward_part(version, self._function, self._transform)
+                return compile_graph(graph, version.mode.text).source.text
+            case "backward":
+                raise ArgumentError(
+                    f"{self.__name__} is compiled without a gradient: no part of it is a backward"
+                )
+        raise ArgumentError(f'part={part!r}: must be "all", "forward" or "backward"')
+
+    def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
+        """The graph for these arguments: ``"traced"``, ``"differentiated"`` or ``"optimized"``."""
+        version = self._asked_for(args, kwargs)
+        match stage:
+            case "traced":
+                return version.traced
+            case "differentiated":
+                return version.differentiated
+            case "optimized":
+                return version.program.graph
+        raise ArgumentError(f'stage={stage!r}: must be "traced", "differentiated" or "optimized"')
+
+    def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """Writes one standalone ``.py`` file for these arguments; returns its path.
+
+        Its function has this callable's name, signature and results, and needs NumPy alone (JAX
+        with ``backend="jax"``). Arrays that the function reads from outside are in it; large ones
+        stand in an ``.npz`` beside it. Raises `tg.errors.ExportError` for what no file can hold.
+        """
+        return write(path, self._callee(), self._asked_for(args, kwargs))
+
+    def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
+        """The program for JAX, lowered for these arguments: a `jax.stages.Lowered`.
+
+        Arrays may be given as a `jax.ShapeDtypeStruct`. Arrays and floats are inputs, all else is a
+        constant. `platforms` (``("cuda",)``) need not be there; by default it is the one that
+        runs. What is compiled for float64 is called where JAX has 64-bit types. Raises
+        `tg.errors.ArgumentError` where a value decides what is done, with the line.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> x = np.ones(3, np.float32)
+        >>> lowered = tg.grad(lambda x: (x**2).sum()).lower(x)
+        >>> np.asarray(lowered.compile()(x))
+        array([2., 2., 2.], dtype=float32)
+        """
+        from tracegrad.backends.jax import lowered
+
+        return lowered(self, args, kwargs, platforms)
+
+    def stablehlo(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> str:
+        """The text of what `lower` gives: the program in StableHLO, which XLA compiles.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> "stablehlo.cosine" in tg.grad(lambda x: np.sin(x).sum()).stablehlo(np.ones(3))
+        True
+        """
+        text: str = self.lower(*args, platforms=platforms, **kwargs).as_text()
+        return text
+
+    def verify(self, *args: Any, **kwargs: Any) -> Verification:
+        """Whether the program agrees with the function run eagerly and with finite differences.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> bool(tg.grad(lambda x: (x**2).sum()).verify(np.ones(3)))
+        True
+        """
+        return verify(self, args, kwargs)
+
+    def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
+        """What a line of yours, ``"model.py:12"``, became; or where a generated line comes from.
+
+        With arguments, in the program for these; else in the one compiled last.
+        """
+        return where(self._latest(args, kwargs).program.source, place)
+
+    def _callee(self, bound: bool = False) -> Callee:
+        return Callee(self._function, self._transform, self._static, self._signature, bound)
+
+    def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """Draws the program for these arguments: ``.svg``, ``.dot``, or a whole report, ``.html``.
+
+        The report has the function, the graph at each stage, the generated source and the picture
+        side by side. Returns the path.
+        """
+        file, plain = checked_path(path), map_tree(array_leaf, (args, kwargs))
+        return draw(file, self._version_for(args, kwargs), self._function, self._bind(*plain))
+
+    def explain(self) -> str:
+        """A report: versions, their guards, why and how long compiled, what the backward keeps.
+
+        >>> import numpy as np, tracegrad as tg
+        >>> slope = tg.grad(lambda x: (x**2).sum())
+        >>> _ = slope(np.ones(3))
+        >>> print(slope.explain().splitlines()[0])
+        <lambda>: 1 version, 0 hits, 1 miss, 1 trace
+        """
+        return report(self.__name__, self.cache_info(), self._budget, self._every, self._given_up)
+
+    def __repr__(self) -> str:
+        return f"<tracegrad.{self._transform.kind} of {self.__name__}>"
+
+    def _repr_html_(self) -> str:
+        every = [version for versions in self._versions.values() for version in versions]
+        facts = report(self.__name__, self.cache_info(), self._budget, every, self._given_up)
+        return shown_in_notebook(repr(self), facts, every[-1] if every else None)
+
+
+class Bound:
+    """A `Compiled` looked up on an instance, which becomes the first argument of every call."""
+
+    def __init__(self, compiled: Compiled, instance: Any) -> None:
+        functools.update_wrapper(self, compiled, updated=())
+        self._compiled = compiled
+        self._instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(self._instance, *args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._instance, self.__name__)
+
+    def source(self, *args: Any, part: str = "all", **kwargs: Any) -> str:
+        """As `Compiled.source`."""
+        return self._compiled.source(*self._given(args, kwargs), part=part, **kwargs)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments with the object before them; none where they are left out but needed."""
+        left_out = not args and not kwargs and self._compiled._needed > 1
+        return () if left_out else (self._instance, *args)
+
+    def graph(self, *args: Any, stage: str = "optimized", **kwargs: Any) -> Graph:
+        """As `Compiled.graph`."""
+        return self._compiled.graph(*self._given(args, kwargs), stage=stage, **kwargs)
+
+    def export(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """As `Compiled.export`; the object itself is no argument of the exported function."""
+        compiled = self._compiled
+        version = compiled._asked_for(self._given(args, kwargs), kwargs)
+        return write(path, compiled._callee(bound=True), version)
+
+    def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
+        """As `Compiled.lower`; what the object holds is constant."""
+        from tracegrad.backends.jax import lowered
+
+        return lowered(self, args, kwargs, platforms)
+
+    def stablehlo(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> str:
+        """As `Compiled.stablehlo`."""
+        text: str = self.lower(*args, platforms=platforms, **kwargs).as_text()
+        return text
+
+    def verify(self, *args: Any, **kwargs: Any) -> Verification:
+        """As `Compiled.verify`."""
+        return self._compiled.verify(self._instance, *args, **kwargs)
+
+    def where(self, place: str | int, /, *args: Any, **kwargs: Any) -> Statements | Statement:
+        """As `Compiled.where`."""
+        given = (self._instance, *args) if args or kwargs else ()
+        return self._compiled.where(place, *given, **kwargs)
+
+    def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
+        """As `Compiled.draw`."""
+        return self._compiled.draw(path, self._instance, *args, **kwargs)
+
+    def explain(self) -> str:
+        """As `Compiled.explain`."""
+        return self._compiled.explain()
+
+    def cache_info(self) -> CacheInfo:
+        """As `Compiled.cache_info`; versions of all instances are counted together."""
+        return self._compiled.cache_info()
+
+    def clear_cache(self) -> None:
+        """As `Compiled.clear_cache`."""
+        self._compiled.clear_cache()
+
+    def __repr__(self) -> str:
+        return f"<bound {self._compiled!r}>"
+
+    def _repr_html_(self) -> str:
+        return self._compiled._repr_html_()

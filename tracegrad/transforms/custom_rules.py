@@ -1,0 +1,138 @@
+"""Decorators that give a function a derivative of the user's: `custom_vjp`, `custom_jvp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracegrad.runtime.thread_state import call
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.transforms.custom_rule_functions import Rule, Ruled, Written
+from tracegrad.transforms.vjp import vjp_on_tape
+from tracegrad.values.pytree import flatten, leaf_paths, unflatten
+
+__all__ = ["custom_jvp", "custom_vjp"]
+
+
+class custom_vjp(Ruled):
+    """Decorates a function whose reverse derivative is given by two functions of the user's.
+
+    The function and both halves run on plain arrays, and as calls by name in generated source.
+    Derivatives of the derivative come from the ops of the two halves.
+
+    Methods
+    -------
+    defvjp(forward, backward)
+        ``forward(*args)`` returns ``(value, kept)``, where `kept` is any pytree;
+        ``backward(kept, cotangent)`` returns a tuple with one cotangent an argument, None for none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> @tg.custom_vjp
+    ... def clipped(x):
+    ...     return np.clip(x, -1.0, 1.0)
+    >>> clipped.defvjp(lambda x: (clipped(x), None), lambda kept, ct: (ct,))
+    >>> tg.grad(lambda x: np.sum(clipped(x)))(np.array([0.5, 3.0]))
+    array([1., 1.])
+    """
+
+    missing = "call its defvjp(forward, backward) first"
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Gives the two halves; see the class."""
+
+        def pulled(kept: Any, cotangent: Any, asked: tuple[int, ...]) -> Any:
+            return call(backward, (kept, cotangent), {})
+
+        def forward_lines(name: Any, args: list[str], kwargs: dict[str, str]) -> list[str]:
+            given = ", ".join([*args, *(f"{k}={v}" for k, v in kwargs.items())])
+            return [f"value, kept = {name(forward)}({given})"]
+
+        def backward_lines(name: Any, cotangent: str, asked: list[int]) -> list[str]:
+            return [
+                f"found = {name(backward)}(kept, {cotangent})",
+                "found = found if isinstance(found, tuple | list) else (found,)",
+            ]
+
+        written = Written(forward_lines, backward_lines)
+        self._follows(Rule(forward, pulled), (forward, backward), written)
+
+
+class custom_jvp(Ruled):
+    """Decorates a function whose forward derivative is given by a function of the user's.
+
+    Reverse derivatives are the transpose of the rule, which is linear in the tangents.
+
+    Methods
+    -------
+    defjvp(rule)
+        ``rule(primals, tangents)`` returns ``(value, tangent)``; primals and tangents are tuples
+        with one element an argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tracegrad as tg
+    >>> @tg.custom_jvp
+    ... def log1pexp(x):
+    ...     return np.log1p(np.exp(x))
+    >>> @log1pexp.defjvp
+    ... def log1pexp_jvp(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return log1pexp(x), t / (1.0 + np.exp(-x))
+    >>> print(tg.grad(log1pexp)(0.0))
+    0.5
+    """
+
+    missing = "call its defjvp(rule) first"
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Gives the rule; see the class."""
+
+        def forward(*args: Any) -> tuple[Any, Any]:
+            return self._function(*args), args
+
+        def backward(args: Any, cotangent: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
+            return transposed(lambda t: call(rule, (args, t), {})[1], args, cotangent)
+
+        self._follows(Rule(forward, backward), (rule,))
+        return rule
+
+
+def transposed(
+    pushed: Callable[[Any], Any], args: Sequence[Any], cotangent: Any
+) -> tuple[Any, ...]:
+    """The cotangents of arguments, from a linear map of their tangents to that of the value."""
+    leaves, spec = flatten(tuple(args))
+    asked = [i for i, x in enumerate(leaves) if np.asarray(_plain(x)).dtype.kind in "fc"]
+
+    def of_asked(*tangents: Any) -> Any:
+        every: list[Any] = [0.0] * len(leaves)
+        for i, tangent in zip(asked, tangents, strict=True):
+            every[i] = tangent
+        return pushed(unflatten(spec, every))
+
+    _, pull = vjp_on_tape(of_asked, *[_zeros_like(leaves[i]) for i in asked])
+    cts = dict(zip(asked, pull(cotangent), strict=True))
+    found: list[Any] = []
+    start = 0
+    for child in spec.children:
+        stop = start + len(leaf_paths(child))
+        given = [cts.get(i, 0.0) for i in range(start, stop)]
+        found.append(unflatten(child, given) if any(start <= i < stop for i in asked) else None)
+        start = stop
+    return tuple(found)
+
+
+def _zeros_like(x: Any) -> Any:
+    """Zeros that are a Tensor where x is one: the derivative of what they make is recorded."""
+    zeros = np.zeros_like(_plain(x))[()]
+    return wrap(zeros) if isinstance(x, Tensor) else zeros
+
+
+def _plain(x: Any) -> Any:
+    return getattr(x, "_array", x)

@@ -1,0 +1,198 @@
+"""Ordinary differential equations with SciPy's solvers on Tensors, differentiated by the adjoint.
+
+The backward solves another equation backwards in time, of the state, its cotangent and those of the
+parameters; no step of the forward is kept. Its right side is one compiled call of the user's.
+
+Reference: Pontryagin et al. 1962; Chen, Rubanova, Bettencourt, Duvenaud 2018, Neural ordinary
+differential equations, appendices B and C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import ArgumentError
+from tracegrad.runtime.thread_state import call
+from tracegrad.traced_scipy.refusals import refused
+from tracegrad.transforms.custom_rule_functions import Rule, Ruled
+from tracegrad.transforms.public import value_and_grad
+from tracegrad.values.pytree import flatten, unflatten
+from tracegrad.world.scipy_table import solvers
+
+Integrate = Callable[..., Any]
+"""``integrate(func, y0, t, args)``: the states at all times, shape ``(len(t), len(y0))``."""
+
+
+class _Path(Ruled):
+    """``path(integrate, func, y0, t, args)``: the states of y' = func(y, t, *args) at times t."""
+
+    _by_position = False
+
+    def __init__(self) -> None:
+        super().__init__(_states)
+        self.__name__ = "odeint"
+        self._follows(Rule(_forward, _backward), ())
+
+
+def _states(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any) -> Any:
+    return integrate(func, y0, t, args)
+
+
+def _forward(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any) -> tuple[Any, Any]:
+    states = integrate(func, y0, t, args)
+    return states, (integrate, func, states, t, args)
+
+
+def _differentiable(leaf: Any) -> bool:
+    return np.asarray(getattr(leaf, "_array", leaf)).dtype.kind == "f"
+
+
+def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
+    integrate, func, states, t, args = kept
+    leaves, spec = flatten(args)
+    wanted = [i for i, leaf in enumerate(leaves) if _differentiable(leaf)]
+    sizes = [int(np.prod(np.shape(leaves[i]))) for i in wanted]
+    n = np.shape(states)[1]
+    step = _step_of(func)
+    adjoint = partial(_adjoint, step, n)
+    state_bar = np.zeros(n)
+    start_bar: Any = 0.0
+    args_bar = np.zeros(sum(sizes))
+    times_bar = []
+    for i in range(len(t) - 1, 0, -1):
+        state_bar = state_bar + g[i]
+        slope = call(func, (states[i], t[i], *args), {})
+        moved = np.sum(slope * g[i])
+        times_bar.append(moved)
+        start_bar = start_bar - moved
+        whole = np.concatenate([states[i], state_bar, np.reshape(start_bar, (1,)), args_bar])
+        found = path(integrate, adjoint, whole, np.array([t[i], t[i - 1]]), args)[-1]
+        state_bar, start_bar, args_bar = found[n : 2 * n], found[2 * n], found[2 * n + 1 :]
+    times_bar.append(start_bar)
+    cts: list[Any] = [0.0] * len(leaves)
+    start = 0
+    for i, size in zip(wanted, sizes, strict=True):
+        cts[i] = np.reshape(args_bar[start : start + size], np.shape(leaves[i]))
+        start += size
+    whole_args = unflatten(spec, cts) if wanted else None
+    return None, None, state_bar + g[0], np.array(times_bar[::-1]), whole_args
+
+
+def _adjoint(step: Any, n: int, state: Any, t: Any, *args: Any) -> Any:
+    """The right side of the equation that runs backwards in time."""
+    (_, slope), bars = step(state[n : 2 * n], state[:n], t, args)
+    found = [slope, -bars[0], -np.reshape(bars[1], (1,))]
+    for bar in flatten(bars[2])[0]:
+        if bar is not None:
+            found.append(-np.reshape(bar, (-1,)))
+    return np.concatenate(found)
+
+
+@lru_cache(maxsize=64)
+def _step_of(func: Any) -> Any:
+    """The slope and the pullback of a right side, compiled once for each function."""
+
+    def product(ct: Any, y: Any, t: Any, args: Any) -> tuple[Any, Any]:
+        slope = np.asarray(func(y, t, *args))
+        return np.sum(ct * slope), slope
+
+    return value_and_grad(product, (1, 2, 3), has_aux=True)
+
+
+path = _Path()
+
+
+# -- SciPy's interfaces ----------------------------------------------------------------------------
+
+
+def odeint(func: Any, y0: Any, t: Any, args: Sequence[Any] = (), **options: Any) -> Any:
+    """`scipy.integrate.odeint`, differentiable in `y0`, `t` and `args`; `func` must read no other
+    traced value."""
+    if options.pop("tfirst", False):
+        raise refused("scipy.integrate.odeint with tfirst=True")
+    if options.pop("full_output", False):
+        raise refused("scipy.integrate.odeint with full_output=True")
+    options = {k: v for k, v in options.items() if k not in ("Dfun", "printmessg")}
+    return path(_Odeint(options), func, y0, t, tuple(args))
+
+
+class _Odeint:
+    """`scipy.integrate.odeint` with options."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+
+    def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
+        from scipy import integrate  # type: ignore[import-untyped]
+
+        start = np.atleast_1d(np.asarray(y0, float))
+        return integrate.odeint(func, start, np.asarray(t), tuple(args), **self.options)
+
+
+class _SolveIvp(_Odeint):
+    """`scipy.integrate.solve_ivp` with options, at given times."""
+
+    def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
+        from scipy import integrate
+
+        found = integrate.solve_ivp(
+            lambda s, y: func(y, s, *args),
+            (t[0], t[-1]),
+            np.asarray(y0, float),
+            t_eval=np.asarray(t),
+            **self.options,
+        )
+        if not found.success:
+            raise ArithmeticError(f"solve_ivp: {found.message}")
+        return found.y.T
+
+
+class _Swapped:
+    """A right side ``fun(t, y, *args)`` as ``func(y, t, *args)``."""
+
+    def __init__(self, fun: Any) -> None:
+        self.fun = fun
+
+    def __call__(self, y: Any, t: Any, *args: Any) -> Any:
+        return self.fun(t, y, *args)
+
+
+@lru_cache(maxsize=64)
+def _swapped(fun: Any) -> _Swapped:
+    return _Swapped(fun)
+
+
+def solve_ivp(
+    fun: Any,
+    t_span: Any,
+    y0: Any,
+    method: str = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: Sequence[Any] | None = None,
+    **options: Any,
+) -> Any:
+    """`scipy.integrate.solve_ivp` at the times `t_eval`, which begin and end `t_span`.
+
+    Differentiable in `y0`, `t_eval` and `args`. Returns an object with `t`, `y`, `success`.
+    """
+    if t_eval is None or dense_output or events is not None or vectorized:
+        raise ArgumentError(
+            "solve_ivp of Tensors needs t_eval, and takes no dense_output, events or vectorized: "
+            "the solver's own times depend on the values"
+        )
+    states = path(
+        _SolveIvp({"method": method, **options}), _swapped(fun), y0, t_eval, tuple(args or ())
+    )
+    return SimpleNamespace(t=t_eval, y=states.T, success=True, status=0, message="", sol=None)
+
+
+TABLE: dict[str, Callable[..., Any]] = {"odeint": odeint, "solve_ivp": solve_ivp}
+solvers.by(lambda: TABLE)

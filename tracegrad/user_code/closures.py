@@ -1,0 +1,191 @@
+"""Finds the traced Tensors that a function reads from around it.
+
+A hook may read Tensors of the function that registered it. In a program they have other values on
+every call, so the hook must be handed them: `released` takes them out of its closure and defaults.
+Those that lie deeper (in an object, a list, a global) are refused, for the program would go on
+reading the values of its trace.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import TraceError
+from tracegrad.runtime.thread_state import STATE
+
+_LIMIT = 10_000  # objects looked at
+_EMPTY = CellType()
+
+
+class _Hole:
+    """Stands where a traced Tensor was."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+
+
+class _Template:
+    """A function without the traced Tensors of its closure and defaults."""
+
+    def __init__(self, function: FunctionType, place: Callable[[Any], Any]) -> None:
+        self.name = function.__name__
+        self.code = function.__code__
+        self.globals = function.__globals__
+        self.cells = [_cell(cell, place) for cell in function.__closure__ or ()]
+        self.defaults = [place(x) for x in function.__defaults__ or ()]
+        self.keywords = {key: place(x) for key, x in (function.__kwdefaults__ or {}).items()}
+
+    def __call__(self, *tensors: Any) -> FunctionType:
+        """The function, reading these Tensors."""
+
+        def filled(x: Any) -> Any:
+            return tensors[x.position] if type(x) is _Hole else x
+
+        cells = tuple(
+            CellType(filled(cell)) if type(cell) is _Hole else cell for cell in self.cells
+        )
+        defaults = tuple(map(filled, self.defaults)) or None
+        function = FunctionType(self.code, self.globals, self.name, defaults, cells)
+        function.__kwdefaults__ = {k: filled(x) for k, x in self.keywords.items()} or None
+        return function
+
+    def rest(self) -> list[Any]:
+        """What is left of the closure and the defaults."""
+        parts = (*self.cells, *self.defaults, *self.keywords.values())
+        return [x for x in parts if type(x) is not _Hole]
+
+
+def _cell(cell: CellType, place: Callable[[Any], Any]) -> Any:
+    """The cell itself, read anew at every call, or a hole."""
+    if cell == _EMPTY:
+        return cell
+    inner = place(cell.cell_contents)
+    return inner if type(inner) is _Hole else cell
+
+
+def released(function: Any, trace: Any, name: str) -> tuple[Callable[..., Any], list[Any]]:
+    """The function as something that takes its traced Tensors and gives it; and these Tensors."""
+    found: list[Any] = []
+    if type(function) is not FunctionType:
+        refuse_hidden(function, trace, name)
+        return lambda: function, found
+
+    def place(x: Any) -> Any:
+        if not is_traced_by(x, trace):
+            return x
+        found.append(x)
+        return _Hole(len(found) - 1)
+
+    template = _Template(function, place)
+    for x in (*template.rest(), *(value for _, value in _globals_read(function))):
+        refuse_hidden(x, trace, name)
+    return (template if found else lambda: function), found
+
+
+def is_traced_by(x: Any, trace: Any) -> bool:
+    """True for a Tensor whose value is one of the trace's graph."""
+    traced = getattr(x, "_traced", None)
+    return isinstance(traced, tuple) and traced[0] is trace
+
+
+def refuse_hidden(thing: Any, trace: Any, name: str) -> None:
+    """Raises when a Tensor of the trace can be reached from what `name` reads."""
+    where = _path_to_traced(thing, trace)
+    if where is not None:
+        raise TraceError(
+            f"{name} reads {where or 'a Tensor'} of the function that is being compiled, which has "
+            "another value on every call: hand it over as an argument of apply, or let the hook "
+            "read it as a variable of its own (no list, object or global)"
+        )
+
+
+def _path_to_traced(thing: Any, trace: Any) -> str | None:
+    todo: list[tuple[Any, str]] = [(thing, "")]
+    seen: set[int] = set()
+    while todo and len(seen) < _LIMIT:
+        x, path = todo.pop()
+        if id(x) in seen or isinstance(x, type | ModuleType | str | bytes):
+            continue
+        seen.add(id(x))
+        if is_traced_by(x, trace):
+            return path
+        todo += [(inner, _longer(path, step)) for step, inner in _inside(x)]
+    return None
+
+
+def reads_history(function: Any) -> bool:
+    """Whether a function is called where another one runs on the tape, and holds its Tensors."""
+    if STATE.machine is None or STATE.trace is not None or not STATE.grad_enabled:
+        return False
+    return holds_history(function)
+
+
+def holds_history(function: Any) -> bool:
+    """Whether a Tensor that requires grad can be reached from what a function holds.
+
+    What it holds are its closure, its defaults and, of a method, the object; no globals. Of more
+    than can be looked at in a millisecond the answer is yes.
+    """
+    todo: list[Any] = [function]
+    seen: set[int] = set()
+    while todo:
+        x = todo.pop()
+        if isinstance(x, _HOLDING_NOTHING) or id(x) in seen:
+            continue
+        if getattr(x, "requires_grad", False) is True or len(seen) == _FEW:
+            return True
+        seen.add(id(x))
+        if (type(x).__module__ or "").partition(".")[0] == "tracegrad":
+            todo.append(getattr(x, "_function", None))
+        elif isinstance(x, FunctionType):
+            todo += [*(x.__closure__ or ()), *(x.__defaults__ or ())]
+            todo += (x.__kwdefaults__ or {}).values()
+        else:
+            todo += [inner for _, inner in _inside(x)]
+    return False
+
+
+_FEW = 2_000  # objects looked at at every call
+_HOLDING_NOTHING = (int, float, complex, str, bytes, type, ModuleType, np.ndarray, np.generic)
+
+
+def _longer(path: str, step: str) -> str:
+    return path + step if step[:1] in ("", ".", "[") else step
+
+
+def _inside(x: Any) -> Iterator[tuple[str, Any]]:
+    """What can be reached from an object in one step, and how it would be written."""
+    match x:
+        case FunctionType():
+            yield from zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
+            yield from (("", value) for value in x.__defaults__ or ())
+            yield from (x.__kwdefaults__ or {}).items()
+            yield from _globals_read(x)
+        case MethodType():
+            yield "", x.__func__
+            yield "self", x.__self__
+        case functools.partial():
+            yield from (("", value) for value in (x.func, *x.args))
+            yield from x.keywords.items()
+        case CellType():
+            if x != _EMPTY:
+                yield "", x.cell_contents
+        case dict():
+            yield from ((f"[{key!r}]", value) for key, value in list(x.items()))
+        case list() | tuple() | set() | frozenset():
+            yield from ((f"[{i}]", value) for i, value in enumerate(list(x)))
+        case _:
+            yield from (
+                (f".{key}", value) for key, value in list(getattr(x, "__dict__", {}).items())
+            )
+
+
+def _globals_read(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    for name in function.__code__.co_names:
+        if name in function.__globals__:
+            yield name, function.__globals__[name]

@@ -1,0 +1,253 @@
+"""Raises an error where the result of a differentiated function has lost its history.
+
+No gradient flows through a Python number. ``if float(loss) < tolerance`` decides and prints print,
+nothing is lost there; ``return float(loss)``, ``sum(x.tolist())`` and ``float(x[0]) * y`` give
+zeros for what `x` does to the result. A `Watch` knows the numbers that were read of Tensors with
+history. The machine tells it of every operation (`Watch.around`), so what Python makes of such a
+number is known as well, and so are the Tensors that are computed from it. If what the function
+returns is one of them, that is an error that names the line of the reading.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import LostGradientError
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.user_code.bytecode import Syntax, position, statement, syntax
+from tracegrad.user_code.program_points import Point, capture, capture_run
+from tracegrad.values.pytree import flatten
+
+_SHARED = (bool, int, type(None), type)  # many objects are the same one
+_SEQUENCES = (list, tuple, set, frozenset, dict)
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
+_INSTALLED = tuple(f"{os.sep}{name}-packages{os.sep}" for name in ("site", "dist"))
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Where Python read a number of a Tensor with history."""
+
+    point: Point
+
+
+class Watch:
+    """One run of a function that is differentiated.
+
+    `kind` is what is made of it ("compile", "grad", "value_and_grad", "vjp"): of a function that is
+    compiled, some result is to have a history; of the others, every number that is returned.
+    """
+
+    __slots__ = ("_kind", "_numbers", "_outer", "_reading", "_wholes", "has_aux")
+
+    def __init__(self, kind: str, has_aux: bool = False) -> None:
+        self._kind = kind
+        self.has_aux = has_aux
+        self._outer: Watch | None = None
+        self._numbers: dict[int, tuple[Any, Reading]] = {}  # what is made of numbers read, by id
+        self._wholes: dict[int, Reading] = {}  # whole numbers read
+        self._reading: Reading | None = None  # in the operation that runs
+
+    def run(self, call: Callable[..., Any], *args: Any) -> Any:
+        """What the function returns; raises `LostGradientError`."""
+        outer = self._outer = STATE.watch
+        if outer is not None:  # what it differentiates may be lost in here
+            self._numbers, self._wholes = outer._numbers, outer._wholes
+        STATE.watch = self
+        try:
+            returned = call(*args)
+        finally:
+            STATE.watch = outer
+            if STATE.losing:
+                STATE.update(losing=outer is not None)
+        if self._numbers or self._wholes:
+            self._check(returned)
+        return returned
+
+    # -- what is read, and what is made of it ---------------------------------------------------
+
+    def read(self, numbers: Iterable[Any]) -> None:
+        """Python made these of a Tensor with history; none, where it made something else."""
+        reading = self._reading = Reading(_here())
+        for number in numbers:
+            if isinstance(number, int):
+                self._wholes.setdefault(number, reading)
+            else:
+                self._numbers[id(number)] = (number, reading)
+        if not STATE.losing:
+            STATE.update(losing=True)
+
+    def around(
+        self, run: Callable[..., Any], operands: Sequence[Any], keywords: dict[str, Any]
+    ) -> Any:
+        """An operation of C: what it makes of a number that was read is one as well."""
+        outer, self._reading = self._reading, None
+        try:
+            result = run(*operands, **keywords)
+        finally:
+            reading, self._reading = self._reading, outer
+        if reading is not None:
+            self._mark(result, reading)
+        elif self._numbers:
+            given = (*operands, *keywords.values())
+            found = self._found(given)
+            if found is not None and not _decides(operands, self._numbers):
+                of_tensors = any(hasattr(x, "_array") for x in given)
+                self._mark(result, found, not of_tensors)
+        return result
+
+    def used(self, operands: Sequence[Any], results: Sequence[Any], op: Any) -> None:
+        """An op ran on these."""
+        reading = self._found(operands) if op.differentiable and self._numbers else None
+        if reading is not None and op.name != "stop_gradient":
+            for result in results:
+                self._numbers[id(result)] = (result, reading)
+
+    def succeeds(self, tensor: Any, result: Any) -> None:
+        """A Tensor goes on as another one."""
+        known = self._numbers.get(id(result))
+        if known is not None:
+            self._numbers[id(tensor)] = (tensor, known[1])
+
+    def _found(self, values: Sequence[Any]) -> Reading | None:
+        """The reading that one of these comes from."""
+        for x in values:
+            known = self._numbers.get(id(x))
+            if known is not None:
+                return known[1]
+            if type(x) in _SEQUENCES:
+                found = self._found([*x.values()] if type(x) is dict else [*x])
+                if found is not None:
+                    return found
+        return None
+
+    def _mark(self, result: Any, reading: Reading, tensors: bool = False) -> None:
+        """What an operation made of a number that was read; what decides has no slope."""
+        if type(result) is tuple or type(result) is list:
+            for x in result:
+                self._mark(x, reading, tensors)
+            return
+        if isinstance(result, dict):
+            for x in list(dict.values(result)):
+                self._mark(x, reading, tensors)
+        kind = getattr(getattr(result, "dtype", None), "kind", "f")
+        if isinstance(result, _SHARED) or (isinstance(kind, str) and kind in "biu"):
+            return
+        if tensors or not hasattr(result, "_array"):
+            self._numbers[id(result)] = (result, reading)
+
+    # -- what is returned -----------------------------------------------------------------------
+
+    def _check(self, returned: Any) -> None:
+        whole = not self.has_aux or not isinstance(returned, tuple) or len(returned) != 2
+        leaves, _ = flatten(returned if whole else returned[0])
+        bare = [leaf for leaf in leaves if getattr(leaf, "_node", None) is None]
+        for leaf in leaves:
+            known = self._numbers.get(id(leaf))
+            if known is not None and (self._kind != "compile" or len(bare) == len(leaves)):
+                raise _error(known[1])
+            if known is not None and getattr(leaf, "_node", None) is not None:
+                raise _error(known[1])
+            lost = self._kind != "compile" or len(bare) == len(leaves)
+            if lost and type(leaf) is int and leaf in self._wholes:
+                raise _error(self._wholes[leaf])
+
+
+def read(numbers: Sequence[Any]) -> None:
+    """Python made these of a Tensor with history."""
+    if STATE.watch is not None:
+        STATE.watch.read(numbers)
+
+
+def refuse(tensor: Any) -> None:
+    """Raises where Python is about to make whole numbers, which are not followed, of a history."""
+    if STATE.watch is not None and tensor._node is not None:
+        raise _error(Reading(_here()))
+
+
+def flat(nested: Any) -> tuple[Any, ...]:
+    """The numbers in nested lists."""
+    if not isinstance(nested, list):
+        return (nested,)
+    return tuple(chain.from_iterable(map(flat, nested)))
+
+
+def _decides(operands: Sequence[Any], numbers: dict[int, Any]) -> bool:
+    """Whether an operation has no slope in those of its operands that come of numbers read."""
+    name = getattr(operands[0], "__name__", "") if operands else ""
+    if name == "copysign":
+        return id(operands[1]) not in numbers
+    return name in _FLAT
+
+
+_FLAT = frozenset({"sign", "floor", "ceil", "trunc", "rint", "floor_divide", "stop_gradient"})
+
+
+_OUTERMOST = compile("", "<nowhere>", "exec")
+
+
+def _here() -> Point:
+    """Where the user's code is, with the frames that led there."""
+    point = capture_run(_OUTERMOST)
+    return point if point.chain else capture()
+
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def _own_frames(point: Point) -> tuple[tuple[CodeType, int], ...]:
+    """The frames of a point that are of the user's own files."""
+    return tuple([at for at in point.chain if not _is_of_others(at[0].co_filename)])
+
+
+def _is_of_others(file: str) -> bool:
+    """Whether a file is Python's own, or was installed."""
+    return file.startswith(_STANDARD) or any(part in file for part in _INSTALLED)
+
+
+def _error(reading: Reading) -> LostGradientError:
+    """The error that names the line of a reading, and the way out."""
+    frames = _own_frames(reading.point) or reading.point.chain
+    if not frames:
+        return LostGradientError(_LOST.format(what="Python reads", instead=_instead(None)))
+    code, offset = frames[0]
+    site, where = syntax(code, offset), position(code, offset)
+    line = code.co_firstlineno if where is None else where[0]
+    expression = text = ""
+    if site is not None:
+        line, text = statement(site, line)
+        if isinstance(site.node, ast.expr):
+            expression = ast.unparse(site.node)
+    what = f"{expression} reads" if expression else "Python reads"
+    at = f"\n  at {code.co_filename}:{line}  {text}".rstrip()
+    return LostGradientError(_LOST.format(what=what, instead=_instead(site)) + at)
+
+
+_LOST = (
+    "the gradient is lost: {what} a number of a value that is being differentiated, and the number "
+    "comes back in the result, but no gradient flows through Python numbers. {instead}. Where a "
+    "constant is meant, say so: x.item(), x.detach() or tg.stop_gradient(x); what is only reported "
+    "goes into the second result (has_aux=True)"
+)
+
+
+def _instead(site: Syntax | None) -> str:
+    """What to write where a number was read."""
+    node = getattr(site, "node", None)
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name == "tolist":
+            return "Compute with the array, or with its elements ([v for v in x])"
+        if name in ("float", "complex", "int"):
+            return f"Leave {name}(...) out and compute with the array itself"
+        if ast.unparse(node.func).startswith(("math.", "cmath.")) and hasattr(np, name):
+            return f"Write np.{name}"
+    return "Write it with functions of arrays (np, tg), which gradients flow through"

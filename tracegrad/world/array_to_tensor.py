@@ -1,0 +1,389 @@
+"""An array that the function made becomes a Tensor when it is to hold values that are recorded.
+
+``y = np.zeros(3); y[0] = x[0]``: NumPy's array cannot hold what `x[0]` stands for. So a Tensor
+takes its place wherever the function has it: in variables, cells, lists, dictionaries, attributes.
+Where that cannot be done (a tuple or a view holds it, or it is not the function's own), the
+statement is refused.
+"""
+
+from __future__ import annotations
+
+import gc
+import operator
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodDescriptorType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from tracegrad.arguments.signature import NUMERIC
+from tracegrad.errors import ConversionError
+from tracegrad.machine.frames import Frame, Machine
+from tracegrad.machine.translation import Program
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tape.foreign_arrays import memory_of
+from tracegrad.tensors.array_functions import asarray, full, zeros
+from tracegrad.tensors.tensor import Tensor, wrap, written_into_plain
+from tracegrad.world import native_tables
+from tracegrad.world.lengths import Length
+from tracegrad.world.ownership import slots_of
+
+Operands = tuple[Any, ...]
+Keywords = dict[str, Any]
+
+
+def is_recorded(x: Any) -> bool:
+    """Whether a Tensor is part of a trace, or has a history."""
+    return type(x) is Tensor and (x._is_traced or x.requires_grad)
+
+
+def holds_recorded(x: Any) -> bool:
+    """Whether an object is a recorded Tensor, or a sequence that holds one."""
+    return is_recorded(x) or (type(x) in (list, tuple) and any(map(holds_recorded, x)))
+
+
+def received(
+    world: Any, operation: Any, operands: Operands, keywords: Keywords
+) -> tuple[Any, Operands, Keywords]:
+    """An operation that writes recorded values to an array: on a Tensor in its place."""
+    out = keywords.get("out")
+    if out is not None and any(map(holds_recorded, operands)):
+        several = out if type(out) is tuple else (out,)
+        made = tuple([_plain_swapped(world, x) for x in several])
+        keywords = {**keywords, "out": made if type(out) is tuple else made[0]}
+    if operation is np.ufunc.at and type(operands[1]) is np.ndarray:
+        if any(map(holds_recorded, operands[2:])):
+            tensor = swapped(world, operands[1], operands)
+            operands = (operands[0], tensor, *operands[2:])
+        return operation, operands, keywords
+    if operation is operator.setitem and type(operands[0]) is Tensor:
+        value = operands[2]
+        if type(value) in (list, tuple) and holds_recorded(value):
+            operands = (*operands[:2], asarray(value))
+        return operation, operands, keywords
+    if not operands or type(operands[0]) is not np.ndarray or not _writes(operation):
+        return operation, operands, keywords
+    rest = operands[1:]
+    if any(map(holds_recorded, rest)):
+        tensor = swapped(world, operands[0], operands)
+    elif _is_used(operation, operands[0]):
+        try:
+            tensor = swapped(world, operands[0], operands)
+        except ConversionError:  # the run is no program, then
+            return operation, operands, keywords
+    else:
+        return operation, operands, keywords
+    if operation is operator.setitem and type(rest[1]) in (list, tuple):
+        rest = (rest[0], asarray(rest[1]))
+    if isinstance(operation, MethodDescriptorType):
+        return getattr(tensor, operation.__name__), rest, keywords
+    return operation, (tensor, *rest), keywords
+
+
+def _writes(operation: Any) -> bool:
+    """Whether an operation writes to its first operand."""
+    key = id(operation)
+    if (
+        key in native_tables.IN_PLACE
+        or key in native_tables.CHANGES_FIRST
+        or key in native_tables.MUTATORS
+    ):
+        return True
+    return isinstance(getattr(operation, "__self__", None), np.ufunc) and (
+        operation.__name__ == "at"
+    )
+
+
+def _is_used(operation: Any, array: np.ndarray) -> bool:
+    """Whether a program has the numbers of an array that is written now, as a Tensor would be.
+
+    Where the caller gave Tensors, what the function computes is done in their manner
+    (``x.sort()`` gives another one): there it stays an array.
+    """
+    known = not isinstance(operation, MethodDescriptorType) or operation.__name__ in _WRITING
+    return STATE.trace is not None and STATE.standing and known and STATE.trace.has_used(array)
+
+
+_WRITING = frozenset({"fill", "put"})
+
+
+def _plain_swapped(world: Any, x: Any) -> Any:
+    return swapped(world, x, None) if type(x) is np.ndarray else x
+
+
+def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
+    """The Tensor in the place of an array, from here on.
+
+    Where no object of the function's holds it, none at all may but the `operands` at hand; None
+    where that does not matter.
+    The array that owns the memory becomes a Tensor, and each view of it a view of that Tensor.
+    """
+    root = array if array.base is None else array.base
+    if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
+        raise written_into_plain()
+    if not array.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    if root.dtype.kind not in NUMERIC:
+        raise written_into_plain()
+    holders = _holders(world)
+    shown = [x for _, inner in holders for x in inner if type(x) is np.ndarray and x.base is root]
+    if any(_shares(x, root) for _, inner in holders for x in inner):
+        raise written_into_plain()  # `tg.as_tensor(y)`
+    views = {id(x): x for x in (*world.views_of(root), *shown, array) if x is not root}
+    family = [root, *views.values()]
+    if any(map(world.is_outside, family)):
+        raise written_into_plain()
+    held = {id(x) for _, inner in holders for x in inner} | set(map(id, world.written()))
+    used = held | {id(root), id(array)}
+    own = frozenset({id(family), id(views)})
+    gone = {id(x) for x in family if id(x) not in used and _is_recorded_alone(x, own)}
+    family = [x for x in family if id(x) not in gone]
+    for x in family:
+        shows = x is root and len(family) > 1  # its views hold it
+        if not (id(x) in held or shows or (x is array and _passes(x, operands, family))):
+            raise written_into_plain()  # what holds it was there before the function
+    puts = _puts(holders, set(map(id, family)))
+    ways = [(view, _way_to(root, view)) for view in family[1:]]
+    tensors = {id(root): _as_tensor(root)}
+    tensors.update((id(view), way(tensors[id(root)])) for view, way in ways)
+    renewed: dict[int, Any] = {**tensors}
+    for x in family:
+        world.swaps(x, tensors[id(x)])
+    for put, x in puts:
+        put(_renewed(x, renewed))
+    return tensors[id(array)]
+
+
+def _shares(x: Any, root: np.ndarray) -> bool:
+    """Whether an object is a Tensor that looks at the memory of an array."""
+    return type(x) is Tensor and memory_of(x._array) is root
+
+
+def _passes(array: np.ndarray, operands: Operands | None, family: list[np.ndarray]) -> bool:
+    """Whether nothing but the operation at hand has an array, as in ``y[0][1] = v``."""
+    if operands is None:
+        return True
+    return all(x is operands or x is family for x in gc.get_referrers(array))
+
+
+def _is_recorded_alone(x: Any, known: frozenset[int], depth: int = 4) -> bool:
+    """Whether only what was recorded has an object: the function has used it, and let it go.
+
+    The objects that are `known`, by id, do not count. No cell or generator of Python's may hold
+    the object here: only plain variables do.
+    """
+    holders = gc.get_referrers(x)
+    known |= {id(holders)}
+    for holder in holders:
+        kind = type(holder)
+        if id(holder) in known or (kind.__module__.startswith("tracegrad") and kind is not Frame):
+            continue
+        if kind not in (tuple, list, dict) or not depth:
+            return False
+        if not _is_recorded_alone(holder, known, depth - 1):
+            return False
+    return True
+
+
+def _way_to(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
+    """What gives a view of an array: an index, then an order of axes; raises where they cannot."""
+    if root.flags.c_contiguous and view.flags.c_contiguous and root.dtype == view.dtype:
+        return _part_in_order(root, view)
+    left = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    starts = []
+    for stride in root.strides:
+        start, left = divmod(left, stride) if stride else (0, left)
+        starts.append(start)
+    order = sorted(range(view.ndim), key=lambda i: view.shape[i] > 1 and -abs(view.strides[i]))
+    index: list[Any] = []
+    axis = 0
+    for length, stride in [(view.shape[i], view.strides[i]) for i in order]:
+        if length == 1:
+            index.append(None)
+            continue
+        while axis < root.ndim:
+            step, rest = divmod(stride, root.strides[axis])
+            last = starts[axis] + step * (length - 1)
+            if step and not rest and 0 <= last < root.shape[axis]:
+                break
+            index.append(starts[axis])
+            axis += 1
+        else:
+            raise written_into_plain()
+        stop = last + (1 if step > 0 else -1)
+        index.append(slice(starts[axis], None if stop < 0 else stop, step))
+        axis += 1
+    place = (*index, *starts[axis:])
+    axes = sorted(range(view.ndim), key=order.__getitem__)
+
+    def go(x: Any) -> Any:
+        return x[place] if axes == list(range(view.ndim)) else x[place].transpose(axes)
+
+    if not _is_same(go(root), view):
+        raise written_into_plain()
+    return go
+
+
+def _part_in_order(root: np.ndarray, view: np.ndarray) -> Callable[[Any], Any]:
+    """What gives a view that has elements in the order of memory, one after the other."""
+    if root.shape == view.shape:
+        return lambda x: x[...]
+    left = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    start = left // max(root.itemsize, 1)
+    part = slice(start, start + view.size)
+    return lambda x: x.reshape(-1)[part].reshape(view.shape)
+
+
+def _is_same(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays have the same numbers at the same places."""
+    if (x.shape, x.dtype) != (y.shape, y.dtype) or not x.size:
+        return False
+    pairs = zip(x.shape, x.strides, y.strides, strict=True)
+    start = x.__array_interface__["data"][0] == y.__array_interface__["data"][0]
+    return start and all(n == 1 or a == b for n, a, b in pairs)
+
+
+_Holders = list[tuple[Any, list[Any]]]
+
+
+def _holders(world: Any) -> _Holders:
+    """What the function has that holds something, with what it holds; from the frames that run."""
+    waiting: list[Any] = world.written()
+    frame = STATE.machine.frame
+    while frame is not None:
+        waiting += [frame.fast, frame.stack, frame.closure, frame.names]
+        frame = frame.back
+    found: dict[int, tuple[Any, list[Any]]] = {}
+    while waiting:
+        x = waiting.pop()
+        if id(x) in found or _is_closed(x) or world.is_outside(x) or isinstance(x, type):
+            continue
+        if len(found) > _MOST:
+            raise written_into_plain()
+        if type(x) is FunctionType:
+            inner: list[Any] = [x.__closure__, x.__defaults__, x.__kwdefaults__]
+        elif type(x) is np.ndarray:  # of objects
+            inner = x.ravel().tolist()
+        else:
+            inner = gc.get_referents(x)
+        found[id(x)] = x, inner
+        waiting += inner
+    return [*found.values()]
+
+
+def _is_closed(x: Any) -> bool:
+    """Whether an object holds none of the function's."""
+    return x.dtype.kind != "O" if type(x) is np.ndarray else type(x) in _CLOSED
+
+
+def _puts(holders: _Holders, among: set[int]) -> list[tuple[Callable[[Any], None], Any]]:
+    """What puts other objects where the function has some, which are given by id; with these.
+
+    What cannot be changed and holds one of them is one of them as well.
+    """
+    fixed = [(holder, _parts(holder)) for holder, _ in holders if type(holder) in _REBUILT]
+    before = 0
+    while len(among) > before:
+        before = len(among)
+        among |= {id(holder) for holder, parts in fixed if not among.isdisjoint(map(id, parts))}
+    return [
+        (put, x)
+        for holder, inner in holders
+        if type(holder) not in _REBUILT and type(holder) not in _REUSING
+        for x in {id(x): x for x in inner if id(x) in among}.values()
+        for put in _places_in(holder, x)
+    ]
+
+
+def _renewed(x: Any, renewed: dict[int, Any]) -> Any:
+    """An object with others in place of what it holds, and cannot change; they are added to."""
+    if id(x) not in renewed and type(x) in _REBUILT:
+        parts = _parts(x)
+        found = [_renewed(part, renewed) for part in parts]
+        if any(map(operator.is_not, found, parts)):
+            renewed[id(x)] = _REBUILT[type(x)](x, found)
+    return renewed.get(id(x), x)
+
+
+def _parts(x: Any) -> tuple[Any, ...]:
+    return x if type(x) is tuple else x.__reduce__()[1]
+
+
+def _rows_left(x: Any, parts: list[Any]) -> Any:
+    """The iterator over what is left of an array's rows, over those of its Tensor.
+
+    A row is taken when its turn comes: elements that are written until then are seen.
+    """
+    (rows,), place = parts, x.__reduce__()[2]
+    return map(rows.__getitem__, range(place, len(rows)))
+
+
+_REBUILT: dict[Any, Callable[[Any, list[Any]], Any]] = {
+    tuple: lambda x, parts: tuple(parts),
+    type(iter(np.zeros(1))): _rows_left,
+    enumerate: lambda x, parts: enumerate(*parts),
+    zip: lambda x, parts: zip(*parts, strict=False),
+}
+"""Makes objects that cannot be changed anew, of other parts."""
+_REUSING: frozenset[Any] = frozenset({type(iter({}.items()))})
+"""Types that keep the tuple which they gave last, to use it again."""
+
+
+_MOST = 100_000
+_CLOSED = frozenset({
+    *(Tensor, ModuleType, CodeType, int, float, complex, str, bytes, bool),
+    *(type(None), Machine, Program, BuiltinFunctionType, np.ufunc, np.dtype, FrameType),
+    Length,  # an int that knows what the run has read, which is not the function's
+})  # fmt: skip
+
+
+def _places_in(holder: Any, array: np.ndarray) -> list[Callable[[Tensor], None]]:
+    """What puts a Tensor in an array's place in an object that holds it; raises where none can."""
+    if isinstance(holder, list | deque):
+        found = [i for i, x in enumerate(holder) if x is array]
+        return [partial(holder.__setitem__, i) for i in found]
+    if isinstance(holder, CellType):
+        return [partial(setattr, holder, "cell_contents")]
+    if type(holder) is np.ndarray:
+        return [partial(holder.__setitem__, i) for i, x in np.ndenumerate(holder) if x is array]
+    slots = [slot for slot in slots_of(type(holder)) if _standing(slot, holder) is array]
+    if slots:
+        return [partial(slot.__set__, holder) for slot in slots]
+    scope = holder if isinstance(holder, dict) else getattr(holder, "__dict__", None)
+    names = [name for name, x in scope.items() if x is array] if isinstance(scope, dict) else []
+    if not names:
+        raise written_into_plain()
+    assert isinstance(scope, dict)
+    return [partial(scope.__setitem__, name) for name in names]
+
+
+def _standing(slot: Any, holder: Any) -> Any:
+    """What stands in a slot of an object; None where nothing does."""
+    try:
+        return slot.__get__(holder)
+    except AttributeError:
+        return None
+
+
+def _as_tensor(array: np.ndarray) -> Tensor:
+    """A Tensor with an array's numbers, as the function would have made it."""
+    kind = array.dtype
+    if array.size and not array.any() and not array.tobytes().strip(b"\0"):  # no -0.0 either
+        made = zeros(array.shape, dtype=kind)
+    elif array.size and array.any() and (array == array.flat[0]).all():
+        made = full(array.shape, array.flat[0].item(), dtype=kind)
+    else:
+        made = asarray(wrap(array.copy()))
+    if STATE.trace is not None and made._traced is not None:
+        STATE.trace.shown.discard(made._traced[1])  # what the function leaves somewhere is an array
+    return made

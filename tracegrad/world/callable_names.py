@@ -1,0 +1,62 @@
+"""Who a callable is: its name, its module, whether a library of tracegrad's knowing has made it."""
+
+from __future__ import annotations
+
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodType,
+)
+from typing import Any
+
+import numpy as np
+
+from tracegrad.world import native_tables
+from tracegrad.world.guards import PLAIN
+
+Operands = tuple[Any, ...]
+Keywords = dict[str, Any]
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+def module_of(callee: Any) -> str:
+    return getattr(callee, "__module__", None) or ""
+
+
+def name_of_callable(callee: Any) -> str:
+    name = getattr(callee, "__name__", None) or type(callee).__name__
+    module = module_of(callee)
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+def name_of_class(x: Any) -> str:
+    return f"{type(x).__module__}.{type(x).__name__}"
+
+
+def is_library(callee: Any) -> bool:
+    if isinstance(callee, np.ufunc):
+        return True
+    if isinstance(callee, FunctionType):
+        module = callee.__globals__.get("__name__") or ""
+    elif isinstance(callee, MethodType):
+        return is_library(callee.__func__)
+    elif isinstance(callee, type | BuiltinFunctionType) or is_of_extension(callee):
+        module = callee.__module__ or ""
+    else:
+        module = type(callee).__module__ or ""
+    return type(module) is str and module.partition(".")[0] in native_tables.LIBRARY
+
+
+def is_of_extension(callee: Any) -> bool:
+    return (type(callee).__module__ or "").startswith(("numpy", "_cython"))
+
+
+def is_known(x: Any) -> bool:
+    """Whether an object's C code reads nothing but what Python can read too."""
+    return (
+        type(x) in native_tables.ATOMS or type(x) in native_tables.CONTAINERS or isinstance(x, type)
+    )
+
+
+def text_of_key(x: Any) -> str:
+    return repr(x) if type(x) in PLAIN else f"a {type(x).__name__}"

@@ -1,0 +1,208 @@
+"""What operations tell of Tensors from outside, and what loops are told of what happens."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from types import BuiltinFunctionType, CellType, MethodType
+from typing import Any
+
+import numpy as np
+
+from tracegrad.machine.world_protocol import ABSENT
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.world import native_tables
+from tracegrad.world.guards import ATTRIBUTE, PLAIN
+from tracegrad.world.lengths import Length
+from tracegrad.world.loops.written_places import Place
+from tracegrad.world.ownership import is_trusted
+from tracegrad.world.run_outcome import Outcome
+
+_MADE_ANEW = frozenset({int, float, complex, str, bytes, range})
+
+
+def _is_one_object(x: Any) -> bool:
+    """Whether Python has one object alone of this value."""
+    return -5 <= x <= 256 if type(x) is int else type(x) in (str, bytes) and len(x) <= 1
+
+
+SAMPLED = "pass what it reads, return what is to be kept, and do the rest outside JAX"
+
+
+class Told(Outcome):
+    """The part of a world that watches operations on Tensors, and loops."""
+
+    loops: Any  # those of the run, where they may stay loops
+    joins: Any  # where arms of looks meet, if they may
+    happened: int
+    shown: list[Tensor]
+    identities: bool
+    _read: dict[Any, tuple[Any, Any]]
+    _place: Callable[[Any, Any], Any]
+
+    def knows_class(self, cls: type) -> bool:
+        """Whether a class was there before the run: it was seen outside, or an object of it was."""
+        return self.is_outside(cls) or any(type(x) is cls for x, _ in self._sources.values())
+
+    def is_outside_tensor(self, x: Any) -> bool:
+        """Whether it is a Tensor that was there before the run."""
+        return id(x) in self._tensors
+
+    def watch_loops(self, loops: Any) -> None:
+        """Has loops stay loops, as far as they can."""
+        self.loops, self.lengths = loops, loops.lengths if loops.lengths.free else None
+        self.turn = self.machine.turn = loops.turn
+
+    def end_loops(self) -> None:
+        """The function has returned."""
+        if self.loops is not None:
+            self.loops.finish()
+
+    @property
+    def unrolls(self) -> bool:
+        """Whether a loop of this run will not stay one in the next."""
+        return self.loops is not None and self.loops.refused
+
+    def about_to(self, text: str) -> None:
+        """The function is about to do something that no program does."""
+        if self.trace is not None and self.trace.samples:
+            self.trace.refuse(f"reads or changes {text}", SAMPLED)
+        if self.loops is not None:
+            self.loops.needs_tape()
+
+    def decide(self, x: Any) -> bool:
+        if type(x) is Length:
+            return bool(x.look())
+        if self.loops is not None:
+            self.loops.decides(x)
+        if self.joins is not None:
+            self.joins.decides(x)
+        return bool(super().decide(x))
+
+    def delete_global(self, names: dict[str, Any], name: str) -> None:
+        self.tell_of_removal()
+        super().delete_global(names, name)
+
+    def delete_cell(self, cell: CellType, name: str) -> None:
+        self.tell_of_removal()
+        super().delete_cell(cell, name)
+
+    def delete_own_attribute(self, x: Any, name: str) -> None:
+        self.tell_of_removal()
+        super().delete_own_attribute(x, name)
+
+    def set_own_attribute(self, x: Any, name: str, value: Any) -> None:
+        super().set_own_attribute(x, name, self._kept(x, value))
+
+    def store_global(self, names: dict[str, Any], name: str, value: Any) -> None:
+        super().store_global(names, name, self._kept(names, value))
+
+    def store_cell(self, cell: CellType, name: str, value: Any) -> None:
+        super().store_cell(cell, name, self._kept(cell, value))
+
+    def _kept(self, holder: Any, value: Any) -> Any:
+        """What an object from outside is given: no length that nobody has looked at."""
+        return value.look() if type(value) is Length and self.is_outside(holder) else value
+
+    def tell_of_removal(self) -> None:
+        """Something is about to be deleted that is no local variable."""
+        self.happened += 1
+        if self.loops is not None:
+            self.loops.bars("something is removed")
+
+    def stood(self, place: Place) -> Any:
+        """What stands at a place, as the function has it."""
+        now = place.now()
+        known = self._read.get(self._place(place.holder, place.name))
+        return known[1] if known is not None and known[0] is now else now
+
+    def renews(self, place: Place, x: Any) -> None:
+        """A place that turns of a loop write to gets what the last of them has left there."""
+        if place.now() is x:
+            return
+        if x is not ABSENT:
+            self.kept.writes(place.kind, place.holder, place.name, x)
+        place.put(x)
+        for i, done in enumerate(self._log):
+            sets = done.operation is operator.setitem
+            if sets and Place(place.kind, *done.operands[:2]) == place:
+                self._log[i] = replace(done, operands=(*done.operands[:2], x))
+
+    def _tell_of_dtypes(self, operands: tuple[Any, ...]) -> None:
+        """An operation may ask an array from outside for its dtype: it is an input of the program.
+
+        What calls find in its place is of the same dtype then, and has as many axes.
+        """
+        for x in operands:
+            if type(x) is Tensor and x._traced is not None and id(x) in self._originals:
+                self.trace.asked.add(id(x._traced[1]))
+
+    def _tell_of_tensors(self, operation: Any, operands: tuple[Any, ...], result: Any) -> None:
+        """What an operation told of Tensors from outside that no trace has recorded."""
+        kind = type(result)
+        recorded = kind is Tensor and result._traced is not None
+        if (
+            recorded
+            or kind in (MethodType, BuiltinFunctionType)
+            or id(operation) in native_tables.ASKS_WHO
+        ):
+            return
+        for x in (*operands, getattr(operation, "__self__", None)):
+            if type(x) is not Tensor or x._traced is not None or id(x) not in self._tensors:
+                continue
+            if all(x is not known for known in self.shown):
+                self.shown.append(x)
+            form = kind in PLAIN or kind is tuple or isinstance(result, np.dtype)
+            if not (id(operation) in native_tables.ASKS_SHAPE or (form and operation is getattr)):
+                self.reads(x)
+
+    def asks_mode(self) -> None:
+        """The function asks whether operations are recorded."""
+        self.asked_mode = True
+
+    def reads(self, array: Any) -> None:
+        """C code reads an array, or Python the numbers of a Tensor: what it holds is guarded."""
+        if all(array is not known for known in self.contents):
+            self.contents.append(array)
+
+    def compares(self, a: Any, b: Any) -> None:
+        """The function asks whether two objects are one; tuples may be shared otherwise then."""
+        if self.joins is not None:
+            self.joins.compares(a, b)
+        for x in (a, b):
+            if isinstance(x, tuple):
+                self.pin(x)
+        if type(a) in native_tables.ATOMS or type(b) in native_tables.ATOMS:
+            equal = type(a) is type(b) and (type(a) is float or a == b)
+            frame = self.machine.frame
+            plain = frame is not None and is_trusted(frame.globals)  # which keeps what it compares
+            if equal and not plain and type(a) in _MADE_ANEW and not _is_one_object(a):
+                self.effect(f"which of two equal objects of type {type(a).__name__} it has")
+            return
+        if a is b and type(a) is not Tensor and id(a) not in self.shared:
+            return  # it is at one place, whatever calls give
+        for x in (a, b):
+            original = self.original(x)
+            if original is x:
+                self.identities |= type(x) is Tensor and self.is_outside(x)
+                continue
+            if self._stand_ins.get(id(original)) is x:
+                self.identities = True
+            else:  # another call may give others
+                self.trace.read("which objects its arguments are")
+
+    def owns(self, x: Any, scope: Any) -> None:
+        """The function asks an object from outside for its dictionary of attributes."""
+        if not isinstance(scope, dict):
+            return
+        self._scopes[id(scope)] = x
+        text = f"{self.text_of(x)}.__dict__"
+        if id(x) in self._by_path:
+            self.read(ATTRIBUTE, x, "__dict__", scope, text)
+        else:
+            self._sources.setdefault(id(scope), (scope, text))
+
+    def holds(self, owner: Any, function: Any) -> None:
+        if self.is_outside(owner):
+            self.part(owner, "__wrapped__", function)

@@ -1,0 +1,297 @@
+"""Generates the function that is True while all guards hold."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import is_
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from codegen.load import load
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.world.guards import (
+    ITEM,
+    MISSING,
+    PACKED,
+    TYPED,
+    Guard,
+    kind_of_items,
+    same,
+    state_of,
+    typed,
+)
+
+MANY = 32  # places in a list from which on one look at the list is quicker
+SMALL = 1 << 16  # bytes up to which a copy as bytes is the quickest to compare
+
+
+def check(
+    guards: Sequence[Guard],
+    places: Sequence[Guard],
+    arrays: Iterable[Any],
+    tensors: Sequence[Tensor] | None = None,
+    by_path: Mapping[int, Guard] = MappingProxyType({}),
+    others: Sequence[Any] = (),
+) -> Callable[[], bool]:
+    """The function; `guards` hold what they held, `places` an array or Tensor, whichever it is.
+
+    The contents of `arrays` are compared as well and, unless `tensors` is None, the shapes of these
+    and of the Tensors in places. Identity is compared first; where that differs, type and value
+    are, and the new identity is remembered. Objects that are known by their place (`by_path`: by
+    id, the guard of the place) may be others of the same class, each in its place alone, and none
+    of the `others`.
+    """
+    shapes: list[tuple[Any, Any]] = []
+    if tensors is not None:
+        held = [place for place in places if isinstance(place.value, Tensor)]
+        shapes = [(place.now, shown(place.value)) for place in held]
+        shapes += [(partial(_itself, tensor), shown(tensor)) for tensor in tensors]
+    known = [(array, remembered(getattr(array, "_array", array))) for array in arrays]
+    names: dict[str, Any] = {
+        "MISSING": MISSING,
+        "Tensor": Tensor,
+        "again": again(guards, places, known, shapes, by_path, others),
+        "apart": apart,
+        "is_": is_,
+        "ndarray": np.ndarray,
+        "shown": shown,
+        "state_of": state_of,
+        "type": type,
+        "typed": typed,
+        "unwritten": unwritten,
+    }
+    conditions = conditions_of(guards, places, names, by_path, others)
+    for i, (array, content) in enumerate(known):
+        inner = "._array" if isinstance(array, Tensor) else ""
+        names[f"array{i}"] = array
+        conditions += _contents(f"array{i}{inner}", content, str(i), names)
+    for i, (names[f"tensor{i}"], names[f"shown{i}"]) in enumerate(shapes):
+        conditions.append(f"shown(tensor{i}()) == shown{i}")
+    if not conditions:
+        return lambda: True
+    body = "\n            and ".join(conditions)
+    read = set(re.findall(r"\w+", body))
+    bound = ", ".join([f"{name}={name}" for name in names if name in read])
+    text = (
+        f"def unchanged({bound}):\n"  # locals are faster than globals
+        "    try:\n"
+        f"        if (\n            {body}\n        ):\n"
+        "            return True\n"
+        "    except Exception:\n"
+        "        return False\n"
+        "    return again(unchanged)\n"
+    )
+    function: Callable[[], bool] = load(text, "unchanged", names)
+    return function
+
+
+def _contents(array: str, known: tuple[Any, ...], stem: str, names: dict[str, Any]) -> list[str]:
+    """`unwritten` as conditions; for small arrays it is written out, which is faster."""
+    if type(known[-1]) is not bytes:
+        names[f"known{stem}"] = known
+        return [f"unwritten({array}, known{stem})"]
+    parts = {"shape": "==", "dtype": "is", "strides": "==", "flags.writeable": "is"}
+    values = {f"{part.rpartition('.')[2]}{stem}": v for part, v in zip(parts, known, strict=False)}
+    names.update(values, **{f"bytes{stem}": known[-1]})
+    found = [
+        f"{array}.{part} {same} {name}"
+        for (part, same), name in zip(parts.items(), values, strict=True)
+    ]
+    return [f"{array}.tobytes() == bytes{stem}", *found]
+
+
+def conditions_of(
+    guards: Sequence[Guard],
+    places: Sequence[Guard],
+    names: dict[str, Any],
+    by_path: Mapping[int, Guard],
+    others: Sequence[Any],
+) -> list[str]:
+    """One condition a guard, over names that are added to `names`; an object has one name."""
+    fixed: dict[int, str] = {}
+    read: dict[int, str] = {}  # variables that hold what stands at a place, by id of its guard
+    parents = {id(guard.of) for guard in (*guards, *places) if guard.of is not None}
+
+    def holder_of(guard: Guard) -> str:
+        if guard.of is not None:
+            return read[id(guard.of)]
+        name = fixed.setdefault(id(guard.holder), f"holder{len(fixed)}")
+        names[name] = read_quickly(guard.holder)
+        return name
+
+    found = []
+    for i, guard in enumerate(guards):
+        owner = by_path.get(id(guard.value))
+        if owner is guard:
+            names[f"kind{i}"], read[id(guard)] = guard.kind, f"object{i}"
+            over = guard.over(holder_of(guard), names)
+            found.append(f"type(object{i} := {over}) is kind{i}")
+        elif owner is not None:  # two places held one object
+            found.append(f"{guard.over(holder_of(guard), names)} is {read[id(owner)]}")
+        elif guard.value is None or type(guard.value) is bool:
+            found.append(guard.condition(holder_of(guard), repr(guard.value), names))
+        else:
+            names[f"value{i}"] = guard.value
+            condition = guard.condition(holder_of(guard), f"value{i}", names)
+            if id(guard) in parents:
+                read[id(guard)] = f"value{i}"
+            elif guard.of is not None and type(guard.value) in (int, str):
+                over = guard.over(holder_of(guard), names)
+                kind = type(guard.value).__name__
+                condition = f"((x := {over}) is value{i} or type(x) is {kind} and x == value{i})"
+            found.append(condition)
+    for guard in _as_wholes(places):
+        if guard.read == PACKED:  # a call makes the array where it reads it
+            names.update({"kind_of_items": kind_of_items, guard.name.__name__: guard.name})
+            found.append(f"kind_of_items({holder_of(guard)}) is {guard.name.__name__}")
+            continue
+        kind = type(guard.value).__name__  # Tensor, ndarray, or that of a number
+        names[kind] = type(guard.value)
+        found.append(f"type({guard.over(holder_of(guard), names)}) is {kind}")
+    objects = [read[id(guard)] for guard in guards if _is_one_of(guard, by_path)]
+    if objects:
+        names["others"] = frozenset(map(id, others))
+        names["kept"] = others  # so that no id is used again
+        found.append(f"apart(({', '.join(objects)},), others)")
+    return found
+
+
+def read_quickly(holder: Any) -> Any:
+    """A holder as a check reads it: of a class that is its dictionary, not the proxy of it."""
+    if type(holder) is not MappingProxyType:
+        return holder
+    (inner,) = gc.get_referents(holder)
+    return inner if type(inner) is dict else holder
+
+
+def _as_wholes(places: Sequence[Guard]) -> list[Guard]:
+    """Items of a list of floats are one place: all are numbers of its type."""
+    items: dict[int, list[Guard]] = {}
+    for guard in places:
+        if guard.read == ITEM and type(guard.value) in (float, np.float64):
+            items.setdefault(id(guard.holder), []).append(guard)
+    found = {id(guard): guard for guard in places}
+    for alike in items.values():
+        holder, kind = alike[0].holder, type(alike[0].value)
+        if len(alike) >= MANY and len(alike) * 2 > len(holder) and kind_of_items(holder) is kind:
+            for guard in alike:
+                del found[id(guard)]
+            found[id(alike[0])] = replace(alike[0], read=PACKED, name=kind)
+    return list(found.values())
+
+
+def _is_one_of(guard: Guard, by_path: Mapping[int, Guard]) -> bool:
+    """Whether a place holds an object that no other place may hold; tuples are equal or not."""
+    return by_path.get(id(guard.value)) is guard and not isinstance(guard.value, tuple)
+
+
+def apart(objects: Sequence[Any], others: Collection[int]) -> bool:
+    """Whether objects are different ones, and none of the others, which are ids."""
+    found = set(map(id, objects))
+    return len(found) == len(objects) and found.isdisjoint(others)
+
+
+def agrees(guard: Guard, now: Any, by_path: Mapping[int, Guard]) -> bool:
+    """Whether what stands at a place now is as good as what stood there."""
+    owner = by_path.get(id(guard.value))
+    if owner is None:
+        return bool(now == guard.value) if guard.read == TYPED else same(now, guard.value)
+    return type(now) is guard.kind if owner is guard else now is owner.now()
+
+
+def _holds_alike(place: Guard) -> bool:
+    """Whether a place holds an array, or a list of numbers, of the type that it held."""
+    if place.read == PACKED:
+        return kind_of_items(place.where()) is place.name
+    return type(place.now()) is type(place.value)
+
+
+def again(
+    guards: Sequence[Guard],
+    places: Sequence[Guard],
+    arrays: Sequence[tuple[Any, Any]],
+    shapes: Sequence[tuple[Any, Any]],
+    by_path: Mapping[int, Guard],
+    others: Sequence[Any],
+) -> Callable[[Any], bool]:
+    """The slow comparison, by type and value; it renews the identities that the quick one knows."""
+
+    def compare(quick: Any) -> bool:
+        now = [guard.now() for guard in guards]
+        if not all(agrees(guard, a, by_path) for a, guard in zip(now, guards, strict=True)):
+            return False
+        if not all(map(_holds_alike, places)):
+            return False
+        if not all(unwritten(getattr(a, "_array", a), known) for a, known in arrays):
+            return False
+        if not all(shown(tensor()) == before for tensor, before in shapes):
+            return False
+        objects = [a for a, g in zip(now, guards, strict=True) if _is_one_of(g, by_path)]
+        if not apart(objects, set(map(id, others))):
+            return False
+        names = quick.__code__.co_varnames[: quick.__code__.co_argcount]
+        bound = dict(zip(names, quick.__defaults__, strict=True))
+        renewed = {f"value{i}": value for i, value in enumerate(now)}
+        bound.update({name: renewed[name] for name in bound.keys() & renewed.keys()})
+        quick.__defaults__ = tuple(bound.values())
+        return True
+
+    return compare
+
+
+def shown(tensor: Any) -> tuple[Any, ...]:
+    """What Python sees of a Tensor without a look at its numbers."""
+    if type(tensor) is not Tensor:
+        return (type(tensor),)
+    return tensor._array.shape, tensor.requires_grad, tensor.is_leaf, tensor.device
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+def remembered(array: Any) -> tuple[Any, ...]:
+    """What `unwritten` compares an array with: exact, so that nothing stale can slip through."""
+    if not isinstance(array, np.ndarray):
+        return (array,)  # of another library, which does not write to it
+    held: Any = array.tobytes()
+    if array.dtype.hasobject:
+        held = list(array.flat)
+    elif array.nbytes > SMALL:
+        held = _bits(array).copy()
+    return array.shape, array.dtype, array.strides, array.flags.writeable, held
+
+
+def unwritten(array: Any, known: tuple[Any, ...]) -> bool:
+    """True while an array is and holds what it did."""
+    if len(known) == 1 or not isinstance(array, np.ndarray):
+        return array is known[0]
+    shape, dtype, strides, writeable, held = known
+    if array.shape != shape or array.dtype != dtype or array.strides != strides:
+        return False
+    if array.flags.writeable != writeable:
+        return False
+    if type(held) is bytes:
+        return array.tobytes() == held
+    if type(held) is list:
+        return all(map(is_, array.flat, held))
+    return bool((_bits(array) == held).all())
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    """The elements as integers, which compare by their bits."""
+    if array.dtype.itemsize in (1, 2, 4, 8):
+        return array.view(f"u{array.dtype.itemsize}")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def without(guards: Iterable[Guard], but: Iterable[Guard], needed: Collection[int]) -> list[Guard]:
+    """Guards less those in `but`, unless what they hold is `needed`."""
+    skipped = {id(guard) for guard in but if id(guard.value) not in needed}
+    return [guard for guard in guards if id(guard) not in skipped]

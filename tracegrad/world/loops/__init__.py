@@ -1,0 +1,1 @@
+"""Loops of the user's code stay loops: one turn is recorded and stands for all."""

@@ -1,0 +1,694 @@
+"""A turn of a loop that was recorded over parameters: whether it stands for all turns.
+
+After one turn the variables that it changed become parameters (`Closing._open`). Where the next
+turn ends as it began, the loop is closed (`_close`), and turns before it that are the same
+computation go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from codegen.ir import Check, Constant, Counter, Origin, Value, dims_of
+from codegen.sizes import Dim, add
+from codegen.types import ArrayType, kind, weak, weak_of
+from tracegrad.machine.liveness import live
+from tracegrad.ops.elementwise.ufuncs import add as add_values
+from tracegrad.ops.python_lists import handed
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.path_tree import Apart, Cycle, Entry, Way, limb_of, merged
+from tracegrad.world.lengths import minus
+from tracegrad.world.loops.list_ends import is_tail, tail_of
+from tracegrad.world.loops.loop_heads import INT, Head, Leaf, Slot
+from tracegrad.world.loops.loop_runner import Walk
+from tracegrad.world.loops.resumption import Keeper, Seat
+from tracegrad.world.loops.state_items import Holding, called, kind_of, on_stack, with_item
+from tracegrad.world.loops.turn_equality import Same, counted, renamed
+from tracegrad.world.loops.unrolling_reasons import MARKS
+from tracegrad.world.loops.widened_states import (
+    WIDE,
+    Known,
+    Learned,
+    States,
+    goes_another_way,
+    is_in_float64,
+    join,
+    type_of,
+)
+from tracegrad.world.loops.written_places import Place, reached_from
+
+
+class Closing(Holding):
+    """What a run knows of turns that are recorded."""
+
+    world: Any
+    trace: Any
+    walk: Walk
+    lists: Any
+    lengths: Any
+    written: list[ref[Tensor]]  # Tensors that were written to
+    seats: dict[Value, Seat]  # where frames stood at looks, by what was looked at
+    closed: list[Head]
+    apart: Any  # where loops begin whose first turn stands by itself
+    states: States  # what is known of the variables of loops
+    wide: dict[Value, Head]  # parameters that may be floats of Python in the first turn
+    frozen: dict[Value, Head]  # arrays of which nobody knows who has them, too: never written
+
+    def _let_go(self, head: Head, known: dict[Slot, Leaf]) -> None:
+        """Forgets what a turn wrote to objects of its own: a turn that is over has none."""
+        new = [place for place in self.places if (place,) not in known]
+        if new:
+            left = self._reached(head, {id(place.holder) for place in new})
+            for place in new:
+                if id(place.holder) not in left:
+                    del self.places[place]
+
+    def _reached(self, head: Head, sought: set[int]) -> set[int]:
+        """Which of these objects (ids) the function still has at the beginning of a turn."""
+        world, frame = self.world, head.frame
+        left = {key for key in sought if world.is_outside_id(key)}
+        if left == sought:
+            return left
+        waiting = [*world.written_to()]
+        waiting += [frame.fast[i] for i in live(frame.code)[head.target]]
+        while frame is not None:
+            waiting += [*frame.stack, frame.closure, frame.names, frame.function]
+            frame = frame.back
+            waiting += [] if frame is None else frame.fast
+        return left | reached_from(waiting, world.is_outside, sought - left)
+
+    def _open(self, head: Head) -> bool:
+        """After a turn: what it changed become parameters; whether the next one may be closed."""
+        self._let_go(head, head.before)
+        for place, x in self.places.items():
+            if (place,) not in head.before:
+                self._leaves(head, (place,), x, head.before)
+        now = self._take_apart(head, self._variables(head))
+        if not self._keeps(head, now, head.before):
+            return False
+        if not self._are_alone(head):
+            head.why = "others have a dictionary too that turns make anew"
+            return False
+        changed = {}
+        for slot, leaf in now.items():
+            old = head.before[slot]
+            if leaf.holder is old.holder and leaf.value is old.value:
+                continue
+            if on_stack(slot) or not self._may_change(leaf):
+                head.why = f"{called(head, slot)} is another {kind_of(leaf)} in each turn"
+                return False
+            if self._is_shared(head, leaf) and not is_tail(slot):
+                head.why = f"others have the array too that {called(head, slot)} becomes"
+                return False
+            changed[slot] = leaf
+        if head.follows is not None and len(self.lists.log) > head.logged:
+            return False
+        head.next_index = None if head.index is None else self._new_index(head)
+        if head.index is not None:
+            head.first, head.index = head.index, head.next_index
+        return self._over(head, changed)
+
+    def _enter_whole(self, head: Head) -> bool:
+        """Before the first turn: what is known to change become parameters, where that is right.
+
+        Two of them that are one Tensor have cotangents that a tape adds up one by one.
+        """
+        known = self.states.get((head.frame.code, head.target))
+        if not known or head.target in self.apart.get(head.frame.code, ()):
+            return False
+        self._take_apart_known(head, known)
+        if not self._are_alone(head):
+            return False
+        held = head.before
+        chosen = {s: held[s] for s in known if s in held and self._may_change(held[s])}
+        tensors = [id(leaf.holder) for leaf in chosen.values() if leaf.value is not None]
+        if not chosen or len(set(tensors)) < len(tensors):
+            return False
+        head.whole, head.next_index = True, head.index
+        return self._over(head, chosen, {slot for slot, wide in known.items() if wide})
+
+    def _over(self, head: Head, changed: dict[Slot, Leaf], wide: Collection[Slot] = ()) -> bool:
+        """Variables become parameters; whether the turn that begins may be closed."""
+        frame = head.frame
+        head.parameters, head.arguments, head.written = {}, {}, {}
+        tails = ((tail_of(slot), leaf.holder) for slot, leaf in changed.items())
+        head.tails = [(place, x) for place, x in tails if place is not None]
+        made: dict[int, tuple[Value, Any]] = {}
+        for slot, leaf in changed.items():
+            known = made.get(id(leaf.holder))
+            if known is None:
+                known = self._parameter(head, slot, leaf, slot in wide)
+                if leaf.value is not None:  # a number is no object that others have too
+                    made[id(leaf.holder)] = known
+            head.parameters[slot] = known[0]
+            self._put(frame, slot, known[1])
+        head.begin = len(self.trace.builder.nodes)
+        head.begun = self._variables(head)
+        head.open = True
+        if not self.lists.open(head):
+            head.why = "a list is not appended one array of one shape in each turn"
+            return False
+        head.wrote, head.made, head.changes = len(self.written), len(self.iterators), 0
+        head.marks = self._marks(head)
+        keeper = Keeper(self, self.heads.values(), self._frames(frame))
+        head.seat = keeper.seat(frame.stack, head.target)
+        return head.seat is not None
+
+    def _put(self, frame: Any, slot: Slot, x: Any) -> None:
+        """Puts something into a variable, or at a place."""
+        first = slot[0]
+        if isinstance(first, Place):
+            self.world.renews(first, with_item(first.now(), slot[1:], x))
+        else:
+            frame.fast[first] = with_item(frame.fast[first], slot[1:], x)
+
+    def _may_change(self, leaf: Leaf) -> bool:
+        x = leaf.holder
+        if type(x) is Tensor:
+            linked = x._view is not None or any(ref() is not None for ref in x._views or ())
+            return leaf.value is not None and not linked
+        return type(x) in (int, float)
+
+    def _is_written(self, head: Head, x: Any) -> bool:
+        """Whether a Tensor was written to in this turn."""
+        return any(x is other() for other in self.written[head.wrote :])
+
+    def _is_shared(self, head: Head, leaf: Leaf) -> bool:
+        """Whether others may hold an array that a variable was given in the first turn."""
+        if leaf.value is None or not leaf.value.type.shape or self._is_written(head, leaf.holder):
+            return False
+        made = (node.results for node in self.trace.builder.nodes[head.start :])
+        return all(leaf.value not in results for results in made)
+
+    def _parameter(
+        self, head: Head, slot: Slot, leaf: Leaf, wide: bool = False
+    ) -> tuple[Value, Any]:
+        """A parameter, and what the function has for it: a number of NumPy's where it is wide."""
+        trace, x = self.trace, leaf.holder
+        first = slot[0]
+        name = first.called if isinstance(first, Place) else head.frame.program.slots[first]
+        if is_tail(slot):
+            name = self.lists.name_of_last(head, slot[0])
+        if len(slot) > 1:
+            name = (leaf.value and leaf.value.origin.name) or f"{name}_{slot[-1]}"
+        if type(x) is not Tensor:
+            x = self.world.numbers.lifted(self.world, x)
+        origin = Origin(name, True)
+        if type(x) is Tensor:
+            argument = x._traced[1]
+            value = Value(argument.type, origin)
+        else:
+            argument = trace.number(x, weak_of(x), Origin(name, True))
+            value = Value(weak_of(x), origin)
+        if wide and value.type == weak("float"):
+            value = Value(WIDE, origin)
+            self.wide[value] = head
+        head.arguments[value] = argument
+        if head.whole and value.type.shape:
+            self.frozen.update({value: head, argument: head})
+        if type(x) is Tensor and self._is_written(head, x):
+            x._traced = (trace, value)
+            head.written[value] = x
+            return value, x
+        array = x._array if type(x) is Tensor else x
+        tensor = wrap(np.float64(array) if value.type == WIDE else array, (trace, value))
+        if type(x) is Tensor:
+            tensor._node = x._node
+        self.world.stands_for(tensor, self.world.original(leaf.holder))
+        return value, tensor
+
+    def _release(self, head: Head) -> None:
+        """What was recorded over parameters is of the values that they had."""
+        builder = self.trace.builder
+        after = [node for node in builder.nodes[head.begin :] if node not in head.further]
+        del builder.nodes[head.begin :]
+        for parameter, argument in head.arguments.items():
+            if parameter.type == WIDE and argument.type != WIDE:
+                nothing = builder.constant(-0.0, WIDE)  # x + -0.0 is x
+                builder.call(add_values, (argument, nothing), parameter.origin)
+            else:
+                builder.call(handed, (argument,), parameter.origin)
+            builder.append(replace(builder.nodes.pop(), results=(parameter,)))
+        begin = len(builder.nodes)
+        for node in after:
+            builder.append(node)
+        self._define_index(head, head.index, begin, 0 if head.whole else 1)
+        self._define_index(head, head.first, head.start, 0)
+        head.open = False
+
+    def _define_index(self, head: Head, index: Value | None, at: int, turn: int) -> None:
+        """The number of a turn is a number."""
+        if index is not None and head.follows is not None:
+            builder = self.trace.builder
+            after = builder.nodes[at:]
+            del builder.nodes[at:]
+            step = builder.constant(turn * head.numbers.step, INT)
+            builder.call(add_values, (head.follows[0], step), index.origin)
+            builder.append(replace(builder.nodes.pop(), results=(index,)))
+            for known in after:
+                builder.append(known)
+        elif index is not None:
+            builder, node = self.trace.builder, Constant(head.numbers[turn], index)
+            after = builder.nodes[at:]
+            del builder.nodes[at:]
+            for known in (node, *counted(after, builder.constant_of, index, head.numbers[turn])):
+                builder.append(known)
+
+    # -- closing ----------------------------------------------------------------------------------
+
+    def _close(self, head: Head) -> Cycle | None:
+        """The loop, where the turn that was recorded ends as it began."""
+        nodes = self.trace.builder.nodes
+        arguments = self._ending(head, head.begin)
+        if arguments is None:
+            self._learn(head)
+            return None
+        body = tuple(nodes[head.begin :])  # with the numbers that are handed on
+        if head in self.wide.values() and not is_in_float64(body):
+            self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
+            raise Learned
+        counter = None
+        numbers = head.numbers
+        apart = head.target in self.apart.get(head.frame.code, ())
+        first = None if apart or head.whole else self._first_turn(head, body, arguments)
+        if head.whole:
+            given = tuple([head.arguments[p] for p in self._all(head)])
+            del nodes[head.begin :]
+        elif first is None:  # it is another one
+            if not apart:
+                self._learn_of_first(head, body)
+            self._look_at_first(head)
+            self._define_index(head, head.first, head.start, 0)
+            given = tuple([head.arguments[p] for p in self._all(head)])
+            numbers, head.peeled = numbers[1:], True
+            del nodes[len(nodes) - len(body) :]
+        else:
+            size = head.begin - head.start
+            del nodes[head.start :]
+            begins = tuple(map(self._begins, first))
+            given, head.peeled = self._earlier(head, body, arguments, begins, size), False
+        given += self.lists.given(head, head.peeled)
+        if head.index is not None:
+            start, stop = self._ends(head, numbers)
+            counter = Counter(head.index, start, stop, numbers.step)
+        origin = self._origin(head, body)
+        parameters = (*self._all(head), *(known.parameter for known in head.collects))
+        cycle = Cycle(parameters, tuple(given), counter, origin)
+        if counter is None:
+            body = self._with_test_first(head, cycle, body, arguments)
+        cycle.ways.append(Way(body, arguments))
+        head.cycle, self.walk.heads[cycle] = cycle, head
+        self.closed.append(head)
+        self._forget(body)
+        return cycle
+
+    def _learn(self, head: Head) -> None:
+        """A turn ends otherwise than it began: what covers both is known in the next run.
+
+        Raises `Learned` where that says more than was known.
+        """
+        if head.collects or len(self.lists.log) > head.logged:
+            return  # lists to which a first turn appends are known behind it
+        now = self._variables(head)
+        found: Known = {}
+        new = False
+        for slot, leaf in now.items():
+            begun, parameter = head.begun.get(slot), head.parameters.get(slot)
+            if begun is None:
+                return
+            if parameter is None and leaf.holder is begun.holder and leaf.value is begun.value:
+                continue
+            before = type_of(begun) if parameter is None else parameter.type
+            wide = join(before, type_of(leaf), self._are_one)
+            if wide is None or type(slot[0]) is not int or on_stack(slot):
+                return
+            found[slot] = wide
+            new |= wide or parameter is None
+        if new:
+            self._learns(head, found)
+
+    def _learn_of_first(self, head: Head, body: Sequence[Any]) -> None:
+        """The first turn went another way than the next one: in the next run both are ways."""
+        builder = self.trace.builder
+        turn = builder.nodes[head.start : head.begin]
+        if head.collects or not goes_another_way(turn, body, builder.producer):
+            return
+        found: Known = {}
+        for slot, parameter in head.parameters.items():
+            wide = join(type_of(head.before[slot]), parameter.type, self._are_one)
+            if wide is None or type(slot[0]) is not int:
+                return
+            found[slot] = wide
+        self._learns(head, found)
+
+    def _learns(self, head: Head, found: Known) -> None:
+        """Notes what the variables of a loop are, and has the run made again if that is new."""
+        known = self.states.get((head.frame.code, head.target), {})
+        joined = {slot: known.get(slot, False) or wide for slot, wide in found.items()}
+        if found and not joined.items() <= known.items() and self.is_repeatable():
+            self.states[head.frame.code, head.target] = {**known, **joined}
+            raise Learned
+
+    def _are_one(self, a: ArrayType, b: ArrayType) -> bool:
+        sizes = self.trace.sizes
+        same = (a.dtype, a.weak) == (b.dtype, b.weak)
+        return same and bool(dims_of(sizes, a) == dims_of(sizes, b))
+
+    def is_repeatable(self) -> bool:
+        """Whether the run can be made again."""
+        raise NotImplementedError
+
+    def _unrolled(self, head: Head, why: str) -> None:
+        """A loop is not tried again."""
+        raise NotImplementedError
+
+    def _look_at_first(self, head: Head) -> None:
+        """A turn stands before the loop: its number is a number."""
+        if head.ends is not None:
+            self.lengths.fix(head.ends[0])
+
+    def _ends(self, head: Head, numbers: range) -> tuple[Value, Value]:
+        """The first number of a loop, and the one behind the last."""
+        if head.follows is not None:
+            first, last = head.follows
+            if head.peeled:
+                step = self.trace.builder.constant(head.numbers.step, INT)
+                (first,) = self.trace.builder.call(add_values, (first, step), first.origin)
+            return first, last
+        start, stop = head.ends or (numbers.start, numbers.stop)
+        step = numbers.step
+        if self.trace.budgets:  # what turns keep is told by their number
+            self.lengths.fix(start)
+            self.lengths.fix(stop)
+        self.lengths.assume_turns(start, stop, step)
+        start = add(start, step * head.peeled) if head.ends else start
+        return self.lengths.value(start), self.lengths.value(stop)
+
+    def turns_of(self, head: Head) -> Dim:
+        """How many turns a loop has from where it was first watched."""
+        if head.ends is None:
+            return len(head.numbers)
+        start, stop = head.ends
+        return minus(stop, start) if head.numbers.step > 0 else minus(start, stop)
+
+    def _all(self, head: Head) -> list[Value]:
+        return list(head.arguments)
+
+    def _origin(self, head: Head, body: Sequence[Any]) -> Origin:
+        if head.index is not None:
+            return head.index.origin.named(None)
+        looks = [node.origin for node in body if isinstance(node, Check)]
+        return replace(looks[-1], name=None, final=False) if looks else Origin()
+
+    def _ending(self, head: Head, at: int) -> tuple[Value, ...] | None:
+        """The arguments of the next turn; None where this one does not end as it began.
+
+        It begins at a node.
+        """
+        nodes = self.trace.builder.nodes[at:]
+        rows = self.lists.ending(head, nodes)
+        if rows is None:
+            head.why = "a turn does not append once to each list"
+            return None
+        if not self._returns(head, nodes):
+            head.why = "a value is looked at where the function cannot be put back to"
+            return None
+        self._let_go(head, head.begun)
+        now = self._variables(head)
+        if not self._keeps(head, now, head.begun):
+            return None
+        found: dict[Value, tuple[Any, Value]] = {}
+        seen: dict[int, Value] = {}
+        for slot, leaf in now.items():
+            parameter = head.parameters.get(slot)
+            if parameter is None:
+                begun = head.begun[slot]
+                if leaf.holder is not begun.holder or leaf.value is not begun.value:
+                    head.why = f"{called(head, slot)} is another {kind_of(leaf)} in later turns"
+                    return None
+                continue
+            value = self._as(parameter, leaf)
+            if value is None or not self._stays(head, slot, parameter, leaf):
+                head.why = f"{called(head, slot)} ends a turn as a {kind_of(leaf)} of another type"
+                return None
+            other = seen.setdefault(id(leaf.holder), parameter) if leaf.value else parameter
+            known = found.setdefault(parameter, (leaf.holder, value))
+            if other is not parameter or known[1] is not value:
+                head.why = f"{called(head, slot)} is one array with another variable in some turns"
+                return None
+        held = {id(leaf.holder) for leaf in now.values()}
+        written = [other() for other in self.written[head.wrote :]]
+        if written and any(map(is_tail, head.parameters)):
+            return None
+        if any(x is not None and id(x) not in held for x in written):
+            return None
+        return (*(found[p][1] for p in self._all(head)), *rows)
+
+    def _keeps(self, head: Head, now: Mapping[Slot, Leaf], before: Mapping[Slot, Leaf]) -> bool:
+        """Whether a turn changed nothing but its variables, and has the same of them."""
+        differing = (i for i, mark in enumerate(self._marks(head)) if mark != head.marks[i])
+        first = next(differing, None)
+        if first is not None:
+            head.why = {0: self.barred, 1: head.barred}.get(first) or MARKS[first]
+            return False
+        if now.keys() != before.keys():
+            slot = min(now.keys() ^ before.keys(), key=str)
+            head.why = f"{called(head, slot)} is not there in all turns"
+            return False
+        return True
+
+    def _marks(self, head: Head) -> tuple[Any, ...]:
+        """What may not change in a turn that stands for all: see `unrolling_reasons.MARKS`."""
+        raise NotImplementedError
+
+    def _returns(self, head: Head, nodes: Sequence[Any]) -> bool:
+        """Whether the frames can be put back to all looks in a turn."""
+        for node in nodes:
+            if isinstance(node, Check):
+                seat = self.seats.get(node.operand)
+                if node.look != "bool" or seat is None or not seat.inside(head.frame):
+                    return False
+            elif isinstance(node, Entry):
+                inner = self.walk.heads[node.cycle]
+                if not inner.seat.inside(head.frame):
+                    return False
+                if not all(self._returns(head, way.nodes) for way in node.cycle.ways):
+                    return False
+        return True
+
+    def _add(self, cycle: Cycle, way: Way) -> None:
+        """One more way through a turn; what is no arm of one tree with it is forgotten."""
+        limb, kept = limb_of(cycle, way), []
+        for other in cycle.ways:
+            try:
+                merged(limb_of(cycle, other), limb)
+            except Apart:
+                continue
+            kept.append(other)
+        cycle.ways[:] = [*kept, way]
+
+    def _stays(self, head: Head, slot: Slot, parameter: Value, leaf: Leaf) -> bool:
+        """Whether what is written in place is one object in all turns, and nothing else is."""
+        begun = head.begun[slot].holder
+        if parameter in head.written:
+            return leaf.holder is head.written[parameter]
+        return all(x() is not begun for x in self.written[head.wrote :])
+
+    def _as(self, parameter: Value, leaf: Leaf) -> Value | None:
+        """What a variable holds, as the parameter of the next turn."""
+        x, type = leaf.holder, parameter.type
+        if leaf.value is None:
+            if builtin(x) is None or not type.weak or kind(type.dtype) != builtin(x):
+                return None
+            return self.trace.number(x, type, parameter.origin)
+        if not self._may_change(leaf):
+            return None
+        return leaf.value if self._same_type(leaf.value, type) else None
+
+    def _same_type(self, value: Value, type: Any) -> bool:
+        sizes = self.trace.sizes
+        if (value.type.dtype, value.type.weak) != (type.dtype, type.weak):
+            return False
+        return bool(dims_of(sizes, value.type) == dims_of(sizes, type))
+
+    def _first_turn(
+        self, head: Head, body: Sequence[Any], arguments: Sequence[Value]
+    ) -> tuple[Value | Constant, ...] | None:
+        """What the first turn had for the parameters; None where it did something else.
+
+        Numbers that it was the first to record are constants.
+        """
+        turn = self.trace.builder.nodes[head.start : head.begin]
+        same = Same(self.trace, self._all(head))
+        if head.index is not None and head.first is not None:
+            same.found[head.index] = head.first
+        for slot, parameter in head.parameters.items():
+            leaf = head.before[slot]
+            if self._is_plain_number(leaf) and parameter.type.weak:
+                same.knows(parameter, leaf.holder)
+        steps = [node for node in body if node not in head.further]
+        if not same.sequences(steps, turn):
+            return None
+        if not all(same.values(*pair) for pair in self.lists.appended(head, body)):
+            return None
+        made = {r for node in turn for r in node.results}
+        given: list[Value | Constant] = []
+        for slot, parameter in head.parameters.items():
+            if parameter in same.found:
+                continue
+            leaf = head.before[slot]
+            value = self._as_first(parameter, leaf)
+            if value is None and parameter not in same.numbers:
+                return None
+            if value is not None:
+                same.found[parameter] = value
+        for parameter, again in zip(self._all(head), arguments, strict=False):
+            if not same.values(again, head.arguments[parameter]):
+                return None
+            if parameter in same.numbers:
+                given.append(Constant(same.numbers[parameter], parameter))
+                continue
+            first = same.found[parameter]
+            constant = self.trace.builder.constant_of(first)
+            if not self._fits(first, parameter) or (first in made and constant is None):
+                return None
+            given.append(constant if constant is not None and first in made else first)
+        return tuple(given)
+
+    def _is_plain_number(self, leaf: Leaf) -> bool:
+        """Whether Python computes with what a variable holds, and nobody records it."""
+        number = leaf.holder
+        return type(number) in (int, float) and self.world.numbers.found(number) is None
+
+    def _begins(self, first: Value | Constant) -> Value:
+        """What a loop begins with; a number is recorded before it."""
+        if isinstance(first, Value):
+            return first
+        of = first.result
+        return self.trace.number(first.value, of.type, of.origin)
+
+    def _earlier(
+        self,
+        head: Head,
+        body: Sequence[Any],
+        arguments: Sequence[Value],
+        given: tuple[Value, ...],
+        size: int,
+    ) -> tuple[Value, ...]:
+        """What turns before the first that was watched had for the parameters; they go."""
+        nodes = self.trace.builder.nodes
+        while head.index is None and 0 < size <= len(nodes) - self._floor(head):
+            same = Same(self.trace, self._all(head))
+            if not same.sequences(body, nodes[-size:]):
+                break
+            if not all(map(same.values, arguments, given)):
+                break
+            before = [v for p in self._all(head) if (v := same.found.get(p)) is not None]
+            made = {r for node in nodes[-size:] for r in node.results}
+            if len(before) < len(given) or any(v in made for v in before):
+                break
+            if not all(map(self._fits, before, self._all(head))):
+                break
+            given = tuple(before)
+            del nodes[-size:]
+        return given
+
+    def _floor(self, head: Head) -> int:
+        """The node that the turn around a loop begins with."""
+        around = [other for other in self.heads.values() if other is not head]
+        begun = [h.begin if h.open else h.start for h in around if h.cycle is None]
+        return max([0, *begun, *(level.entered + 1 for level in self.walk.levels)])
+
+    def _with_test_first(
+        self, head: Head, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
+    ) -> tuple[Any, ...]:
+        """The turn of a ``while``, which CPython tests at the end, with its test at the beginning.
+
+        The test before the loop goes: it is that of the first turn.
+        """
+        nodes = self.trace.builder.nodes
+        if len(set(arguments)) < len(arguments) or not isinstance(body[-1], Check):
+            return body
+        for size in range(min(len(body) - 1, len(nodes) - self._floor(head)), 0, -1):
+            same = Same(self.trace, ())
+            same.found.update(zip(arguments, cycle.arguments, strict=True))
+            test = body[-size:]
+            if any(isinstance(node, Check | Entry) for node in test[:-1]):
+                continue
+            before = nodes[-size:]
+            if not (
+                isinstance(before[-1], Check)
+                and same.sequences(test, before)
+                and self._is_test(test, arguments, cycle)
+            ):
+                continue
+            del nodes[-size:]
+            cycle.test = test, arguments
+            return self._rotated(head, cycle, body, arguments, size)
+        return body
+
+    def _is_test(self, test: Sequence[Any], arguments: Sequence[Value], cycle: Cycle) -> bool:
+        """Whether a test is of the parameters alone, and nothing else is made of it."""
+        made = {r for node in test for r in node.results}
+        read = {v for node in test for v in node.operands}
+        return made.isdisjoint(arguments) and read.isdisjoint(cycle.parameters)
+
+    def _rotated(
+        self,
+        head: Head,
+        cycle: Cycle,
+        body: tuple[Any, ...],
+        arguments: tuple[Value, ...],
+        size: int,
+    ) -> tuple[Any, ...]:
+        test, rest = body[-size:], body[:-size]
+        new = dict(zip(arguments, cycle.parameters, strict=True))
+        turned: list[Any] = []
+        for node in test:
+            for result in node.results:
+                new[result] = Value(result.type, result.origin)
+            turned.append(renamed(node, new))
+        for node in turned:
+            for result in node.results:
+                self.trace.builder.producer[result] = node
+        seat = self.seats[test[-1].operand]
+        self.seats[turned[-1].operand] = replace(seat, renamed=new)
+        return (*turned, *rest)
+
+    def _without_test(
+        self, cycle: Cycle, body: tuple[Any, ...], arguments: tuple[Value, ...]
+    ) -> tuple[Any, ...] | None:
+        """A new way through a turn without the test of the next one; None where it has none."""
+        if not cycle.test:
+            return body
+        test, known = cycle.test
+        size = len(test)
+        same = Same(self.trace, ())
+        same.found.update(zip(known, arguments, strict=True))
+        return body[:-size] if same.sequences(test, body[-size:]) else None
+
+    def _as_first(self, parameter: Value, leaf: Leaf) -> Value | None:
+        if leaf.value is not None:
+            return leaf.value if self._same_type(leaf.value, parameter.type) else None
+        return None
+
+    def _fits(self, first: Value, parameter: Value) -> bool:
+        """Whether a value may be the first argument for a parameter."""
+        if self._same_type(first, parameter.type):
+            return True
+        a, b = first.type, parameter.type
+        return a.weak and not b.shape and not b.weak and kind(a.dtype) == kind(b.dtype) == "float"
+
+    def _forget(self, nodes: Sequence[Any]) -> None:
+        """What was recorded of numbers from outside in a turn is not there after it."""
+        self.world.numbers.forget({r for node in nodes for r in node.results})
+
+
+def builtin(x: Any) -> str | None:
+    """The kind of a number of Python."""
+    return {int: "int", float: "float"}.get(type(x))

@@ -1,0 +1,301 @@
+"""Lists to which each turn of a loop appends one array: in the program, arrays that turns fill.
+
+In a turn that is recorded over parameters such a list has a parameter besides, an array with a row
+for each turn, and appending puts a row there (`collected`). Behind the loop the function has its
+own list, of which each item is a row; stacking the list gives the array itself. A turn that does
+anything else with the list, and a loop that is left before its last turn, is no such loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from codegen.ir import Call, Origin, Value
+from codegen.sizes import add as add_dims
+from codegen.types import ArrayType
+from tracegrad.ops.elementwise.ufuncs import add, alias, floor_divide, subtract
+from tracegrad.ops.python_lists import collected, list_item
+from tracegrad.ops.shape.creation import zeros_of_shape
+from tracegrad.ops.shape.joining import stack
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.world.loops.filled_lists import Filling
+from tracegrad.world.loops.list_ends import Tails, tail_of
+from tracegrad.world.loops.loop_heads import INT, Head
+from tracegrad.world.loops.loop_runner import untraced
+from tracegrad.world.loops.resumption import Keeper
+from tracegrad.world.loops.written_places import Place
+from tracegrad.world.tensor_places import ITEM
+
+STACKING = frozenset(map(id, (np.stack, np.array, np.asarray, stack)))
+MOST_BEFORE = 8  # items that a list has before the loop
+
+
+@dataclass(eq=False)
+class Collected:
+    """A list, and the array that stands for it."""
+
+    items: list[Any]
+    parameter: Value
+    row: Value  # the place of this turn's row
+    before: int  # items before the first turn
+    first: Value  # what the first turn appended
+    begins: list[Any]  # what the list held when the loop was opened
+
+
+class Lists(Tails, Filling):
+    """The lists of one run to which loops append."""
+
+    def __init__(self, loops: Any) -> None:
+        self.loops = loops
+        self.trace = loops.trace
+        self.log: list[tuple[list[Any], Any]] = []
+        self.tracked: dict[int, Head] = {}
+        self.items: dict[Value, Value] = {}  # the array that they are rows of
+        self.known = {}
+        self.going = WeakSet()
+
+    def appends(self, items: list[Any], x: Any) -> None:
+        """The function is about to append to a list of its own."""
+        self.forgets(items)
+        self.log.append((items, x))
+        head = self.tracked.get(id(items))
+        for other in self.loops.heads.values():
+            if other is not head and (other.open or other.cycle is not None):
+                self.loops.bar(other, "a list is appended to that the loop around knows too")
+        if head is None:
+            return
+        known = next(c for c in head.collects if c.items is items)
+        kind = known.parameter.type
+        value = x._traced[1] if self.loops.is_recorded(x) else None
+        if value is None or not self._fits(value.type, kind) or x._view is not None:
+            self.loops.bar(head, "what is appended is not like what the first turn appended")
+            return
+        origin = known.parameter.origin
+        builder = self.trace.builder
+        builder.call(collected, (known.parameter, value, known.row), origin)
+        head.further.add(builder.nodes[-1])
+
+    def touches(self, operands: Sequence[Any], keeps: bool = False) -> None:
+        """The function does something else with these, and maybe `keeps` them as they are."""
+        for x in operands:
+            head = self.tracked.get(id(x)) if type(x) is list else None
+            if head is not None:
+                self.loops.bar(head, "a list to which turns append is used as a whole")
+            if not keeps:
+                self.forgets(x)
+            self.counts(x)
+
+    def counts(self, x: Any) -> None:
+        """The function sees how many items a list has that turns have appended to."""
+        known = self.filled(x)
+        if known is not None:
+            self.loops.lengths.fix(known.length)
+
+    def leave(self, outputs: Sequence[Value]) -> None:
+        """The program gives these: items of such lists are of a list of this length."""
+        for value in outputs:
+            if value in self.items:
+                self.loops.lengths.fix(self.items[value].type.shape[0])
+
+    def _fits(self, type: ArrayType, of: ArrayType) -> bool:
+        sizes = self.trace.sizes
+        same = (type.dtype, type.weak) == (of.dtype, False) and len(type.shape) + 1 == len(of.shape)
+        return same and all(map(sizes.same, type.shape, of.shape[1:]))
+
+    # -- opening and closing ----------------------------------------------------------------------
+
+    def open(self, head: Head) -> bool:
+        """After the first turn: whether the lists that it appended to may be arrays."""
+        entries, head.collects, head.further = self.log[head.logged :], [], set()
+        head.logged = len(self.log)
+        keeper = Keeper(self.loops, self.loops.heads.values(), ())
+        seen: set[int] = set()
+        for items, x in entries:
+            value = x._traced[1] if self.loops.is_recorded(x) else None
+            if head.index is None or value is None or value.type.weak or id(items) in seen:
+                return False
+            seen.add(id(items))
+            before = len(items) - 1
+            moved = Place(ITEM, items, -1) in self.loops.places
+            if before > MOST_BEFORE or id(items) not in keeper.known:
+                return False
+            if items[-1] is not x and not moved:
+                return False
+            shape = (add_dims(before, self.loops.turns_of(head)), *value.type.shape)
+            kind = ArrayType(value.type.dtype, shape)
+            if x._view is not None or not all(self._is_row(y, kind) for y in items):
+                return False
+            origin = Origin(self._name(head, items), True)
+            row = self._row(head, before)
+            begins = self._begins(head, items)
+            head.collects.append(Collected(items, Value(kind, origin), row, before, value, begins))
+            self.tracked[id(items)] = head
+        return True
+
+    def _is_row(self, x: Any, kind: ArrayType) -> bool:
+        """Whether an item that stands in a list before the loop may be a row."""
+        if type(x) is float:
+            return (kind.dtype, kind.ndim) == ("float64", 1)
+        if type(x) is np.ndarray:
+            shape = tuple(map(self.trace.sizes.value, kind.shape[1:]))
+            if (x.dtype.name, x.shape) != (kind.dtype, shape):
+                return False
+            for dim in kind.shape[1:]:
+                self.loops.lengths.fix(dim)
+            return True
+        return self.loops.is_recorded(x) and self._fits(x._traced[1].type, kind)
+
+    def _name(self, head: Head, items: list[Any]) -> str:
+        slots = zip(head.frame.program.slots, head.frame.fast, strict=True)
+        return next((name for name, x in slots if x is items and name.isidentifier()), "rows")
+
+    def _begins(self, head: Head, items: list[Any]) -> list[Any]:
+        """What a list held after the first turn, without what stands for its last items."""
+        found = [*items]
+        for place, x in head.tails:
+            if place.holder is items:
+                found[place.name] = x
+        return found
+
+    def name_of_last(self, head: Head, place: Any) -> str:
+        """A name for one of the last items of a list."""
+        name = f"{self._name(head, place.holder)}_last"
+        return name if place.name == -1 else f"{name}_{-place.name}"
+
+    def _row(self, head: Head, before: int) -> Value:
+        """The place of a turn's row, of the number that the loop counts with."""
+        assert head.index is not None
+        builder, row = self.trace.builder, head.next_index
+        start = head.numbers.start if head.ends is None else head.ends[0]
+        step, at = head.numbers.step, len(builder.nodes)
+        if step == -1:
+            (row,) = builder.call(subtract, (self.loops.lengths.value(start), row))
+        elif start != 0:
+            (row,) = builder.call(subtract, (row, self.loops.lengths.value(start)))
+        for op, number, neutral in ((floor_divide, step, 1), (add, before, 0)):
+            if number != neutral and (op, number) != (floor_divide, -1):
+                (row,) = builder.call(op, (row, builder.constant(number, INT)))
+        head.further.update(builder.nodes[at:])
+        return row
+
+    def ending(self, head: Head, nodes: Sequence[Any]) -> tuple[Value, ...] | None:
+        """The arrays behind a turn; None where it has not appended once to each list."""
+        found = []
+        for known in head.collects:
+            rows = [
+                node
+                for node in nodes
+                if isinstance(node, Call)
+                and node.op is collected
+                and node.operands[0] is known.parameter
+            ]
+            if len(rows) != 1:
+                return None
+            found.append(rows[0].results[0])
+        return tuple(found)
+
+    def given(self, head: Head, peeled: bool) -> tuple[Value, ...]:
+        """The arrays that the loop begins with; where a turn was before it, with its row."""
+        builder, found = self.trace.builder, []
+        for known in head.collects:
+            kind, origin = known.parameter.type, known.parameter.origin
+            zeros = builder.call(zeros_of_shape, (), origin, shape=kind.shape, dtype=kind.dtype)
+            rows = [self.trace.lift(x, origin) for x in known.begins[: known.before]]
+            for k, value in enumerate([*rows, known.first] if peeled else rows):
+                place = builder.constant(k, INT)
+                zeros = builder.call(collected, (*zeros, value, place), origin)
+            found += zeros
+        return tuple(found)
+
+    def appended(self, head: Head, nodes: Sequence[Any]) -> list[tuple[Value, Value]]:
+        """What a turn appended, and what the first one did, to each list."""
+        rows = {n.operands[0]: n.operands[1] for n in nodes if n in head.further and _is_row(n)}
+        return [(rows[known.parameter], known.first) for known in head.collects]
+
+    def forget(self, head: Head) -> None:
+        """A loop was left."""
+        for known in head.collects:
+            self.tracked.pop(id(known.items), None)
+
+    # -- behind turns -----------------------------------------------------------------------------
+
+    def flush(self, head: Head, rows: dict[Value, list[Any]]) -> None:
+        """Turns have been run: the lists get what these appended."""
+        for known in head.collects:
+            for x in rows.pop(known.parameter, ()):
+                tensor = wrap(getattr(x, "_array", x))
+                tensor._node = getattr(x, "_node", None)
+                known.items.append(tensor)
+
+    def finish(self, head: Head, peeled: int) -> None:
+        """A loop has come to its end: items of the lists are rows of the arrays."""
+        for known in head.collects:
+            items = known.items
+            last = self._last(head, known)
+            items[: known.before + peeled] = known.begins[: known.before + peeled]
+            tails = [place for place in map(tail_of, head.parameters) if place is not None]
+            parameters = {len(items) + place.name for place in tails if place.holder is items}
+            for k in range(known.before + peeled, len(items)):
+                if k not in parameters:
+                    items[k] = self._row_item(known.parameter, k, items[k])
+            if last is not None:
+                items[-1] = last
+            self.finishes(items, known.parameter)
+            self.tracked.pop(id(items), None)
+        if head.collects:
+            for other in self.loops.heads.values():
+                if other is not head:
+                    self.loops.bar(other, "a loop inside appends to a list")
+
+    def _last(self, head: Head, known: Collected) -> Any:
+        """The variable that is what the last turn appended, where all ways agree on one."""
+        for slot, parameter in head.parameters.items():
+            at = head.cycle.parameters.index(parameter)  # type: ignore[union-attr]
+            if all(
+                _row_in(way.nodes, known.parameter) is way.arguments[at]
+                for way in head.cycle.ways  # type: ignore[union-attr]
+            ):
+                return self.loops.held(head.frame, slot)
+        return None
+
+    def _row_item(self, rows: Value, k: int, x: Any) -> Tensor:
+        builder = self.trace.builder
+        place = builder.constant(k, INT)
+        (value,) = builder.call(list_item, (rows, place), rows.origin.named(None))
+        self.items[value] = rows
+        tensor = wrap(getattr(x, "_array", x), (self.trace, value))
+        tensor._node = getattr(x, "_node", None)
+        return tensor
+
+    def stacked(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
+        """The array in which the items of a list are rows, for an operation that stacks them."""
+        if len(operands) != 1 or keywords or id(operation) not in STACKING:
+            return None
+        known = self.filled(operands[0])
+        if known is None or any(x is not y for x, y in zip(known.items, known.then, strict=True)):
+            return None
+        before = STATE.update(trace=None, machine=None)
+        try:
+            plain = stack([untraced(x) for x in known.items])
+        finally:
+            STATE.update(**before)
+        (value,) = self.trace.builder.call(alias, (known.value,), self.trace.origin())
+        tensor = wrap(plain._array, (self.trace, value))
+        tensor._node = plain._node
+        return tensor
+
+
+def _is_row(node: Any) -> bool:
+    return isinstance(node, Call) and node.op is collected
+
+
+def _row_in(nodes: Sequence[Any], rows: Value) -> Value | None:
+    """What is put into an array in a turn."""
+    found = (n.operands[1] for n in nodes if _is_row(n) and n.operands[0] is rows)
+    return next(found, None)

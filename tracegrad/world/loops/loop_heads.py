@@ -1,0 +1,116 @@
+"""What is known of a loop that is being recorded: where it begins, and what it goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from codegen.ir import Value
+from codegen.types import weak
+from tracegrad.tracing.path_tree import Cycle
+from tracegrad.world.loops.written_places import Place
+
+MOST_TRIED = 3  # turns that are watched for one that stands for all
+MOST_WAYS = 32  # through a turn
+SUSPENDED = 0x20 | 0x80 | 0x200  # flags of code that is suspended, and goes on
+RANGE = type(iter(range(0)))
+INT = weak("int")
+UNCLOSED: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
+    target: WeakKeyDictionary() for target in ("numpy", "jax")
+}
+"""Where loops begin that could not be closed, by target: they are not tried again."""
+APART: dict[str, WeakKeyDictionary[CodeType, set[int]]] = {
+    target: WeakKeyDictionary() for target in ("numpy", "jax")
+}
+"""Where loops begin whose first turn stands by itself: see `gradients.FirstTurn`."""
+
+
+Slot = tuple[int | Place, ...]
+"""A variable (behind them the stack, from -1 down) or a place, then a place in a tuple there."""
+
+
+class Unclosed(BaseException):
+    """A run on samples is no program because a loop was closed; the next one leaves it unrolled."""
+
+
+class ManyTurns(BaseException):
+    """What is recorded turn by turn has many turns, which could be a loop: see `Loops.patience`."""
+
+
+@dataclass(eq=False)
+class Leaf:
+    """What a variable holds: the object, and what is recorded of it."""
+
+    holder: Any
+    value: Value | None  # of a Tensor
+
+    def of(self, made: Mapping[int, Any]) -> Leaf:
+        """The same of what was made in the object's place."""
+        holder = made.get(id(self.holder), self.holder)
+        if holder is self.holder:
+            return self
+        return Leaf(holder, None if self.value is None else holder._traced[1])
+
+
+@dataclass(eq=False)
+class Head:
+    """The beginning of a loop in a frame that runs."""
+
+    frame: Any
+    target: int  # the index of the instruction that turns begin with
+    iterator: Any = None
+    shown: Any = None  # the iterator that the function has
+    numbers: range = range(0)
+    name: str = ""
+    ends: Any = None  # the first number and the one behind the last, where lengths tell them
+    index: Value | None = None  # the number, in the turn that is being recorded
+    first: Value | None = None  # in the turn before
+    start: int = 0  # the node that turn begins with
+    begin: int = 0  # the node that the turn which is recorded over parameters begins with
+    before: dict[Slot, Leaf] = field(default_factory=dict)  # variables when the first turn began
+    parameters: dict[Slot, Value] = field(default_factory=dict)  # by slot
+    arguments: dict[Value, Value] = field(default_factory=dict)  # when they became parameters
+    begun: dict[Slot, Leaf] = field(default_factory=dict)  # variables then
+    marks: tuple[Any, ...] = ()
+    open: bool = False  # a turn is being recorded over parameters
+    cycle: Cycle | None = None
+    seat: Any = None  # the frames where turns begin, over parameters
+    goes: Any = None  # the form of what it goes through, where that is of Tensors
+    changes: int = 0  # iterators of others that were advanced
+    rebuilt: set[Slot] = field(default_factory=set)  # variables that get a new dictionary
+    twins: dict[int, Slot] = field(default_factory=dict)  # the first variable of each of them
+    barred: str = ""  # what was done last that is in `changes`
+    why: str = ""  # what a turn did that stood for no others
+    logged: int = 0  # how often lists had been appended to when the turn began
+    collects: list[Any] = field(default_factory=list)  # lists to which turns append
+    further: set[Any] = field(default_factory=set)  # nodes that do so
+    next_index: Any = None  # the number in the turn that is about to be recorded
+    peeled: bool = False  # a turn stands before the loop
+    follows: Any = None  # the first number and the one behind the last, of what others began
+    whole: bool = False  # the first turn is recorded over parameters: which these are was known
+    made: int = 0  # how many iterators had been made when the turn began
+    wrote: int = 0  # how many Tensors had been written to when the turn began
+    depth: int = 0  # how many frames are around its own
+    tails: list[tuple[Place, Any]] = field(default_factory=list)
+    """Last items of lists, in whose place others stand for what each turn finds there."""
+    written: dict[Value, Any] = field(default_factory=dict)
+    """Parameters that turns write to in place: others may have the Tensor too."""
+
+    def moves(self, made: Mapping[int, Any]) -> None:
+        """Objects were made again: what variables and places held are those."""
+        self.before = {_moved(slot, made): leaf.of(made) for slot, leaf in self.before.items()}
+        self.begun = {_moved(slot, made): leaf.of(made) for slot, leaf in self.begun.items()}
+        self.parameters = {_moved(slot, made): value for slot, value in self.parameters.items()}
+
+    def __post_init__(self) -> None:
+        frame = self.frame.back
+        while frame is not None:
+            self.depth, frame = self.depth + 1, frame.back
+
+
+def _moved(slot: Slot, made: Mapping[int, Any]) -> Slot:
+    first = slot[0]
+    return (first.of(made), *slot[1:]) if isinstance(first, Place) else slot

@@ -1,0 +1,303 @@
+"""Runs closed loops by the ways through their turns, one in another, from where the frames stand.
+
+What is run is the tree of ways (`path_tree.py`), on Tensors, so that the tape goes on. Where a look
+ends otherwise than on any known way, or nobody knows what follows a loop, the walk stops there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Call, Check, Value
+from tracegrad.machine.world_protocol import ABSENT
+from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.python_lists import collected, list_item
+from tracegrad.tape.tape import LEAF, record
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.path_tree import Cycle, Entry, Limb, outcome_key, turn_of
+from tracegrad.world.loops.loop_heads import Head
+from tracegrad.world.loops.straight_code import active, function_of, is_plain, pending
+
+
+def untraced(x: Any) -> Any:
+    """The same Tensor, of no trace."""
+    if type(x) is not Tensor:
+        return x
+    tensor = wrap(x._array)
+    tensor._node = record(alias, (x,), {}, x._array, None) if x._node is LEAF else x._node
+    return tensor
+
+
+@dataclass(eq=False)
+class Level:
+    """A closed loop that runs: it stands among the nodes at `entered`."""
+
+    head: Head
+    cycle: Cycle
+    numbers: Any  # what is left of them; None without a counter
+    entered: int
+    limb: Limb
+    shown: Any = None  # what the function has in their place
+
+
+class Walk:
+    """Runs loops; `levels` are those that it stands in, the outermost first.
+
+    `values` are what turns made or were given, and `tensors` what was there before.
+    """
+
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+        self.levels: list[Level] = []
+        self.values: dict[Value, Any] = {}
+        self.tensors: dict[Value, Any] = {}
+        self.heads: dict[Cycle, Head] = {}
+        self.rows: dict[Value, list[Any]] = {}  # what turns put into arrays that stand for lists
+        self.straight = False  # turns are run on arrays, and leave no tape
+        self.active: set[Value] = set()  # then: to which a gradient would flow
+        self._outer: dict[Value, Any] = {}
+        self._functions: dict[tuple[Any, ...], Any] = {}
+        self._attributes: dict[Call, dict[str, Any]] = {}
+
+    def notes(self, values: Sequence[Value], operands: Sequence[Any]) -> None:
+        """An operation is given these: Tensors are kept as they are now.
+
+        They may be written to later, but for leaves.
+        """
+        for value, x in zip(values, operands, strict=True):
+            if value in self.tensors:
+                continue
+            if type(x) is Tensor and x._node is not LEAF:
+                now = wrap(x._array)
+                now._node = x._node
+                x = now
+            self.tensors[value] = x
+
+    def forget(self) -> None:
+        """No loop runs any more."""
+        self.levels.clear()
+        for known in (self.values, self.tensors, self._outer, self._attributes):
+            known.clear()  # type: ignore[attr-defined]
+        self.active.clear()
+
+    def around(self, head: Head) -> Level | None:
+        """The level of a loop that runs."""
+        return next((level for level in self.levels if level.head is head), None)
+
+    def enter(self, head: Head, cycle: Cycle) -> Level:
+        """The frames stand at the beginning of a loop that was closed here."""
+        level = Level(head, cycle, head.iterator, len(self.trace.builder.nodes), Limb(()))
+        level.shown = head.shown
+        self.levels.append(level)
+        self.trace.builder.append(Entry(cycle, True))
+        return level
+
+    def run(self) -> Limb | Level | None:
+        """Goes on with the next turn of the innermost loop.
+
+        None where the outermost one comes to its end; a loop, where nobody knows what follows it; a
+        limb where its look ends otherwise than before.
+        """
+        self._find_limbs()
+        self._functions.clear()
+        nodes = self.trace.builder.nodes
+        limb: Limb | Level | None = self._next()
+        while isinstance(limb, Limb):
+            if self.straight:
+                self._compute(limb)
+            else:
+                for node in limb.nodes:
+                    if type(node) is Call:
+                        self._call(node)
+            nodes += limb.nodes
+            if limb.look is not None:
+                outcome = bool(self.value(limb.look.operand))
+                arm = limb.arms.get(outcome_key(outcome))
+                if arm is None:
+                    return limb
+                nodes.append(Check(limb.look.operand, "bool", outcome, limb.look.origin))
+                limb = arm[1]
+            elif limb.cycle is not None:
+                limb = self._enter(limb, limb.cycle)
+            else:
+                assert limb.again is not None
+                limb = self._again(*limb.again)
+        return limb
+
+    def _find_limbs(self) -> None:
+        """Finds where loops stand among the ways that are known by now."""
+        nodes = self.trace.builder.nodes
+        above: Level | None = None
+        for level in self.levels:
+            known: Limb | None = None
+            if above is not None:
+                known = _limb_at(above.limb, nodes[above.entered + 1 : level.entered])
+            if known is None or known.cycle is not level.cycle:
+                known = Limb((), cycle=level.cycle, turn=turn_of(level.cycle))
+            above, level.limb = level, known
+
+    def _next(self) -> Limb | Level | None:
+        """The next turn of the innermost loop, or what follows it."""
+        level = self.levels[-1]
+        counter = level.cycle.counter
+        if counter is None:
+            return level.limb.turn
+        number = next(level.numbers, ABSENT)
+        if number is not ABSENT:
+            self.values[counter.index] = number
+            return level.limb.turn
+        del self.trace.builder.nodes[level.entered :]
+        if len(self.levels) > 1 and level.limb.after is None:
+            return level
+        self.trace.builder.append(Entry(level.cycle, False))
+        if len(self.levels) == 1:
+            return None
+        self.levels.pop()
+        return level.limb.after
+
+    def _enter(self, limb: Limb, cycle: Cycle) -> Limb | Level | None:
+        numbers, counter = None, cycle.counter
+        if counter is not None:
+            start, stop = (int(self.value(v)) for v in (counter.start, counter.stop))
+            numbers = iter(range(start, stop, counter.step))
+        self._give(cycle, cycle.arguments)
+        nodes = self.trace.builder.nodes
+        self.levels.append(Level(self.heads[cycle], cycle, numbers, len(nodes), limb))
+        nodes.append(Entry(cycle, True))
+        return self._next()
+
+    def _again(self, cycle: Cycle, arguments: Sequence[Value]) -> Limb | Level | None:
+        while self.levels[-1].cycle is not cycle:
+            self.levels.pop()
+        if not self.straight:
+            self._give(cycle, arguments)
+        del self.trace.builder.nodes[self.levels[-1].entered + 1 :]
+        return self._next()
+
+    def _give(self, cycle: Cycle, arguments: Sequence[Value]) -> None:
+        given = [
+            (parameter, _handed(parameter.type, self.value(v)))
+            for parameter, v in zip(cycle.parameters, arguments, strict=True)
+            if not self._is_rows(v)
+        ]
+        self.values.update(given)
+
+    def _is_rows(self, value: Value) -> bool:
+        """Whether it is an array that stands for a list, which runs as the list."""
+        made = self.trace.builder.producer.get(value)
+        return isinstance(made, Call) and made.op is collected
+
+    def begin(self, straight: bool) -> None:
+        """Turns are about to be run: on arrays, or on Tensors that leave a tape."""
+        cycles = [level.cycle for level in self.levels]
+        for cycle in cycles:
+            inner = [n.cycle for way in cycle.ways for n in way.nodes if type(n) is Entry]
+            cycles += [found for found in inner if found not in cycles]
+        self.straight = straight and is_plain(cycles)
+        if self.straight:
+            self.active = active(cycles, self.tensors)
+            for value, x in self.values.items():
+                self.values[value] = getattr(x, "_array", x)
+                if getattr(x, "_node", None) is not None:
+                    self.active.add(value)
+
+    def node_of(self, value: Value, found: Any) -> Any:
+        """The node of what a value is now."""
+        if not self.straight or value not in self.active:
+            return getattr(found, "_node", None)
+        known = (x for x in self.tensors.values() if getattr(x, "_node", None) is not None)
+        of = next(known, None)
+        return None if of is None else pending(found, of)
+
+    def _compute(self, limb: Limb) -> None:
+        function = self._functions.get((limb.nodes, limb.again))
+        if function is None:
+            calls = [n for n in limb.nodes if type(n) is Call and n.op is not collected]
+            rows = [n for n in limb.nodes if type(n) is Call and n.op is collected]
+            moves: list[Any] = []
+            if limb.again is not None:
+                cycle, arguments = limb.again
+                pairs = zip(cycle.parameters, arguments, strict=True)
+                moves = [pair for pair in pairs if not self._is_rows(pair[1])]
+            made = function_of(
+                *(calls, moves, [n.operands[1] for n in rows]),
+                *(self.values, self.value, self.trace.concrete),
+            )
+            function = self._functions[limb.nodes, limb.again] = made, rows
+        for node, x in zip(function[1], function[0](self.values), strict=True):
+            row = wrap(x)
+            row._node = self.node_of(node.operands[1], x)
+            self.rows.setdefault(node.operands[0], []).append(row)
+
+    def _call(self, node: Call) -> None:
+        if node.op is collected:
+            rows, x, _ = node.operands
+            self.rows.setdefault(rows, []).append(self.value(x))
+            return
+        if node.op is list_item:
+            rows, k = map(self.value, node.operands)
+            self.values[node.results[0]] = rows.item(int(k))
+            return
+        given = self._attributes.get(node)
+        if given is None:
+            given = {name: self.trace.concrete(x) for name, x in node.attributes}
+            self._attributes[node] = given
+        result = node.op(*[self.value(v) for v in node.operands], **given)  # type: ignore[operator]
+        if len(node.results) == 1:
+            self.values[node.results[0]] = result
+        else:
+            self.values.update(zip(node.results, result, strict=True))
+
+    def value(self, value: Value) -> Any:
+        """What a value is now: of this turn, a number, or what was there before the loops."""
+        if value in self.values:
+            return self.values[value]
+        if value not in self._outer:
+            self._outer[value] = self._known(value)
+        return self._outer[value]
+
+    def _known(self, value: Value) -> Any:
+        constant = self.trace.builder.constant_of(value)
+        if constant is not None:
+            return _of_type(value.type, constant.value)
+        x = self.tensors[value]
+        return x if getattr(x, "_node", None) is LEAF else untraced(x)
+
+
+def _handed(type_: Any, x: Any) -> Any:
+    """An argument as a parameter; a leaf of the tape is one Tensor, and variables have others."""
+    return untraced(x) if getattr(x, "_node", None) is LEAF else _of_type(type_, x)
+
+
+def _of_type(type_: Any, x: Any) -> Any:
+    """A number of Python as a number of NumPy's, where a value is one."""
+    if not type_.weak and not type_.shape and type(x) in (bool, int, float, complex):
+        return np.dtype(type_.dtype).type(x)
+    return x
+
+
+def _limb_at(loop: Limb, nodes: Sequence[Any]) -> Limb | None:
+    """Where a path through a turn leads; None where it is not known."""
+    limb, at = loop.turn, 0
+    while limb is not None:
+        end = at + len(limb.nodes)
+        if limb.nodes != tuple(nodes[at:end]):
+            return None
+        if end == len(nodes):
+            return limb
+        node, at = nodes[end], end + 1
+        match node:
+            case Check():
+                arm = limb.arms.get(outcome_key(node.outcome))
+                same = limb.look is not None and limb.look.operand is node.operand
+                limb = arm[1] if arm is not None and same else None
+            case Entry(cycle, in_turn):
+                known = limb.cycle is cycle
+                limb = (limb.turn if in_turn else limb.after) if known else None
+            case _:
+                return None
+    return None

@@ -1,0 +1,702 @@
+"""Loops of the user's stay loops: turns are watched, and one of them is recorded for all.
+
+The machine tells of every jump backwards, and of the first number that a range gives. From there on
+the number is a Tensor, so that what a turn does is recorded for every number. After one turn the
+variables that it changed become parameters, and the next turn is recorded over them. Where that
+turn ends as it began (the same types in the same variables, everything else the very same objects,
+nothing changed besides), it stands for all that follow: the loop is closed. The turns that are left
+are run as what was recorded, and the function goes on behind them. A look at a value that ends
+otherwise in one of them puts the frame back to where it stood at that look, with the values of
+now, and the function goes on from there; where it comes back to the beginning of the loop, there is
+one more way through a turn.
+
+What a loop does that is not understood here leaves it as it was recorded, turn by turn.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from threading import active_count
+from types import CodeType
+from typing import Any
+from weakref import ref
+
+from codegen.ir import Check, Origin, Value
+from tracegrad.machine.frames import Elsewhere, Frame
+from tracegrad.machine.translation import program_of
+from tracegrad.machine.world_protocol import ABSENT
+from tracegrad.ops.elementwise.ufuncs import add
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.path_tree import Entry, Way
+from tracegrad.world.lengths import FEWEST, Lengths
+from tracegrad.world.loops.closing import Closing
+from tracegrad.world.loops.filled_lists import KEEPING
+from tracegrad.world.loops.list_appends import Lists
+from tracegrad.world.loops.loop_heads import (
+    APART,
+    INT,
+    MOST_TRIED,
+    MOST_WAYS,
+    RANGE,
+    SUSPENDED,
+    UNCLOSED,
+    Head,
+    ManyTurns,
+    Unclosed,
+)
+from tracegrad.world.loops.loop_runner import Level, Walk, untraced
+from tracegrad.world.loops.resumption import Keeper, Return, Seat
+from tracegrad.world.loops.state_items import held
+from tracegrad.world.loops.straight_code import Taped
+from tracegrad.world.loops.unrolling_reasons import say, statement
+from tracegrad.world.loops.widened_states import Learned, States, is_in_float64
+from tracegrad.world.loops.written_places import Place, has_name
+from tracegrad.world.mutating_operations import READING, changes, changes_by_name
+from tracegrad.world.row_iterators import Rows, backwards, enumerated, rows_of, zipped
+from tracegrad.world.tensor_places import ITEM
+from tracegrad.world.world import CALL, RULES
+
+
+class Loops(Closing):
+    """The loops of one run."""
+
+    def __init__(self, world: Any, trace: Any, target: str, states: States | None = None) -> None:
+        self.world = world
+        self.trace = trace
+        self.unclosed, self.apart = UNCLOSED[target], APART[target]
+        self.heads: dict[tuple[int, int], Head] = {}
+        self.ranges: dict[int, Head] = {}
+        self.following: dict[int, tuple[Any, tuple[Value, Value]]] = {}  # left in a turn: the rest
+        self.barred = ""  # what was done last that is in `changes`
+        self.changes = 0  # how often something was changed that a turn is not told of
+        self.written = []
+        self.seats = {}
+        self.places = {}
+        self.walk = Walk(trace)
+        self.lists = Lists(self)
+        self.lengths = Lengths(self, target == "numpy")
+        self.iterators: dict[int, tuple[int, Any]] = {}  # made while a loop is watched, in order
+        self.looking: tuple[Seat, Value] | None = None
+        self.closed = []
+        self.states = {} if states is None else states
+        self.wide, self.frozen = {}, {}
+        self.fixed = False  # the run has done something that cannot be done twice
+        for code, target_index in self.states:
+            self._watch_arrivals(code, target_index)
+        self.tried: dict[tuple[Any, int], int] = {}  # turns that stood for no others
+        self.suspended = 0  # derivatives that are being taken of what runs
+        self.patience: int | None = None  # so many turns are unrolled, if not any number
+        self.taped = True  # turns leave a tape
+        self.untaped = False  # some have not
+        self.differentiated = False  # what the run gives
+        self.refused = False  # the run is no program, because a loop was closed
+
+    # -- what the world tells ---------------------------------------------------------------------
+
+    def advance(self, iterator: Any, *default: Any) -> Any:
+        """The next number of a range, or the next row, where a loop goes through it."""
+        if type(iterator) is Rows and not iterator.alone:
+            number = self._advance(iterator.numbers, iterator, ABSENT)
+            if number is not ABSENT:
+                return iterator.at(number)
+            return default[0] if default else next(iterator)
+        return self._advance(iterator, iterator, *default)
+
+    def _advance(self, iterator: Any, shown: Any, *default: Any) -> Any:
+        """The next number, of a range that the function has as `shown`."""
+        head = self.ranges.get(id(iterator)) or self._first(iterator, shown)
+        if head is None:
+            self._advances(shown)
+            return next(iterator, *default)
+        number = next(iterator, *default)
+        if default and number is default[0]:
+            return number
+        frame = self.world.machine.frame
+        if frame is not head.frame or frame.index != head.target or head.cycle is not None:
+            self._refuse(head, "where it leaves a loop")
+            return number
+        tensor = wrap(number, (self.trace, head.index))
+        self.world.stands_for(tensor, number)
+        return tensor
+
+    def _advances(self, iterator: Any) -> None:
+        """An iterator goes on that is not a loop's: turns in which it was not made change it."""
+        self.lengths.looked(iterator)
+        self.lengths.fix_range(iterator)
+        made = self.iterators.get(id(iterator), (-1, None))[0]
+        for head in self.heads.values():
+            if made < head.made:
+                self.bar(head, "an iterator goes on that was made before the turn")
+
+    def makes(self, iterator: Any, like: Any = None) -> None:
+        """An iterator was made, in place of another one where it is like that."""
+        if self.heads:
+            at = self.iterators.get(id(like), (len(self.iterators), None))[0]
+            self.iterators[id(iterator)] = at, iterator
+
+    def rule_for(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
+        """What is done in place of an operation of C that has to do with loops, or None."""
+        if operation is next and not self.world.is_outside(operands[0]):
+            return _next
+        if operation is iter:
+            return _iter
+        if id(operation) in _GOING:
+            rows = self._going(operation, operands, keywords)
+            if rows is not None:
+                return lambda *given, **named: rows
+            for x in operands if operation is not reversed else ():
+                self.lengths.looked(x)
+        self.sees(operation, operands)
+        rows = self.lists.stacked(operation, operands, keywords)
+        if rows is not None:
+            return lambda *given, **named: rows
+        rule = self.lists.reads(operation, operands)
+        if rule is None and operation is not list.append and operation is not getattr:
+            self.lists.touches(operands, id(operation) in KEEPING)
+        return rule
+
+    def _going(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Rows | None:
+        """The iterator that ``zip`` and the like give, where its place may be a number."""
+        named = operation is zip and len(keywords) == 1 and type(keywords.get("strict")) is bool
+        if (keywords and not named) or any(self.world.is_outside_tensor(x) for x in operands):
+            return None
+        rows: Rows | None = _GOING[id(operation)](*map(self.lists.view, operands), **keywords)
+        if rows is not None:
+            self.makes(rows)
+            self.lists.goes(rows)
+            self.lengths.go_along(rows, operation is enumerate)
+        return rows
+
+    def sees(self, operation: Any, operands: Sequence[Any]) -> None:
+        """An operation of C: one that changes an object is no part of a turn for all."""
+        if not changes(operation, operands):
+            return
+        if operation is not operator.setitem or not has_name(ITEM, *operands[:2]):
+            self.bars("an object is changed by an operation of C")
+
+    def stores(self, kind: int, holder: Any, name: Any) -> None:
+        """An attribute, an item or a cell is about to get another value."""
+        if not self.heads:
+            return
+        if not has_name(kind, holder, name):
+            self.bars("a place is written that has no fixed name")
+            return
+        place = Place(kind, holder, name)
+        if place not in self.places:
+            self.places[place] = self.world.stood(place)
+
+    def sees_method(self, x: Any, name: str, given: Sequence[Any] = ()) -> None:
+        """A method of C: what is not known to read alone may change the object."""
+        if name in READING:
+            self.lists.counts(x)
+        else:
+            self.lists.forgets(x)
+        appends = type(x) is list and name == "append" and len(given) == 1
+        if appends and self.heads and not self.world.is_outside(x):
+            self.lists.appends(x, given[0])
+            return
+        if changes_by_name(x, name):
+            self.bars(f"{type(x).__name__}.{name} changes an object")
+
+    def iterate(self, x: Any) -> Any:
+        """An iterator that was made, over the rows of a Tensor; None for other things."""
+        rows = None if self.world.is_outside_tensor(x) else rows_of(self.lists.view(x))
+        if rows is not None:
+            self.makes(rows)
+            self.lists.goes(rows)
+            self.lengths.go_along(rows, False)
+        return rows
+
+    def compares(self, *operands: Any) -> None:
+        """Who a Tensor is may be another object in each turn."""
+        made_again = any(head.rebuilt for head in self.heads.values())
+        kinds = {Tensor, dict} if made_again else {Tensor}
+        if any(type(x) in kinds for x in operands) and all(x is not None for x in operands):
+            self.bars("it is asked which object another one is")
+
+    def bars(self, what: str) -> None:
+        """Something is done that a turn which stands for all may not do."""
+        self.changes += 1
+        if self.heads:
+            self.barred = f"{statement(self.trace.code)}: {what}"
+
+    def bar(self, head: Head, what: str) -> None:
+        """Something is done that a turn of this loop may not do."""
+        head.changes += 1
+        head.barred = f"{statement(self.trace.code)}: {what}"
+
+    def counts(self, x: Any) -> bool:
+        """Whether something is an int of a loop, for which the function has a Tensor."""
+        return self.is_recorded(x) and x._traced[1].type == INT
+
+    def _first(self, iterator: Any, shown: Any) -> Head | None:
+        """The loop that begins with this range, where it may be worth it."""
+        follows = self.following.pop(id(iterator), None)
+        if type(iterator) is not RANGE:
+            if operator.length_hint(iterator) >= FEWEST:
+                self._goes_unseen(iterator)
+            return None
+        if follows is None and operator.length_hint(iterator) < FEWEST:
+            return None
+        frame = self.world.machine.frame
+        if not self._is_first(frame, shown):
+            if follows is not None:
+                self._lacks("the rest of a loop")
+            return None
+        instructions = frame.program.instructions
+        self._leave(frame, frame.index)
+        reduced: Any = iterator.__reduce__()
+        _, (numbers,), state = reduced
+        following = instructions[frame.index + 1]
+        name = "_"
+        if following.name == "STORE_FAST" and shown is iterator:
+            name = frame.program.slots[following.arg]
+        if shown is not iterator:
+            name = "i"
+        head = Head(frame, frame.index, iterator, shown, numbers[state or 0 :], name)
+        head.follows = None if follows is None else follows[1]
+        head.ends = None if follows else self.lengths.ends(iterator, head.numbers)
+        self._enter(head)
+        self.ranges[id(iterator)] = head
+        head.index = self._new_index(head)
+        self._begin(head)
+        if shown is not iterator:
+            head.goes = Keeper(self, self.heads.values(), ()).form(shown.given)
+        self._enter_whole(head)
+        return head
+
+    def _goes_unseen(self, iterator: Any) -> None:
+        """Says of a loop that what it goes through is no numbers and no rows of an array."""
+        frame = self.world.machine.frame
+        if frame.program.instructions[frame.index].name == "FOR_ITER":
+            kind = type(iterator).__name__.removesuffix("_iterator")
+            say(frame.code, frame.index, f"it goes through a {kind} of which no array is known")
+
+    def _is_first(self, frame: Any, shown: Any) -> bool:
+        """Whether a frame stands at the beginning of a loop that may stay one."""
+        if self.suspended or STATE.trace is not self.trace:
+            return False
+        instruction = frame.program.instructions[frame.index]
+        if instruction.name != "FOR_ITER" or frame.stack[-1] is not shown:
+            return False
+        return self._may_loop(frame, frame.index)
+
+    def _lacks(self, what: str) -> None:
+        """The run is no program, for what it has not seen: another one may be."""
+        if self.trace.samples:
+            raise Unclosed(what)
+        self.trace.read(what)
+        self.refused = True
+
+    def _watch_arrivals(self, code: CodeType, target: int) -> None:
+        """The machine tells where a ``while`` of which something is known begins."""
+        program = program_of(code)
+        if program.instructions[target].name == "FOR_ITER":
+            return
+        ops = self.world.machine.ops.setdefault(code, [*program.ops])
+        plain = ops[target]
+
+        def arrived(frame: Any, stack: list[Any]) -> int:
+            self._arrive(frame, target)
+            return plain(frame, stack)  # type: ignore[no-any-return]
+
+        ops[target] = arrived
+
+    def _arrive(self, frame: Any, target: int) -> None:
+        """A ``while`` begins, or goes on."""
+        if (id(frame), target) in self.heads or self.suspended:
+            return
+        if STATE.trace is not self.trace or not self._may_loop(frame, target):
+            return
+        self._leave(frame, target + 1)
+        head = Head(frame, target)
+        self._enter(head)
+        self._begin(head)
+        if not self._enter_whole(head) and not head.open:
+            del self.heads[id(frame), target]
+
+    def _may_loop(self, frame: Any, target: int) -> bool:
+        """Whether a loop is tried: in a generator, others do what a turn does."""
+        if frame.code.co_flags & SUSPENDED:
+            say(frame.code, target, "turns of a generator alternate with what its reader does")
+            return False
+        return target not in self.unclosed.get(frame.code, ())
+
+    def _leave(self, frame: Any, target: int) -> None:
+        """Loops behind an instruction, and those of frames that have returned, are left."""
+        running = []
+        while frame is not None:
+            running.append(frame)
+            frame = frame.back
+        for head in reversed([*self.heads.values()]):
+            known = any(head.frame is other for other in running)
+            if not known or (head.frame is running[0] and head.target >= target):
+                self._settle(head)
+
+    def finish(self) -> None:
+        """The run ends: what is still open is of the values that it had."""
+        for head in reversed([*self.heads.values()]):
+            self._settle(head)
+
+    def _settle(self, head: Head) -> None:
+        """A loop is left: a turn that stands for no others is one of the numbers that it had."""
+        if self.heads.pop((id(head.frame), head.target), None) is None:
+            return
+        level = self.walk.around(head)
+        if level is not None and head.collects:
+            self.trace.read("a list that a loop was left with before its last turn")
+            self.refused = True
+            self._unrolled(head, "it is left before its last turn, with a list that turns fill")
+        self.lists.forget(head)
+        if level is not None:
+            del self.walk.levels[self.walk.levels.index(level) :]
+        if head.cycle is None:
+            if head.follows is not None:
+                self._lacks("the last turns of a loop")
+            self.lengths.fix_range(head.iterator)
+            if head.open:
+                self._release(head)
+            elif head.index is not None:
+                self._define_index(head, head.index, head.start, 0)
+            if head.iterator is not None:
+                self.ranges.pop(id(head.iterator), None)
+        if not self.heads:
+            self.iterators.clear()
+            self.seats.clear()
+            self.written.clear()
+            self.places.clear()
+            self.walk.forget()
+            self.lists.log.clear()
+            self.trace.operands = None
+
+    def _enter(self, head: Head) -> None:
+        """A loop is watched from here on."""
+        self.heads[id(head.frame), head.target] = head
+        self.trace.operands = self.walk.notes
+
+    def _new_index(self, head: Head) -> Value:
+        origin = self.trace.origin()
+        return Value(INT, Origin(head.name, True, origin.file, origin.line, origin.text))
+
+    def decides(self, x: Any) -> None:
+        """The function is about to branch on a value."""
+        self.looking = None
+        self.lists.touches((x,))
+        frame = self.world.machine.frame
+        if not self.heads or not self.is_recorded(x) or frame is None:
+            return
+        instruction = frame.program.instructions[frame.index].name
+        if not instruction.startswith("POP_JUMP") or x._traced[1] in self.seats:
+            return
+        frames = self._frames(frame)
+        if frames:
+            keeper = Keeper(self, self.heads.values(), frames)
+            seat = keeper.seat([*frame.stack, x], frame.index)
+            self.looking = None if seat is None else (seat, x._traced[1])
+
+    def _frames(self, frame: Frame | None) -> list[Frame]:
+        """The frames from that of the outermost loop to this one; none where it is in no loop."""
+        watched = {id(head.frame) for head in self.heads.values()}
+        found: list[Frame] = []
+        last = 0
+        while frame is not None:
+            found.append(frame)
+            if id(frame) in watched:
+                last = len(found)
+            frame = frame.back
+        return found[:last][::-1]
+
+    def looks(self, check: Check) -> None:
+        """A look was recorded."""
+        looking, self.looking = self.looking, None
+        if looking is not None and check.look == "bool" and looking[1] is check.operand:
+            self.seats.setdefault(check.operand, looking[0])
+
+    def writes(self, x: Tensor) -> None:
+        """A Tensor is written to."""
+        self.lists.writes(x)
+        head = self.frozen.get(x._traced[1]) if self.is_recorded(x) and x._traced else None
+        if head is not None:
+            self._refuse(head, "an array that a loop began with is written to")
+        if self.heads:
+            self.written.append(ref(x))
+
+    def _marks(self, head: Head) -> tuple[Any, ...]:
+        """What may not change in a turn that stands for all."""
+        trace, world = self.trace, self.world
+        return (
+            self.changes,
+            head.changes,
+            sum(done.operation is not operator.setitem for done in world._log),
+            len(world.effects),
+            len(trace.counts),
+            len(trace.drawn_from),
+            trace.disturbed,
+            trace.unseen,
+            trace.raised,
+            STATE.grad_enabled,
+        )
+
+    # -- the turns --------------------------------------------------------------------------------
+
+    def turn(self, frame: Any, target: int) -> int:
+        """A jump backwards: where the frame goes on."""
+        if STATE.trace is not self.trace or self.suspended:
+            if self.patience == 0:
+                raise ManyTurns
+            self.patience = self.patience and self.patience - 1
+            return target
+        self._leave(frame, target + 1)
+        if not self._may_loop(frame, target):
+            return target
+        head = self.heads.get((id(frame), target))
+        if head is None:
+            if frame.program.instructions[target].name == "FOR_ITER":
+                return target
+            head = Head(frame, target)
+            self._enter(head)
+            self._begin(head)
+            return target
+        if head.iterator is not None and (
+            not frame.stack or frame.stack[-1] is not head.shown
+        ):  # the same loop once more, over something else
+            return target
+        if head.cycle is not None:
+            return self._again(head)
+        if not head.open:
+            if not self._open(head):
+                self._give_up(head)
+            return target
+        cycle = self._close(head)
+        if cycle is not None and self.world.joins is not None:
+            self.world.joins.closes()
+        if cycle is not None:
+            self.walk.enter(head, cycle)
+            return self._run(head)
+        self._give_up(head)
+        return target
+
+    def _begin(self, head: Head) -> None:
+        head.start = len(self.trace.builder.nodes)
+        head.wrote, head.made = len(self.written), len(self.iterators)
+        head.logged = len(self.lists.log)
+        head.before = self._variables(head)
+        head.marks = self._marks(head)
+
+    def _give_up(self, head: Head) -> None:
+        """A turn stands for no others; after some of them the loop stays unrolled from here on."""
+        key = head.frame.code, head.target
+        self.tried[key] = self.tried.get(key, 0) + 1
+        why = head.why or "its turns are not alike"
+        if self.tried[key] == MOST_TRIED:
+            self._unrolled(head, why)
+        say(*key, why)
+        self._settle(head)
+
+    def _unrolled(self, head: Head, why: str) -> None:
+        say(head.frame.code, head.target, why)
+        self.unclosed.setdefault(head.frame.code, set()).add(head.target)
+
+    def _refuse(self, head: Head, what: str) -> None:
+        """The run is no program; in the next one the loop stays unrolled."""
+        self._unrolled(head, what)
+        if self.trace.samples:
+            raise Unclosed(what)
+        self.trace.read(what)
+        self.refused = True
+        self._settle(head)
+
+    def derives(self) -> None:
+        """A derivative of what was recorded is taken in the run: of turns there is no record."""
+        for head in [*self.closed]:
+            self._refuse(head, "a derivative of a loop in the function itself")
+
+    def unroll(self, why: str, label: object = None) -> None:
+        """No loop of this run stays one from here on; of the one with a label, the first turn."""
+        head = self.walk.heads.get(label)  # type: ignore[call-overload]
+        if head is not None and not head.peeled:
+            self.apart.setdefault(head.frame.code, set()).add(head.target)
+            return
+        for head in self.closed:
+            self._unrolled(head, why)
+
+    def _is_straight(self) -> bool:
+        """Whether turns may be run without a tape: a run that needs one can be made again."""
+        return not self.taped and not self.world.effects and active_count() == 1
+
+    def is_repeatable(self) -> bool:
+        return not (self.fixed or self.world.effects) and active_count() == 1
+
+    def needs_tape(self) -> None:
+        """The run does something that cannot be done twice, and will not become a program."""
+        self.fixed = True
+        if self.wide:
+            self.forget_wide()
+            raise Learned
+        if self.untaped and self.differentiated:
+            raise Taped
+
+    @property
+    def mixes_floats(self) -> bool:
+        """Whether floats of Python were taken for NumPy's, among numbers of other dtypes."""
+        return bool(self.wide) and not is_in_float64(self.trace.builder.nodes)
+
+    def forget_wide(self) -> None:
+        """In no other run such variables hold NumPy's: the loops are unrolled."""
+        for head in self.wide.values():
+            self._unrolled(head, "floats of Python become NumPy's, beside other dtypes")
+
+    # -- running the turns that are left ----------------------------------------------------------
+
+    def _run(self, head: Head) -> int:
+        """Runs what was recorded until nobody knows how it goes on; where the frame does."""
+        walk = self.walk
+        for slot, parameter in head.parameters.items():
+            walk.values[parameter] = untraced(held(head.frame, slot))
+        straight = self._is_straight()
+        walk.begin(straight)
+        self.untaped |= walk.straight
+        before = STATE.update(trace=None, machine=None)
+        try:
+            found = walk.run()
+        except Exception:
+            STATE.update(**before)
+            return self._before_turn()
+        finally:
+            STATE.update(**before)
+        if found is None:
+            return self._return(walk.levels[0].head.seat, ended=True)
+        if isinstance(found, Level):
+            self.trace.builder.append(Entry(found.cycle, False))
+            return self._return(found.head.seat)
+        assert found.look is not None
+        return self._return(self.seats[found.look.operand])
+
+    def _return(self, seat: Seat, ended: bool = False) -> int:
+        """Puts the frames back to where they stood, with the values of now; where to go on."""
+        walk = self.walk
+        outermost = walk.levels[0].head.frame
+        heads = [*self.heads.values(), *(level.head for level in walk.levels)]
+        written = {id(x) for head in heads for x in head.written.values()}
+        standing = self.world.machine.frame
+        back = Return(self, seat, walk.values, {x.head: x for x in walk.levels}, written)
+
+        def go() -> int:
+            walk.levels = [level for level in walk.levels if level.head in seat.heads]
+            for level in walk.levels:  # before places in these lists get what they are now
+                self.lists.flush(level.head, walk.rows)
+            frames = back.frames(outermost)
+            self.places = {place.of(back.made): x for place, x in self.places.items()}
+            for level in walk.levels:
+                level.head.moves(back.made)
+                self._stands(level, frames)
+            self.trace.operands = walk.notes
+            if ended:
+                (level,) = walk.levels
+                walk.levels = []
+                self.lists.finish(level.head, level.head.peeled)
+            if len(frames) > 1:
+                value = self.world.machine.finish(frames[:0:-1], outermost)
+                outermost.stack.append(value)
+                return int(outermost.index + 1)
+            return int(outermost.index)
+
+        if standing is outermost:
+            return go()
+        raise Elsewhere(outermost, go)
+
+    def _stands(self, level: Level, frames: Sequence[Frame]) -> None:
+        """A loop goes on in a frame that was put back."""
+        head = level.head
+        self.heads = {key: other for key, other in self.heads.items() if other is not head}
+        head.frame = frames[head.depth - self.walk.levels[0].head.depth]
+        self.heads[id(head.frame), head.target] = head
+        head.wrote, head.changes = len(self.written), 0
+        head.marks = self._marks(head)
+        if level.numbers is not None:
+            self.ranges.pop(id(head.iterator), None)
+            head.iterator, head.shown = level.numbers, level.shown
+            self.ranges[id(head.iterator)] = head
+
+    def _before_turn(self) -> int:
+        """A turn raised: the frames go back to its beginning, to raise where the function does."""
+        self.trace.read("a loop in which an operation raised")
+        walk = self.walk
+        outer = walk.levels[0]
+        del walk.levels[1:], self.trace.builder.nodes[outer.entered :]
+        self.trace.builder.append(Entry(outer.cycle, False))
+        if outer.numbers is not None:
+            outer.numbers.__setstate__(outer.numbers.__reduce__()[2] - 1)
+        index = self._return(outer.head.seat)
+        self._settle(outer.head)
+        return index
+
+    held = staticmethod(held)
+
+    def renewed(self, x: Tensor, value: Value, found: Any) -> Tensor:
+        """A Tensor that others have too, with what it is now."""
+        x._array, x._node = getattr(found, "_array", found), self.walk.node_of(value, found)
+        x._traced = self.trace, value
+        return x
+
+    def now(self, value: Value, found: Any, stands: bool) -> Tensor:
+        """A Tensor for what a value is now."""
+        tensor = wrap(getattr(found, "_array", found), (self.trace, value))
+        tensor._node = self.walk.node_of(value, found)
+        if stands:
+            self.world.stands_for(tensor, tensor._array)
+        return tensor
+
+    def _again(self, head: Head) -> int:
+        """The function comes back to the beginning of a loop by a way that is new."""
+        cycle, nodes = head.cycle, self.trace.builder.nodes
+        level = self.walk.around(head)
+        if cycle is None or level is None:
+            self._refuse(head, "a loop that it left")
+            return head.target
+        arguments = self._ending(head, level.entered + 1)
+        whole = tuple(nodes[level.entered + 1 :])
+        body = None if arguments is None else self._without_test(cycle, whole, arguments)
+        if arguments is None or body is None or len(cycle.ways) == MOST_WAYS:
+            if arguments is None:
+                self._learn(head)
+            if head.iterator is not None and (arguments is not None or not self._follow(level)):
+                self._refuse(head, "a loop that goes on otherwise")
+            self._settle(head)
+            return head.target
+        del self.walk.levels[self.walk.levels.index(level) + 1 :], nodes[level.entered + 1 :]
+        self._add(cycle, Way(body, arguments))
+        self._forget(body)
+        return self._run(head)
+
+    def _follow(self, level: Level) -> bool:
+        """The rest of a loop is one of its own, over other things in its variables."""
+        head, counter = level.head, level.cycle.counter
+        if counter is None or head.collects or len(self.walk.heads) > MOST_WAYS:
+            return False
+        builder = self.trace.builder
+        step = builder.constant(counter.step, INT)
+        (start,) = builder.call(add, (counter.index, step), counter.index.origin)
+        self.ranges.pop(id(head.iterator), None)
+        self.following[id(head.iterator)] = head.iterator, (start, counter.stop)
+        return True
+
+
+_GOING: dict[int, Any] = {id(zip): zipped, id(enumerate): enumerated, id(reversed): backwards}
+
+
+def _next(world: Any, operation: Any, operands: Sequence[Any], keywords: Any) -> Any:
+    return world.loops.advance(*operands)
+
+
+def _iter(world: Any, operation: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
+    rows = world.loops.iterate(operands[0]) if len(operands) == 1 else None
+    if rows is not None:
+        return rows
+    result = RULES.get(id(iter), RULES[CALL])(world, operation, operands, keywords)
+    if result is not operands[0]:
+        world.loops.makes(result)
+        world.loops.lengths.goes_through(result, operands[0])
+    return result

@@ -1,0 +1,343 @@
+"""Where frames stood at a look in a turn, to go on from there with the values of another turn.
+
+A `Seat` has the frames from that of the outermost loop to the one that looked. What they held is
+kept as forms: a Tensor that was recorded is known by its value in the graph; containers that a turn
+made are made again, around the values of now; iterators stand where they stood. What was there
+before the loop is the very same object. Where a frame holds something else, there is no seat.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from codegen.ir import Value
+from tracegrad.machine.frames import CALLERS, Frame
+from tracegrad.machine.liveness import live
+from tracegrad.machine.world_protocol import ABSENT
+from tracegrad.tape.views import base_of
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.world.loops.loop_heads import Head
+from tracegrad.world.loops.written_places import Place as Slotted
+from tracegrad.world.row_iterators import Items, Rows
+
+CONSTANT = frozenset(
+    {
+        *(int, float, complex, bool, str, bytes, type(None), type, range, type(ABSENT)),
+        *(ModuleType, BuiltinFunctionType, np.ufunc, type(Ellipsis), type(np.dtype("f8"))),
+        *(np.float64, np.float32, np.int64, np.bool_),
+    }
+)
+ITERATORS = frozenset(map(type, (iter(range(0)), iter([]), iter(()), iter(""))))
+
+
+MOST_KNOWN = 1_000
+
+
+class Unknown(Exception):
+    """A frame holds something that cannot be made again."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfTensor:
+    """A Tensor that was recorded; `link` is the one at whose memory it looks, and how."""
+
+    holder: Tensor
+    value: Value
+    stands: bool  # for something of the caller's
+    link: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfContainer:
+    """A container that a turn made, with the forms of what it held."""
+
+    holder: Any
+    items: Any
+    make: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfIterator:
+    """An iterator, as it stood."""
+
+    holder: Any
+    state: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfLoop:
+    """What a loop goes through; `form` is how that stood, for when the loop is over."""
+
+    head: Head
+    form: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A frame, where it stood, and the forms of what it held."""
+
+    frame: Frame
+    index: int
+    fast: tuple[Any, ...]
+    stack: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seat:
+    """The frames, the outermost first."""
+
+    places: tuple[Place, ...]
+    heads: frozenset[Head]  # the loops that they stand in
+    slots: tuple[tuple[Slotted, Any], ...]  # the places that turns write to, with forms
+    renamed: Mapping[Value, Value]  # values that have others in their place by now
+
+    def inside(self, frame: Frame) -> Sequence[Place]:
+        """The frames from this one on; none where it is not among them."""
+        frames = [place.frame for place in self.places]
+        at = next((i for i, other in enumerate(frames) if other is frame), len(frames))
+        return self.places[at:]
+
+
+class Keeper:
+    """Makes seats: `known` are the objects that were there before the outermost loop, by id."""
+
+    def __init__(self, loops: Any, heads: Collection[Head], frames: Sequence[Frame]) -> None:
+        self.loops = loops
+        self.frames = frames  # the outermost first
+        self.heads = heads
+        self.shown = {id(head.shown): head for head in heads if head.shown is not None}
+        outermost = next(iter(heads))
+        self.known = _reached([leaf.holder for leaf in outermost.before.values()])
+        self.made: dict[int, Any] = {}
+
+    def seat(self, stack: Sequence[Any], index: int) -> Seat | None:
+        """The seat, with this stack of the innermost frame; None where there is none."""
+        try:
+            places = tuple(self._places(stack, index))
+            slots = tuple((p, self.form(p.now())) for p in self.loops.places)
+            return Seat(places, self._around(), slots, {})
+        except Unknown:
+            return None
+
+    def _around(self) -> frozenset[Head]:
+        """The loops whose frames are among these."""
+        frames = set(map(id, self.frames))
+        return frozenset(head for head in self.heads if id(head.frame) in frames)
+
+    def _places(self, stack: Sequence[Any], index: int) -> Iterator[Place]:
+        for i, frame in enumerate(self.frames):
+            inner = i + 1 == len(self.frames)
+            if not inner and frame.program.instructions[frame.index].name not in CALLERS:
+                raise Unknown
+            if id(frame.function) in self.known or self.loops.world.is_outside(frame.function):
+                self.known.update(map(id, frame.closure or ()))
+            at, held = (index, stack) if inner else (frame.index, frame.stack)
+            fast = tuple(self._live(frame, at))
+            yield Place(frame, at, fast, tuple(map(self.form, held)))
+
+    def _live(self, frame: Frame, index: int) -> Iterator[Any]:
+        """The forms of variables that are read later."""
+        known = live(frame.code)[index]
+        for slot, x in enumerate(frame.fast):
+            yield self.form(x) if slot in known else ABSENT
+
+    def form(self, x: Any) -> Any:
+        """How an object is made again; the object itself where it stays."""
+        kind = type(x)
+        if kind in CONSTANT:
+            return x
+        if id(x) not in self.made:
+            self.made[id(x)] = x, self._form(x, kind)
+        return self.made[id(x)][1]
+
+    def _form(self, x: Any, kind: type) -> Any:
+        if kind is Tensor:
+            return self._of_tensor(x) if self.loops.is_recorded(x) else x
+        if id(x) in self.shown:
+            return OfLoop(self.shown[id(x)], self._of_iterator(x))
+        if kind in ITERATORS or kind is Rows:
+            return self._of_iterator(x)
+        if is_tuple(x):
+            items = tuple(map(self.form, x))
+            return x if _all_same(items, x) else OfContainer(x, items, maker_of(kind))
+        if id(x) in self.known or self.loops.world.is_outside(x):
+            return x
+        if kind is list:
+            return OfContainer(x, [*map(self.form, x)], list)
+        if kind is dict:
+            return OfContainer(x, {key: self.form(item) for key, item in x.items()}, dict)
+        if kind is slice:
+            items = tuple(map(self.form, (x.start, x.stop, x.step)))
+            return x if _all_same(items, (x.start, x.stop, x.step)) else OfContainer(x, items, _cut)
+        if kind is Items and self.loops.lists.filled(x.items) is not None:
+            return x
+        if kind is np.ndarray or isinstance(x, np.generic | type):
+            return x
+        if kind is FunctionType and not (x.__closure__ or x.__defaults__ or x.__kwdefaults__):
+            return x
+        if kind is MethodType and self.form(x.__self__) is x.__self__:
+            return x
+        raise Unknown
+
+    def _of_iterator(self, x: Any) -> Any:
+        if type(x) is not Rows:
+            return OfIterator(x, copy.copy(x))
+        items = (*map(self.form, x.given), self.form(x.numbers))
+        return OfContainer(x, items, lambda now: x.over(now[:-1], now[-1]))
+
+    def _of_tensor(self, x: Tensor) -> OfTensor:
+        link = x._view
+        if link is not None:
+            base, op, others, attributes, output = link
+            link = self.form(base), op, tuple(map(self.form, others)), attributes, output
+        stands = self.loops.world.original(x) is not x
+        return OfTensor(x, x._traced[1], stands, link)
+
+
+def _stands(iterator: Any, state: Any) -> bool:
+    """Whether an iterator stands where a copy of it does: nobody has moved it on."""
+    (_, (of,), *at), (_, (other,), *before) = iterator.__reduce__(), state.__reduce__()
+    return at == before and (of is other or (type(of) is range and of == other))
+
+
+def _reached(waiting: list[Any]) -> set[int]:
+    """The ids of objects, and of what they hold, as far as it is plain to see."""
+    known: set[int] = set()
+    while waiting and len(known) < MOST_KNOWN:
+        x = waiting.pop()
+        if id(x) in known or type(x) in CONSTANT or type(x) is Tensor:
+            continue
+        known.add(id(x))
+        if type(x) in (list, tuple):
+            waiting += x
+        elif type(x) is dict:
+            waiting += x.values()
+        else:
+            attributes = getattr(x, "__dict__", None)
+            waiting += attributes.values() if type(attributes) is dict else ()
+    return known
+
+
+def _all_same(forms: Sequence[Any], items: Sequence[Any]) -> bool:
+    return all(map(_is, forms, items))
+
+
+def _is(a: Any, b: Any) -> bool:
+    return a is b
+
+
+def is_tuple(x: Any) -> bool:
+    """Whether an object is a tuple, or a named one with nothing besides."""
+    kind = type(x)
+    return kind is tuple or (issubclass(kind, tuple) and maker_of(kind) is not None)
+
+
+def maker_of(kind: type) -> Any:
+    """What makes a tuple of a class of its items; None of other classes."""
+    if kind is tuple:
+        return tuple
+    plain = kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
+    return kind._make if plain else None  # type: ignore[attr-defined]
+
+
+def _cut(items: Any) -> slice:
+    return slice(*items)
+
+
+class Return:
+    """Puts frames back to a seat, with the values of now."""
+
+    def __init__(
+        self,
+        loops: Any,
+        seat: Seat,
+        values: Mapping[Value, Any],
+        running: Mapping[Head, Any],
+        written: Collection[int],
+    ) -> None:
+        self.loops = loops
+        self.seat = seat
+        self.values = values
+        self.running = running  # what loops go through now
+        self.written = written  # ids of Tensors that stay the same objects
+        self.made: dict[int, Any] = {}
+
+    def frames(self, outermost: Frame) -> list[Frame]:
+        """The frames from the outermost one on, which is changed; the others are new."""
+        found: list[Frame] = []
+        for place in self.seat.inside(outermost):
+            frame = place.frame if not found else place.frame.copy()
+            frame.fast[:] = map(self.now, place.fast)
+            frame.stack[:] = map(self.now, place.stack)
+            frame.index = place.index
+            if found:
+                frame.back = found[-1]
+            found.append(frame)
+        for slot, x in [(slot, self.now(form)) for slot, form in self.seat.slots]:
+            self.loops.world.renews(slot.of(self.made), x)
+        return found
+
+    def now(self, form: Any) -> Any:
+        """The object that a form says, of now."""
+        match form:
+            case OfTensor():
+                return self._tensor(form)
+            case OfContainer(holder, items):
+                if id(holder) not in self.made:
+                    self.made[id(holder)] = self._container(form, items)
+                return self.made[id(holder)]
+            case OfIterator(holder, state):
+                if id(holder) not in self.made:
+                    again = holder if _stands(holder, state) else copy.copy(state)
+                    self.made[id(holder)] = again
+                    if again is not holder:
+                        self.loops.makes(again, holder)
+                return self.made[id(holder)]
+            case OfLoop(head, form):
+                return self._shown(head, form)
+        return form
+
+    def _shown(self, head: Head, form: Any) -> Any:
+        level = self.running.get(head)
+        if level is None:
+            watched = any(head is other for other in self.loops.heads.values())
+            return head.shown if watched else self.now(form)
+        if level.shown is None:
+            level.shown = level.numbers
+            if head.goes is not None:
+                level.shown = head.shown.over(self.now(head.goes), level.numbers)
+        return level.shown
+
+    def _container(self, form: OfContainer, items: Any) -> Any:
+        if type(items) is dict:
+            return form.make({key: self.now(item) for key, item in items.items()})
+        return form.make(tuple(map(self.now, items)))
+
+    def _tensor(self, form: OfTensor) -> Any:
+        value = self.seat.renamed.get(form.value, form.value)
+        if value not in self.values:
+            return form.holder
+        key = id(form.holder)
+        if key not in self.made:
+            self.made[key] = self._renewed(form, value)
+        return self.made[key]
+
+    def _renewed(self, form: OfTensor, value: Value) -> Any:
+        found = self.values[value]
+        if id(form.holder) in self.written and type(found) in (Tensor, np.ndarray):
+            return self.loops.renewed(form.holder, value, found)
+        tensor = self.loops.now(value, found, form.stands)
+        if form.link is not None:
+            base, op, others, attributes, output = form.link
+            base = self.now(base)
+            tensor._view = base, op, tuple(map(self.now, others)), attributes, output
+            whole = base_of(base)
+            whole._views = [*(whole._views or ()), ref(tensor)]
+        return tensor

@@ -1,0 +1,136 @@
+"""Turns that need no tape run as straight code over arrays: one function for each limb of a way.
+
+A run of which a program is made needs values alone. What comes of such turns has a node (`PENDING`)
+where a gradient would flow to it, so that a number which Python reads of it is known to lose one; a
+run that is to be differentiated all the same is made again, with a tape (`Taped`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Call, Trait, Value
+from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.python_lists import collected
+from tracegrad.tape.tape import Node, record
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.tracing.path_tree import Cycle, Entry
+
+
+class Taped(BaseException):
+    """A run needs a tape through the turns of its loops: it is made again, with one."""
+
+
+def _pending(*_: Any, **__: Any) -> Any:
+    raise AssertionError("a tape through turns that were run without one")
+
+
+PENDING = replace(alias, vjp=_pending)
+
+
+def pending(x: Any, of: Tensor) -> Node:
+    """The node of a value to which a gradient would flow."""
+    node = record(alias, (of,), {}, x, None)
+    node.op = PENDING
+    return node
+
+
+def is_plain(cycles: Iterable[Cycle]) -> bool:
+    """Whether all that turns do is to compute arrays."""
+    return all(
+        node.op is collected or not (node.op.opaque or Trait.EFFECT in node.op.traits)  # type: ignore[attr-defined]
+        for cycle in cycles
+        for way in cycle.ways
+        for node in way.nodes
+        if isinstance(node, Call)
+    )
+
+
+def active(cycles: Sequence[Cycle], before: Mapping[Value, Any]) -> set[Value]:
+    """The values to which a gradient flows, in turns; `before` are those from before the loops."""
+    found = {v for v, x in before.items() if getattr(x, "_node", None) is not None}
+    while True:
+        known = len(found)
+        for cycle in cycles:
+            _hand(cycle, cycle.arguments, found)
+            for way in cycle.ways:
+                for node in way.nodes:
+                    if isinstance(node, Entry):
+                        _hand(node.cycle, node.cycle.arguments, found)
+                    elif isinstance(node, Call) and not found.isdisjoint(node.operands):
+                        found.update(node.results if node.op.differentiable else ())  # type: ignore[attr-defined]
+                _hand(cycle, way.arguments, found)
+        if len(found) == known:
+            return found
+
+
+def _hand(cycle: Cycle, arguments: Sequence[Value], found: set[Value]) -> None:
+    found.update(p for p, a in zip(cycle.parameters, arguments, strict=False) if a in found)
+
+
+def function_of(
+    calls: Sequence[Call],
+    moves: Sequence[tuple[Value, Value]],
+    rows: Sequence[Value],
+    values: Mapping[Value, Any],
+    of: Callable[[Value], Any],
+    concrete: Callable[[Any], Any],
+) -> Callable[[dict[Value, Any]], tuple[Any, ...]]:
+    """A function that does what the calls do; it reads and writes a table of values.
+
+    Last it gives parameters what they are in the next turn (`moves`), and returns what `rows` were.
+    What is not in `values` by now stays the same, and is what `of` gives.
+    """
+    held: dict[str, Any] = {}
+    names: dict[Value, str] = {}
+    lines: list[str] = []
+
+    def hold(x: Any, stem: str) -> str:
+        name = f"{stem}{len(held)}"
+        held[name] = x
+        return name
+
+    def read(value: Value) -> str:
+        if value not in names:
+            if value in values:
+                names[value] = f"v{len(names)}"
+                lines.append(f"    {names[value]} = table[{hold(value, 'k')}]")
+            else:
+                x = of(value)
+                names[value] = hold(getattr(x, "_array", x), "c")
+        return names[value]
+
+    for call in calls:
+        given = {name: concrete(x) for name, x in call.attributes}
+        kernel = hold(call.op.kernel(given), "f")  # type: ignore[attr-defined]
+        operands = [read(v) for v in call.operands]
+        attributes = [f"{name}={hold(x, 'a')}" for name, x in given.items()]
+        results = []
+        for value in call.results:
+            names[value] = f"v{len(names)}"
+            results.append(f"{names[value]}")
+        lines.append(f"    {', '.join(results)} = {kernel}({', '.join([*operands, *attributes])})")
+        for value in call.results:
+            lines.append(f"    table[{hold(value, 'k')}] = {names[value]}")
+    kept = "".join([f"{read(value)}, " for value in rows])
+    given_on = [(hold(p, "k"), _handed(p, read(v), hold)) for p, v in moves]
+    if given_on:
+        places = [f"table[{place}]" for place, _ in given_on]
+        lines.append(f"    {', '.join(places)} = {', '.join([text for _, text in given_on])}")
+    text = "\n".join([f"def turn(table, {', '.join(held)}):", *lines, f"    return ({kept})"])
+    scope: dict[str, Any] = {"PLAIN": (bool, int, float, complex)}
+    exec(compile(text, "<turn>", "exec"), scope)
+    scope["turn"].__defaults__ = tuple(held.values())
+    return scope["turn"]  # type: ignore[no-any-return]
+
+
+def _handed(parameter: Value, text: str, hold: Callable[[Any, str], str]) -> str:
+    """An argument as its parameter: a number of Python may be one of NumPy's."""
+    if parameter.type.weak or parameter.type.shape:
+        return text
+    kind = hold(np.dtype(parameter.type.dtype).type, "d")
+    return f"{kind}({text}) if type({text}) in PLAIN else {text}"

@@ -1,0 +1,232 @@
+"""Turns of a loop: whether two of them are one computation."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from codegen.ir import Call, Check, Constant, Value, dims_of
+from codegen.spelling import Slot, Subscript
+from codegen.types import kind
+from tracegrad.ops.elementwise.ufuncs import (
+    add,
+    floor_divide,
+    multiply,
+    negative,
+    remainder,
+    subtract,
+)
+from tracegrad.ops.python_lists import handed
+from tracegrad.ops.shape.indexing import element, gather, getitem_basic
+from tracegrad.tracing.path_tree import Cycle, Entry, Way
+
+
+def renamed(node: Any, new: dict[Value, Value]) -> Any:
+    """A node of other values."""
+    operands = tuple([new.get(v, v) for v in node.operands])
+    match node:
+        case Check():
+            return replace(node, operand=operands[0])
+        case Call():
+            return replace(node, operands=operands, results=tuple([new[r] for r in node.results]))
+    return replace(node, result=new[node.result])
+
+
+def counted(
+    nodes: Sequence[Any], constant_of: Callable[[Value], Constant | None], index: Value, number: int
+) -> list[Any]:
+    """The nodes where the number of a turn is known: what is computed of it alone is a number.
+
+    Looks at such numbers go, and so do they as operands in brackets: ``x[t - 1]`` is ``x[4]``.
+    """
+    known = {index: number}
+
+    def of(value: Value) -> int | None:
+        constant = None if value in known else constant_of(value)
+        if constant is not None and value.type == index.type:
+            known[value] = int(constant.value)  # type: ignore[arg-type]
+        return known.get(value)
+
+    kept: list[Any] = []
+    for node in nodes:
+        if isinstance(node, Check) and node.operand in known:
+            continue
+        if isinstance(node, Call):
+            node = _of_numbers(node, [of(v) for v in node.operands])
+            if isinstance(node, Constant):
+                known[node.result] = int(node.value)  # type: ignore[arg-type]
+        kept.append(node)
+    return kept
+
+
+_COUNTING: dict[Any, Callable[..., int]] = {
+    handed: operator.pos,
+    add: operator.add,
+    subtract: operator.sub,
+    multiply: operator.mul,
+    floor_divide: operator.floordiv,
+    remainder: operator.mod,
+    negative: operator.neg,
+}
+
+
+def _of_numbers(call: Call, numbers: Sequence[int | None]) -> Any:
+    """A call some of whose operands are known."""
+    compute, result = _COUNTING.get(call.op), call.results[0]
+    if compute and None not in numbers and result.type.weak and kind(result.type.dtype) == "int":
+        try:
+            return Constant(compute(*numbers), result)
+        except ZeroDivisionError:
+            return call
+    fixed = sum(not name.startswith("*") for name in call.op.operands)
+    given = dict(call.attributes)
+    index = given.get("index")
+    if not isinstance(index, Subscript) or all(n is None for n in numbers[fixed:]):
+        return call
+    arrays = call.operands[fixed:]
+    left = [i for i, number in enumerate(numbers[fixed:]) if number is None]
+    items = tuple([_item(x, numbers[fixed:], left) for x in index.items])
+    operands = (*call.operands[:fixed], *(arrays[i] for i in left))
+    given["index"] = Subscript(items)
+    if call.op is not gather or left:
+        return replace(call, operands=operands, attributes=tuple(given.items()))
+    whole = len(items) == call.operands[0].type.ndim and all(type(x) is int for x in items)
+    op = element if whole else getitem_basic
+    return Call(op, operands, (("index", Subscript(items)),), call.results)
+
+
+def _item(item: Any, numbers: Sequence[int | None], left: Sequence[int]) -> Any:
+    if type(item) is not Slot:
+        return item
+    number = numbers[item.position]
+    return Slot(left.index(item.position)) if number is None else number
+
+
+class Same:
+    """Whether two turns are one computation, and what stands for what."""
+
+    def __init__(self, trace: Any, parameters: Sequence[Value]) -> None:
+        self.trace = trace
+        self.open = set(parameters)
+        self.found: dict[Value, Value] = {}
+        self.numbers: dict[Value, Any] = {}  # of the one turn that are numbers in the other
+
+    def knows(self, value: Value, number: Any) -> None:
+        """A value stands for a number of Python, which the other turn did not record."""
+        self.numbers[value] = number
+
+    def _is_known(self, node: Any) -> bool:
+        """Whether a step is made of such numbers alone: then Python has taken it unseen."""
+        if not self.numbers or isinstance(node, Entry):
+            return False
+        numbers = [self._number(v) for v in node.operands]
+        if None in numbers or all(v not in self.numbers for v in node.operands):
+            return False
+        if isinstance(node, Check):
+            return node.look == "bool" and node.outcome is bool(numbers[0])
+        if len(node.results) != 1 or not node.results[0].type.weak:
+            return False
+        given = {name: self.trace.concrete(x) for name, x in node.attributes}
+        try:
+            found = node.op(*numbers, **given)
+        except ArithmeticError:
+            return False
+        number = getattr(found, "_array", found)
+        if type(number) not in (bool, int, float):
+            return False
+        self.numbers[node.results[0]] = number
+        return True
+
+    def _number(self, value: Value) -> Any:
+        if value in self.numbers:
+            return self.numbers[value]
+        constant = self.trace.builder.constant_of(value)
+        return None if constant is None or not value.type.weak else constant.value
+
+    def sequences(self, body: Sequence[Any], turn: Sequence[Any]) -> bool:
+        steps = [node for node in body if not isinstance(node, Constant)]
+        others = [node for node in turn if not isinstance(node, Constant)]
+        left = iter(others)
+        for step in steps:
+            if self._is_known(step):
+                continue
+            other = next(left, None)
+            if other is None or not self.nodes(step, other):
+                return False
+        return next(left, None) is None
+
+    def nodes(self, a: Any, b: Any) -> bool:
+        if isinstance(a, Entry) and isinstance(b, Entry):
+            return a.in_turn is b.in_turn and self._cycles(a.cycle, b.cycle)
+        if isinstance(a, Check) and isinstance(b, Check):
+            return (a.look, a.outcome) == (b.look, b.outcome) and self.values(a.operand, b.operand)
+        if not (isinstance(a, Call) and isinstance(b, Call) and a.op is b.op):
+            return False
+        if a.attributes != b.attributes or len(a.operands) != len(b.operands):
+            return False
+        if not all(map(self.values, a.operands, b.operands)):
+            return False
+        for x, y in zip(a.results, b.results, strict=True):
+            if not self._types(x, y):
+                return False
+            self.found[x] = y
+        return True
+
+    def values(self, a: Value, b: Value) -> bool:
+        if a in self.found:
+            return self.found[a] is b or self._one_number(self.found[a], b)
+        if a in self.open and a not in self.numbers:
+            self.found[a] = b
+            return True
+        if a is b:
+            return True
+        if a not in self.numbers:
+            return self._one_number(a, b)
+        known = self.trace.builder.constant_of(b)
+        return known is not None and repr(self.numbers[a]) == repr(known.value)
+
+    def _one_number(self, a: Value, b: Value) -> bool:
+        one, other = (self.trace.builder.constant_of(v) for v in (a, b))
+        if one is None or other is None:
+            return False
+        return repr(one.value) == repr(other.value) and self._types(a, b)
+
+    def _cycles(self, a: Cycle, b: Cycle) -> bool:
+        """Whether two loops are one."""
+        one, other = a.counter, b.counter
+        if (one is None) is not (other is None) or len(a.parameters) != len(b.parameters):
+            return False
+        if one is not None and other is not None:
+            if one.step != other.step or not self.values(one.start, other.start):
+                return False
+            if not self.values(one.stop, other.stop):
+                return False
+            self.found[one.index] = other.index
+        if not all(map(self.values, a.arguments, b.arguments)):
+            return False
+        if not all(map(self._types, a.parameters, b.parameters)):
+            return False
+        self.found.update(zip(a.parameters, b.parameters, strict=True))
+        left = [*b.ways]
+        for way in a.ways:
+            known = next((other for other in left if self._ways(way, other)), None)
+            if known is None:
+                return False
+            left.remove(known)
+        return not left
+
+    def _ways(self, a: Way, b: Way) -> bool:
+        before = dict(self.found)
+        alike = len(a.arguments) == len(b.arguments) and self.sequences(a.nodes, b.nodes)
+        if alike and all(map(self.values, a.arguments, b.arguments)):
+            return True
+        self.found = before
+        return False
+
+    def _types(self, a: Value, b: Value) -> bool:
+        if (a.type.dtype, a.type.weak) != (b.type.dtype, b.type.weak):
+            return False
+        sizes = self.trace.sizes
+        return bool(dims_of(sizes, a.type) == dims_of(sizes, b.type))

@@ -1,0 +1,55 @@
+"""Why loops of the user's are unrolled: the statement of a turn that no turn stands for.
+
+A loop is known by its code and the instruction that its turns begin with, in all runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import CodeType
+from weakref import WeakKeyDictionary
+
+from tracegrad.machine.translation import program_of
+from tracegrad.user_code.program_points import Point, capture_run, label, loop_around
+
+REASONS: WeakKeyDictionary[CodeType, dict[int, str]] = WeakKeyDictionary()
+"""For loops of which turns were unrolled, by where they begin."""
+
+MARKS = (
+    "an object is changed in a way that a turn is not told of",
+    "an iterator or a list is changed that the turn did not make",
+    "an object from outside is changed",
+    "something happens that each call does again",
+    "a draw or an effect is counted",
+    "random numbers are drawn",
+    "an array is changed behind NumPy's back",
+    "a value is read in a way that no look stands for",
+    "an operation raises",
+    "the grad mode is another one",
+)
+"""What may not change in a turn, in the order of `Loops._marks`."""
+
+
+def statement(code: CodeType | None) -> str:
+    """The user's statement that is running, in a run of the function with this code."""
+    at = label(capture_run(code))
+    name = at.file.rpartition("/")[2]
+    return f"{name}:{at.line}  {at.text}" if at.line else ""
+
+
+def say(code: CodeType, target: int, why: str) -> None:
+    """Notes why a loop was unrolled."""
+    REASONS.setdefault(code, {})[target] = why
+
+
+def unrolled(points: Iterable[object]) -> dict[str, str]:
+    """The loops of these program points that were unrolled, each with the reason."""
+    codes = {code for p in points if isinstance(p, Point) for code, _ in p.chain}
+    found: dict[str, str] = {}
+    for code in codes:
+        for target, why in REASONS.get(code, {}).items():
+            offset = program_of(code).instructions[target].offset
+            loop = loop_around(Point(((code, offset),)))
+            if loop is not None:
+                found[loop] = why
+    return dict(sorted(found.items()))

@@ -1,0 +1,40 @@
+"""Tells which operations of C code may change an object."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from tracegrad.tensors.tensor import Tensor
+
+CHANGING = frozenset(
+    id(getattr(operator, name))
+    for name in dir(operator)
+    if name in ("setitem", "delitem") or (name.startswith("i") and not name.startswith("is"))
+)
+UNCHANGING = frozenset(
+    {Tensor, int, float, complex, bool, str, bytes, tuple, frozenset, range, type(None), slice}
+)
+READING = frozenset(
+    {
+        *("get", "keys", "values", "items", "copy", "count", "index", "__len__", "__getitem__"),
+        *("__contains__", "__eq__", "__ne__", "__hash__", "__init__", "__new__", "__repr__"),
+        *("__str__", "__getattribute__", "__iter__", "union", "intersection", "difference"),
+    }
+)
+
+
+def changes(operation: Any, operands: Sequence[Any]) -> bool:
+    """Whether an operation of C changes an object."""
+    return id(operation) in CHANGING and type(operands[0]) not in UNCHANGING
+
+
+def changes_by_name(x: Any, name: str) -> bool:
+    """Whether a method of C may change its object: all may that are not known to read alone."""
+    return type(x) not in UNCHANGING and not isinstance(x, type) and name not in READING
+
+
+def may_change(operation: Any, operands: Sequence[Any]) -> bool:
+    """Whether an operation of C may change an object; so does what goes on with an iterator."""
+    return changes(operation, operands) or any(hasattr(type(x), "__next__") for x in operands)

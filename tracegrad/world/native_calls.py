@@ -1,0 +1,426 @@
+"""Calls of what is written in C, and of libraries: what they read and change of their operands."""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections import OrderedDict, deque
+from contextvars import ContextVar
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+import numpy as np
+
+from tracegrad.errors import ConversionError
+from tracegrad.machine.calls import make_instance
+from tracegrad.ops.dtypes import DEFAULT
+from tracegrad.tensors.tensor import Tensor
+from tracegrad.world import native_tables
+from tracegrad.world.callable_names import (
+    is_library,
+    module_of,
+    name_of_callable,
+    name_of_class,
+    text_of_key,
+)
+from tracegrad.world.container_changes import CHANGING
+from tracegrad.world.guards import CALLED, GLOBAL, ITEM, KEYS, PLAIN, PRESENT
+from tracegrad.world.interception import holds_tensors, instead, stacked
+from tracegrad.world.jax_tree_calls import tree_function
+from tracegrad.world.lru_caches import CACHED, ask
+from tracegrad.world.mutating_operations import changes_by_name
+from tracegrad.world.native_gate import derive
+from tracegrad.world.native_reads import (
+    contents,
+    is_in_python,
+    items_alone,
+    items_of,
+    keys_of,
+    with_plain_keys,
+)
+from tracegrad.world.ownership import is_mutable, is_trusted, slots_of
+from tracegrad.world.world import CALL, RULES, World, rule_for
+
+Operands = tuple[Any, ...]
+Keywords = dict[str, Any]
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+_WEAK = (weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType)
+
+
+def _is_instance_of_jax(callee: Any) -> bool:
+    """Whether a method is how `isinstance` asks `jax.Array`, which looks at the class alone."""
+    method = getattr(callee, "__func__", None) if type(callee).__module__ == "nanobind" else None
+    return method is not None and method is vars(type(callee.__self__)).get("__instancecheck__")
+
+
+def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> Any:
+    """A call of what is written in C, or of a library's Python."""
+    if type(callee) is np.vectorize:
+        callee = _vectorize(world, callee)
+    if type(callee) is CACHED:
+        return ask(world, callee, operands, keywords)
+    if instead(callee, operands, keywords) is not None:  # it reads them as C code does
+        operands, keywords = tuple(_plain(world, operands)), _plain_keywords(world, keywords)
+    own = instead(callee, operands, keywords)
+    of_tree = tree_function(callee)
+    if own is None and of_tree is not None:
+        own = of_tree(world, *operands, **keywords)
+    if own is not None:
+        return own()
+    of = module_of(callee)
+    if _is_instance_of_jax(callee):
+        return callee(*operands)
+    if isinstance(callee, _WEAK):
+        world.effect(f"{world.text_of(callee)}, a weak reference,")
+    if isinstance(callee, type):
+        return _make(world, callee, operands, keywords)
+    if isinstance(callee, MethodDescriptorType | WrapperDescriptorType | ClassMethodDescriptorType):
+        return _method(world, callee, operands, keywords)
+    if isinstance(callee, BuiltinFunctionType | MethodWrapperType):
+        bound = callee.__self__
+        if bound is not None and not isinstance(bound, ModuleType):
+            method = getattr(type(bound), callee.__name__, None)
+            if isinstance(method, MethodDescriptorType | WrapperDescriptorType):
+                return _method(world, method, (bound, *operands), keywords)
+            if isinstance(bound, type) and callee.__name__ == "__call__":
+                return make_instance(world.machine, bound, operands, keywords)
+            if isinstance(bound, type):
+                if callee.__name__ not in native_tables.MAKERS:
+                    world.effect(f"{bound.__name__}.{callee.__name__}()")
+                return _make(world, bound, operands, keywords, callee)
+            world.effect(f"{name_of_callable(callee)}()")
+    if is_library(callee):
+        return _library(world, callee, operands, keywords)
+    if id(callee) in native_tables.CHANGES_FIRST:
+        world.changes(operands[0])
+        _reads_items(world, operands[0])
+        world.puts(operands, keywords)
+        rest = _plain(world, operands[1:])
+        return callee(operands[0], *rest, **_plain_keywords(world, keywords))
+    if of.partition(".")[0] not in native_tables.PURE_MODULES or _is_impure(callee):
+        world.effect(f"{name_of_callable(callee)}()")
+        return callee(*operands, **keywords)
+    operands, keywords = _called_back(world, operands, keywords)
+    return callee(*_plain(world, operands), **_plain_keywords(world, keywords))
+
+
+RULES[CALL] = call
+
+
+@rule_for(sorted)
+def sort(world: World, operation: Any, operands: Operands, keywords: Keywords) -> Any:
+    """Of items that have keys, C code compares the keys."""
+    if keywords.get("key") is None:
+        return call(world, operation, operands, keywords)
+    items = [items_alone(world, x) for x in operands]
+    return sorted(*items, **{name: contents(world, x) for name, x in keywords.items()})
+
+
+def _vectorize(world: World, callee: np.vectorize) -> np.vectorize:
+    """The same one, of which each part is guarded; the machine executes its function."""
+    names = ("pyfunc", "otypes", "excluded", "signature", "cache")
+    parts = {name: world.machine.load_attribute(callee, name) for name in names}
+    parts["excluded"] = contents(world, parts["excluded"])
+    parts["pyfunc"] = world.machine.callback(parts["pyfunc"])
+    return np.vectorize(**parts)
+
+
+def _called_back(world: World, operands: Operands, keywords: Keywords) -> tuple[Any, Any]:
+    """Operands of a function in C that may call them: the machine executes what it calls."""
+    found = {name: _interpreted(world, x) for name, x in keywords.items()}
+    return tuple([_interpreted(world, x) for x in operands]), found
+
+
+def _interpreted(world: World, x: Any) -> Any:
+    """A callable that the machine executes in place of one, or of those in a list."""
+    if type(x) in (list, tuple) and any(map(_may_be_called, x)):
+        return [_interpreted(world, item) for item in items_alone(world, x)]
+    return world.machine.callback(x) if _may_be_called(x) else x
+
+
+def _may_be_called(x: Any) -> bool:
+    if isinstance(x, FunctionType | MethodType | BuiltinFunctionType | MethodWrapperType | partial):
+        return not module_of(x).startswith(("tracegrad", "numpy"))
+    return is_mutable(type(x)) and callable(x) and not isinstance(x, type)
+
+
+def _is_impure(callee: Any) -> bool:
+    return getattr(callee, "__name__", "") in native_tables.IMPURE
+
+
+def _plain(world: World, operands: Operands) -> list[Any]:
+    return [contents(world, x) for x in operands]
+
+
+def _plain_keywords(world: World, keywords: Keywords) -> Keywords:
+    return {name: contents(world, x) for name, x in keywords.items()}
+
+
+def _make(
+    world: World, cls: type, operands: Operands, keywords: Keywords, maker: Any = None
+) -> Any:
+    """A new object of a type in C, by the type or by a function of it (`__new__`)."""
+    if issubclass(cls, type):
+        for bases in operands:
+            _makes_class(world, bases if type(bases) is tuple else ())
+    _makes(world, cls.__module__ or "", operands)
+    if issubclass(cls, _WEAK):
+        world.effect("a weak reference")  # a version holds what it knows: nothing ends under it
+    if issubclass(cls, type) and len(operands) > 2:
+        derive(world, operands[-2])
+    base = next(b for b in cls.__mro__ if "__new__" in vars(b))
+    pure = id(base) in native_tables.PURE_TYPES or issubclass(cls, BaseException | np.generic)
+    if not (pure or is_library(cls)):
+        root = (cls.__module__ or "").partition(".")[0]
+        if root not in native_tables.PURE_MODULES:
+            world.effect(f"{cls.__name__}()")
+    given = operands if cls in _KEEPING else _plain(world, operands)
+    made = (maker or cls)(*given, **_plain_keywords(world, keywords))
+    world.may_end(made)
+    return with_plain_keys(world, made)
+
+
+_KEEPING = frozenset((super, MethodType))
+"""Types whose objects keep what they are made of: to make one reads nothing of it."""
+
+
+def _makes_class(world: World, bases: Operands) -> None:
+    """A class derives from others, which may have a say in it."""
+    for base in bases:
+        for owner in base.__mro__ if isinstance(base, type) else ():
+            if not is_mutable(owner):
+                continue
+            found = vars(owner).get("__init_subclass__")
+            hook = getattr(found, "__func__", found)
+            if hook is None:
+                scope = world.scope_of(owner)
+                text = f"{owner.__name__}.__init_subclass__"
+                world.lacks(GLOBAL, scope, "__init_subclass__", text)
+            elif not (type(hook) is FunctionType and is_trusted(hook.__globals__)):
+                world.effect(f"{owner.__name__}.__init_subclass__()")
+
+
+def _method(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
+    """A method of a type in C."""
+    x, *rest = operands
+    of, name = method.__objclass__, method.__name__
+    world.happened += changes_by_name(x, name)
+    if world.loops is not None:
+        world.loops.sees_method(x, name, rest)
+    rule = _METHODS.get((of, name))
+    if rule is not None:
+        return rule(world, method, operands, keywords)
+    if id(method) in native_tables.MUTATORS:
+        world.changes(x)
+        if name in _COMPARING and not keywords.get("key"):
+            _reads_items(world, x)
+        world.puts(operands, keywords)
+        return method(x, *_plain(world, tuple(rest)), **_plain_keywords(world, keywords))
+    if of is object and name in ("__init__", "__init_subclass__", "__new__"):
+        return method(*operands, **keywords)
+    if name == "seed" and isinstance(x, native_tables.GENERATORS) and rest in ([], [None]):
+        world.effect("a random seed of the system's")
+    if not world.is_outside(x) and not (isinstance(x, type) and x not in _PLAIN_TYPES):
+        if type(x) in native_tables.ITERATORS:
+            return method(*operands, **keywords)
+        return method(*_plain(world, operands), **_plain_keywords(world, keywords))
+    if type(x) in native_tables.CONTAINERS or type(x) in native_tables.ATOMS or type(x) in PLAIN:
+        return method(*_plain(world, operands), **_plain_keywords(world, keywords))
+    if type(x) is tuple or isinstance(x, np.generic | np.dtype | type):
+        return method(*_plain(world, operands), **_plain_keywords(world, keywords))
+    if type(x) is np.ndarray:
+        return method(*_plain(world, operands), **_plain_keywords(world, keywords))
+    if name in native_tables.HOLDING_NOTHING.get(type(x), ()) and (name != "acquire" or not rest):
+        return method(*operands, **keywords)
+    if isinstance(x, ContextVar) and name == "get":
+        return _asked_again(world, x.get, tuple(rest), f"{world.text_of(x)}.get()")
+    if of is object and name in _LOOKS_INSIDE:
+        if not hasattr(x, "__dict__") or slots_of(type(x)):
+            world.effect(f"{world.text_of(x)}.{name}()")
+        world.owns(x, vars(x))
+        world.guard(KEYS, vars(x), None, tuple(vars(x)), f"the attributes of {world.text_of(x)}")
+        return method(*operands, **keywords)
+    if of is object:  # of a class in Python: by identity
+        for y in operands:
+            world.pin(y)
+        return method(*operands, **keywords)
+    random = isinstance(x, native_tables.GENERATORS)
+    world.effect(_generator_of(world, operands) if random else f"{world.text_of(x)}.{name}()")
+    return method(*operands, **keywords)
+
+
+def _reads_items(world: World, x: Any) -> None:
+    """C code compares what a container holds, where it stands."""
+    if isinstance(x, list | deque):
+        found = [contents(world, item) for item in items_alone(world, x)]
+        if any(map(operator.is_not, found, x)) and holds_tensors(found):
+            world.effect(f"{world.text_of(x)}, of which C code compares arrays,")
+
+
+_COMPARING = frozenset({"sort", "remove"})
+"""Methods of a list or deque that read what its items hold, and change it."""
+_LOOKS_INSIDE = frozenset({"__reduce_ex__", "__reduce__", "__getstate__", "__dir__", "__sizeof__"})
+
+
+_PLAIN_TYPES = frozenset({int, float, complex, str, bytes, bool, dict, list, tuple, set, frozenset})
+
+
+def _asked_again(world: World, reader: Any, operands: Operands, text: str) -> Any:
+    """What a function gives that costs nothing and changes nothing: every call asks it again."""
+    value = reader(*operands)
+    world.guard(CALLED, reader, operands, value, text)
+    return world.enter(value, text)
+
+
+def _library(world: World, callee: Any, operands: Operands, keywords: Keywords) -> Any:
+    """A function of a library that computes."""
+    module = getattr(callee, "__module__", None) or ""
+    name = getattr(callee, "__name__", "")
+    _makes(world, module, operands)
+    if not _is_own(callee):
+        if _holds_state(world, callee):
+            world.effect(f"{world.text_of(callee)}, a {name_of_class(callee)}, which C code reads")
+        called_back = _called_back(world, operands, keywords)
+        if module.startswith("numpy") and not isinstance(callee, np.vectorize):
+            operands, keywords = called_back
+        elif any(map(operator.is_not, called_back[0], operands)):
+            world.effect(f"{name_of_callable(callee)}(), which calls a function")
+    if module.startswith("numpy"):
+        if name in native_tables.FILES:
+            world.effect(f"{name_of_callable(callee)}()")
+        elif module.startswith("numpy.random"):
+            _draw(world, callee, operands, keywords)
+        elif id(callee) in native_tables.CHANGES_FIRST and type(operands[0]) is np.ndarray:
+            world.changes(operands[0])
+        out = keywords.get("out")
+        for array in out if type(out) is tuple else (out,):
+            if type(array) is np.ndarray:
+                world.changes(array)
+    if name == "shuffle":  # the caller's own list
+        for x in operands:
+            world.changes(x)
+        return callee(*operands, **keywords)
+    plain, named = tuple(_plain(world, operands)), _plain_keywords(world, keywords)
+    try:
+        return stacked(callee, plain, named)
+    except ConversionError:
+        if world.loops is None or not any(map(world.loops.counts, plain)):
+            raise
+        numbers = [operator.index(x) if world.loops.counts(x) else x for x in plain]
+        return stacked(callee, tuple(numbers), named)
+
+
+def _is_own(callee: Any) -> bool:
+    """Whether it is tracegrad's own, whatever it says that it wraps."""
+    if isinstance(callee, MethodType):
+        callee = callee.__func__
+    if isinstance(callee, FunctionType):
+        module = callee.__globals__.get("__name__") or ""
+    else:
+        module = callee.__module__ if isinstance(callee, type) else type(callee).__module__
+    return str(module).partition(".")[0] == "tracegrad"
+
+
+def _holds_state(world: World, callee: Any) -> bool:
+    """Whether a library's function reads an object from outside beside its arguments."""
+    if isinstance(callee, MethodType):
+        callee = callee.__self__
+    elif isinstance(callee, np.ufunc):
+        return callee.__name__.endswith(" (vectorized)")  # by ``np.frompyfunc``
+    return is_in_python(type(callee)) and world.is_outside(callee)
+
+
+def _makes(world: World, module: str, operands: Operands) -> None:
+    """A function or class of tracegrad that may make a Tensor of Python's floats."""
+    if module.partition(".")[0] != "tracegrad":
+        return
+    if not any(type(x) is Tensor for x in operands) or any(type(x) is list for x in operands):
+        world.guard(ITEM, DEFAULT, 0, DEFAULT[0], "tracegrad.get_default_dtype()")
+
+
+def _draw(world: World, callee: Any, operands: Operands, keywords: Keywords) -> None:
+    """NumPy's random functions: a generator that the function seeds itself is known."""
+    seeds = [x for x in (*operands, *keywords.values()) if x is not None]
+    known = bool(seeds) and getattr(callee, "__name__", "") in native_tables.SEEDED
+    if not known and operands and isinstance(operands[0], native_tables.GENERATORS):
+        known = (
+            not world.is_outside(operands[0])
+            and operands[0] is not native_tables.GLOBAL_GENERATORS[0]
+        )
+    if not known:
+        world.effect(_generator_of(world, operands) or f"{name_of_callable(callee)}()")
+
+
+def _generator_of(world: World, operands: Operands) -> str:
+    """A generator, as the user would say it."""
+    if operands and any(operands[0] is x for x in native_tables.GLOBAL_GENERATORS):
+        return "the global random state"
+    return world.text_of(operands[0]) if operands and world.is_outside(operands[0]) else ""
+
+
+# -- methods that read less than all -------------------------------------------------------------
+
+
+def _get(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
+    x, key = operands[:2]
+    key = world.key(x, key)
+    operands = (x, key, *operands[2:])
+    if not world.is_outside(x):
+        return method(*operands, **keywords)
+    text = world.text_of(x)
+    if type(x).__getitem__ is not dict.__getitem__ or type(x).__contains__ is not dict.__contains__:
+        world.effect(text)
+        return method(*operands, **keywords)
+    if key in x:
+        return world.read(GLOBAL, x, key, x[key], f"{text}[{key!r}]")
+    world.guard(PRESENT, x, key, False, f"{text_of_key(key)} in {text}")
+    return method(*operands, **keywords)
+
+
+def _keys(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
+    x = operands[0]
+    if not world.is_outside(x):
+        return method(*operands)
+    keys_of(world, x)
+    held = dict.fromkeys(x)
+    world.copies.follow(held, x)
+    return held.keys()
+
+
+def _items(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
+    x = operands[0]
+    if not world.is_outside(x):
+        return method(x)
+    held = items_of(world, x)
+    world.copies.follow(held, x)
+    return method(held if method.__objclass__ is dict else method.__objclass__(held))
+
+
+def _copy(world: World, method: Any, operands: Operands, keywords: Keywords) -> Any:
+    """A copy that holds the same items."""
+    return method(items_alone(world, operands[0]), **keywords)
+
+
+_METHODS: dict[tuple[type, str], Any] = {
+    (dict, "get"): _get,
+    (dict, "copy"): _copy,
+    (list, "copy"): _copy,
+    (dict, "keys"): _keys,
+    (dict, "items"): _items,
+    (dict, "values"): _items,
+    **CHANGING,
+    (OrderedDict, "items"): _items,
+    (OrderedDict, "values"): _items,
+}

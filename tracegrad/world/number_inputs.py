@@ -1,0 +1,262 @@
+"""Numbers from outside are inputs of the program, unless Python looked at them.
+
+A float that is read at a place outside is given to the function as an object of its own, so that it
+is known again wherever it goes. Arithmetic of such floats alone is remembered (`Derived`), and is
+recorded when the result meets a Tensor. Everything else that is done with one looks at it: then the
+guard on its value stays. Ints are looked at, but for those that the function itself counts with
+(``self.calls += 1``): from the second trace on they are Tensors, and what they become is stored.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import BuiltinFunctionType
+from typing import Any
+
+import numpy as np
+
+from codegen.ir import Value
+from tracegrad.machine import natives
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.world.guards import Guard
+from tracegrad.world.lengths import Length
+
+ARITHMETIC = frozenset(
+    map(id, (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg))
+)
+IN_PLACE = {
+    id(operator.iadd): operator.add,
+    id(operator.isub): operator.sub,
+    id(operator.imul): operator.mul,
+    id(operator.itruediv): operator.truediv,
+}
+"""What these are of numbers, which nobody changes."""
+COMPARISONS = frozenset(map(id, (operator.lt, operator.le, operator.gt, operator.ge)))
+FLOATS = frozenset({float, np.float64, np.float32})
+_PLAIN = frozenset({int, bool, *FLOATS})
+_TAKING = frozenset({"where", "clip", "array", "asarray", "stack", "full_like", "dot", "multiply"})
+"""Functions of arrays that take numbers in the places of arrays, beside ufuncs."""
+
+
+_KEEPING = frozenset(
+    map(
+        id,
+        (
+            *(setattr, object.__setattr__, type.__setattr__, operator.setitem),
+            *(list.append, list.insert, deque.append, deque.appendleft, print),
+            *(list.extend, deque.extend, dict.update, dict.setdefault),
+        ),
+    )
+)
+"""Operations that put a number somewhere, and do not look at it."""
+_MOVING = frozenset(
+    map(
+        id,
+        (
+            *(list, tuple, enumerate, zip, reversed, next, len),
+            *(natives.unpack_sequence, natives.unpack_starred, natives.list_extend),
+            *(natives.list_to_tuple, natives.dict_merge, natives.dict_update),
+        ),
+    )
+)
+"""Operations that hand on what a container holds, or count it."""
+_MOVING_METHODS = frozenset({
+    *("append", "extend", "insert", "copy", "items", "values", "keys", "get", "pop", "popitem"),
+    *("setdefault", "update", "clear", "reverse"),
+})  # fmt: skip
+"""Methods of containers that look at no item."""
+
+
+class Count(int):
+    """An int as an object of its own."""
+
+
+@dataclass(eq=False)
+class Read:
+    """A float that stands at a place outside."""
+
+    value: Any
+    guard: Guard
+    tensor: Tensor | None = None  # once it is an input
+
+
+@dataclass(eq=False)
+class Derived:
+    """What arithmetic made of such floats."""
+
+    value: Any
+    operation: Callable[..., Any]
+    operands: tuple[Any, ...]  # numbers, and `Read` or `Derived`
+    tensor: Tensor | None = None  # once it is recorded
+
+
+class Numbers:
+    """The floats from outside that one run knows."""
+
+    def __init__(self) -> None:
+        self.known: Mapping[Any, float] = {}  # by place, those of the program that goes on
+        self._found: dict[int, Read | Derived] = {}
+        self._counts: list[Any] = []  # kept alive
+        self._looked_at: set[int] = set()  # ids of guards
+        self._sources: dict[int, Guard] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return bool(self._found)
+
+    def enter(self, value: float, place: Any, guard: Guard) -> float:
+        """The float as the function has it."""
+        known = self.known.get(place)
+        number = own(value) if known is None else known
+        self._found[id(number)] = Read(number, guard)
+        self._sources[id(number)] = guard
+        return number
+
+    def count(self, world: Any, value: int, place: Any, guard: Guard) -> Tensor:
+        """An int that the function counts with, as the function has it."""
+        known = self.known.get(place)
+        number = Count(value) if known is None else known
+        self._sources[id(number)] = guard
+        traced = world.trace.capture(number, world.trace.origin())
+        tensor = wrap(value, (world.trace, traced))
+        self._counts.append(number)
+        world.stands_for(tensor, value)
+        return tensor
+
+    def source_of(self, holder: Any) -> Guard | None:
+        """Where a float stands that became an input."""
+        return self._sources.get(id(holder))
+
+    def is_looked_at(self, guard: Guard) -> bool:
+        """Whether the value at a place decided something."""
+        return id(guard) in self._looked_at
+
+    def look_at(self, guard: Guard) -> None:
+        """The value at a place decides what the program does."""
+        self._looked_at.add(id(guard))
+
+    def absorb(self, before: Numbers, same_place: Mapping[int, Guard]) -> None:
+        """Takes over what an earlier run looked at; its guards, by id, as they are here."""
+        self._looked_at |= {id(same_place[key]) for key in before._looked_at}
+        known = {key: same_place[id(guard)] for key, guard in before._sources.items()}
+        for guard in same_place.values():
+            if type(guard.value) in _PLAIN and guard.place in self.known:  # not read by this run
+                known[id(self.known[guard.place])] = guard
+        self._sources = {**known, **self._sources}
+        self._found = {**before._found, **self._found}
+
+    def found(self, x: Any) -> Read | Derived | None:
+        """What is known of a float."""
+        return self._found.get(id(x)) if type(x) in FLOATS else None
+
+    def as_read(self, x: Any) -> Any:
+        """The very object that stands at its place, where it is one."""
+        known = self.found(x)
+        return known.guard.value if isinstance(known, Read) else x
+
+    def look(self, x: Any) -> None:
+        """Python, or C code, looks at what an object is worth, or at what a sequence holds."""
+        if type(x) in FLOATS:
+            self._look(self._found.get(id(x)))
+        elif type(x) in (list, tuple):
+            for item in x:
+                self.look(item)
+        elif type(x) is dict:
+            for item in x.values():
+                self.look(item)
+
+    def _look(self, known: Read | Derived | None) -> None:
+        if isinstance(known, Read):
+            self.look_at(known.guard)
+        elif known is not None:
+            for x in known.operands:
+                if isinstance(x, Read | Derived):
+                    self._look(x)
+
+    def lifted(self, world: Any, x: Any) -> Any:
+        """A float as an input of the program, or what is recorded of it; others as they are."""
+        if type(x) is Length:
+            return x.look()
+        known = self.found(x)
+        if known is None:
+            if type(x) in (list, tuple) and any(self.found(item) for item in x):
+                return type(x)([self.lifted(world, item) for item in x])
+            return x
+        return self._tensor(world, known)
+
+    def _tensor(self, world: Any, known: Any) -> Any:
+        if not isinstance(known, Read | Derived):
+            return known
+        if known.tensor is None:
+            if isinstance(known, Read):
+                value = world.trace.capture(known.value, world.trace.origin())
+                known.tensor = wrap(known.value, (world.trace, value))
+            else:
+                known.tensor = known.operation(*[self._tensor(world, x) for x in known.operands])
+            world.stands_for(known.tensor, known.value)
+        return known.tensor
+
+    def forget(self, made: Collection[Value]) -> None:
+        """What was recorded of numbers is there no more where these values are not."""
+        for known in self._found.values():
+            traced = getattr(known.tensor, "_traced", None)
+            if traced is not None and traced[1] in made:
+                known.tensor = None
+
+    def taken(
+        self, world: Any, operation: Any, operands: Sequence[Any], keywords: dict[str, Any]
+    ) -> Any:
+        """The operands of an operation, with Tensors for floats that it takes; or its result."""
+        key = id(operation)
+        if key in IN_PLACE and type(operands[0]) in _PLAIN:
+            operation = IN_PLACE[key]
+            key = id(operation)
+        if key in ARITHMETIC and all(type(x) in _PLAIN for x in operands):
+            value = operation(*operands)
+            if type(value) in FLOATS:
+                parts = tuple([self.found(x) or x for x in operands])
+                self._found[id(value)] = Derived(value, operation, parts)
+                return value
+        if key in _KEEPING or key in _MOVING or (operation is iter and len(operands) == 1):
+            return tuple(operands)
+        if operation is operator.getitem and type(operands[0]) in (list, tuple, dict):
+            self.look(operands[1])
+            return tuple(operands)
+        arrays = key in ARITHMETIC and all(type(x) in _PLAIN or type(x) is Tensor for x in operands)
+        compared = key in COMPARISONS and all(
+            type(x) in _PLAIN or type(x) is Tensor for x in operands
+        )
+        changed = key in IN_PLACE and type(operands[0]) is Tensor
+        if arrays or compared or changed or takes(operation):
+            return tuple([self.lifted(world, x) for x in operands])
+        for x in (*operands, *keywords.values()):
+            self.look(x)
+        if isinstance(operation, BuiltinFunctionType) and operation.__name__ not in _MOVING_METHODS:
+            self.look(operation.__self__)
+        return tuple(operands)
+
+
+def own(value: Any) -> Any:
+    """The same number as a new object."""
+    return value - 0.0 if type(value) is float else type(value)(value)
+
+
+def is_number_read(holder: Any) -> bool:
+    """Whether what a program reads from outside is a number."""
+    return isinstance(holder, int | float | np.generic)
+
+
+def takes(operation: Any) -> bool:
+    """Whether a function takes numbers where it takes arrays."""
+    if isinstance(operation, np.ufunc):
+        return True
+    module = getattr(operation, "__module__", None)
+    return (
+        type(module) is str
+        and module.partition(".")[0] in ("numpy", "tracegrad")
+        and getattr(operation, "__name__", "") in _TAKING
+    )

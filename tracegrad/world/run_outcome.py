@@ -1,0 +1,272 @@
+"""What a run of a function has left behind: stores, effects, counters; how to take it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tracegrad.tape.views import base_of
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.world.changed_containers import Changed
+from tracegrad.world.effects import Done, Effect, Forms, NoForm, effect_of, shown
+from tracegrad.world.guards import APART, APART_OF, GLOBAL, MISSING, Guard, Place, is_array, same
+from tracegrad.world.number_inputs import Numbers
+from tracegrad.world.stand_ins import StandIns
+from tracegrad.world.stores import Store, store_of
+from tracegrad.world.tensor_places import held
+
+
+def _sharing(values: Iterable[Any]) -> set[int]:
+    """The ids of Tensors of which another one looks at the same memory."""
+    by_base: dict[int, set[int]] = {}
+    for x in values:
+        if type(x) is Tensor and isinstance(x._array, np.ndarray):
+            by_base.setdefault(id(base_of(x)), set()).add(id(x))
+    return {key for alike in by_base.values() if len(alike) > 1 for key in alike}
+
+
+def _stands_for_array(value: Any) -> bool:
+    return value is None or value is MISSING or is_array(value)
+
+
+class Outcome(StandIns):
+    """The places that one run has written, and the log of what else it did."""
+
+    trace: Any
+    numbers: Numbers
+    guards: dict[tuple[int, str, Any], Guard]
+    effects: list[str]
+    counters: Collection[Any]
+    source_of: Callable[[Any], Guard | None]
+    _guard: Callable[..., Guard]
+    text_of: Callable[[Any], str]
+    line: Callable[[], str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stored: dict[Place, Guard] = {}  # what stood where the run has written
+        self._absent: dict[int, tuple[str, Any, list[str], str, str]] = {}  # names that dicts lack
+        self._classes: dict[int, type] = {}  # the class of a class's dictionary, by its id
+        self._changed: dict[int, Changed] = {}  # containers, by id
+        self._log: list[Done] = []
+        self._printed = 0  # so many of the log were looked at for prints that are held back
+        self._floats: dict[int, tuple[float, Tensor]] = {}  # stored, and what is recorded of them
+        self._stand_ins: dict[int, Tensor] = {}  # the Tensor for an array outside, by id
+        self._tensors: dict[int, tuple[Tensor, Any, Any]] = {}  # those outside, as they were
+
+    # -- the log ----------------------------------------------------------------------------------
+
+    def does(
+        self, operation: Callable[..., Any], *operands: Any, text: str = "", **keywords: Any
+    ) -> None:
+        """The function does something outside that a program may replay."""
+        self._log.append(Done(operation, operands, text, keywords))
+
+    def print_now(self) -> None:
+        """What the function has printed is seen from now on: no program will print it."""
+        for done in self._log[self._printed :]:
+            if done.operation is print:
+                print(*map(shown, done.operands), **done.keywords)
+        self._printed = len(self._log)
+
+    def written(self) -> list[Any]:
+        return [*super().written(), *(x for done in self._log for x in done.operands)]
+
+    def swaps(self, array: Any, tensor: Tensor) -> None:
+        for done in self._log:
+            if any(x is array for x in done.operands):
+                done.operands = tuple([tensor if x is array else x for x in done.operands])
+        super().swaps(array, tensor)
+
+    def forget_last(self, x: Any, operation: Any) -> bool:
+        """Takes the last thing out of the log that was done to a container, if it was this."""
+        for i in range(len(self._log) - 1, -1, -1):
+            done = self._log[i]
+            if done.operation is not print and done.operands[0] is x:
+                if done.operation is operation:
+                    del self._log[i]
+                    self._printed -= i < self._printed
+                    return True
+                return False
+        return False
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """What is more after the function has changed something."""
+        arrays = [(self.original(x), x._traced[1]) for x in self._stand_ins.values()]
+        written = [x for x, v in arrays if self.trace.captured[id(x)][1] is not v]
+        tensors = [x for x, _, _ in self._tensors.values() if x._traced is not None]
+        return len(self._log), len(self.effects), len(self._stored), len(written), len(tensors)
+
+    # -- after the run ----------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """The run is over."""
+        moved = {key for key, changed in self._changed.items() if changed.moved}
+        for guard in self._stored.values():  # what is written again may be something else by then
+            if id(guard.holder) not in moved and same(held(guard), guard.value):
+                text = f"{guard.text}, which is written"
+                kept = self.guard(guard.read, guard.holder, guard.name, guard.value, text)
+                self.numbers.look_at(kept)
+        for read, holder, names, text, line in self._absent.values():
+            if read == GLOBAL and len(names) == 1:
+                guard = self._guard(GLOBAL, holder, names[0], MISSING, text, line)
+            else:
+                apart = APART if read == GLOBAL else APART_OF
+                guard = self._guard(apart, holder, frozenset(names), True, text, line)
+            self.guards[id(holder), "", frozenset(names)] = guard
+
+    def _moved(self) -> list[tuple[Guard, Any]]:
+        """Places outside that hold something else than before the run, as no log tells."""
+        moved = {key for key, changed in self._changed.items() if changed.moved}
+        stored = [guard for guard in self._stored.values() if id(guard.holder) not in moved]
+        changed = [(guard, held(guard)) for guard in stored]
+        return [(guard, now) for guard, now in changed if not same(now, guard.value)]
+
+    def _written(self) -> list[tuple[Guard, Any]]:
+        """The same, but for what was changed where it stands."""
+        return [pair for pair in self._moved() if not self._is_still_there(*pair)]
+
+    def _is_still_there(self, guard: Guard, now: Any) -> bool:
+        """Whether a place holds the array that it held: ``self.w += 1``."""
+        if self.original(now) is not guard.value or not self.stands_in(now):
+            return False
+        source = self.source_of(guard.value)
+        return source is not None and source.place == guard.place
+
+    def stores(self) -> list[Store]:
+        """After a run: the places that now hold an array or Tensor that they did not hold.
+
+        A program can give these values as outputs, and every call write them there again. It
+        serves only if there is no effect besides.
+        """
+        found, written = [], self._written()
+        shared = _sharing([now for _, now in written])
+        for guard, now in written:
+            number, stands = self._floats.get(id(now)), self.stands_for_array(now)
+            if number is not None and (isinstance(guard.value, float) or guard.value is None):
+                found.append(store_of(guard, number[1], self._classes, True))
+            elif type(guard.value) is int and stands and type(now._array) is int:
+                found.append(store_of(guard, now, self._classes, True))
+            elif self.original(now) is not now or id(now) in shared or self._shows_given(now):
+                continue  # an array that is there already, or a view of one: a copy is not that
+            elif _stands_for_array(guard.value) and isinstance(now, Tensor | np.ndarray):
+                found.append(store_of(guard, now, self._classes, stands))
+        return found
+
+    def _shows_given(self, x: Any) -> bool:
+        """Whether a Tensor looks at the memory of an array that was there before the run."""
+        base = base_of(x) if type(x) is Tensor and isinstance(x._array, np.ndarray) else x
+        return self.original(base) is not base
+
+    def settle(self, tapes: bool = False) -> None:
+        """After a run that answers its call itself: what it left in places is no part of a trace.
+
+        Tensors keep their history with `tapes` alone: else it ends with the call.
+        """
+
+        def shown(x: Tensor, tensor: bool) -> Any:
+            original = self.original(x)
+            if original is not x:
+                return original
+            if self.stands_for_array(x):
+                return x._array
+            if x._traced is None and (tapes or not x.requires_grad):
+                return x
+            found = wrap(x._array)
+            found._node = x._node if tapes else None
+            return found
+
+        self.kept.settle(shown)
+
+    def stands_for_array(self, x: Any) -> bool:
+        """Whether a value of the run is in its caller's eyes an array or number of NumPy's."""
+        traced = getattr(x, "_traced", None)
+        return traced is not None and self.trace is traced[0] and self.trace.stands(traced[1])
+
+    def stands_in(self, x: Any) -> bool:
+        """Whether a Tensor stands for an array from outside."""
+        return self._stand_ins.get(id(self.original(x))) is x
+
+    def replayed(
+        self, returned: Any, given: Mapping[int, tuple[int, str]]
+    ) -> tuple[tuple[Effect, ...], str]:
+        """After a run: what a program is to do besides storing, or what of it none can do.
+
+        `returned` is what the function returned, `given` are the Tensors for its arguments.
+        """
+        counts = self.counted()
+        for guard, _ in self._written():
+            if guard.place in counts and guard.place not in self.counters:
+                return (), guard.text
+        log = [*self._settings(), *self._moves()]
+        if self.effects:
+            return (), self.effects[0]
+        forms, found = Forms(self, returned, given), []
+        for done in log:
+            try:
+                found.append(effect_of(done, forms))
+            except NoForm as error:
+                return (), f"{done.text}, which gets {error}"
+        return tuple(found), ""
+
+    def _settings(self) -> list[Done]:
+        """Places that hold something else by the end, but for those that are stores."""
+        stored = {id(store.guard) for store in self.stores()}
+        found = []
+        for guard, now in self._written():
+            store = store_of(guard, now, self._classes)
+            if id(guard) in stored:
+                continue
+            if not store.kind:
+                self.effect(guard.text)
+            elif now is MISSING:
+                found.append(Done(store.remove, (), guard.text))
+            else:
+                found.append(Done(store.put, (now,), guard.text))
+        return found
+
+    def written_to(self) -> list[Any]:
+        """What the run has put into objects from outside."""
+        found = [held(guard) for guard in self._stored.values()]
+        for changed in self._changed.values():
+            x = changed.holder
+            found += x.values() if isinstance(x, dict) else x
+        return found
+
+    def _moves(self) -> list[Done]:
+        """What was done to containers, and printed, in order."""
+        return [
+            done
+            for done in self._log
+            if done.operation is print or self._changed[id(done.operands[0])].moved
+        ]
+
+    def take_back(self) -> None:
+        """Puts back what stood at all places before the run."""
+        for guard, now in self._moved():
+            store = store_of(guard, now, self._classes)
+            if store.kind:
+                store.restore()
+        for changed in self._changed.values():
+            if changed.moved:
+                changed.restore()
+
+    def _counts(self, guard: Guard, now: Any) -> bool:
+        """Whether a loop has made a number of the program of an int that it began with."""
+        return type(now) is Tensor and type(now._array) is int and guard.place not in self.counters
+
+    def counted(self) -> set[Any]:
+        """After a run: the places of ints that it read and gave another value."""
+        if self.effects:
+            return set()
+        read = {guard.place for guard in self.guards.values()}
+        return {
+            guard.place
+            for guard, now in self._written()
+            if type(guard.value) is int
+            and (type(now) is int or self._counts(guard, now))
+            and guard.place in read
+        }

@@ -1,0 +1,133 @@
+"""Functions of SciPy on Tensors: a table of what computes the same here, with gradients.
+
+SciPy's Python reads plain arrays, which a traced value cannot become. So a call of one of these
+functions with Tensors is a call of the function in the table; any other is refused by its name.
+SciPy is never imported here: a function is known by where it stands in the modules that the user
+has imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from tracegrad.runtime.provided import Provided
+from tracegrad.tensors.array_functions import trapezoid
+from tracegrad.traced_scipy import interpolate, linalg, signal, sparse, special
+from tracegrad.traced_scipy import stats as densities
+from tracegrad.traced_scipy.refusals import refused
+from tracegrad.traced_scipy.sparse import is_sparse, times
+
+Table = dict[str, Callable[..., Any]]
+LINALG = "scipy.linalg"
+
+__all__ = [
+    "counterpart",
+    "distributions",
+    "functions",
+    "is_of_scipy",
+    "is_sparse",
+    "name_of",
+    "refused",
+    "times",
+]
+
+
+@cache
+def functions() -> dict[str, Table]:
+    """By module and name, what computes the same."""
+    return {
+        "scipy.special": special.TABLE,
+        LINALG: linalg.TABLE,
+        "scipy.signal": signal.TABLE,
+        "scipy.integrate": {"trapezoid": trapezoid, **solvers.call()},
+        "scipy.interpolate": interpolate.TABLE,
+        "scipy.sparse": sparse.TABLE,
+        "scipy.sparse.linalg": sparse.SOLVERS,
+    }
+
+
+solvers = Provided("solvers of differential equations, which stand on the transforms")
+
+
+@cache
+def distributions() -> dict[tuple[str, str], Callable[..., Any]]:
+    """By name of a distribution in `scipy.stats` and of its method."""
+    return densities.table()
+
+
+def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """What computes the same as a function of SciPy, called with these operands."""
+    name = getattr(callee, "__name__", "")
+    if name in ("dot", "__matmul__", "__rmatmul__") and _is_sparse(callee, operands):
+        return _product(callee)
+    at = interpolate.of_object(callee)
+    if at is not None:
+        return at
+    if type(callee) is MethodType or (operands and _is_distribution(operands[0])):
+        owner = callee.__self__ if type(callee) is MethodType else operands[0]
+        found = _of_distribution(owner, name)
+        if found is None or type(callee) is MethodType:
+            return found
+        return lambda _, *rest, **keywords: found(*rest, **keywords)
+    for module, table in functions().items():
+        if name in table and getattr(sys.modules.get(module), name, None) is callee:
+            return partial(_by_name, callee, table[name]) if module == LINALG else table[name]
+    return None
+
+
+def _is_sparse(callee: Any, operands: tuple[Any, ...]) -> bool:
+    owner = callee.__self__ if type(callee) is MethodType else (*operands, None)[0]
+    return sparse.is_sparse(owner)
+
+
+def _product(callee: Any) -> Callable[..., Any]:
+    bound = (callee.__self__,) if type(callee) is MethodType else ()
+    if callee.__name__ == "__rmatmul__":
+        return lambda *operands: sparse.times(*(*bound, *operands)[::-1])
+    return lambda *operands: sparse.times(*bound, *operands)
+
+
+def _by_name(callee: Any, function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
+    """A function with SciPy's arguments by their names: checks and copies may be given by place."""
+    bound = inspect.signature(callee).bind(*operands, **keywords)
+    if any(p.kind is p.VAR_POSITIONAL for p in bound.signature.parameters.values()):
+        return function(*bound.args, **bound.kwargs)
+    return function(**bound.arguments)
+
+
+def _of_distribution(owner: Any, method: str) -> Callable[..., Any] | None:
+    stats = sys.modules.get("scipy.stats")
+    for (name, of), function in distributions().items():
+        if of == method and getattr(stats, name, None) is owner:
+            return function
+    return None
+
+
+def _is_distribution(x: Any) -> bool:
+    return (type(x).__module__ or "").startswith("scipy.stats")
+
+
+def is_of_scipy(callee: Any) -> bool:
+    """Whether a function is of SciPy: its own, a method of its objects, or one of its ufuncs."""
+    if isinstance(callee, np.ufunc):
+        return getattr(sys.modules.get("scipy.special"), callee.__name__, None) is callee
+    if type(callee) is MethodType:
+        callee = callee.__func__
+    module = callee.__module__ if isinstance(callee, FunctionType | type) else ""
+    return (module or type(callee).__module__ or "").partition(".")[0] == "scipy"
+
+
+def name_of(callee: Any, operands: tuple[Any, ...]) -> str:
+    """A function as users import it: ``scipy.linalg.expm``, ``scipy.stats.gumbel_r.logpdf``."""
+    module = "scipy.special" if isinstance(callee, np.ufunc) else callee.__module__ or "scipy"
+    public = [part for part in module.split(".") if not part.startswith("_")]
+    owner = callee.__self__ if type(callee) is MethodType else (*operands, None)[0]
+    owners = [getattr(owner, "name", None) or type(owner).__name__] * _is_distribution(owner)
+    return ".".join([*public, *owners, getattr(callee, "__name__", type(callee).__name__)])

@@ -1,0 +1,178 @@
+"""The world of a function that runs without a trace: its Tensors answer as what they stand for."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from tracegrad import machine
+from tracegrad.errors import MemoryAccessError
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.tensor import Tensor, at_line
+from tracegrad.user_code.lost_gradients import refuse
+from tracegrad.world import native_tables
+from tracegrad.world.interception import instead, number_of, stacked
+from tracegrad.world.ownership import is_interpreted
+from tracegrad.world.stand_ins import StandIns
+from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
+
+
+class Answers(StandIns):
+    """Runs what the function asks, and answers questions about its Tensors."""
+
+    def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
+        if STATE.standing:
+            super().writes(kind, holder, name, value)
+
+    def puts(self, operands: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        if STATE.standing:
+            super().puts(operands, keywords)
+
+    def shown(self, x: Tensor, tensor: bool) -> Any:
+        """What a Tensor is that the function leaves in a place where a Tensor stood, or none."""
+        original = self.original(x)
+        if original is not x:
+            return original
+        return x.detach() if tensor and x.requires_grad else x if tensor else x._array
+
+    def interprets(self, function: FunctionType) -> bool:
+        return is_interpreted(function.__globals__)
+
+    def perform(self, operation: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+        rule = _RULES.get(id(operation))
+        if rule is not None:
+            return self.shows(operation, operands, rule(self, operation, operands, keywords))
+        if keywords or any(type(x) in _MAY_HOLD for x in operands):
+            own = instead(operation, operands, keywords)
+            if own is not None:
+                return own()
+            return self.shows(operation, operands, stacked(operation, operands, keywords))
+        return self.shows(operation, operands, operation(*operands, **keywords))
+
+
+def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:
+    """``x[key] = value``"""
+    x, key, value = operands
+    if type(x) is dict:
+        key = _plain_key(key)
+    if type(x) is dict or type(x) is list:
+        world.writes(ITEM, x, key, value)
+    operation(x, key, value)
+
+
+def _plain_key(x: Any) -> Any:
+    """A key as the caller has it: a number for a Tensor that stands for one."""
+    if type(x) is tuple:
+        found = tuple(map(_plain_key, x))
+        return x if all(map(operator.is_, found, x)) else found
+    if type(x) is not Tensor or not STATE.standing:
+        return x
+    return x._array if isinstance(x._array, _NUMBERS) else x
+
+
+def set_attribute(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:
+    """``setattr(x, name, value)``"""
+    world.writes(ATTRIBUTE, *operands)
+    operation(*operands)
+
+
+def change(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
+    """A method that changes a container."""
+    world.puts(operands, keywords)
+    return operation(*operands, **keywords)
+
+
+def are_one(world: StandIns, operation: Any, operands: Any, keywords: Any) -> bool:
+    """``x is y``"""
+    a, b = map(world.original, operands)
+    return bool(operation(a, b))
+
+
+def identity_of(world: StandIns, operation: Any, operands: Any, keywords: Any) -> int:
+    """``id(x)``"""
+    return id(world.original(*operands))
+
+
+def class_of_tensor(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
+    """``type(x)``"""
+    if len(operands) == 1 and type(operands[0]) is Tensor:
+        return operands[0].__class__
+    return type(*operands, **keywords)
+
+
+def attribute_of_tensor(world: StandIns, operation: Any, operands: Any, keywords: Any) -> Any:
+    """``x.name`` of a Tensor: one that stands for a number has what numbers have."""
+    x, name = operands[:2]
+    if type(x) is Tensor and name != "__class__":
+        original = world.original(x)
+        constant = name in ("item", "detach")  # which say that one is meant
+        if isinstance(original, _NUMBERS) and not (constant or hasattr(original, name)):
+            return operation(original, *operands[1:])
+        if type(name) is str and not hasattr(Tensor, name):
+            number = number_of(x)  # ``x.as_integer_ratio()``
+            if number is not x and hasattr(number, name):
+                if name == "as_integer_ratio":
+                    refuse(x)
+                return operation(number, *operands[1:])
+        if type(name) is str and is_of_arrays(name) and issubclass(x.__class__, np.ndarray):
+            return _of_memory(x, original, operation, operands)
+    return operation(*operands)
+
+
+def _of_memory(x: Tensor, original: Any, operation: Any, operands: Any) -> Any:
+    """An attribute of NumPy's arrays that is about how they lie in memory, or gives it away.
+
+    C code gets the numbers; a write to them, or to the array while it has them, ends a trace.
+    """
+    name = operands[1]
+    if name in _OF_NUMBERS:
+        return operation(x.__array__(), *operands[1:])
+    if name in ("flags", "strides") and type(original) is np.ndarray:
+        return operation(original, *operands[1:])
+    raise MemoryAccessError(
+        f".{name} of an array that tracegrad follows: its memory is known to programs alone. Take "
+        f"it of an array outside of the function, or of tg.stop_gradient(x).numpy(){at_line()}"
+    )
+
+
+_OF_NUMBERS = frozenset({"byteswap", "dump", "dumps", "getfield", "setfield", "tofile"})
+
+
+def is_of_arrays(name: str) -> bool:
+    """Whether NumPy's arrays have an attribute that Tensors lack."""
+    return not hasattr(Tensor, name) and hasattr(np.ndarray, name)
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+_MAY_HOLD = frozenset({Tensor, list, tuple})
+_RULES: dict[int, Callable[..., Any]] = {
+    id(operator.is_): are_one,
+    id(operator.is_not): are_one,
+    id(id): identity_of,
+    id(type): class_of_tensor,
+    id(getattr): attribute_of_tensor,
+    id(object.__getattribute__): attribute_of_tensor,
+    id(operator.setitem): set_item,
+    **{id(setter): set_attribute for setter in (setattr, object.__setattr__)},
+    **{key: change for key in native_tables.MUTATORS},
+}
+
+
+@contextmanager
+def interpreted() -> Iterator[None]:
+    """The functions that are called inside run under a machine that answers for Tensors."""
+    if STATE.machine is not None:
+        yield
+        return
+    world = Answers()
+    before = STATE.update(machine=machine.Machine(world))
+    try:
+        yield
+    finally:
+        STATE.update(**before)
+        world.kept.settle(world.shown)
