@@ -1,8 +1,7 @@
 """Finds where the ways on from a look meet again: its post-dominator, but for returns.
 
-That is the one instruction at which the two ways on meet, as far as they do not return before: the
-immediate post-dominator of the look, but for returns. A look of which a way on goes round a loop
-has none here.
+That is the one instruction at which the two ways on meet, as far as they do not return before. A
+look of which a way on goes round a loop has none here.
 """
 
 from __future__ import annotations
