@@ -49,6 +49,7 @@ from tracegrad.world.native_reads import (
     with_plain_keys,
 )
 from tracegrad.world.ownership import is_mutable, is_trusted, slots_of
+from tracegrad.world.scipy_table import is_distribution
 from tracegrad.world.world import CALL, RULES, World, rule_for
 
 Operands = tuple[Any, ...]
@@ -72,7 +73,8 @@ def call(world: World, callee: Any, operands: Operands, keywords: Keywords) -> A
     if type(callee) is CACHED:
         return ask(world, callee, operands, keywords)
     if instead(callee, operands, keywords) is not None:  # it reads them as C code does
-        operands, keywords = tuple(_plain(world, operands)), _plain_keywords(world, keywords)
+        read = [x if is_distribution(x) else contents(world, x) for x in operands]
+        operands, keywords = tuple(read), _plain_keywords(world, keywords)
     own = instead(callee, operands, keywords)
     of_tree = tree_function(callee)
     if own is None and of_tree is not None:

@@ -31,6 +31,7 @@ __all__ = [
     "counterpart",
     "distributions",
     "functions",
+    "is_distribution",
     "is_of_scipy",
     "is_sparse",
     "name_of",
@@ -70,7 +71,7 @@ def counterpart(callee: Any, operands: tuple[Any, ...]) -> Callable[..., Any] | 
     at = interpolate.of_object(callee)
     if at is not None:
         return at
-    if type(callee) is MethodType or (operands and _is_distribution(operands[0])):
+    if type(callee) is MethodType or (operands and is_distribution(operands[0])):
         owner = callee.__self__ if type(callee) is MethodType else operands[0]
         found = _of_distribution(owner, name)
         if found is None or type(callee) is MethodType:
@@ -110,7 +111,8 @@ def _of_distribution(owner: Any, method: str) -> Callable[..., Any] | None:
     return None
 
 
-def _is_distribution(x: Any) -> bool:
+def is_distribution(x: Any) -> bool:
+    """Whether an object is a distribution of SciPy's, of which only the name is asked."""
     return (type(x).__module__ or "").startswith("scipy.stats")
 
 
@@ -129,5 +131,5 @@ def name_of(callee: Any, operands: tuple[Any, ...]) -> str:
     module = "scipy.special" if isinstance(callee, np.ufunc) else callee.__module__ or "scipy"
     public = [part for part in module.split(".") if not part.startswith("_")]
     owner = callee.__self__ if type(callee) is MethodType else (*operands, None)[0]
-    owners = [getattr(owner, "name", None) or type(owner).__name__] * _is_distribution(owner)
+    owners = [getattr(owner, "name", None) or type(owner).__name__] * is_distribution(owner)
     return ".".join([*public, *owners, getattr(callee, "__name__", type(callee).__name__)])
