@@ -44,6 +44,15 @@ def deep(layers, x, y):
         h = layer(h, w, b)
     err = h - y
     return np.mean(err**2)
+
+
+def parted(w, b, x, y):
+    h = np.tanh(x @ w + b)
+    if h.sum() > 0:
+        err = h * 3.0 - y
+        return np.mean(err**2)
+    err = h - y
+    return np.mean(err**2)
 '''
 
 

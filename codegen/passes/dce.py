@@ -47,7 +47,11 @@ def dce(graph: Graph, client: Client = NO_CLIENT) -> Graph:
     """Removes dead nodes."""
     live = _Live(graph)
     block = live.part(graph.block)
-    return graph if _extent(block) == _extent(graph.block) else graph.with_block(block)
+    if _extent(block) == _extent(graph.block):
+        return graph
+    # Where a join goes, what it returns behind is what the program returns.
+    frame = replace(graph.frame, returns=block.returns, names=block.names, origin=block.origin)
+    return graph.replace(frame=frame).with_block(block)
 
 
 def _extent(block: Block) -> int:

@@ -107,7 +107,8 @@ def test_a_picture_has_every_node_and_edge_and_no_two_boxes_overlap(program):
 
 
 def test_each_outcome_of_a_branch_has_a_frame_around_its_boxes(model):
-    graph = both_paths(model.kinked).graph(*arguments())
+    check_picture(both_paths(model.kinked).graph(*arguments()))  # in which arms meet
+    graph = both_paths(model.parted).graph(*arguments())
     drawn, where = check_picture(graph)
     titles = [frame.title for frame in where.outcomes]
     assert titles == ["if h.sum() > 0:  True", "if h.sum() > 0:  False"]
@@ -399,7 +400,7 @@ def test_tensors_and_keywords_are_taken(tmp_path):
 
 
 def test_dot_declares_every_box_once_and_every_edge_between_them(model):
-    compiled = both_paths(model.kinked)
+    compiled = both_paths(model.parted)
     graph = compiled.graph(*arguments())
     text, drawn = draw_dot(graph), picture(graph)
     outside = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)

@@ -445,7 +445,8 @@ def test_the_report_of_versions_is_the_one_shown(tmp_path, monkeypatch):
     inside = PAGE.with_name("looking_inside.md").read_text(encoding="utf-8")
     shown = re.search(r"```text\n(loss: 1 version.*?)    \.\.\.\n```", inside, re.S)[1]
     report = untimed(model.loss.explain())
-    assert all(untimed(part) in report for part in shown.split("\n...\n"))
+    for part in shown.split("\n...\n"):
+        assert untimed(part) in report, report
     sys.modules.pop("model")
 
 

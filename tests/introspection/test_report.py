@@ -80,7 +80,7 @@ def test_a_statement_computes_the_nodes_that_are_written_in_it(model):
 
 
 def test_equal_statements_of_two_paths_are_told_apart(model):
-    version = version_of(both_paths(model.kinked), *arguments())
+    version = version_of(both_paths(model.parted), *arguments())
     graph, source = version.program.graph, version.program.source
     written = nodes_written(graph, source)
     lines = [here for text, here in zip(source.text.splitlines(), written)

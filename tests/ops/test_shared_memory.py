@@ -263,12 +263,16 @@ def test_every_record_is_tried():
         python_lists.item,
         python_lists.collected,
         python_lists.room,
+        python_lists.first_items,
+        python_lists.handed,
+        python_lists.unset,
     }
     of_programs |= {
         python_lists.list_item,
         python_lists.row_before,
         python_lists.length,
         python_lists.least,
+        python_lists.most,
     }
     of_programs |= {checkpoint_markers.budget_start, checkpoint_markers.budget_end}
     of_programs |= {jax_random_keys.split, jax_random_keys.spread}  # a key is two numbers

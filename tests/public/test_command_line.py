@@ -12,6 +12,7 @@ import pytest
 import tracegrad as tg
 from tracegrad import config
 from tracegrad.__main__ import main
+from tracegrad.transforms.compiled_callable import Compiled
 
 MODEL = '''
 import numpy as np
@@ -176,7 +177,7 @@ def test_html_is_written_by_draw(run, model, tmp_path, monkeypatch):
     def draw(self, path, *args, **kwargs):
         Path(path).write_text(f"<html>{len(args)} {sorted(kwargs)}")
 
-    monkeypatch.setattr(tg.callables.Compiled, "draw", draw, raising=False)
+    monkeypatch.setattr(Compiled, "draw", draw, raising=False)
     out = tmp_path / "out.html"
     words = ("--args", "W, np.ones((4, 3)), rate=1.0", "--html", str(out))
     code, shown, _ = run("show", f"{model}:loss", *words)

@@ -325,7 +325,9 @@ def test_warnings_that_no_page_can_raise_have_the_text_of_the_code():
 
 @pytest.fixture(scope="module")
 def reference():
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "site_hooks" / "reference.py")
+    spec = importlib.util.spec_from_file_location(
+        "reference", ROOT / "docs" / "site_hooks" / "reference.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

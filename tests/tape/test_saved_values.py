@@ -39,7 +39,7 @@ def right_or_refused(run: Callable[[], Any], expected: Any) -> bool:
     except GradientError as error:
         message = str(error)
         assert all(phrase in message for phrase in PHRASES)
-        assert re.search(r"test_saved\.py:\d+  \S", message.splitlines()[-1]), message
+        assert re.search(r"test_saved_values\.py:\d+  \S", message.splitlines()[-1]), message
         return False
     np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
     return True

@@ -197,6 +197,7 @@ def test_asarray_takes_every_name_of_a_dtype(dtype):
     assert tg.asarray([x[0], 3.0], dtype=dtype).dtype == tg.float32
 
 
+@pytest.mark.usefixtures("single_precision")
 def test_default_dtype():
     assert tg.get_default_dtype() == np.float32
     assert tg.tensor([1.0]).dtype == np.float32

@@ -117,3 +117,25 @@ def test_random_ifs_equal_eager(seed):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         same_as_eager(function, inputs(seed, 8), argnums=(0, 1))
+
+
+def test_what_is_returned_beside_the_value_keeps_its_structure():
+    def decides_nothing(x):
+        if x.sum() > 0.2:
+            y = x * 3.0  # noqa: F841
+        return np.sum(np.sin(x)), (x * 2.0, 3)
+
+    def decides(x):
+        y = x
+        if x.sum() > 0.2:
+            y = x * 3.0
+        return np.sum(np.sin(x) * y), {"y": y, "none": ()}
+
+    for function in (decides_nothing, decides):
+        made = tg.value_and_grad(function, argnums=(0,), has_aux=True)
+        for sign in (1.0, -1.0, 1.0, -1.0):
+            x = np.full(2, sign)
+            (value, aux), (x_bar,) = made(x)
+            wanted, wanted_aux = function(x)
+            assert value == wanted and x_bar.shape == x.shape
+            assert str(aux) == str(wanted_aux)

@@ -274,7 +274,7 @@ def test_the_report_names_state_and_lengths():
     text = made.explain()
     line = f.__code__.co_firstlineno + 1
     assert f"scale was 2, is 3 (test_path_tree.py:{line})" in text
-    assert re.search(r"x\.shape\[0\] was 3 \(test_paths\.py:\d+\), is 2", text)
+    assert re.search(r"x\.shape\[0\] was 3 \(test_path_tree\.py:\d+\), is 2", text)
 
 
 def test_the_report_counts_calls_by_version_and_times_by_stage():

@@ -421,7 +421,7 @@ LOOKS = [
 def line_of_look(f):
     lines, first = inspect.getsourcelines(f)
     (offset,) = [i for i, line in enumerate(lines) if "# the look" in line]
-    return rf"at test_jax_inside\.py:{first + offset} "
+    return rf"at test_jax_tracers\.py:{first + offset} "
 
 
 @pytest.mark.parametrize("f", LOOKS, ids=lambda f: f.__name__)
@@ -737,5 +737,5 @@ def test_what_has_no_program_is_refused():
 def test_the_message_is_one_sentence_on_one_line():
     with pytest.raises(ArgumentError) as error:
         jax.jit(tg.compile(branching))(W)
-    assert re.search(r"test_jax_inside\.py:\d+ \(if x\[0\] > 0", str(error.value))
+    assert re.search(r"test_jax_tracers\.py:\d+ \(if x\[0\] > 0", str(error.value))
     assert "\n" not in str(error.value)
