@@ -171,7 +171,7 @@ def quiet_in_kernels():
             total = total + 1.0 / (x[0] * i)
         return total
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(divide="warn"):
         warnings.simplefilter("error", RuntimeWarning)
         with pytest.raises(RuntimeWarning, match="divide by zero"):
             f(X)

@@ -199,6 +199,10 @@ def in_slots(x):
     return np.sum(ring.data * np.arange(3.0))
 
 
+LARGE = [[] for _ in range(110_000)]
+"""What else a module holds, which a search for what holds an array leaves alone."""
+
+
 @program
 def in_a_generator(x):
     y = np.zeros(4)

@@ -261,7 +261,7 @@ def _holders(world: Any) -> _Holders:
     waiting: list[Any] = world.written()
     frame = STATE.machine.frame
     while frame is not None:
-        waiting += [frame.fast, frame.stack, frame.closure, frame.names]
+        waiting += _of_frame(frame)
         frame = frame.back
     found: dict[int, tuple[Any, list[Any]]] = {}
     while waiting:
@@ -272,6 +272,8 @@ def _holders(world: Any) -> _Holders:
             raise written_into_plain()
         if type(x) is FunctionType:
             inner: list[Any] = [x.__closure__, x.__defaults__, x.__kwdefaults__]
+        elif type(x) is Frame:  # of a generator
+            inner = _of_frame(x)
         elif type(x) is np.ndarray:  # of objects
             inner = x.ravel().tolist()
         else:
@@ -279,6 +281,11 @@ def _holders(world: Any) -> _Holders:
         found[id(x)] = x, inner
         waiting += inner
     return [*found.values()]
+
+
+def _of_frame(frame: Frame) -> list[Any]:
+    """What a frame holds of the function's; its globals were there before, and lead to all else."""
+    return [frame.fast, frame.stack, frame.closure, frame.names, frame.local, frame.error]
 
 
 def _is_closed(x: Any) -> bool:
