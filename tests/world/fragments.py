@@ -3294,6 +3294,7 @@ y = y * (2.0 if np.geterr()['divide'] == 'ignore' else 3.0)
 np.seterr(divide='warn')
 np.seterr(divide='ignore')
 == modules_loaded
+sys.modules.pop('made_up_~', None)
 --
 y = y * (2.0 if 'made_up_~' in sys.modules else 1.0) + len(sys.modules.get('made_up_~', ()) or ())
 --
