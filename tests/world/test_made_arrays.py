@@ -7,6 +7,7 @@ finite differences. `x` has four floats.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -351,3 +352,21 @@ def test_what_cannot_be_told_apart_is_refused() -> None:
 
     with pytest.raises(ValueError, match="read-only"):
         tg.grad(locked)(X[0])
+
+
+def test_an_array_of_a_list_that_holds_arrays_may_be_written() -> None:
+    held = [0.5, 1.0, np.array(1.5)]
+
+    def f(x: Any) -> Any:
+        y = np.asarray(held)
+        y += x
+        return y.sum()
+
+    x = np.arange(3.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it runs eagerly
+        for way in (tg.compile(f), lambda x: tg.value_and_grad(f)(x)[0]):
+            for _ in range(3):
+                assert way(x) == f(x)
+        assert_allclose(tg.grad(f)(x), np.ones(3))
+    assert held[:2] == [0.5, 1.0] and held[2] == 1.5

@@ -132,7 +132,10 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     if type(root) is not np.ndarray or world.made.get(id(root)) is not root:
         raise written_into_plain()
     if not array.flags.writeable:
-        raise ValueError("assignment destination is read-only")
+        error = ValueError("assignment destination is read-only")
+        if STATE.trace is not None:
+            STATE.trace.blame_for(error)  # it is what C code was given: the run is no program
+        raise error
     if root.dtype.kind not in NUMERIC:
         raise written_into_plain()
     holders = _holders(world)
