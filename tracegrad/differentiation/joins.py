@@ -14,7 +14,6 @@ arms of an ``if``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -174,7 +173,7 @@ class _Writer:
         self._collect(self.graph.block, (), (), {}, paths)
         ends = {}
         for end, path in paths:
-            with self._writing() as builder:
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
                 flow = Flow({end.outputs[0]: self.reverse.one(end.outputs[0])})
                 block = self._sweep(path, len(path) - 1, flow, self._returned)
             ends[end] = giving(_after(builder, block), end)
@@ -241,18 +240,6 @@ class _Writer:
         return active
 
     # -- going back -------------------------------------------------------------------------------
-
-    @contextmanager
-    def _writing(self) -> Iterator[Builder]:
-        """Nodes are appended to a builder of their own."""
-        before = self.reverse.stage.builder
-        builder = Builder(self.graph.sizes)
-        builder.producer = dict(before.producer)
-        self.reverse.stage.builder = builder
-        try:
-            yield builder
-        finally:
-            self.reverse.stage.builder = before
 
     def _returned(self, flow: Flow) -> Block:
         """The end of the backward: gradients, with zeros where nothing has flowed."""
@@ -398,12 +385,12 @@ class _Writer:
 
         def way(again: Again, leave: Then) -> Block:
             path = facts.ways[again]
-            with self._writing() as builder:
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
                 handed = self._handed(facts, again, flow)
                 block = self._sweep(path, len(path) - 1, handed, leave)
             return _after(builder, block)
 
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             block = self._met(
                 replace(join.origin, section="backward"),
                 lambda leave: self._by_ways(facts, join.body, lambda again: way(again, leave)),
@@ -463,7 +450,7 @@ class _Writer:
 
         def arms(left: Sequence[Value], flow: Flow, leave: Then) -> Block:
             if not left:
-                with self._writing() as builder:
+                with self.reverse.stage.apart(self.graph.sizes) as builder:
                     block = leave(run(flow))
                 return _after(builder, block)
             number, *rest = left
@@ -487,7 +474,7 @@ class _Writer:
         flow = met.flow()
         arguments = dict(zip(left, met.arguments, strict=True))
         block = self._given(block, label, arguments, met.parameters)
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             after = then(flow)
         after = _after(builder, after)
         parameters = tuple(met.parameters)
@@ -535,7 +522,7 @@ class _Writer:
     def _with_kept(self, facts: Facts, block: Block) -> Block:
         """A block behind a join, which reads what the body made as parameters."""
         read = [v for node in walk(block.nodes) for v in node.operands if v in facts.made]
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             known = dict.fromkeys((*read, *_outputs(block, facts.made)))
             block = renamed(block, {value: self._kept(facts, value) for value in known})
         return _after(builder, block)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from codegen.ir import Builder, Origin, Value, dims_of
-from codegen.sizes import Dim
+from codegen.sizes import Dim, Sizes
 from codegen.types import ArrayType, weak_of
 from tracegrad.errors import TraceError
 from tracegrad.values.dispatch import HANDLERS, IDENTITIES, SIZES, TYPES, is_number
@@ -37,6 +37,17 @@ class Stage:
             type_ = ArrayType(x.dtype.name)
             return self.builder.constant(x.item(), type_, None, self.origin)
         raise TraceError(f"a graph takes staged values and numbers, not {type(x).__name__}")
+
+    @contextmanager
+    def apart(self, sizes: Sizes) -> Iterator[Builder]:
+        """Nodes are appended to a builder of their own."""
+        before = self.builder
+        self.builder = builder = Builder(sizes)
+        builder.producer = dict(before.producer)
+        try:
+            yield builder
+        finally:
+            self.builder = before
 
 
 class Staged:

@@ -140,7 +140,7 @@ class _Writer(Reading, Listing, Telling):
         paths: list[tuple[Block, tuple[Stretch, ...]]] = []
         self._collect(self.graph.block, (), [], {}, paths)
         for number, (end, path) in enumerate(paths):
-            with self._writing() as builder:
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
                 if self.seeds is None:
                     cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
                 else:
@@ -218,18 +218,6 @@ class _Writer(Reading, Listing, Telling):
 
     # -- going back -------------------------------------------------------------------------------
 
-    @contextmanager
-    def _writing(self) -> Iterator[Builder]:
-        """Nodes are appended to a builder of their own."""
-        before = self.reverse.stage.builder
-        builder = Builder(self.graph.sizes)
-        builder.producer = dict(before.producer)
-        self.reverse.stage.builder = builder
-        try:
-            yield builder
-        finally:
-            self.reverse.stage.builder = before
-
     def _returning(self, end: Block) -> Finish:
         def finish(cts: Cotangents) -> Block:
             cts = self._settled(cts)
@@ -256,7 +244,7 @@ class _Writer(Reading, Listing, Telling):
             return self._turns(loop, count, cts, before_the_loop, 0)
         counter = loop.counter
         assert counter is not None
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             block = self._turns(loop, count, cts, before_the_loop, 0)
         block = replace(block, nodes=(*builder.nodes, *block.nodes))
         stop = counter.index if in_turn else counter.stop
@@ -428,7 +416,7 @@ class _Writer(Reading, Listing, Telling):
         test = self._call(greater, count.value, self._number(-count.plus), origin=origin)
         blocks = []
         for write in (some, none):
-            with self._writing() as builder:
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
                 block = write()
                 blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
         return self._ended(Branch(test, "bool", (True, False), tuple(blocks), origin))
@@ -504,7 +492,7 @@ class _Writer(Reading, Listing, Telling):
         """What is written is only looked at."""
         before, self.dry = self.dry, True
         names = dict(self.reverse.names)
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             yield builder
         self.dry, self.reverse.names = before, names
 
@@ -665,13 +653,13 @@ class _Writer(Reading, Listing, Telling):
                     self.rows.add(parameters[v])
             return Block((Again(label, arguments, origin),))
 
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             turn = self._turn_of_some(facts, k, parameters, finish, unsure)
         turn = replace(turn, nodes=(*builder.nodes, *turn.nodes))
         for v in lists:
             after_turns = [found[v] for found in met]
             self._leave_rows(loop, self._dim(count), mine[v], parameters[v], after_turns)
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             after = then({**cts, **parameters})
             after = replace(after, nodes=(*builder.nodes, *after.nodes))
         if loop.counter:
@@ -769,7 +757,7 @@ class _Writer(Reading, Listing, Telling):
         """The block that goes back through turn number `k`, by the way that it went."""
         ways = []
         for turn in range(len(facts.turns)):
-            with self._writing() as builder:
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
                 block = self._back(facts, turn, mine, finish)
                 block = replace(block, nodes=(*builder.nodes, *block.nodes))
             ways.append(self._restored(facts, k, turn, block))
@@ -777,7 +765,7 @@ class _Writer(Reading, Listing, Telling):
             return ways[0]
         if facts.which is None and not self.dry:
             facts.which = facts.keeps(Value(LIST, Origin("ways", True)))
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             listed = facts.which or Value(LIST)
             two = len(ways) == 2
             way = self._item(

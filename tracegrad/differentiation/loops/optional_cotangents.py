@@ -8,12 +8,11 @@ cotangent is written for both.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from codegen.ir import Block, Branch, Builder, Loop, Origin, Value
+from codegen.ir import Block, Branch, Loop, Origin, Value
 from tracegrad.differentiation.loops.list_reads import Cotangents, Unrollable
 from tracegrad.differentiation.loops.residual_reads import Number
 from tracegrad.differentiation.loops.residuals import INT, Facts
@@ -38,9 +37,6 @@ class Telling:
     empty: set[Value]  # cotangents that are zeros throughout
     teller: dict[Value, Value]
     tells: dict[Value, Value]
-
-    def _writing(self) -> AbstractContextManager[Builder]:
-        raise NotImplementedError
 
     def _call(self, op: Any, *operands: Value, origin: Origin | None = None) -> Value:
         raise NotImplementedError
@@ -145,7 +141,7 @@ class Telling:
             ways.append({v: ct for v, ct in ways[0].items() if v is not value})
             blocks = []
             for way in ways:
-                with self._writing() as builder:
+                with self.reverse.stage.apart(self.graph.sizes) as builder:
                     block = go(left[1:], way)
                     blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
             origin = replace(cts[key].origin, name=None)
@@ -218,7 +214,7 @@ class Telling:
         ways.append({v: ct for v, ct in ways[0].items() if v is not value})
         blocks = []
         for way in ways:
-            with self._writing() as builder:
+            with self.reverse.stage.apart(self.graph.sizes) as builder:
                 block = self._turn_of_some(facts, k, way, finish, unsure[1:])
                 blocks.append(replace(block, nodes=(*builder.nodes, *block.nodes)))
         origin = replace(parameters[key].origin, name=None)

@@ -7,14 +7,12 @@ list (`residuals.py`), and the backward reads it there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from codegen.ir import (
     Block,
     Branch,
-    Builder,
     Call,
     Constant,
     Counter,
@@ -67,16 +65,13 @@ class Reading:
     counted: dict[Value, int]  # numbers of turns that lengths tell, with what is added to them
     dry: bool  # nothing is kept that a look at a turn's backward asks for
 
-    def _writing(self) -> AbstractContextManager[Builder]:
-        raise NotImplementedError
-
     def _restored(self, facts: Facts, k: Number, way: int, block: Block) -> Block:
         """A turn's backward, which reads the turn's values where turn `k` left them."""
         block = _without_unread(self.graph.sizes, block)
         made = {r for node in walk(block.nodes) for r in node.results}
         read = dict.fromkeys(v for v in _read_in(block) if v in facts.own and v not in made)
         new: dict[Value, Value] = {}
-        with self._writing() as builder:
+        with self.reverse.stage.apart(self.graph.sizes) as builder:
             for value in read:
                 self._restore(facts, k, way, value, new)
             nodes = tuple(builder.nodes)
