@@ -55,6 +55,21 @@ def sum_of_ones(r: Rewriter, call: Call) -> Value | None:
     return r.emit(creation.extent, size=size, dtype="float64")
 
 
+@on(ufuncs.add, ufuncs.subtract, ufuncs.multiply, ufuncs.divide)
+def float_beside_arrays(r: Rewriter, call: Call) -> Value | None:
+    """float(x) * y -> x * y, where y has a dtype that x does not change: the bits are the same."""
+    bare = [
+        made.operands[0] if (made := r.node(x)) and made.op is ufuncs.python_float else x
+        for x in call.operands
+    ]
+    if bare == list(call.operands) or any(x.type.weak for x in bare):
+        return None
+    if all(x.type.weak for x in call.operands):
+        return None
+    type_ = r.infer(call.op, *bare)
+    return r.emit(call.op, *bare) if type_ == call.results[0].type else None
+
+
 def _power_of_two(number: object) -> bool:
     return isinstance(number, int | float) and abs(number) in (0.25, 0.5, 1, 2, 4, 8)
 
@@ -519,6 +534,7 @@ RULES: tuple[Rule, ...] = (
     splat_written,
     mean_to_sum,
     sum_of_ones,
+    float_beside_arrays,
     scale_after_divide,
     negated_sum,
     negation_last,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from tracegrad.runtime.thread_state import STATE
@@ -27,16 +28,19 @@ def is_array_to_function(x: Any) -> bool:
 
 def note_arrays(tensors: Iterable[Any]) -> None:
     """Tensors that stand for arrays from here on, in a run that is not traced."""
+    arrays: dict[int, Any] = {} if STATE.arrays is None else STATE.arrays
     if STATE.arrays is None:
-        STATE.update(arrays={})
-    arrays = STATE.arrays
+        STATE.update(arrays=arrays)
     for tensor in tensors:
-        key = id(tensor)
-        arrays[key] = weakref.ref(tensor, lambda _, key=key: arrays.pop(key, None))
+        arrays[id(tensor)] = weakref.ref(tensor, partial(_forget, arrays, id(tensor)))
 
 
 def note_results(operands: Sequence[Any], results: Sequence[Any]) -> None:
     """What is computed of Tensors that all stand for arrays is such as well."""
-    of = [x for x in operands if hasattr(x, "_traced")]
-    if of and all(id(x) in STATE.arrays for x in of):
+    of, arrays = [x for x in operands if hasattr(x, "_traced")], STATE.arrays or {}
+    if of and all(id(x) in arrays for x in of):
         note_arrays(results)
+
+
+def _forget(arrays: dict[int, Any], key: int, _: Any) -> None:
+    arrays.pop(key, None)
