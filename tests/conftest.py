@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -52,6 +53,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     gone = set(map(id, left_out))
     items[:] = [item for item in items if id(item) not in gone]
     config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made stays until the end: the garbage collector need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
