@@ -37,7 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test marked ``sampled(n)`` every n-th case runs, with ``--long`` all."""
+    """Of a test marked ``sampled(n)`` every n-th case runs, with ``--long`` all.
+
+    ``sampled(n, first)`` begins with another case than the first, so that two tests of the same
+    cases run different ones.
+    """
     if config.getoption("--long"):
         return
     seen: Counter[str] = Counter()
@@ -47,7 +51,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if mark is None:
             continue
         test = item.nodeid.partition("[")[0]
-        if seen[test] % mark.args[0]:
+        every, first = (*mark.args, 0)[:2]
+        if seen[test] % every != first:
             left_out.append(item)
         seen[test] += 1
     gone = set(map(id, left_out))
