@@ -6,8 +6,9 @@ import difflib
 import gc
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -64,6 +65,17 @@ def pytest_collection_finish() -> None:
     """What collecting made stays until the end: the garbage collector need not look at it."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def few(request: pytest.FixtureRequest) -> Callable[[Sequence[Any], int], Sequence[Any]]:
+    """``few(cases, n)``: at most n cases, spread over all of them; with ``--long`` all."""
+    everything = request.config.getoption("--long")
+
+    def chosen(cases: Sequence[Any], most: int) -> Sequence[Any]:
+        return cases if everything else cases[:: -(-len(cases) // most) or 1]
+
+    return chosen
 
 
 @pytest.fixture
