@@ -59,15 +59,16 @@ def pipeline(graph: Graph, client: Client) -> tuple[Pass, ...]:
 
 
 def optimize(graph: Graph, client: Client = NO_CLIENT, check: bool = False) -> Graph:
-    """Runs the pipeline; with `check` the graph is verified after every pass.
+    """Runs the pipeline; with `check` the graph is verified after every pass that changed it.
 
     `client` brings rewrite rules over its own ops, for what traits cannot say, and the ops that
     passes insert.
     """
+    verified: Graph | None = None
     for step in pipeline(graph, client):
         graph = step.run(graph, client)
-        if check:
-            verify(graph)
+        if check and graph is not verified:
+            verified = verify(graph, verified)
     return graph
 
 
