@@ -16,7 +16,7 @@ from codegen.rewrite import Rewriter, Rule, offered
 from codegen.spelling import Subscript
 from codegen.types import is_inexact, kind, weak
 from tracegrad.ops import masking, python_lists
-from tracegrad.ops.elementwise import ufuncs
+from tracegrad.ops.elementwise import python_numbers, ufuncs
 from tracegrad.ops.linear_algebra import contractions, decompositions, determinants, solving
 from tracegrad.ops.reductions import sums_and_extremes
 from tracegrad.ops.shape import creation, indexing, joining, reshaping, selection
@@ -59,7 +59,7 @@ def sum_of_ones(r: Rewriter, call: Call) -> Value | None:
 def float_beside_arrays(r: Rewriter, call: Call) -> Value | None:
     """float(x) * y -> x * y, where y has a dtype that x does not change: the bits are the same."""
     bare = [
-        made.operands[0] if (made := r.node(x)) and made.op is ufuncs.python_float else x
+        made.operands[0] if (made := r.node(x)) and made.op is python_numbers.python_float else x
         for x in call.operands
     ]
     if bare == list(call.operands) or any(x.type.weak for x in bare):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ArgumentError, ConversionError, TracegradError
-from tracegrad.ops.elementwise.ufuncs import as_python_number, python_float
+from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.thread_state import STATE
