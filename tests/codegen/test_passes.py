@@ -300,6 +300,10 @@ def test_other_attributes_are_another_op():
     )
 
 
+def test_an_idempotent_op_with_another_operand_stays():
+    leaves_alone(simplify, "%a = at_least(%x, %y)\n%b = at_least(%a, %x)\nreturn %b")
+
+
 # -- simplify: splats ---------------------------------------------------------------------------
 
 
