@@ -206,6 +206,7 @@ op(
 op("matmul", "x y", "x @ y", contracted, Trait.C_ORDER)
 op("transpose", "x", "x.T", reversed_axes, Trait.VIEW)
 op("copy", "x", "np.array(x)", same, Trait.COPY)
+op("told", "x", "told(x)", same, Trait.EFFECT)
 op("splat", "x", "np.broadcast_to(x, shape)", repeated, Trait.SPLAT, attributes={"shape": ...})
 op(
     "full",
