@@ -24,6 +24,10 @@ import tracegrad as tg
 PAGE = ROOT / "docs" / "first_quarter_of_an_hour.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
+TYPES = {str(path.relative_to(ROOT)) for path in (ROOT / "tracegrad").rglob("*.pyi")}
+TYPES |= {"codegen/py.typed", "tracegrad/py.typed"}
+"""What type checkers of users read."""
+
 
 def typed(page, folder):
     """Writes what a reader types: files with titles, and one script; returns what it prints."""
@@ -65,6 +69,7 @@ def installed(numpy, folder):
             "tracegrad",
         }
         assert not [name for name in names if "__pycache__" in name]
+        assert inside >= TYPES and {*names} >= TYPES
     assert tg.__version__ in wheel.name and tg.__version__ in source.name
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"

@@ -1,0 +1,54 @@
+"""HIPS autograd's operators on functions of one value: ``make_vjp(f, x)`` and ``make_jvp(f, x)``."""
+
+# Made by tests/type_stubs.py from the library as it runs.
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tracegrad.extend import primitive as primitive
+from tracegrad.transforms.vector_space import VSpace
+
+__all__ = [
+    "VSpace",
+    "def_linear",
+    "defjvp",
+    "defjvp_argnum",
+    "defjvp_argnums",
+    "defvjp",
+    "defvjp_argnum",
+    "defvjp_argnums",
+    "make_jvp",
+    "make_vjp",
+    "primitive",
+    "vspace",
+]
+
+def def_linear(fun: primitive) -> None:
+    """Says that a `primitive` is linear in each of its arguments; it is looked into after all."""
+
+def defjvp(fun: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
+    """Gives a `primitive` one rule an argument, ``jvpfun(g, ans, *args, **kwargs)``."""
+
+def defjvp_argnum(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
+    """Gives a `primitive` the rule ``jvpmaker(argnum, g, ans, args, kwargs)``."""
+
+def defjvp_argnums(fun: primitive, jvpmaker: Callable[..., Any]) -> None:
+    """Gives a `primitive` the rule ``jvpmaker(argnums, gs, ans, args, kwargs)``."""
+
+def defvjp(fun: primitive, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
+    """Gives a `primitive` one rule an argument, ``vjpmaker(ans, *args, **kwargs)(g)``."""
+
+def defvjp_argnum(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
+    """Gives a `primitive` the rule ``vjpmaker(argnum, ans, args, kwargs)(g)``."""
+
+def defvjp_argnums(fun: primitive, vjpmaker: Callable[..., Any]) -> None:
+    """Gives a `primitive` the rule ``vjpmaker(argnums, ans, args, kwargs)(g)``."""
+
+def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
+    """The map from tangents of x to ``fun(x)`` and its tangent."""
+
+def make_vjp(fun: Callable[..., Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
+    """The map from cotangents of ``fun(x)`` to cotangents of x, and ``fun(x)``."""
+
+def vspace(value: Any) -> VSpace:
+    """The vector space of a value: HIPS autograd's name for `VSpace`."""

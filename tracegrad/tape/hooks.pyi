@@ -1,0 +1,16 @@
+"""Hooks on gradients, kept beside the leaf or in the node of the tape."""
+
+# Made by tests/type_stubs.py from the library as it runs.
+
+from collections.abc import Callable
+from typing import Any
+
+class RemovableHandle:
+    """What registering a hook returns; ``remove()`` ends the hook."""
+
+    id: Any
+    def __enter__(self) -> RemovableHandle: ...
+    def __exit__(self, *error: object) -> None: ...
+    def __init__(self, hooks: dict[int, Callable[..., Any]], number: int) -> None: ...
+    def remove(self) -> None:
+        """The hook is called no more."""

@@ -1,0 +1,1219 @@
+"""The Tensor: an array that remembers which ops made it."""
+
+# Made by tests/type_stubs.py from the library as it runs.
+
+import builtins
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from codegen.sizes import Size
+from tracegrad.tape.grad_fn import GradFn
+from tracegrad.tape.hooks import RemovableHandle
+from tracegrad.tensors.devices import Device
+from tracegrad.tensors.torch_methods import TopK
+
+class Tensor:
+    """An array whose gradients can be asked for."""
+    @property
+    def T(self) -> Tensor:
+        """`x` with its axes in another order (reversed when none is given)."""
+    def __abs__(self) -> Tensor: ...
+    def __add__(self, other: Any) -> Tensor: ...
+    def __and__(self, other: Any) -> Tensor: ...
+    def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> NDArray[Any]: ...
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """The namespace of functions on Tensors, as the array API standard asks for it."""
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
+    def __bool__(self) -> builtins.bool: ...
+    def __complex__(self) -> complex: ...
+    def __contains__(self, element: Any) -> builtins.bool: ...
+    def __divmod__(self, other: Any) -> Any: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[builtins.int, builtins.int] | None = None,
+        dl_device: tuple[Any, builtins.int] | None = None,
+        copy: builtins.bool | None = None,
+    ) -> Any:
+        """The memory for other libraries, by the DLPack protocol, whose arguments these are."""
+    def __dlpack_device__(self) -> Any:
+        """Where that memory is."""
+    def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+    def __float__(self) -> builtins.float: ...
+    def __floordiv__(self, other: Any) -> Tensor: ...
+    def __ge__(self, other: Any) -> Tensor: ...
+    def __getitem__(self, key: Any) -> Tensor:
+        """``tensor[key]``, which looks at the memory of the whole, also where it is one element."""
+    def __gt__(self, other: Any) -> Tensor: ...
+    def __hash__(self) -> builtins.int: ...
+    def __iadd__(self, other: Any) -> Tensor: ...
+    def __iand__(self, other: Any) -> Tensor: ...
+    def __ifloordiv__(self, other: Any) -> Tensor: ...
+    def __ilshift__(self, other: Any) -> Tensor: ...
+    def __imatmul__(self, other: Any) -> Tensor: ...
+    def __imod__(self, other: Any) -> Tensor: ...
+    def __imul__(self, other: Any) -> Tensor: ...
+    def __index__(self) -> builtins.int: ...
+    def __init__(
+        self,
+        data: Any,
+        dtype: Any = None,
+        requires_grad: builtins.bool = False,
+        *,
+        copy: builtins.bool = True,
+    ) -> None: ...
+    def __int__(self) -> builtins.int: ...
+    def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: Any) -> Tensor: ...
+    def __ipow__(self, other: Any) -> Tensor: ...
+    def __irshift__(self, other: Any) -> Tensor: ...
+    def __isub__(self, other: Any) -> Tensor: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __itruediv__(self, other: Any) -> Tensor: ...
+    def __ixor__(self, other: Any) -> Tensor: ...
+    def __le__(self, other: Any) -> Tensor: ...
+    def __len__(self) -> builtins.int: ...
+    def __lshift__(self, other: Any) -> Tensor: ...
+    def __lt__(self, other: Any) -> Tensor: ...
+    def __matmul__(self, other: Any) -> Tensor: ...
+    def __mod__(self, other: Any) -> Tensor: ...
+    def __mul__(self, other: Any) -> Tensor: ...
+    def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
+    def __neg__(self) -> Tensor: ...
+    def __or__(self, other: Any) -> Tensor: ...
+    def __pos__(self) -> Tensor: ...
+    def __pow__(self, other: Any) -> Tensor: ...
+    def __radd__(self, other: Any) -> Tensor: ...
+    def __rand__(self, other: Any) -> Tensor: ...
+    def __rdivmod__(self, other: Any) -> Any: ...
+    def __rfloordiv__(self, other: Any) -> Tensor: ...
+    def __rlshift__(self, other: Any) -> Tensor: ...
+    def __rmatmul__(self, other: Any) -> Tensor: ...
+    def __rmod__(self, other: Any) -> Tensor: ...
+    def __rmul__(self, other: Any) -> Tensor: ...
+    def __ror__(self, other: Any) -> Tensor: ...
+    def __round__(self, ndigits: Any = None) -> Tensor:
+        """``round(x)``: of a number, without digits, an int of Python's."""
+    def __rpow__(self, other: Any) -> Tensor: ...
+    def __rrshift__(self, other: Any) -> Tensor: ...
+    def __rshift__(self, other: Any) -> Tensor: ...
+    def __rsub__(self, other: Any) -> Tensor: ...
+    def __rtruediv__(self, other: Any) -> Tensor: ...
+    def __rxor__(self, other: Any) -> Tensor: ...
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """``tensor[key] = value``."""
+    def __sub__(self, other: Any) -> Tensor: ...
+    def __truediv__(self, other: Any) -> Tensor: ...
+    def __trunc__(self) -> builtins.int: ...
+    def __xor__(self, other: Any) -> Tensor: ...
+    def abs(self, /) -> Tensor:
+        """The absolute values; of complex numbers their distances from 0."""
+    def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`absolute`, in place."""
+    def absolute(self, /) -> Tensor:
+        """The absolute values; of complex numbers their distances from 0."""
+    def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`absolute`, in place."""
+    def acos(self, /) -> Tensor:
+        """The angles in [0, pi] with these cosines."""
+    def acos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arccos`, in place."""
+    def acosh(self, /) -> Tensor:
+        """The numbers from 0 on with these hyperbolic cosines."""
+    def acosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arccosh`, in place."""
+    def add(self, b: ArrayLike, /) -> Tensor:
+        """The sums ``a + b``."""
+    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """``x + alpha * other``, in place."""
+    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+        """``x + value * tensor1 / tensor2``."""
+    def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``x + value * a / b``, in place."""
+    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+        """``x + value * tensor1 * tensor2``."""
+    def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``x + value * a * b``, in place."""
+    def addmm(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * x + alpha * (mat1 @ mat2)``."""
+    def all(
+        self,
+        axis: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        *,
+        where: Any = None,
+    ) -> Tensor:
+        """Whether all elements over `axis` are true."""
+    def allclose(
+        self,
+        b: Any,
+        rtol: builtins.float = 1e-05,
+        atol: builtins.float = 1e-08,
+        equal_nan: builtins.bool = False,
+    ) -> builtins.bool:
+        """Whether `a` and `b` are equal everywhere within ``atol + rtol * abs(b)``."""
+    def amax(
+        self,
+        axis: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Tensor:
+        """The largest element over `axis`; ties share the gradient evenly."""
+    def amin(
+        self,
+        axis: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Tensor:
+        """The smallest element over `axis`; ties share the gradient evenly."""
+    def angle(self, deg: builtins.bool = False) -> Tensor:
+        """The angle of complex numbers, in (-pi, pi]."""
+    def angle_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`angle`, in place."""
+    def any(
+        self,
+        axis: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        *,
+        where: Any = None,
+    ) -> Tensor:
+        """Whether any element over `axis` is true."""
+    def arccos(self, /) -> Tensor:
+        """The angles in [0, pi] with these cosines."""
+    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arccos`, in place."""
+    def arccosh(self, /) -> Tensor:
+        """The numbers from 0 on with these hyperbolic cosines."""
+    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arccosh`, in place."""
+    def arcsin(self, /) -> Tensor:
+        """The angles in [-pi/2, pi/2] with these sines."""
+    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arcsin`, in place."""
+    def arcsinh(self, /) -> Tensor:
+        """The numbers with these hyperbolic sines."""
+    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arcsinh`, in place."""
+    def arctan(self, /) -> Tensor:
+        """The angles in (-pi/2, pi/2) with these tangents."""
+    def arctan2(self, b: ArrayLike, /) -> Tensor:
+        """The angles in [-pi, pi] of the points (b, a)."""
+    def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arctan2`, in place."""
+    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arctan`, in place."""
+    def arctanh(self, /) -> Tensor:
+        """The numbers with these hyperbolic tangents."""
+    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arctanh`, in place."""
+    def argmax(
+        self, axis: builtins.int | None = None, out: None = None, *, keepdims: builtins.bool = False
+    ) -> Tensor:
+        """The index of the first largest element along `axis` (None: of the flattened array)."""
+    def argmin(
+        self, axis: builtins.int | None = None, out: None = None, *, keepdims: builtins.bool = False
+    ) -> Tensor:
+        """The index of the first smallest element along `axis` (None: of the flattened array)."""
+    def argpartition(
+        self, kth: Any, axis: builtins.int | None = -1, kind: Any = None, order: None = None
+    ) -> Tensor:
+        """The indices of `partition`."""
+    def argsort(
+        self,
+        axis: builtins.int | None = -1,
+        kind: Any = None,
+        order: None = None,
+        *,
+        descending: builtins.bool = False,
+        stable: builtins.bool | None = True,
+    ) -> Tensor:
+        """The indices that put `x` in order along `axis`, as `sort` does; equal elements stay so."""
+    def argwhere(self) -> Tensor:
+        """The indices of the elements that are not 0, a row for each."""
+    def asin(self, /) -> Tensor:
+        """The angles in [-pi/2, pi/2] with these sines."""
+    def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arcsin`, in place."""
+    def asinh(self, /) -> Tensor:
+        """The numbers with these hyperbolic sines."""
+    def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arcsinh`, in place."""
+    def astype(self, dtype: Any, copy: builtins.bool = True, device: Any = None) -> Tensor:
+        """`x` in another dtype; with ``copy=False`` `x` itself where it has that dtype."""
+    def atan(self, /) -> Tensor:
+        """The angles in (-pi/2, pi/2) with these tangents."""
+    def atan2(self, b: ArrayLike, /) -> Tensor:
+        """The angles in [-pi, pi] of the points (b, a)."""
+    def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arctan2`, in place."""
+    def atan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arctan`, in place."""
+    def atanh(self, /) -> Tensor:
+        """The numbers with these hyperbolic tangents."""
+    def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`arctanh`, in place."""
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: builtins.bool | None = None,
+        create_graph: builtins.bool = False,
+    ) -> None:
+        """Adds the gradient of this Tensor to ``grad`` of every leaf that requires it."""
+    def bernoulli_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Draws 1 with probability `p`, else 0."""
+    def betaln_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`betaln`, in place."""
+    def bincount(self, weights: Any = None, minlength: builtins.int = 0) -> Tensor:
+        """How often each of the numbers 0, 1, ... is in a vector of such numbers."""
+    def bitwise_and(self, b: ArrayLike, /) -> Tensor:
+        """``a & b``: the bits that are 1 in both."""
+    def bitwise_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`bitwise_and`, in place."""
+    def bitwise_count_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`bitwise_count`, in place."""
+    def bitwise_invert_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`bitwise_invert`, in place."""
+    def bitwise_left_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`bitwise_left_shift`, in place."""
+    def bitwise_not(self, /) -> Tensor:
+        """``~x``: every bit the other way; of bools the negation."""
+    def bitwise_or(self, b: ArrayLike, /) -> Tensor:
+        """``a | b``: the bits that are 1 in one of both."""
+    def bitwise_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`bitwise_or`, in place."""
+    def bitwise_right_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`bitwise_right_shift`, in place."""
+    def bitwise_xor(self, b: ArrayLike, /) -> Tensor:
+        """``a ^ b``: the bits in which both differ."""
+    def bitwise_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`bitwise_xor`, in place."""
+    def bmm(self, other: Any) -> Tensor:
+        """``x @ other`` of 3 and 3 axes."""
+    def bool(self) -> Tensor:
+        """In bool."""
+    def broadcast_to(self, shape: Sequence[builtins.int | Size] | builtins.int) -> Tensor:
+        """`x` repeated to `shape`, a read-only view, as ``np.broadcast_to``."""
+    def cbrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`cbrt`, in place."""
+    def cdouble(self) -> Tensor:
+        """In complex128."""
+    def ceil(self, /) -> Tensor:
+        """The smallest integers that are not below `x`, in the dtype of `x`."""
+    def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`ceil`, in place."""
+    def cfloat(self) -> Tensor:
+        """In complex64."""
+    def choose(self, choices: Any, mode: str = "raise") -> Tensor:
+        """For each place the element of the choice whose number stands in `a`."""
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Any, ...]:
+        """At most so many parts along `dim`, all but the last of one length."""
+    def clamp(
+        self,
+        min: Any = None,
+        max: Any = None,
+        out: None = None,
+        *,
+        a_min: Any = None,
+        a_max: Any = None,
+    ) -> Tensor:
+        """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
+    def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`clip`, in place."""
+    def clamp_max(self, max: Any) -> Tensor:
+        """`x`, and `max` where that is less."""
+    def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The smaller of x and a bound, in place."""
+    def clamp_min(self, min: Any) -> Tensor:
+        """`x`, and `min` where that is more."""
+    def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The larger of x and a bound, in place."""
+    def clip(
+        self,
+        min: Any = None,
+        max: Any = None,
+        out: None = None,
+        *,
+        a_min: Any = None,
+        a_max: Any = None,
+    ) -> Tensor:
+        """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
+    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`clip`, in place."""
+    def clone(self) -> Tensor:
+        """The same values in memory of their own; gradients flow through."""
+    def compress(self, condition: Any, axis: Any = None) -> Tensor:
+        """The slices along `axis` (the elements, without one) where `condition` is true."""
+    def conj(self) -> Tensor:
+        """The complex conjugate; a real Tensor itself, as ndarray's method has it."""
+    def conj_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`conj`, in place."""
+    def conjugate(self) -> Tensor:
+        """The complex conjugate; a real Tensor itself, as ndarray's method has it."""
+    def contiguous(self) -> Tensor:
+        """The Tensor, or a copy of it whose elements lie in the order of the axes."""
+    def copy(self, order: str = "C") -> Tensor:
+        """The same values in memory of their own, in C order unless ``order="K"`` keeps that of `x`."""
+    def copy_(self, source: Any, non_blocking: builtins.bool = False) -> Tensor:
+        """The elements become those of `source`, which is broadcast and cast."""
+    def copy_in_order_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`copy_in_order`, in place."""
+    def copysign(self, b: ArrayLike, /) -> Tensor:
+        """The absolute values of `a` with the signs of `b`."""
+    def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`copysign`, in place."""
+    def corrcoef(self, y: Any = None, rowvar: builtins.bool = True, *, dtype: Any = None) -> Tensor:
+        """The correlations of variables, which are the rows of `x`: covariances over deviations."""
+    def cos(self, /) -> Tensor:
+        """The cosines of angles in radians."""
+    def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`cos`, in place."""
+    def cosh(self, /) -> Tensor:
+        """The hyperbolic cosines."""
+    def cosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`cosh`, in place."""
+    def count_nonzero(self, axis: Any = None, *, keepdims: builtins.bool = False) -> Tensor:
+        """The number of elements over `axis` that are not 0."""
+    def cov(
+        self,
+        y: Any = None,
+        rowvar: builtins.bool = True,
+        bias: builtins.bool = False,
+        ddof: builtins.int | None = None,
+        fweights: Any = None,
+        aweights: Any = None,
+        *,
+        dtype: Any = None,
+        correction: builtins.int | None = None,
+    ) -> Tensor:
+        """The covariances of variables, which are the rows of `m` (the columns without `rowvar`)."""
+    def cpu(self) -> Tensor:
+        """On the processor, as a NumPy array."""
+    def cross(
+        self,
+        b: Any,
+        axisa: builtins.int = -1,
+        axisb: builtins.int = -1,
+        axisc: builtins.int = -1,
+        axis: builtins.int | None = None,
+    ) -> Tensor:
+        """The cross product of vectors of 3 components, which lie along the axes named."""
+    def cuda(self, index: builtins.int = 0) -> Tensor:
+        """On a GPU; raises when there is none, naming what was found."""
+    def cummax(self, axis: builtins.int | None = None) -> Any:
+        """The largest element up to each one, along `axis` (None: of the flattened array)."""
+    def cummin(self, axis: builtins.int | None = None) -> Any:
+        """The smallest element up to each one, along `axis` (None: of the flattened array)."""
+    def cumprod(
+        self, axis: builtins.int | None = None, dtype: Any = None, out: None = None
+    ) -> Tensor:
+        """The products of the elements up to each one, along `axis` (None: of the flattened array)."""
+    def cumsum(
+        self, axis: builtins.int | None = None, dtype: Any = None, out: None = None
+    ) -> Tensor:
+        """The sums of the elements up to each one, along `axis` (None: of the flattened array)."""
+    @property
+    def data(self) -> Tensor:
+        """The same values (shared memory) without history; may be assigned to."""
+    @data.setter
+    def data(self, value: Any) -> None: ...
+    def deg2rad(self, /) -> Tensor:
+        """Degrees in radians."""
+    def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`deg2rad`, in place."""
+    def detach(self) -> Tensor:
+        """The same values (shared memory) without their history."""
+    def detach_(self) -> Tensor:
+        """Forgets the history; what was recorded keeps it."""
+    @property
+    def device(self) -> Device:
+        """Where the numbers are: ``"cpu"`` (NumPy), ``"jax"`` or ``"cuda:0"`` (JAX)."""
+    def diag(self, k: builtins.int = 0) -> Tensor:
+        """The k-th diagonal of a matrix, or the matrix with a vector on its k-th diagonal."""
+    def diagflat(self, k: builtins.int = 0) -> Tensor:
+        """The matrix with all elements of `x` on its k-th diagonal."""
+    def diagonal(
+        self, offset: builtins.int = 0, axis1: builtins.int = 0, axis2: builtins.int = 1
+    ) -> Tensor:
+        """A diagonal of the matrices along two axes, as the last axis; a read-only view."""
+    def diff(
+        self, n: builtins.int = 1, axis: builtins.int = -1, prepend: Any = None, append: Any = None
+    ) -> Tensor:
+        """The differences of neighbours along `axis`, `n` times over."""
+    def digamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`digamma`, in place."""
+    def dim(self) -> builtins.int: ...
+    def direction_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`direction`, in place."""
+    def div(self, b: ArrayLike, /) -> Tensor:
+        """The quotients ``a / b``; of integers in floating point."""
+    def div_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`divide`, in place."""
+    def divide(self, b: ArrayLike, /) -> Tensor:
+        """The quotients ``a / b``; of integers in floating point."""
+    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`divide`, in place."""
+    def dot(self, b: Any) -> Tensor:
+        """NumPy's dot product: over the last axis of `a` and the last but one of `b`."""
+    def double(self) -> Tensor:
+        """In float64."""
+    def dsplit(self, indices_or_sections: Any) -> tuple[Any, ...]:
+        """`split` along the third axis."""
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def element_size(self) -> builtins.int:
+        """The bytes of one element."""
+    def eq(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a == b``."""
+    def eq_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`equal`, in place."""
+    def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`erf`, in place."""
+    def erfc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`erfc`, in place."""
+    def erfinv_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`erfinv`, in place."""
+    def exp(self, /) -> Tensor:
+        """The exponentials ``e ** x``."""
+    def exp2(self, /) -> Tensor:
+        """The powers ``2 ** x``."""
+    def exp2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`exp2`, in place."""
+    def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`exp`, in place."""
+    def expand(self, *sizes: Any) -> Tensor:
+        """`x` repeated along axes of length 1, and along new ones in front; -1 keeps a length."""
+    def expand_as(self, other: Any) -> Tensor:
+        """`x` repeated to the shape of another."""
+    def expit_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`expit`, in place."""
+    def expm1(self, /) -> Tensor:
+        """``exp(x) - 1``, exact where that is small."""
+    def expm1_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`expm1`, in place."""
+    def exponential_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Draws of rate `lambd`."""
+    def fabs_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`fabs`, in place."""
+    def fill(self, value: Any) -> None:
+        """Writes the value into every place."""
+    def fill_(self, value: Any) -> Tensor:
+        """Every element becomes `value`."""
+    def fix(self, /) -> Tensor:
+        """The integers next to `x` towards 0, in the dtype of `x`."""
+    @property
+    def flat(self) -> Any:
+        """The elements of a Tensor, row after row, as a vector that is read and written by index."""
+    @flat.setter
+    def flat(self, value: Any) -> None: ...
+    def flatten(self, order: str = "C") -> Any:
+        """`x` with one axis, in memory of its own."""
+    def flip(self, axis: Any = None) -> Tensor:
+        """`x` with the order along these axes reversed (all axes by default)."""
+    def fliplr(self) -> Tensor:
+        """`x` with its columns in reverse order."""
+    def flipud(self) -> Tensor:
+        """`x` with its rows in reverse order."""
+    def float(self) -> Tensor:
+        """In float32."""
+    def float_power(self, b: ArrayLike, /) -> Tensor:
+        """The powers ``a ** b`` in float64 or complex128."""
+    def float_power_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`float_power`, in place."""
+    def floor(self, /) -> Tensor:
+        """The largest integers that are not above `x`, in the dtype of `x`."""
+    def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`floor`, in place."""
+    def floor_divide(self, b: ArrayLike, /) -> Tensor:
+        """``a // b``: the quotients rounded down."""
+    def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`floor_divide`, in place."""
+    def floor_divide_integers_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`floor_divide_integers`, in place."""
+    def fmax(self, b: ArrayLike, /) -> Tensor:
+        """The larger of `a` and `b`; where one is NaN, the other."""
+    def fmax_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`fmax`, in place."""
+    def fmin(self, b: ArrayLike, /) -> Tensor:
+        """The smaller of `a` and `b`; where one is NaN, the other."""
+    def fmin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`fmin`, in place."""
+    def fmod(self, b: ArrayLike, /) -> Tensor:
+        """The remainders of ``a / b`` with the signs of `a`, as in C."""
+    def fmod_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`fmod`, in place."""
+    def frac(self) -> Tensor:
+        """What stands behind the point, with the sign of `x`."""
+    def gammaln_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`gammaln`, in place."""
+    def gather(self, dim: builtins.int, index: Any) -> Tensor:
+        """For each place of `index` the element along `dim` whose number stands there."""
+    def gcd(self, b: ArrayLike, /) -> Tensor:
+        """The greatest common divisors."""
+    def gcd_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`gcd`, in place."""
+    def ge(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a >= b``."""
+    def ge_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`greater_equal`, in place."""
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backwards have added up; of a leaf, or after `retain_grad`."""
+    @grad.setter
+    def grad(self, value: Any) -> None: ...
+    @property
+    def grad_fn(self) -> GradFn | None:
+        """What made it, as a node of the graph (``AddBackward0``); None for a leaf."""
+    def greater(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a > b``."""
+    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`greater`, in place."""
+    def greater_equal(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a >= b``."""
+    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`greater_equal`, in place."""
+    def gt(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a > b``."""
+    def gt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`greater`, in place."""
+    def heaviside(self, b: ArrayLike, /) -> Tensor:
+        """0 where `a` is negative, 1 where it is positive, `b` where it is 0."""
+    def heaviside_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`heaviside`, in place."""
+    def histogram(
+        self,
+        bins: Any = 10,
+        range: Any = None,
+        density: builtins.bool | None = None,
+        weights: Any = None,
+    ) -> tuple[Any, Any]:
+        """How many elements of `x` are in each bin, and the edges of the bins."""
+    def hsplit(self, indices_or_sections: Any) -> tuple[Any, ...]:
+        """`split` along the second axis; of vectors along their only one."""
+    def hypot(self, b: ArrayLike, /) -> Tensor:
+        """``sqrt(a**2 + b**2)`` without overflow."""
+    def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`hypot`, in place."""
+    def i0_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`i0`, in place."""
+    def i1_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`i1`, in place."""
+    @property
+    def imag(self) -> Tensor:
+        """One op; see `define`."""
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
+    def index_add(self, key: Any, value: Any) -> Any:
+        """`x` with `value` added at ``x[key]`` as a new array, once for each time a place is named."""
+    def index_select(self, dim: builtins.int, index: Any) -> Tensor:
+        """The places along `dim` whose numbers stand in a vector."""
+    def inner(self, b: Any) -> Tensor:
+        """The products of vectors along the last axes, of every vector of `a` with every one of `b`."""
+    def int(self) -> Tensor:
+        """In int32."""
+    def is_complex(self) -> builtins.bool:
+        """True for complex dtypes."""
+    def is_contiguous(self) -> builtins.bool:
+        """True when the elements lie in memory in the order of the axes."""
+    @property
+    def is_cuda(self) -> builtins.bool:
+        """True for a Tensor on a GPU."""
+    def is_floating_point(self) -> builtins.bool:
+        """True for real floating dtypes."""
+    @property
+    def is_leaf(self) -> builtins.bool:
+        """True when no recorded op made it."""
+    def isclose(
+        self,
+        b: Any,
+        rtol: builtins.float = 1e-05,
+        atol: builtins.float = 1e-08,
+        equal_nan: builtins.bool = False,
+    ) -> Tensor:
+        """Where `a` and `b` are equal within ``atol + rtol * abs(b)``."""
+    def isfinite(self, /) -> Tensor:
+        """Where `x` is neither infinite nor NaN."""
+    def isfinite_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`isfinite`, in place."""
+    def isin(
+        self,
+        test_elements: Any,
+        assume_unique: builtins.bool = False,
+        invert: builtins.bool = False,
+        *,
+        kind: Any = None,
+    ) -> Tensor:
+        """Where elements of the first are among those of the second (with `invert`: are not)."""
+    def isinf(self, /) -> Tensor:
+        """Where `x` is infinite."""
+    def isinf_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`isinf`, in place."""
+    def isnan(self, /) -> Tensor:
+        """Where `x` is NaN."""
+    def isnan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`isnan`, in place."""
+    def isneginf(self) -> Tensor:
+        """Where `x` is negative infinity."""
+    def isposinf(self) -> Tensor:
+        """Where `x` is positive infinity."""
+    def isreal(self) -> Tensor:
+        """Where the imaginary part is 0: everywhere, of real numbers."""
+    def item(self, *index: Any) -> Any:
+        """The only element, or the one at an index (an int counts row after row), as a number."""
+    @property
+    def itemsize(self) -> builtins.int: ...
+    def kron(self, b: Any) -> Tensor:
+        """The Kronecker product: every element of `a` times the whole of `b`, as blocks."""
+    def lcm(self, b: ArrayLike, /) -> Tensor:
+        """The least common multiples."""
+    def lcm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`lcm`, in place."""
+    def ldexp(self, x2: Any) -> Tensor:
+        """``x1 * 2 ** x2``."""
+    def le(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a <= b``."""
+    def le_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`less_equal`, in place."""
+    def lerp(self, end: Any, weight: Any) -> Tensor:
+        """From `x` to `end` by the part `weight`."""
+    def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """From x a part of the way to `end`, in place."""
+    def less(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a < b``."""
+    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`less`, in place."""
+    def less_equal(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a <= b``."""
+    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`less_equal`, in place."""
+    def log(self, /) -> Tensor:
+        """The natural logarithms."""
+    def log10(self, /) -> Tensor:
+        """The logarithms to base 10."""
+    def log10_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`log10`, in place."""
+    def log1p(self, /) -> Tensor:
+        """``log(1 + x)``, exact where `x` is small."""
+    def log1p_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`log1p`, in place."""
+    def log2(self, /) -> Tensor:
+        """The logarithms to base 2."""
+    def log2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`log2`, in place."""
+    def log_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`log`, in place."""
+    def log_ndtr_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`log_ndtr`, in place."""
+    def log_softmax(self, axis: Any = -1) -> Any:
+        """``log(softmax(x))``, exact where the softmax underflows."""
+    def logaddexp(self, b: ArrayLike, /) -> Tensor:
+        """``log(exp(a) + exp(b))`` without overflow."""
+    def logaddexp2(self, b: ArrayLike, /) -> Tensor:
+        """``log2(2**a + 2**b)`` without overflow."""
+    def logaddexp2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`logaddexp2`, in place."""
+    def logaddexp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`logaddexp`, in place."""
+    def logical_and(self, b: ArrayLike, /) -> Tensor:
+        """Where both are true; numbers are true unless they are 0."""
+    def logical_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`logical_and`, in place."""
+    def logical_not(self, /) -> Tensor:
+        """Where `x` is false; numbers are false where they are 0."""
+    def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`logical_not`, in place."""
+    def logical_or(self, b: ArrayLike, /) -> Tensor:
+        """Where one of both is true; numbers are true unless they are 0."""
+    def logical_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`logical_or`, in place."""
+    def logical_xor(self, b: ArrayLike, /) -> Tensor:
+        """Where exactly one of both is true; numbers are true unless they are 0."""
+    def logical_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`logical_xor`, in place."""
+    def logit_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`logit`, in place."""
+    def logsumexp(self, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+        """``log(sum(exp(x)))`` over `axis` without overflow; of nothing ``-inf``, the log of 0."""
+    def long(self) -> Tensor:
+        """In int64."""
+    def lt(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a < b``."""
+    def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`less`, in place."""
+    @property
+    def mT(self) -> Tensor:
+        """`x` with its last two axes exchanged."""
+    def masked_fill(self, mask: Any, value: Any) -> Tensor:
+        """`value` where the mask is true, else `x`."""
+    def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`value` under the mask, in place."""
+    def masked_select(self, mask: Any) -> Tensor:
+        """The elements where the mask is true, as a vector."""
+    def matmul(self, b: ArrayLike, /) -> Tensor:
+        """The matrix product over the last two axes, batches broadcast."""
+    def max(
+        self,
+        axis: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Tensor:
+        """The largest element over `axis`."""
+    def maximum(self, b: ArrayLike, /) -> Tensor:
+        """The larger of `a` and `b`, NaN where one is; ties share the gradient evenly."""
+    def maximum_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`maximum`, in place."""
+    def mean(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        where: Any = None,
+    ) -> Tensor:
+        """The arithmetic mean over `axis`; of integers in float64."""
+    def median(
+        self,
+        axis: Any = None,
+        out: None = None,
+        overwrite_input: builtins.bool = False,
+        keepdims: builtins.bool = False,
+    ) -> Tensor:
+        """The middle of the sorted elements over `axis`, or the mean of the two in the middle."""
+    def min(
+        self,
+        axis: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Tensor:
+        """The smallest element over `axis`."""
+    def minimum(self, b: ArrayLike, /) -> Tensor:
+        """The smaller of `a` and `b`, NaN where one is; ties share the gradient evenly."""
+    def minimum_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`minimum`, in place."""
+    def mm(self, other: Any) -> Tensor:
+        """``x @ other`` of 2 and 2 axes."""
+    def moveaxis(self, source: Any, destination: Any) -> Tensor:
+        """`x` with axes moved to other places, the rest in order."""
+    def movedim(self, source: Any, destination: Any) -> Tensor:
+        """`x` with axes moved to other places, the rest in order."""
+    def mul(self, b: ArrayLike, /) -> Tensor:
+        """The products ``a * b``, element by element."""
+    def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`multiply`, in place."""
+    def multiply(self, b: ArrayLike, /) -> Tensor:
+        """The products ``a * b``, element by element."""
+    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`multiply`, in place."""
+    def mv(self, other: Any) -> Tensor:
+        """``x @ other`` of 2 and 1 axes."""
+    def nan_to_num(
+        self,
+        copy: builtins.bool = True,
+        nan: builtins.float = 0.0,
+        posinf: builtins.float | None = None,
+        neginf: builtins.float | None = None,
+    ) -> Tensor:
+        """`x` with NaN and the infinities replaced by numbers (by default 0 and the largest ones)."""
+    def nan_to_num_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`nan_to_num`, in place."""
+    def nanmean(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        *,
+        where: Any = None,
+    ) -> Tensor:
+        """The mean over `axis` of what is not NaN, and where `where` is true."""
+    def nanmedian(
+        self,
+        axis: Any = None,
+        out: None = None,
+        overwrite_input: builtins.bool = False,
+        keepdims: builtins.bool = False,
+    ) -> Tensor:
+        """The median over `axis` of what is not NaN."""
+    def nanquantile(
+        self,
+        q: Any,
+        axis: Any = None,
+        out: None = None,
+        overwrite_input: builtins.bool = False,
+        method: str = "linear",
+        keepdims: builtins.bool = False,
+        *,
+        weights: Any = None,
+    ) -> Tensor:
+        """`quantile` of what is not NaN."""
+    def nansum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Tensor:
+        """The sum over `axis` of what is not NaN."""
+    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """So many places along `dim`, from `start`."""
+    @property
+    def nbytes(self) -> builtins.int: ...
+    @property
+    def ndim(self) -> builtins.int: ...
+    def ndtr_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`ndtr`, in place."""
+    def ne(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a != b``."""
+    def ne_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`not_equal`, in place."""
+    def neg(self, /) -> Tensor:
+        """The values with the other sign, ``-x``."""
+    def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`negative`, in place."""
+    def negative(self, /) -> Tensor:
+        """The values with the other sign, ``-x``."""
+    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`negative`, in place."""
+    def nextafter(self, b: ArrayLike, /) -> Tensor:
+        """The next floating-point numbers after `a` in the direction of `b`."""
+    def nextafter_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`nextafter`, in place."""
+    def nonzero(self) -> tuple[Any, ...]:
+        """The indices of the elements that are not 0: a tuple with an array for each axis."""
+    def norm(self, ord: Any = None, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+        """A norm as ``np.linalg.norm``: of vectors along one axis, of matrices along two."""
+    def normal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Draws of this mean and standard deviation."""
+    def normal_cdf_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`normal_cdf`, in place."""
+    def not_equal(self, b: ArrayLike, /) -> Tensor:
+        """Where ``a != b``."""
+    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`not_equal`, in place."""
+    def numel(self) -> builtins.int: ...
+    def numpy(self) -> NDArray[Any]:
+        """The array itself (shared memory); refused where its gradient would be lost."""
+    def outer(self, b: Any) -> Tensor:
+        """All products of an element of `a` with one of `b`: a matrix."""
+    def partition(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Parted at `kth` along an axis; in functions of arrays written in place, as NumPy's."""
+    def permute(self, *order: Any, axes: Sequence[builtins.int] | None = None) -> Tensor:
+        """`x` with its axes in another order (reversed when none is given)."""
+    def positive(self, /) -> Tensor:
+        """The same values, ``+x``."""
+    def pow(self, exponent: Any) -> Tensor:
+        """``x ** exponent``; a number as one of them has the cheaper rule."""
+    def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`power`, in place."""
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Tensor:
+        """The product over `axis`; its derivatives are exact where elements are 0."""
+    def ptp(self, axis: Any = None, out: None = None, keepdims: builtins.bool = False) -> Tensor:
+        """The largest less the smallest element over `axis`."""
+    def put(self, ind: Any, v: Any, mode: str = "raise") -> None:
+        """Writes `v` into the Tensor `x` at these places, which number its elements in order."""
+    def quantile(
+        self,
+        q: Any,
+        axis: Any = None,
+        out: None = None,
+        overwrite_input: builtins.bool = False,
+        method: str = "linear",
+        keepdims: builtins.bool = False,
+        *,
+        weights: Any = None,
+    ) -> Tensor:
+        """What lies at the part `q`, in [0, 1], of the sorted elements over `axis`."""
+    def rad2deg(self, /) -> Tensor:
+        """Radians in degrees."""
+    def rad2deg_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`rad2deg`, in place."""
+    def ravel(self, order: str = "C") -> Tensor:
+        """`x` with one axis; a copy where its elements do not lie one after the other in memory."""
+    @property
+    def real(self) -> Tensor:
+        """One op; see `define`."""
+    @real.setter
+    def real(self, value: Any) -> None: ...
+    def reciprocal(self, /) -> Tensor:
+        """The reciprocals ``1 / x``, in the dtype of `x`."""
+    def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`reciprocal`, in place."""
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+        """Calls `hook` with the gradient whenever it is computed; what it returns replaces it."""
+    def relu(self) -> Any:
+        """``max(x, 0)``; the derivative at 0 is 0."""
+    def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`relu`, in place."""
+    def remainder(self, b: ArrayLike, /) -> Tensor:
+        """``a % b``: the remainders of ``a // b``, with the signs of `b`."""
+    def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`remainder`, in place."""
+    def repeat(self, repeats: Any, axis: Any = None) -> Tensor:
+        """`x` with each element (each slice along `axis`) so many times in a row."""
+    def repeat_interleave(self, repeats: Any, dim: builtins.int | None = None) -> Tensor:
+        """`tg.repeat`: each element so many times in a row."""
+    @property
+    def requires_grad(self) -> builtins.bool:
+        """Whether ops on it are recorded."""
+    @requires_grad.setter
+    def requires_grad(self, value: builtins.bool) -> None: ...
+    def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
+        """Switches recording for a leaf; returns the Tensor."""
+    def reshape(self, shape: Any = (), *lengths: Any, order: str = "C", copy: Any = None) -> Tensor:
+        """`x` in another shape with as many elements; one length may be -1."""
+    def reshape_as(self, other: Any) -> Tensor:
+        """`x` in the shape of another."""
+    def resize(self, *lengths: Any, refcheck: builtins.bool = True) -> None:
+        """Goes on in another shape, as ndarray's: the elements row after row, then zeros."""
+    def retain_grad(self) -> None:
+        """Keeps the gradient of a Tensor that an op made in its ``grad``."""
+    @property
+    def retains_grad(self) -> builtins.bool:
+        """True for a Tensor made by an op whose gradient is kept."""
+    def rint_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`rint`, in place."""
+    def roll(self, shift: Any, axis: Any = None) -> Tensor:
+        """`x` with its elements shifted along axes (along the whole without one), the last first."""
+    def rot90(self, k: builtins.int = 1, axes: Any = ...) -> Tensor:
+        """`x` turned by `k` times 90 degrees, from the first of two axes towards the second."""
+    def round(self, decimals: builtins.int = 0, out: None = None) -> Tensor:
+        """`x` rounded to so many decimals, halves to the even digit."""
+    def round_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`round`, in place."""
+    def rsqrt(self) -> Tensor:
+        """``1 / sqrt(x)``."""
+    def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``1 / sqrt(x)``, in place."""
+    def scatter_add(self, dim: builtins.int, index: Any, src: Any) -> Tensor:
+        """`x` with each element of `src` added at the place along `dim` that `index` says."""
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+        """The places in the sorted vector `a` before which the elements of `v` keep it sorted."""
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+        """One place along `dim`, whose axis goes."""
+    @property
+    def shape(self) -> tuple[builtins.int, ...]:
+        """The shape; inside a traced function asking for it fixes the lengths."""
+    def short(self) -> Tensor:
+        """In int16."""
+    def sigmoid(self) -> Any:
+        """``1 / (1 + exp(-x))``, accurate for all x."""
+    def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`sigmoid`, in place."""
+    def sign(self) -> Tensor:
+        """-1, 0 or 1; of complex numbers ``x / abs(x)``."""
+    def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`sign`, in place."""
+    def signbit(self, /) -> Tensor:
+        """Where the sign is minus; -0.0 has one."""
+    def signbit_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`signbit`, in place."""
+    def sin(self, /) -> Tensor:
+        """The sines of angles in radians."""
+    def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`sin`, in place."""
+    def sinc(self) -> Tensor:
+        """``sin(pi x) / (pi x)``, and 1 at 0."""
+    def sinc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`sinc`, in place."""
+    def sinh(self, /) -> Tensor:
+        """The hyperbolic sines."""
+    def sinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`sinh`, in place."""
+    @property
+    def size(self) -> builtins.int:
+        """The number of elements; inside a traced function asking for it fixes the lengths."""
+    def softmax(self, axis: Any = -1) -> Any:
+        """``exp(x)`` over its sum along `axis`, without overflow."""
+    def sort(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The elements in order along an axis; in functions of arrays written in place, as NumPy's."""
+    def spacing_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`spacing`, in place."""
+    def split(self, indices_or_sections: Any, axis: Any = 0) -> tuple[Any, ...]:
+        """The parts of `x` along `axis`: so many equal ones, or cut at these places."""
+    def sqrt(self, /) -> Tensor:
+        """The square roots that are not negative."""
+    def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`sqrt`, in place."""
+    def square(self, /) -> Tensor:
+        """The squares ``x * x``."""
+    def square_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`square`, in place."""
+    def squeeze(self, axis: Any = None) -> Tensor:
+        """`x` without axes of length 1: those named, or all of them."""
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: builtins.float | None = None,
+        keepdims: builtins.bool = False,
+        *,
+        where: Any = None,
+        mean: Any = None,
+        correction: builtins.float | None = None,
+        unbiased: builtins.bool | None = None,
+    ) -> Tensor:
+        """The standard deviation over `axis`; arguments as for `var`, derivative 0 where it is 0."""
+    @property
+    def strides(self) -> tuple[builtins.int, ...]:
+        """The bytes in memory from one element to the next along each axis; in no graph."""
+    def sub(self, b: ArrayLike, /) -> Tensor:
+        """The differences ``a - b``."""
+    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """``x - alpha * other``, in place."""
+    def subtract(self, b: ArrayLike, /) -> Tensor:
+        """The differences ``a - b``."""
+    def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """``x - alpha * other``, in place."""
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: builtins.bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Tensor:
+        """The sum over `axis` (None, an int or a tuple of ints); small integers are summed in int64."""
+    def swapaxes(self, axis1: builtins.int, axis2: builtins.int) -> Tensor:
+        """`x` with two axes exchanged."""
+    def swapdims(self, axis1: builtins.int, axis2: builtins.int) -> Tensor:
+        """`x` with two axes exchanged."""
+    def t(self) -> Tensor:
+        """A matrix with its axes exchanged, a vector as it is."""
+    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Tensor:
+        """The elements, or whole slices along `axis`, at these indices."""
+    def take_along_dim(self, indices: Any, axis: Any = -1) -> Tensor:
+        """The elements at these indices along `axis`, one for each place of `indices`."""
+    def tan(self, /) -> Tensor:
+        """The tangents of angles in radians."""
+    def tan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`tan`, in place."""
+    def tanh(self, /) -> Tensor:
+        """The hyperbolic tangents."""
+    def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`tanh`, in place."""
+    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Any, ...]:
+        """`array_split`."""
+    def tile(self, reps: Any) -> Tensor:
+        """`x` side by side with itself, so many times along each axis."""
+    def to(
+        self,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        copy: builtins.bool = False,
+        non_blocking: builtins.bool = False,
+    ) -> Tensor:
+        """In another dtype, on another device, or as another Tensor is; itself if it is so already."""
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
+        """`to`, under the array API standard's name."""
+    def tobytes(self, order: Any = "C") -> bytes: ...
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+    def topk(
+        self,
+        k: builtins.int,
+        dim: builtins.int = -1,
+        largest: builtins.bool = True,
+        sorted: builtins.bool = True,
+    ) -> TopK:
+        """The k largest (or smallest) elements along `dim`, in order, and their indices."""
+    def trace(
+        self,
+        offset: builtins.int = 0,
+        axis1: builtins.int = 0,
+        axis2: builtins.int = 1,
+        dtype: Any = None,
+        out: None = None,
+    ) -> Tensor:
+        """The sum of a diagonal of the matrices along two axes."""
+    def transpose(self, *order: Any, axes: Sequence[builtins.int] | None = None) -> Tensor:
+        """`x` with its axes in another order (reversed when none is given)."""
+    def tril(self, k: builtins.int = 0) -> Tensor:
+        """The matrices along the last two axes with zeros above the k-th diagonal."""
+    def triu(self, k: builtins.int = 0) -> Tensor:
+        """The matrices along the last two axes with zeros below the k-th diagonal."""
+    def true_divide(self, b: ArrayLike, /) -> Tensor:
+        """The quotients ``a / b``; of integers in floating point."""
+    def true_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`divide`, in place."""
+    def trunc(self, /) -> Tensor:
+        """The integers next to `x` towards 0, in the dtype of `x`."""
+    def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`trunc`, in place."""
+    def type(self, dtype: Any = None) -> Any:
+        """PyTorch's name of the class of arrays, or the Tensor in another dtype."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """In the dtype, and on the device, of another Tensor."""
+    def unbind(self, axis: Any = 0) -> tuple[Any, ...]:
+        """The slices of `x` along `axis`, as many as it is long."""
+    def unflatten(self, dim: builtins.int, sizes: Any) -> Tensor:
+        """One axis as several, of which one length may be -1."""
+    def uniform_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Draws evenly between the bounds."""
+    def unique(
+        self,
+        return_index: builtins.bool = False,
+        return_inverse: builtins.bool = False,
+        return_counts: builtins.bool = False,
+        axis: builtins.int | None = None,
+        *,
+        equal_nan: builtins.bool = True,
+        sorted: builtins.bool = True,
+    ) -> Any:
+        """The different elements of `x` in ascending order (the different slices along `axis`)."""
+    def unsqueeze(self, axis: Any = 0) -> Tensor:
+        """`x` with new axes of length 1 at these places of the result."""
+    def unstack(self, axis: Any = 0) -> tuple[Any, ...]:
+        """The slices of `x` along `axis`, as many as it is long."""
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: builtins.float | None = None,
+        keepdims: builtins.bool = False,
+        *,
+        where: Any = None,
+        mean: Any = None,
+        correction: builtins.float | None = None,
+        unbiased: builtins.bool | None = None,
+    ) -> Tensor:
+        """The variance over `axis`: squared deviations from the mean, over n - `correction`."""
+    def vdot(self, b: Any) -> Tensor:
+        """The product of two arrays as vectors, the first conjugated."""
+    def view(self, *lengths: Any) -> Tensor:
+        """The Tensor in another shape (PyTorch's ``view``; NumPy's, of a dtype, has no derivative)."""
+    def view_as(self, other: Any) -> Tensor:
+        """`x` in the shape of another."""
+    def vsplit(self, indices_or_sections: Any) -> tuple[Any, ...]:
+        """`split` along the first axis of a matrix."""
+    def where(self, condition: Any, other: Any) -> Tensor:
+        """`x` where the condition is true, else `other`."""
+    def zero_(self) -> Tensor:
+        """Every element becomes 0."""

@@ -1,0 +1,11 @@
+"""Methods of Tensors that PyTorch has and NumPy has no name for."""
+
+# Made by tests/type_stubs.py from the library as it runs.
+
+from typing import Any, NamedTuple
+
+class TopK(NamedTuple):
+    """What `topk` gives."""
+
+    values: Any
+    indices: Any

@@ -1,0 +1,27 @@
+"""Functions with a derivative rule of the user's, on plain arrays."""
+
+# Made by tests/type_stubs.py from the library as it runs.
+
+from collections.abc import Callable
+from typing import Any
+
+class Ruled:
+    """A function with a derivative of its own."""
+
+    written: Written | None
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __init__(self, function: Callable[..., Any]) -> None: ...
+    missing: Any
+
+class Written:
+    """The two halves as statements of an exported file, around calls of the user's functions."""
+
+    forward: Callable[[Callable[[Any], str], list[str], dict[str, str]], list[str]]
+    backward: Callable[[Callable[[Any], str], str, list[int]], list[str]]
+    def __eq__(self, other: Any) -> Any: ...
+    def __hash__(self) -> Any: ...
+    def __init__(
+        self,
+        forward: Callable[[Callable[[Any], str], list[str], dict[str, str]], list[str]],
+        backward: Callable[[Callable[[Any], str], str, list[int]], list[str]],
+    ) -> None: ...
