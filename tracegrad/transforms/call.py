@@ -28,7 +28,9 @@ from tracegrad.arguments.signature import (
     name_of,
     signature_of,
     with_tangents,
+    with_vectors,
 )
+from tracegrad.autograd.tape_tangents import require_vectors
 from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
 from tracegrad.compiled.tape_node import (
     NotRecorded,
@@ -331,6 +333,8 @@ class Calling(BatchCalls):
         signature, transform = signature_of(self._function), self._transform
         if transform.takes_tangents:
             return with_tangents(signature, transform.count)
+        if transform.takes_vectors:
+            return with_vectors(signature, transform.count)
         return signature
 
     def _first(
@@ -567,12 +571,23 @@ class Calling(BatchCalls):
         def call(values: Sequence[Any]) -> Any:
             args, kwargs = in_call(arguments, values, self._transform.count)
             try:
-                return call_user(self._function, args, kwargs, self)
+                returned = call_user(self._function, args, kwargs, self)
             except ValueError as error:
                 raise_told(error)
                 raise
+            if self._transform.takes_vectors:
+                self._require_vectors(values, returned)
+            return returned
 
         return self._over_batch(call, arguments) if arguments.axes else call
+
+    def _require_vectors(self, values: Sequence[Any], returned: Any) -> None:
+        """Raises where vectors are not of the shape of what they are multiplied with."""
+        transform = self._transform
+        if transform.mode == "forward":
+            require_vectors(values[-1], values[transform.positions[0]])
+        else:
+            require_vectors(values[-1], returned[0] if transform.has_aux else returned)
 
     # -- other kinds of arguments ---------------------------------------------------------------
 
