@@ -199,16 +199,26 @@ def wide_jax() -> Any:
     return enable_x64(True)
 
 
+def run_in_jax(f: Callable[..., Any], *args: Any) -> Any:
+    """What a function over jax.numpy returns.
+
+    Under jit, which starts sooner than op by op; functions that look at values run without.
+    """
+    import jax
+
+    try:
+        return jax.jit(f)(*args)
+    except (TypeError, IndexError):  # JAX's errors of values that are not known yet
+        return f(*args)
+
+
 def jax_value_and_gradients(
     function: Callable[..., Any],
     args: Sequence[Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
 ) -> ValueAndGradients:
-    """What JAX says of a function written over jax.numpy.
-
-    Under jit, which starts sooner than op by op; functions that look at values run without.
-    """
+    """What JAX says of a function written over jax.numpy."""
     import jax
     import jax.numpy as jnp
 
@@ -229,13 +239,5 @@ def jax_value_and_gradients(
         args = map_tree(given, tuple(args))
         flat, spec = flatten(tuple(args[i] for i in wanted))
         whole = jax.value_and_grad(of_leaves, has_aux=True)
-        try:
-            (value, aux), gradient = jax.jit(whole)(flat)
-        except (
-            jax.errors.ConcretizationTypeError,
-            jax.errors.NonConcreteBooleanIndexError,
-            jax.errors.TracerArrayConversionError,
-            jax.errors.TracerIntegerConversionError,
-        ):
-            (value, aux), gradient = whole(flat)
+        (value, aux), gradient = run_in_jax(whole, flat)
     return [np.asarray(x) for x in (value, *aux)], [np.asarray(x) for x in gradient]

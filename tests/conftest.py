@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -36,7 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test marked ``sampled(n)`` every n-th case runs, with ``--long`` all."""
+    """Of a test marked ``sampled(n)`` every n-th case runs, with ``--long`` all.
+
+    ``sampled(n, first)`` begins with another case than the first, so that two tests of the same
+    cases run different ones.
+    """
     if config.getoption("--long"):
         return
     seen: Counter[str] = Counter()
@@ -46,12 +52,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if mark is None:
             continue
         test = item.nodeid.partition("[")[0]
-        if seen[test] % mark.args[0]:
+        every, first = (*mark.args, 0)[:2]
+        if seen[test] % every != first:
             left_out.append(item)
         seen[test] += 1
     gone = set(map(id, left_out))
     items[:] = [item for item in items if id(item) not in gone]
     config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made stays until the end: the garbage collector need not look at it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def few(request: pytest.FixtureRequest) -> Callable[[Sequence[Any], int], Sequence[Any]]:
+    """``few(cases, n)``: at most n cases, spread over all of them; with ``--long`` all."""
+    everything = request.config.getoption("--long")
+
+    def chosen(cases: Sequence[Any], most: int) -> Sequence[Any]:
+        return cases if everything else cases[:: -(-len(cases) // most) or 1]
+
+    return chosen
 
 
 @pytest.fixture

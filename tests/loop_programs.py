@@ -120,6 +120,8 @@ INITIAL = {
     "z": "z = 0.0",
     "n": "n = 0",
     "m": "m = 0",
+    "us": f"us = [{', '.join(f'x[{i}:{i + 3}] * w' for i in range(9))}]\nu = w * 0.5",
+    "ps": "ps = [" + ", ".join(f"(w * {i + 1}, x[{i}] + {i})" for i in range(8)) + "]",
 }
 FINAL = {
     "s": "s",
@@ -136,6 +138,8 @@ FINAL = {
     "z": "np.sum(z)",
     "n": "n * 0.5",
     "m": "m",
+    "us": "(us[1] * us[-1]).sum() + u.sum()",
+    "ps": "ps[2][1]",
 }
 
 
@@ -158,7 +162,7 @@ class Writer:
 
     def body(self) -> Body:
         chosen = [name for name in INITIAL if name in self.has]
-        start = tuple(Line(INITIAL[name]) for name in chosen)
+        start = tuple(Line(text) for name in chosen for text in INITIAL[name].split("\n"))
         if "out" in self.has and self.random.random() < 0.5:
             start += (Line("out.append(s * x[1])"),)
         middle: Body = ()
@@ -232,6 +236,10 @@ class Writer:
                 ),
             )
             header = f"for {name} in {turns}:"
+            if "us" in self.has and self.random.random() < 0.5:
+                header = f"for {name}, u in enumerate({self.any('us', 'us', 'us[:8]')}):"
+            elif "ps" in self.has and self.random.random() < 0.5:
+                header = f"for {name}, (u, v) in {self.any('enumerate(ps)', 'zip(range(9), ps)')}:"
         else:
             header = self.any(
                 f"while {name} < 10:",
@@ -287,6 +295,7 @@ class Writer:
             "z": (f"z = z * 0.5 + {v}", f"z = {v}", f"z = {u}"),
             "n": ("n = n + 1", "n += 2", "n = n * 2 % 7", "n = n + decays(s)"),
             "m": (f"m = max(m, {u})", f"m = min(m, {u})", f"m = {u}"),
+            "us": ("s = 0.5 * s + (u * w).sum()", f"u = us[{at}]", f"us[{at}] = {v}", "u = u * r"),
         }
         for name in sorted(self.has & further.keys()):
             options += further[name]
@@ -340,6 +349,8 @@ class Writer:
             "n": ("n * 0.1", "s * n / 9"),
             "m": ("m", "0.5 * m"),
             "z": ("np.sum(z) * 0.1",),
+            "us": (f"us[{at}].sum()", "np.tanh(u).sum()", f"(us[{at}] * w).sum()"),
+            "ps": (f"ps[{at}][1] * 0.1",),
         }
         for name in sorted(self.has & further.keys()):
             options += further[name]

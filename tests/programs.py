@@ -46,7 +46,7 @@ class Draw:
         return float(self.random.normal())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """One entry of the corpus.
 

@@ -586,8 +586,13 @@ class Emitter:
             if value.type.shape and value in self.shown:
                 yield value, self.shown[value].fragment.text
         for name, value in self.owner.items():
-            if value.type.shape and not name.startswith("{"):
+            if value.type.shape and not name.startswith("{") and not self._is_list(value):
                 yield value, name
+
+    def _is_list(self, value: Value) -> bool:
+        """Whether a value has the shape of an array, and is a list of arrays in the program."""
+        made = self.graph.producer.get(value)
+        return isinstance(made, Call) and Trait.HOLDS in made.op.traits
 
     # -- statements -----------------------------------------------------------------------------
 

@@ -32,12 +32,15 @@ ALGEBRA: tuple[Pass, ...] = (
     Pass(loop_parameters, "once more: what cse made equal need not be handed on"),
 )
 
-MEMORY: tuple[Pass, ...] = (
+OUTPUTS: tuple[Pass, ...] = (
     Pass(
         loop_buffers,
         "before own_outputs: an array that a loop has of its own is returned without a copy",
     ),
     Pass(own_outputs, "once it is clear what the outputs are, and before memory is given away"),
+)
+
+MEMORY: tuple[Pass, ...] = (
     Pass(dce, "what simplify, cse and own_outputs left without a reader"),
     Pass(
         hoist_comparisons, "before lifetime: what is only compared later may be overwritten sooner"
@@ -46,26 +49,26 @@ MEMORY: tuple[Pass, ...] = (
     Pass(lifetime, "last: it looks at who reads what last"),
 )
 
-PIPELINE = (*ALGEBRA, *MEMORY)
+PIPELINE = (*ALGEBRA, *OUTPUTS, *MEMORY)
 
 
 def pipeline(graph: Graph, client: Client) -> tuple[Pass, ...]:
     """The passes that this graph runs through."""
-    if not (graph.fast_math and client.fast_math):
-        return PIPELINE
-    return (*ALGEBRA, *client.fast_math, *ALGEBRA, *MEMORY)
+    fast = (*client.fast_math, *ALGEBRA) if graph.fast_math and client.fast_math else ()
+    return (*ALGEBRA, *fast, *OUTPUTS, *client.memory, *MEMORY)
 
 
 def optimize(graph: Graph, client: Client = NO_CLIENT, check: bool = False) -> Graph:
-    """Runs the pipeline; with `check` the graph is verified after every pass.
+    """Runs the pipeline; with `check` the graph is verified after every pass that changed it.
 
     `client` brings rewrite rules over its own ops, for what traits cannot say, and the ops that
     passes insert.
     """
+    verified: Graph | None = None
     for step in pipeline(graph, client):
         graph = step.run(graph, client)
-        if check:
-            verify(graph)
+        if check and graph is not verified:
+            verified = verify(graph, verified)
     return graph
 
 

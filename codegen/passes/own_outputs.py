@@ -2,7 +2,7 @@
 
 What is returned belongs to the caller: an output that is an input, a view of one, a repeated
 number or shared with another output becomes a copy (of a repeated number: a full array). A view
-of what the program made itself is returned as it is.
+of what the program made itself is returned as it is, and so are different rows of one array.
 
 Before::                                   After::
 
@@ -35,6 +35,7 @@ from codegen.ir import (
 )
 from codegen.loop_ownership import own_parameters
 from codegen.passes.client import NO_CLIENT, Client
+from codegen.spelling import Subscript
 
 
 def own_outputs(graph: Graph, client: Client = NO_CLIENT) -> Graph:
@@ -58,6 +59,7 @@ class _Shared(NamedTuple):
 def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: _Shared) -> Block:
     """The block with copies of the outputs that share memory."""
     taken: set[Value] = set(graph.inputs)
+    rows: set[tuple[Value, int]] = set()  # that are outputs, of arrays of which no more is
     builder = Builder(graph.sizes)
     for node in block.nodes:
         if isinstance(node, Branch | Loop | Join):
@@ -67,10 +69,12 @@ def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: 
     outputs = []
     for output in block.outputs:
         owner, made = graph.owner[output], graph.producer.get(output)
+        row = _row(graph, made)
+        is_free = owner not in taken and (row not in rows if row else owner not in dict(rows))
         copy = copies[0] if output.type.shape else copies[1]
         if output.type.weak or _is_number(made):
             pass
-        elif _is_scalar(output, made, shared.scalars) and owner not in taken:
+        elif _is_scalar(output, made, shared.scalars) and is_free:
             pass  # NumPy scalars are immutable
         elif isinstance(made, Call) and made.memory is Trait.SPLAT:
             number = made.operands[0]
@@ -80,7 +84,7 @@ def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: 
                 shape, dtype = output.type.shape, output.type.dtype
                 origin = output.origin
                 (output,) = builder.call(full, (number,), origin, shape=shape, dtype=dtype)
-        elif owner in taken or output in shared.repeated or not _is_own(graph, owner):
+        elif not is_free or output in shared.repeated or not _is_own(graph, owner):
             again = made if isinstance(made, Call) and made.op in (*copies, full) else None
             if again is not None:  # a copy or a full array is made once more
                 attributes = dict(again.attributes)
@@ -88,9 +92,23 @@ def _owned(graph: Graph, block: Block, copies: tuple[Op, Op], full: Op, shared: 
             else:
                 results = builder.call(copy, (output,), output.origin)
             (output,) = results
-        taken.add(owner)
+        if row is not None:
+            rows.add(row)
+        else:
+            taken.add(owner)
         outputs.append(output)
     return replace(block, nodes=tuple(builder.nodes), outputs=tuple(outputs))
+
+
+def _row(graph: Graph, made: Node | None) -> tuple[Value, int] | None:
+    """The array and the number of the row that a value shows, where it shows one row alone."""
+    if not isinstance(made, Call) or made.memory is not Trait.VIEW or len(made.operands) != 1:
+        return None
+    x, index = made.operands[0], dict(made.attributes).get("index")
+    if not isinstance(index, Subscript) or graph.owner[x] is not x:
+        return None
+    k = index.items[0] if len(index.items) == 1 else None
+    return (x, k) if type(k) is int and k >= 0 else None
 
 
 def _is_number(node: Node | None) -> bool:

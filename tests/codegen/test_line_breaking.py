@@ -112,6 +112,7 @@ STATEMENTS = ("assignment", "assignment", "several", "item", "return", "results"
 STATEMENTS += ("if", "for", "def", "call")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_statements_are_split_as_black_splits_them(seed):
     write = Writer(seed)

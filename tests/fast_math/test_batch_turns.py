@@ -408,6 +408,7 @@ class Drawn:
         return kept + (h * h).sum() + np.cos(total).sum()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [*range(24), 682])
 def test_drawn_loops(monkeypatch, seed):
     loop = Drawn(seed)

@@ -6,6 +6,7 @@ place, and results may differ by no more than a multiple of what that does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,33 +102,31 @@ class Program:
                 return tg.logsumexp(wide, axis=axis % 2, keepdims=axis % 2 == 1)
 
 
-def gradients(
-    program: Program, inputs: list[np.ndarray], fast: bool, twice: bool
-) -> list[np.ndarray]:
-    tg.config.fast_math = fast
-    try:
-        if not twice:
-            value, found = tg.value_and_grad(program, (0, 1, 2))(*inputs)
-            return [np.asarray(value), *found]
-        slope = tg.grad(program, (0, 1, 2))
-        return list(
-            tg.grad(lambda *args: sum(np.sum(np.sin(g)) for g in slope(*args)), (0, 1, 2))(*inputs)
-        )
-    finally:
-        tg.config.fast_math = False
+def derivative(program: Program, twice: bool) -> Callable[..., list[np.ndarray]]:
+    if not twice:
+        both = tg.value_and_grad(program, (0, 1, 2))
+        return lambda *args: (lambda value, found: [np.asarray(value), *found])(*both(*args))
+    slope = tg.grad(program, (0, 1, 2))
+    second = tg.grad(lambda *args: sum(np.sum(np.sin(g)) for g in slope(*args)), (0, 1, 2))
+    return lambda *args: list(second(*args))
 
 
 def differ(program: Program, twice: bool) -> list[str]:
     """Where fast math is further from the exact mode than rounding explains."""
-    exact = gradients(program, program.inputs, False, twice)
-    fast = gradients(program, program.inputs, True, twice)
+    exactly = derivative(program, twice)
+    exact = exactly(*program.inputs)
+    tg.config.fast_math = True
+    try:
+        fast = derivative(program, twice)(*program.inputs)
+    finally:
+        tg.config.fast_math = False
     random = np.random.default_rng(1)
     spread = [np.zeros_like(x) for x in exact]
     for _ in range(3):
         moved = [
             x * (1.0 + 4.0 * EPSILON * random.choice([-1.0, 1.0], x.shape)) for x in program.inputs
         ]
-        others = gradients(program, moved, False, twice)
+        others = exactly(*moved)
         spread = [
             np.maximum(s, np.abs(o - e)) for s, o, e in zip(spread, others, exact, strict=True)
         ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checks import assert_close
+from checks import assert_close, run_in_jax
 from numpy.testing import assert_allclose
 from programs import PROGRAMS, Draw, Program
 
@@ -115,7 +115,7 @@ def test_programs_over_a_batch_are_those_of_jax(program, wide):
     if program.static_argnames or any(isinstance(x, str | bool) for x in flatten(args)[0]):
         pytest.skip("its arguments are static")
     try:
-        expected = jax.vmap(program.reference(jnp), in_axes=in_axes)(*args)
+        expected = run_in_jax(jax.vmap(program.reference(jnp), in_axes=in_axes), *args)
     except (TypeError, jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
         pytest.skip(f"JAX does not map it: {type(error).__name__}")
     mapped = tg.vmap(program.new(), in_axes=in_axes)

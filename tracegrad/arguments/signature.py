@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -83,6 +83,11 @@ class Arguments:
             leaf if leaf.kind[0] == "static" else replace(leaf, value=None) for leaf in self.leaves
         )
         return replace(self, values=(), leaves=leaves)
+
+    def numbers_of(self, leaves: Iterable[Leaf]) -> list[int]:
+        """Where leaves of these arguments stand among those that are traced."""
+        places = {id(leaf): i for i, leaf in enumerate(x for x in self.leaves if x.traced)}
+        return [places[id(leaf)] for leaf in leaves]
 
     def text_of(self, leaf: Leaf) -> str:
         """The leaf as the user would write it: ``params["w"]``."""

@@ -33,8 +33,8 @@ def backward_part(version: Version, function: Any, transform: Transform) -> Grap
     """From saved values and the cotangent of the result to the gradients."""
     forward, tree = version.traced, version.tree
     arguments = version.arguments
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    targets = [tree.inputs[traced.index(leaf)] for leaf in check_wanted(arguments, transform)]
+    wanted = check_wanted(arguments, transform)
+    targets = [tree.inputs[at] for at in arguments.numbers_of(wanted)]
     names = tuple(f"{value.origin.name}_bar" for value in targets)
     cotangents: dict[str, Value] = {}  # one for each dtype that paths return
 

@@ -62,8 +62,7 @@ def joint_graph(
     target: str,
 ) -> tuple[Graph, tuple[Returned, ...], bool]:
     """The graph with derivatives; how what it returns is made into what the call returns."""
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    targets = [tree.inputs[traced.index(leaf)] for leaf in wanted]
+    targets = [tree.inputs[at] for at in arguments.numbers_of(wanted)]
     all_ends = list(tree.ends)
     shown = [_returned(end, transform, arguments, wanted) for end in all_ends]
     templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
@@ -105,7 +104,7 @@ def joint_graph(
         except VerifyError as error:
             raise Unjoined(None, str(error)) from error
     if transform.takes_tangents:
-        tangents = _tangents(tree, arguments, wanted, traced)
+        tangents = _tangents(tree, arguments, wanted)
         graph, tangents = _converted(graph, tangents)
         graph = _behind(graph, transform, of, lambda g, asked: with_tangents(g, tangents, asked))
     elif transform.is_matrix:
@@ -133,8 +132,7 @@ def _donated(
     returned: Sequence[Returned], face: Graph, transform: Transform, arguments: Arguments
 ) -> tuple[str, ...]:
     """The parameters that a call gives away: none where it does more than to return a result."""
-    traced = [leaf for leaf in arguments.leaves if leaf.traced]
-    given = [traced.index(leaf) for leaf in donated_in(arguments, transform)]
+    given = arguments.numbers_of(donated_in(arguments, transform))
     keeps = any(r.stores or r.effects for r in returned)
     return () if keeps else tuple([face.frame.reads[at] for at in given])
 
@@ -223,11 +221,10 @@ def _vectors(inputs: Sequence[Value], arguments: Arguments) -> Value:
     return inputs[traced.index(arguments.leaves[-1])]
 
 
-def _tangents(
-    tree: Tree, arguments: Arguments, wanted: Sequence[Leaf], traced: Sequence[Leaf]
-) -> dict[Value, Value]:
+def _tangents(tree: Tree, arguments: Arguments, wanted: Sequence[Leaf]) -> dict[Value, Value]:
     """The inputs that are tangents, by those that they are tangents of."""
-    of = dict(zip(map(id, traced), tree.inputs, strict=True))
+    traced = (id(leaf) for leaf in arguments.leaves if leaf.traced)
+    of = dict(zip(traced, tree.inputs, strict=True))
     leaves = tangent_leaves(arguments, wanted)
     return {of[id(leaf)]: of[id(t)] for leaf, t in zip(wanted, leaves, strict=True)}
 

@@ -36,6 +36,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.keys import graph_key
+from codegen.passes.client import Pass
 from codegen.sizes import Size, substitute
 from codegen.types import LIST
 from tracegrad import config
@@ -45,6 +46,7 @@ from tracegrad.ops.shape.creation import full_of
 from tracegrad.optimizer.error_checks import with_looks
 from tracegrad.optimizer.lists_to_arrays import stacked
 from tracegrad.optimizer.rewrites import JAX_RULES, NUMPY_RULES
+from tracegrad.optimizer.rows_to_lists import rows_to_lists
 from tracegrad.tracing.path_tree import outcome_key
 
 
@@ -176,8 +178,11 @@ def _with_numbers(block: Block, numbers: Sequence[Number]) -> Block:
 
 
 CLIENTS = {
-    target: codegen.Client(rules, copy, full_of, copy_number, fast_math)
-    for target, rules, fast_math in (("numpy", NUMPY_RULES, PASSES), ("jax", JAX_RULES, ()))
+    target: codegen.Client(rules, copy, full_of, copy_number, fast_math, memory)
+    for target, rules, fast_math, memory in (
+        ("numpy", NUMPY_RULES, PASSES, (Pass(rows_to_lists, "rows are returned, not the array"),)),
+        ("jax", JAX_RULES, (), ()),
+    )
 }
 
 

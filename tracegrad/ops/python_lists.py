@@ -17,6 +17,7 @@ from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import LIST, ArrayType, kind, weak
 from tracegrad.ops.batching_rules import Batch
 from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.index_bounds import inside
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.ops.shape.indexing import Scattered, gather
@@ -129,8 +130,25 @@ list_item = OpRecord(
     vjp=_item_vjp,
     linear="each",
     batch=_rows_batch,
+    sound=lambda y, rows, k: inside(rows, (k,), AT_ROW["index"]),
     traits=frozenset({Trait.VIEW}),
     doc="An item of a list, which is a row of the array that turns fill.",
+)
+
+
+def _listed_vjp(ct: Any, y: Any, *values: Any) -> tuple[Any, ...]:
+    return tuple(row_of(ct, k) for k in range(len(values)))
+
+
+array_list = OpRecord(
+    name="array_list",
+    operands=("*values",),
+    infer=lambda sizes, *values: replace(values[0], shape=(len(values), *values[0].shape)),
+    spelling={"numpy": spell("[*values]"), "jax": spell("jnp.stack([*values])")},
+    vjp=_listed_vjp,
+    linear="each",
+    traits=frozenset({Trait.HOLDS}),
+    doc="A list of arrays of one type; its items are read by number, as rows of an array are.",
 )
 
 
@@ -178,6 +196,24 @@ item = OpRecord(
     traits=frozenset({Trait.VIEW}),
     differentiable=False,
     doc="One value of a list.",
+)
+list_of = OpRecord(
+    name="list_of",
+    operands=(),
+    infer=lambda sizes, *, count: LIST,
+    spelling={"numpy": spell("[None] * count")},
+    attributes={"count": ...},
+    differentiable=False,
+    doc="A list of so many items, which turns set.",
+)
+put_item = OpRecord(
+    name="put_item",
+    operands=("saved", "value", "k"),
+    infer=lambda sizes, saved, value, k: LIST,
+    spelling={"numpy": Spelling("saved[:k] + [value] + saved[k + 1:]", "saved[k] = value")},
+    traits=frozenset({Trait.UPDATE, Trait.HOLDS}),
+    differentiable=False,
+    doc="The list with a value as one of its items.",
 )
 first_items = OpRecord(
     name="first_items",

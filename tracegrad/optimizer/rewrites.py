@@ -369,9 +369,12 @@ def same_value(r: Rewriter, call: Call) -> Value | None:
 
 @on(python_lists.list_item)
 def row_of_list(r: Rewriter, call: Call) -> Value | None:
-    """An item of a list is to a program a row of the array that turns fill."""
+    """An item of a list is to a program a row of the array that turns fill, or an array."""
     rows, k = call.operands
-    number = r.number(k)
+    number, made = r.number(k), r.node(rows)
+    if made is not None and made.op is python_lists.array_list:
+        known = type(number) is int and -len(made.operands) <= number < len(made.operands)
+        return made.operands[number] if known else None  # type: ignore[index]
     if type(number) is not int or number < 0:
         return r.emit(indexing.gather, rows, k, **python_lists.AT_ROW)
     op = indexing.element if rows.type.ndim == 1 else indexing.getitem_basic

@@ -290,6 +290,8 @@ def identity(world: World, operation: Any, operands: Operands, keywords: Keyword
     (x,) = operands
     world.pin(x)
     frame = world.machine.frame
+    if world.loops is not None:
+        world.loops.compares(x)
     if type(x) is Tensor or world.original(x) is not x:
         world.compares(x, world)
     elif not (world.is_outside(x) or (frame is not None and is_trusted(frame.globals))):

@@ -9,23 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
+from weakref import WeakMethod
 
 from codegen.sizes import Dim
 from tracegrad.tensors.tensor import Tensor
 
 
 class Items:
-    """A list that a loop has filled, of which an item may be read at a number of the program."""
+    """A list of which an item may be read at a number of the program.
+
+    Who looks through what the function has, from its iterators on, does not find the run.
+    """
 
     __slots__ = ("_read", "items", "length")
 
     def __init__(self, items: list[Any], read: Callable[..., Any], length: Dim) -> None:
         self.items = items
-        self._read = read
+        self._read = WeakMethod(read)
         self.length = length
 
     def __getitem__(self, number: Any) -> Any:
-        return self._read(self.items, number)
+        read = self._read()
+        assert read is not None, "the run is over"
+        return read(self.items, number)
 
 
 class Rows:

@@ -42,8 +42,10 @@ from tracegrad.differentiation.loops.list_reads import (
     Cotangents,
     Listing,
     Unrollable,
+    lists_in,
     row_at,
     span_of,
+    through_lists,
     without_repeats,
 )
 from tracegrad.differentiation.loops.negative_zeros import Unchanged
@@ -98,7 +100,7 @@ def numbered_gradients(
 
     Where whole turns may have been made or none, the backward of a return goes two ways.
     """
-    graph = without_repeats(as_recorded(graph))
+    graph = without_repeats(through_lists(as_recorded(graph)))
     writer = _Writer(graph, wanted, seeds)
     whole = writer.whole()
     if has_budgets(graph):  # now it is known what turns keep
@@ -259,6 +261,11 @@ class _Writer(Reading, Listing, Telling):
 
     def _through(self, nodes: Sequence[Node], cts: Cotangents) -> Cotangents:
         """Cotangents before straight code, of those after it."""
+        listed = lists_in(nodes)
+        if listed:
+            at = next(i for i, node in enumerate(nodes) if node is listed[-1])
+            cts = self._unlisted(listed[-1], self._through(nodes[at + 1 :], cts))
+            return self._through(nodes[:at], cts)
         items = self._items(nodes)
         nodes = [node for node in nodes if not any(node is item for item in items)]
         made = {result for node in nodes for result in node.results}

@@ -16,9 +16,11 @@ from typing import Any, TypeAlias
 
 from codegen.ir import (
     Block,
+    Branch,
     Builder,
     Call,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -26,19 +28,22 @@ from codegen.ir import (
     ends,
     inner_blocks,
     walk,
+    with_operands,
 )
 from codegen.rewrite import substituted
 from codegen.sizes import Dim, Size, Sizes, SliceLength, mul
 from codegen.sizes import add as add_dims
+from codegen.spelling import Subscript
 from tracegrad.differentiation.loops.negative_zeros import Unchanged
 from tracegrad.differentiation.loops.residual_reads import Number
+from tracegrad.differentiation.loops.residuals import INT as COUNT
 from tracegrad.differentiation.loops.residuals import Facts
 from tracegrad.differentiation.loops.row_numbers import Row, Span, minus, row_of
 from tracegrad.differentiation.reverse_mode import Reverse
 from tracegrad.errors import TraceError
-from tracegrad.ops.python_lists import AT_ROW, collected, length, list_item
+from tracegrad.ops.python_lists import AT_ROW, array_list, collected, length, list_item
 from tracegrad.ops.shape.creation import full_of
-from tracegrad.ops.shape.indexing import add_at, gather, set_at
+from tracegrad.ops.shape.indexing import add_at, element, gather, getitem_basic, set_at
 
 Cotangents: TypeAlias = "dict[Value, Value]"
 
@@ -125,6 +130,47 @@ def counters_of(graph: Graph) -> frozenset[Value]:
     return frozenset(loop.counter.index for loop in loops if loop.counter is not None)
 
 
+def lists_in(nodes: Iterable[Node]) -> list[Call]:
+    """The lists of arrays that are made."""
+    return [n for n in walk(nodes) if isinstance(n, Call) and n.op is array_list]
+
+
+def through_lists(graph: Graph) -> Graph:
+    """The graph where arrays in a list that turns read are read from that list, behind it.
+
+    So all cotangents of such an array go to its row, one after the other, as a tape adds them up.
+    """
+    counters = counters_of(graph)
+    read = {
+        node.operands[0]
+        for node in items_in(walk(graph.nodes))
+        if (row := row_of(graph.producer, node.operands[1], counters)) is None or row.times
+    }
+    if all(node.results[0] not in read for node in lists_in(graph.nodes)):
+        return graph
+
+    def rewritten(block: Block, known: dict[Value, tuple[Value, int]]) -> Block:
+        builder = Builder(graph.sizes)
+
+        def now(value: Value) -> Value:
+            if value not in known:
+                return value
+            rows, k = known[value]
+            return builder.call(list_item, (rows, builder.constant(k, COUNT)), value.origin)[0]
+
+        for node in block.nodes:
+            node = with_operands(node, now)
+            if isinstance(node, Branch | Loop | Join):
+                node = replace(node, blocks=tuple([rewritten(b, dict(known)) for b in node.blocks]))
+            builder.append(node)
+            if lists_in([node]) and node.results[0] in read:
+                known.update((v, (node.results[0], k)) for k, v in enumerate(node.operands))
+        outputs = tuple(map(now, block.outputs))
+        return replace(block, nodes=tuple(builder.nodes), outputs=outputs)
+
+    return graph.with_block(rewritten(graph.block, {}))
+
+
 @dataclass(frozen=True)
 class Begun:
     """A parameter that is the item which the turn before has put into a list.
@@ -178,9 +224,8 @@ class Listing:
         self.read.update(v for end in ends(self.graph.block) for v in end.outputs)
         loops = [node for node in walk(self.graph.nodes) if isinstance(node, Loop)]
         parameters = (p for loop in loops for p in loop.parameters)
-        self.lists = frozenset(
-            p for p in parameters if any(map(self._is_collected, self.graph.given[p][1:]))
-        )
+        filled = (p for p in parameters if any(map(self._is_collected, self.graph.given[p][1:])))
+        self.lists = frozenset((*filled, *(n.results[0] for n in lists_in(self.graph.nodes))))
         self.met, self.fresh, self.vague, self.begun = {}, set(), set(), {}
 
     def _is_collected(self, value: Value) -> bool:
@@ -238,9 +283,10 @@ class Listing:
 
     def _may_be_met(self, ct: Value, k: Value) -> bool:
         """Whether a row may have a cotangent."""
-        if ct in self.fresh:
-            return False
-        row, sizes = self._row(k), self.graph.sizes
+        return ct not in self.fresh and self._row_may_be_met(ct, self._row(k))
+
+    def _row_may_be_met(self, ct: Value, row: Row | None) -> bool:
+        sizes = self.graph.sizes
         if ct not in self.met or ct in self.vague or row is None or row.index is not None:
             return True
         return not all(
@@ -274,6 +320,26 @@ class Listing:
             if before in self.vague or row is None:
                 self.vague.add(after)
             found[rows] = after
+        return found
+
+    def _unlisted(self, node: Call, cts: Cotangents) -> Cotangents:
+        """Cotangents of the rows of a list of arrays as those of the arrays."""
+        found, (rows,) = dict(cts), node.results
+        ct = found.pop(rows, None)
+        if ct is None:
+            return found
+        if rows in self.teller and found.pop(self.teller[rows], None) is not None:
+            raise Unrollable("nobody knows whether gradients flow to arrays of a list")
+        read = element if rows.type.ndim == 1 else getitem_basic
+        for k, value in enumerate(node.operands):
+            if value not in self.active:
+                continue
+            if self._has_rows(ct, (k, k + 1)):
+                assert value not in found  # behind the list it is read from there
+                origin, place = self._named(value, ct), Subscript((k,))
+                (found[value],) = self.reverse.builder.call(read, (ct,), origin, index=place)
+            elif self._row_may_be_met(ct, Row(0, k, None)):
+                raise Unrollable("nobody knows to which arrays of a list gradients flow")
         return found
 
     def _nothing(self, rows: Value) -> Value:

@@ -182,6 +182,8 @@ class Closing(Holding):
         """Whether others may hold an array that a variable was given in the first turn."""
         if leaf.value is None or not leaf.value.type.shape or self._is_written(head, leaf.holder):
             return False
+        if leaf.value in self.lists.stand_ins:
+            return True
         made = (node.results for node in self.trace.builder.nodes[head.start :])
         return all(leaf.value not in results for results in made)
 
@@ -256,7 +258,7 @@ class Closing(Holding):
             builder, node = self.trace.builder, Constant(head.numbers[turn], index)
             after = builder.nodes[at:]
             del builder.nodes[at:]
-            for known in (node, *counted(after, builder.constant_of, index, head.numbers[turn])):
+            for known in (node, *counted(after, builder, index, head.numbers[turn])):
                 builder.append(known)
 
     # -- closing ----------------------------------------------------------------------------------

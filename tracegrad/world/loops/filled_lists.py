@@ -1,8 +1,9 @@
-"""Lists that loops have filled, of which the program has arrays: their items are read by number.
+"""Lists of which the program has arrays: their items are read by number.
 
-An item is a row of the array (`list_item`), at a number, at one that turns count or at one that a
-length tells; going through such a list goes through numbers, as going through an array's rows does.
-What changes the list, or may, ends that: it is a list like others from there on.
+Loops have filled them, or they hold arrays of one type (`uniform_lists.py`). An item is a row of
+the array (`list_item`), at a number, at one that turns count or at one that a length tells; going
+through such a list goes through numbers, as going through an array's rows does. What changes the
+list, or may, ends that: it is a list like others from there on.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakSet
 
-import numpy as np
-
 from codegen.ir import Value
 from codegen.sizes import Dim, Size, add
 from tracegrad.ops.python_lists import list_item
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.world.lengths import Length
-from tracegrad.world.loops.loop_runner import untraced
+from tracegrad.world.loops.loop_runner import Held, array_of
+from tracegrad.world.loops.uniform_lists import Uniform
 from tracegrad.world.row_iterators import Items, Rows
 
 KEEPING = frozenset(
@@ -49,29 +49,6 @@ class Filled:
         return self.value.type.shape[0]
 
 
-class Held:
-    """The items of a list, as turns that are run read them."""
-
-    def __init__(self, items: Sequence[Any]) -> None:
-        self.tensors = tuple(items)
-        nodes = (getattr(x, "_node", None) for x in items)
-        self._node = next((node for node in nodes if node is not None), None)
-
-    def item(self, k: int) -> Any:
-        """An item, of no trace."""
-        x = self.tensors[k]
-        return np.float64(x) if type(x) is float else untraced(x)
-
-    @cached_property
-    def _array(self) -> list[Any]:
-        return [*map(_array_of, self.tensors)]
-
-
-def _array_of(x: Any) -> Any:
-    """What an item computes with: a number of Python is one of NumPy's."""
-    return np.float64(x) if type(x) is float else getattr(x, "_array", x)
-
-
 class Filling:
     """The lists that loops of one run have filled."""
 
@@ -79,7 +56,12 @@ class Filling:
     trace: Any
     items: dict[Value, Value]  # the array that they are rows of
     known: dict[int, Filled]
+    stand_ins: set[Value]  # what Tensors are that stand for items
     going: WeakSet[Rows]  # iterators that go through such lists
+
+    def is_item(self, x: Any) -> bool:
+        """Whether a Tensor stands for an item that was read at a number of the program."""
+        return self.loops.is_recorded(x) and x._traced[1] in self.stand_ins
 
     def finishes(self, items: list[Any], value: Value) -> None:
         """A loop has filled a list."""
@@ -91,34 +73,49 @@ class Filling:
             if id(x) in known.ids:
                 self.forgets(known.items)
 
+    def read_by_number(self, x: Any) -> Filled | Uniform | None:
+        """What is known of a list whose items are rows of arrays of the program."""
+        return self.known.get(id(x)) if type(x) in (list, tuple) else None
+
     def filled(self, x: Any) -> Filled | None:
         """What is known of a list that a loop has filled."""
-        return self.known.get(id(x)) if type(x) is list else None
+        known = self.read_by_number(x)
+        return known if isinstance(known, Filled) else None
 
     def forgets(self, x: Any) -> None:
         """A list may be changed."""
-        known = self.known.pop(id(x), None)
+        known = self.known.get(id(x))
         if known is None:
             return
+        self.known = {key: other for key, other in self.known.items() if other is not known}
         self.loops.lengths.fix(known.length)
         for head in self.loops.heads.values():
-            self.loops.bar(head, "a list is changed that a loop has filled")
+            self.loops.bar(head, "a list is changed of which items are read by number")
         for rows in [*self.going]:
-            if any(type(y) is Items and y.items is x for y in rows.leaves()):
+            if any(type(y) is Items and y.items is known.items for y in rows.leaves()):
                 rows.on_alone()
 
     def reads(self, operation: Any, operands: Sequence[Any]) -> Callable[..., Any] | None:
         """What is done in place of an operation that reads such a list."""
-        known = self.filled(operands[0]) if operands else None
+        known = self.read_by_number(operands[0]) if operands else None
         if known is None:
-            grows = operation is operator.getitem and self.loops.heads
-            return self.tail(*operands) if grows and type(operands[0]) is list else None
-        if operation is len and len(operands) == 1:
+            return self._reads_unknown(operation, operands) if self.loops.heads else None
+        if operation is len and len(operands) == 1 and isinstance(known, Filled):
             return lambda *given: self.loops.lengths.of(known.length, len(known.items))
         if operation is operator.getitem:
             found = self._at(known, operands[1])
             return None if found is None else lambda *given: found
         return None
+
+    def _reads_unknown(self, operation: Any, operands: Sequence[Any]) -> Callable[..., Any] | None:
+        """What is done in a turn in place of an operation on a list of which no array is known."""
+        if operation is not operator.getitem:
+            return None
+        items, key = operands
+        found = self.tail(items, key) if type(items) is list else None
+        if found is None and self.loops.counts(key):
+            self.uniform(items)  # the run may be made again, with the list known
+        return found
 
     def tail(self, items: list[Any], key: Any) -> Callable[..., Any] | None:
         """What reads an item of a list to which turns append, as far as that is known here."""
@@ -126,10 +123,10 @@ class Filling:
 
     def view(self, x: Any) -> Any:
         """Such a list as something that is read by number; others as they are."""
-        known = self.filled(x)
+        known = self.read_by_number(x) or self.uniform(x)
         if known is None or not known.items:
             return x
-        return Items(x, self.item, known.length)
+        return Items(known.items, self.item, known.length)
 
     def goes(self, rows: Rows) -> None:
         """An iterator was made that may go through such a list."""
@@ -138,13 +135,17 @@ class Filling:
 
     def item(self, items: list[Any], number: Any) -> Any:
         """The item at a number that turns count."""
-        known = self.filled(items)
+        known = self.read_by_number(items)
         found = None if known is None or type(number) is int else self._at(known, number)
         return items[number] if found is None else found
 
-    def _at(self, known: Filled, key: Any) -> Any:
+    def _at(self, known: Filled | Uniform, key: Any) -> Any:
         """The item at a number of Python, a length, or a number of turns; None for other keys."""
         size = len(known.items)
+        if isinstance(known, Uniform):
+            if not self.loops.counts(key) or not -size <= int(key._array) < size:
+                return None
+            return self.uniform_item(known, key._traced[1], int(key._array))
         if type(key) is int:
             if not -size <= key < size:
                 return None
@@ -165,10 +166,11 @@ class Filling:
         found = known.items[number]
         builder = self.trace.builder
         (value,) = builder.call(list_item, (known.value, k), self.trace.origin())
+        self.stand_ins.add(value)
         if self.loops.heads:
             tensors = self.loops.walk.tensors
             if known.value not in tensors:
                 tensors[known.value] = Held(known.items)
-        tensor = wrap(_array_of(found), (self.trace, value))
+        tensor = wrap(array_of(found), (self.trace, value))
         tensor._node = getattr(found, "_node", None)
         return tensor

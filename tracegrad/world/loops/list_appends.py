@@ -29,6 +29,7 @@ from tracegrad.world.loops.list_ends import Tails, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head
 from tracegrad.world.loops.loop_runner import untraced
 from tracegrad.world.loops.resumption import Keeper
+from tracegrad.world.loops.uniform_lists import Uniform, Uniforms
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.tensor_places import ITEM
 
@@ -48,7 +49,7 @@ class Collected:
     begins: list[Any]  # what the list held when the loop was opened
 
 
-class Lists(Tails, Filling):
+class Lists(Tails, Filling, Uniforms):
     """The lists of one run to which loops append."""
 
     def __init__(self, loops: Any) -> None:
@@ -57,7 +58,7 @@ class Lists(Tails, Filling):
         self.log: list[tuple[list[Any], Any]] = []
         self.tracked: dict[int, Head] = {}
         self.items: dict[Value, Value] = {}  # the array that they are rows of
-        self.known = {}
+        self.known, self.listed, self.stand_ins = {}, {}, set()
         self.going = WeakSet()
 
     def appends(self, items: list[Any], x: Any) -> None:
@@ -81,9 +82,11 @@ class Lists(Tails, Filling):
         builder.call(collected, (known.parameter, value, known.row), origin)
         head.further.add(builder.nodes[-1])
 
-    def touches(self, operands: Sequence[Any], keeps: bool = False) -> None:
+    def touches(self, operands: Sequence[Any], keeps: bool = False, changes: bool = True) -> None:
         """The function does something else with these, and maybe `keeps` them as they are."""
         for x in operands:
+            if not changes and isinstance(self.read_by_number(x), Uniform):
+                continue
             head = self.tracked.get(id(x)) if type(x) is list else None
             if head is not None:
                 self.loops.bar(head, "a list to which turns append is used as a whole")

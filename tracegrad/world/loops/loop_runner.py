@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,30 @@ def untraced(x: Any) -> Any:
     tensor = wrap(x._array)
     tensor._node = record(alias, (x,), {}, x._array, None) if x._node is LEAF else x._node
     return tensor
+
+
+class Held:
+    """The items of a list, as turns that are run read them."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.tensors = tuple(items)
+        differentiated = (x for x in items if getattr(x, "_node", None) is not None)
+        self.differentiated: Tensor | None = next(differentiated, None)
+        self._node = getattr(self.differentiated, "_node", None)
+
+    def item(self, k: int) -> Any:
+        """An item, of no trace."""
+        x = self.tensors[k]
+        return np.float64(x) if type(x) is float else untraced(x)
+
+    @cached_property
+    def _array(self) -> list[Any]:
+        return [*map(array_of, self.tensors)]
+
+
+def array_of(x: Any) -> Any:
+    """What an item computes with: a number of Python is one of NumPy's."""
+    return np.float64(x) if type(x) is float else getattr(x, "_array", x)
 
 
 @dataclass(eq=False)
@@ -211,6 +236,7 @@ class Walk:
             return getattr(found, "_node", None)
         known = (x for x in self.tensors.values() if getattr(x, "_node", None) is not None)
         of = next(known, None)
+        of = of.differentiated if isinstance(of, Held) else of
         return None if of is None else pending(found, of)
 
     def _compute(self, limb: Limb) -> None:

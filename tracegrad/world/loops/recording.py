@@ -23,6 +23,7 @@ from typing import Any
 from weakref import ref
 
 from codegen.ir import Check, Origin, Value
+from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Elsewhere, Frame
 from tracegrad.machine.translation import program_of
 from tracegrad.machine.world_protocol import ABSENT
@@ -154,7 +155,7 @@ class Loops(Closing):
             return lambda *given, **named: rows
         rule = self.lists.reads(operation, operands)
         if rule is None and operation is not list.append and operation is not getattr:
-            self.lists.touches(operands, id(operation) in KEEPING)
+            self.lists.touches(operands, id(operation) in KEEPING, changes(operation, operands))
         return rule
 
     def _going(self, operation: Any, operands: Sequence[Any], keywords: Any) -> Rows | None:
@@ -211,6 +212,8 @@ class Loops(Closing):
 
     def compares(self, *operands: Any) -> None:
         """Who a Tensor is may be another object in each turn."""
+        if all(x is not None for x in operands) and any(map(self.lists.is_item, operands)):
+            self._departs("it is asked which object an item of a list is")
         made_again = any(head.rebuilt for head in self.heads.values())
         kinds = {Tensor, dict} if made_again else {Tensor}
         if any(type(x) in kinds for x in operands) and all(x is not None for x in operands):
@@ -247,6 +250,7 @@ class Loops(Closing):
             return None
         instructions = frame.program.instructions
         self._leave(frame, frame.index)
+        self.lists.list_for(frame, frame.index)
         reduced: Any = iterator.__reduce__()
         _, (numbers,), state = reduced
         following = instructions[frame.index + 1]
@@ -311,6 +315,7 @@ class Loops(Closing):
         if STATE.trace is not self.trace or not self._may_loop(frame, target):
             return
         self._leave(frame, target + 1)
+        self.lists.list_for(frame, target)
         head = Head(frame, target)
         self._enter(head)
         self._begin(head)
@@ -417,6 +422,8 @@ class Loops(Closing):
     def writes(self, x: Tensor) -> None:
         """A Tensor is written to."""
         self.lists.writes(x)
+        if self.lists.is_item(x):
+            self._departs("an item of a list is written to")
         head = self.frozen.get(x._traced[1]) if self.is_recorded(x) and x._traced else None
         if head is not None:
             self._refuse(head, "an array that a loop began with is written to")
@@ -507,6 +514,17 @@ class Loops(Closing):
         self.trace.read(what)
         self.refused = True
         self._settle(head)
+
+    def _departs(self, what: str) -> None:
+        """The function does to what stands for an object what it would do to that: not in loops.
+
+        The run is made again, with the loops unrolled whose turns have such.
+        """
+        for head in [*self.heads.values(), *self.closed]:
+            self._unrolled(head, what)
+        if not self.is_repeatable():
+            raise ConversionError(f"{what}, which a loop reads by number: unroll or copy it")
+        raise Learned
 
     def derives(self) -> None:
         """A derivative of what was recorded is taken in the run: of turns there is no record."""

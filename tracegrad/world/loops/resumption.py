@@ -176,7 +176,7 @@ class Keeper:
         if kind is slice:
             items = tuple(map(self.form, (x.start, x.stop, x.step)))
             return x if _all_same(items, (x.start, x.stop, x.step)) else OfContainer(x, items, _cut)
-        if kind is Items and self.loops.lists.filled(x.items) is not None:
+        if kind is Items and self.loops.lists.read_by_number(x.items) is not None:
             return x
         if kind is np.ndarray or isinstance(x, np.generic | type):
             return x

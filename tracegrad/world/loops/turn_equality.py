@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from codegen.ir import Call, Check, Constant, Value, dims_of
+from codegen.ir import Builder, Call, Check, Constant, Value, dims_of
 from codegen.spelling import Slot, Subscript
 from codegen.types import kind
 from tracegrad.ops.elementwise.ufuncs import (
@@ -18,7 +18,7 @@ from tracegrad.ops.elementwise.ufuncs import (
     remainder,
     subtract,
 )
-from tracegrad.ops.python_lists import handed
+from tracegrad.ops.python_lists import array_list, handed, list_item
 from tracegrad.ops.shape.indexing import element, gather, getitem_basic
 from tracegrad.tracing.path_tree import Cycle, Entry, Way
 
@@ -34,17 +34,16 @@ def renamed(node: Any, new: dict[Value, Value]) -> Any:
     return replace(node, result=new[node.result])
 
 
-def counted(
-    nodes: Sequence[Any], constant_of: Callable[[Value], Constant | None], index: Value, number: int
-) -> list[Any]:
+def counted(nodes: Sequence[Any], builder: Builder, index: Value, number: int) -> list[Any]:
     """The nodes where the number of a turn is known: what is computed of it alone is a number.
 
-    Looks at such numbers go, and so do they as operands in brackets: ``x[t - 1]`` is ``x[4]``.
+    Looks at such numbers go, and so do they as operands in brackets: ``x[t - 1]`` is ``x[4]``. An
+    item of a list of arrays is the array.
     """
     known = {index: number}
 
     def of(value: Value) -> int | None:
-        constant = None if value in known else constant_of(value)
+        constant = None if value in known else builder.constant_of(value)
         if constant is not None and value.type == index.type:
             known[value] = int(constant.value)  # type: ignore[arg-type]
         return known.get(value)
@@ -54,7 +53,7 @@ def counted(
         if isinstance(node, Check) and node.operand in known:
             continue
         if isinstance(node, Call):
-            node = _of_numbers(node, [of(v) for v in node.operands])
+            node = _of_numbers(node, [of(v) for v in node.operands], builder)
             if isinstance(node, Constant):
                 known[node.result] = int(node.value)  # type: ignore[arg-type]
         kept.append(node)
@@ -72,8 +71,12 @@ _COUNTING: dict[Any, Callable[..., int]] = {
 }
 
 
-def _of_numbers(call: Call, numbers: Sequence[int | None]) -> Any:
+def _of_numbers(call: Call, numbers: Sequence[int | None], builder: Builder) -> Any:
     """A call some of whose operands are known."""
+    if call.op is list_item and numbers[1] is not None:
+        rows = builder.producer.get(call.operands[0])
+        if isinstance(rows, Call) and rows.op is array_list:
+            return replace(call, op=handed, operands=(rows.operands[numbers[1]],))
     compute, result = _COUNTING.get(call.op), call.results[0]
     if compute and None not in numbers and result.type.weak and kind(result.type.dtype) == "int":
         try:
