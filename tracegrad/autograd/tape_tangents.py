@@ -32,6 +32,7 @@ from tracegrad.tape.tape import WRITES
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import as_held, bare, move, to_device, where
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.outputs import Transform
 from tracegrad.values.dispatch import (
     apply_in,
     dtype_of,
@@ -62,11 +63,14 @@ def tangent_like(tangent: Any, x: Tensor) -> Tensor:
     return tangent if same_dtype(tangent, x) else astype(tangent, dtype=dtype_of(x))
 
 
-def require_vectors(vectors: Any, of: Any) -> None:
-    """Has each of several vectors be of a shape; raises where they are of another one.
+def require_vectors(transform: Transform, values: Sequence[Any], returned: Any) -> None:
+    """Raises where the vectors that follow the arguments do not have the shape that they must have.
 
-    That is a guard of a program.
+    That is the shape of the argument, or of the result: a guard of a program.
     """
+    vectors, of = values[-1], returned[0] if transform.has_aux else returned
+    if transform.mode == "forward":
+        of = values[transform.positions[0]]
     one, two = shape_of(vectors)[1:], shape_of(of)
     same: Callable[[Any, Any], bool] = eq if STATE.trace is None else STATE.trace.sizes.same
     if len(one) != len(two) or not all(map(same, one, two)):

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import Signature
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,13 @@ import numpy as np
 from codegen.ir import Origin, Value
 from codegen.types import is_inexact, kind
 from tracegrad.arguments.batch_axes import each
-from tracegrad.arguments.signature import NUMERIC, Arguments, Leaf
+from tracegrad.arguments.signature import (
+    NUMERIC,
+    Arguments,
+    Leaf,
+    with_tangents,
+    with_vectors,
+)
 from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableError
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
@@ -103,6 +110,12 @@ class Transform:
     def gives_value(self) -> bool:
         """Whether the function's value is returned besides."""
         return self.kind in ("compile", "vmap", "value_and_grad", "jvp", "vjp")
+
+    def signature(self, own: Signature) -> Signature:
+        """The parameters of a call, where the function has these of its own."""
+        if self.takes_tangents:
+            return with_tangents(own, self.count)
+        return with_vectors(own, self.count) if self.takes_vectors else own
 
     def described(self, of: str, parameters: Sequence[str]) -> str:
         """What is made of the function, in words."""

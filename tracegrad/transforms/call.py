@@ -27,8 +27,6 @@ from tracegrad.arguments.signature import (
     is_jax,
     name_of,
     signature_of,
-    with_tangents,
-    with_vectors,
 )
 from tracegrad.autograd.tape_tangents import require_vectors
 from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
@@ -330,12 +328,7 @@ class Calling(BatchCalls):
 
     def _signature_now(self) -> Signature:
         """The parameters of a call."""
-        signature, transform = signature_of(self._function), self._transform
-        if transform.takes_tangents:
-            return with_tangents(signature, transform.count)
-        if transform.takes_vectors:
-            return with_vectors(signature, transform.count)
-        return signature
+        return self._transform.signature(signature_of(self._function))
 
     def _first(
         self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
@@ -576,18 +569,10 @@ class Calling(BatchCalls):
                 raise_told(error)
                 raise
             if self._transform.takes_vectors:
-                self._require_vectors(values, returned)
+                require_vectors(self._transform, values, returned)
             return returned
 
         return self._over_batch(call, arguments) if arguments.axes else call
-
-    def _require_vectors(self, values: Sequence[Any], returned: Any) -> None:
-        """Raises where vectors are not of the shape of what they are multiplied with."""
-        transform = self._transform
-        if transform.mode == "forward":
-            require_vectors(values[-1], values[transform.positions[0]])
-        else:
-            require_vectors(values[-1], returned[0] if transform.has_aux else returned)
 
     # -- other kinds of arguments ---------------------------------------------------------------
 
