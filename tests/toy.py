@@ -178,6 +178,7 @@ op("div", "x y", "x / y", divided, *ELEMENTWISE, identities=((1, 1),))
 op("rsub", "x y", "y - x", arithmetic, *ELEMENTWISE)
 op("neg", "x", "-x", arithmetic, *ELEMENTWISE, Trait.INVOLUTION)
 op("abs", "x", "np.abs(x)", strong, *ELEMENTWISE, Trait.IDEMPOTENT)
+op("at_least", "x low", "np.maximum(x, low)", arithmetic, *ELEMENTWISE, Trait.IDEMPOTENT)
 op("exp", "x", "np.exp(x)", inexact, *ELEMENTWISE)
 op("sin", "x", "np.sin(x)", inexact, *ELEMENTWISE)
 op("square", "x", "x * x", strong, Trait.ELEMENTWISE)
@@ -205,6 +206,7 @@ op(
 op("matmul", "x y", "x @ y", contracted, Trait.C_ORDER)
 op("transpose", "x", "x.T", reversed_axes, Trait.VIEW)
 op("copy", "x", "np.array(x)", same, Trait.COPY)
+op("told", "x", "told(x)", same, Trait.EFFECT)
 op("splat", "x", "np.broadcast_to(x, shape)", repeated, Trait.SPLAT, attributes={"shape": ...})
 op(
     "full",

@@ -173,6 +173,7 @@ def kernels(monkeypatch):
 
 
 @needs_numba
+@pytest.mark.sampled(2)
 @every_case
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_machine_code_and_its_text_and_numpy_source_have_the_same_bits(case, transform, kernels):

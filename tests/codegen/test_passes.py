@@ -117,6 +117,14 @@ def test_dce_keeps_what_a_check_looks_at():
     )
 
 
+def test_dce_keeps_effects_and_what_they_read():
+    leaves_alone(dce, "%a = exp(%x)\n%b = told(%a)\nreturn %y")
+
+
+def test_cse_leaves_effects_alone():
+    leaves_alone(cse, "%a = told(%x)\n%b = told(%x)\n%c = add(%a, %b)\nreturn %c")
+
+
 def test_dce_keeps_a_call_of_which_one_result_is_read():
     leaves_alone(dce, "%q, %r = divmod(%x, %y)\nreturn %r")
 
@@ -298,6 +306,10 @@ def test_other_attributes_are_another_op():
         return %c
         """,
     )
+
+
+def test_an_idempotent_op_with_another_operand_stays():
+    leaves_alone(simplify, "%a = at_least(%x, %y)\n%b = at_least(%a, %x)\nreturn %b")
 
 
 # -- simplify: splats ---------------------------------------------------------------------------

@@ -394,6 +394,7 @@ def test_a_number_of_elements_is_no_divisor_of_numbers(fast_math) -> None:
     assert np.isnan(value) and slope.shape == (0,)
 
 
+@pytest.mark.sampled(3, 1)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_derivatives_are_those_of_exact_mode(monkeypatch, program) -> None:
     """Of second order too, for the programs that differences confirm there."""

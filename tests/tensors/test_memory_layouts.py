@@ -220,6 +220,12 @@ def by_an_element(x, a, b):
     return column @ x[:, k[0]] + row @ b * a + x[:, tg.tensor(np.array(2))] @ column
 
 
+def copied_views(x, a, b):
+    """What ``* 1.0`` makes is dense, and its sum adds in another order than that of the view."""
+    inner, turned = x[:, 1:-1] * 1.0, x[:, ::-1] + -0.0
+    return np.sum(inner) * a + np.sum(turned) + np.mean(b[1:] * 1.0)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("f", [in_falling_order, vectors_of_a_matrix, by_an_element])
 def test_products_of_vectors_add_in_the_order_that_eager_ones_have(f: Any, layout: str) -> None:
@@ -247,8 +253,11 @@ def test_gradients_of_convolutions_lie_as_eager_ones_do(layout: str) -> None:
         check(penalty, [x, random.normal(size=(5, shape[1], 3, 3))])
 
 
+ORDERED = [weighted, turned_flat, spread_twice, softmax_of_products, averages, copied_views]
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("f", [weighted, turned_flat, spread_twice, softmax_of_products, averages])
+@pytest.mark.parametrize("f", ORDERED)
 def test_what_simplifying_leaves_out_does_not_change_the_order_of_sums(f: Any, layout: str) -> None:
     random = np.random.default_rng(5)
     for shape in [(41, 53), (130, 90)]:
