@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from codegen.emit.target import Target
-from codegen.ir import Call, Trait
-from codegen.types import KINDS, ArrayType, bits, is_inexact, kind, promote
+from codegen.ir import Again, Call, Graph, Join, Loop, Trait, Value, walk
+from codegen.types import KINDS, LIST, ArrayType, bits, is_inexact, kind, promote
 
 
 def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
@@ -22,10 +22,17 @@ def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
         float32[n] * int32[n]    x * k.astype(jnp.float64)
         int8[n] * 0.5            k * jnp.float64(0.5)
         exp(int8[n])             jnp.exp(k.astype(jnp.float16))
+
+    A Python number that JAX has with a dtype (`strong_numbers`) is cast to that of what it meets::
+
+        float32[n] * float(s)    x * jnp.float32(s.astype(float))
     """
     result = call.results[0].type
     if not printed or any(name == "dtype" for name, _ in call.attributes):
         return {}
+    if Trait.UPDATE in call.op.traits and LIST not in printed:
+        written = printed[1]
+        return {} if written.weak or written.dtype == result.dtype else {1: result.dtype}
     wanted = _computed_in(call)
     if wanted is None:
         return {}
@@ -34,6 +41,12 @@ def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
         found = "float64" if bits(found) == 64 else "float32"
     if found == wanted and (not is_weak or result.weak or result.dtype == "bool"):
         return {}
+    pairs = zip(call.operands, printed, strict=True)
+    strong = [i for i, (value, type) in enumerate(pairs) if value.type.weak and not type.weak]
+    if strong and is_inexact(wanted):
+        given = [(i, printed[i].dtype) for i in strong]
+        real = f"float{bits(wanted)}"
+        return {i: wanted if kind(dtype) == "complex" else real for i, dtype in given}
     numbers = [i for i, type in enumerate(printed) if type.weak and kind(type.dtype) == kind(found)]
     integers = [i for i, type in enumerate(printed) if kind(type.dtype) == "int"]
     chosen = [*(numbers if is_weak else ()), *integers, 0][0]
@@ -73,6 +86,27 @@ def _promoted(types: Sequence[ArrayType]) -> tuple[str, bool]:
     return merged, merged != dtype and not is_inexact(dtype)
 
 
+def strong_numbers(graph: Graph) -> frozenset[Value]:
+    """Python numbers that are computed of arrays: JAX takes no dtype from an array again."""
+    found: set[Value] = set()
+    parameters: dict[object, tuple[Value, ...]] = {}
+    nodes, before = list(walk(graph.nodes)), -1
+    while len(found) > before:  # until no loop carries another one on
+        before = len(found)
+        for node in nodes:
+            if isinstance(node, Call) and Trait.EXTENT not in node.op.traits:
+                if any(not v.type.weak or v in found for v in node.operands):
+                    found.update(
+                        v for v in node.results if v.type.weak and is_inexact(v.type.dtype)
+                    )
+            elif isinstance(node, Loop | Join):
+                parameters[node.label] = node.parameters
+            if isinstance(node, Loop | Again) and node.label in parameters:
+                pairs = zip(parameters[node.label], node.arguments, strict=True)
+                found.update(p for p, a in pairs if p.type.weak and a in found)
+    return frozenset(found)
+
+
 JAX = Target(
     name="jax",
     module="jnp",
@@ -80,4 +114,5 @@ JAX = Target(
     decorator="@jax.jit",
     checks_returned=True,
     casts=casts,
+    strong_numbers=strong_numbers,
 )

@@ -162,6 +162,8 @@ def _speaks_of_numbers(graph: Graph, call: Call, text: str) -> bool:
         return result.dtype in FLOATS
     if text == "a / b":
         return "float" in kinds
+    if text == "float(x)":
+        return call.operands[0].type.dtype == "float64"
     return (text in FUNCTIONS or text == ROOT) and kinds == ["float"] * len(kinds)
 
 

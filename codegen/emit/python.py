@@ -116,6 +116,7 @@ class Emitter:
         self.uses = dict(self.left)
         self.wish = self._output_names()
         self.python_numbers: set[Value] = set()
+        self.strong_numbers = target.strong_numbers(graph)
         self.literals: dict[Value, Number] = {}
         self.lengths = Lengths(graph.sizes, self._arrays, self._attribute)
         self.anchors = anchors(graph)
@@ -548,7 +549,11 @@ class Emitter:
     def _printed_types(self, call: Call, strong: set[int]) -> list[ArrayType]:
         """The operands' types as their text says them: a bare literal is a Python number."""
         return [
-            self._bare_type(v) if v in self.python_numbers and i not in strong else v.type
+            ArrayType(v.type.dtype)
+            if v in self.strong_numbers
+            else self._bare_type(v)
+            if v in self.python_numbers and i not in strong
+            else v.type
             for i, v in enumerate(call.operands)
         ]
 

@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import copysign, inf
 
-from codegen.ir import Block, Branch, Call, Check, Frame, Join, Loop, Number, Origin
+from codegen.ir import (
+    Block,
+    Branch,
+    Call,
+    Check,
+    Frame,
+    Graph,
+    Join,
+    Loop,
+    Number,
+    Origin,
+    Value,
+)
 from codegen.passes.fuse import LARGE
 from codegen.sizes import Dim, substitute
 from codegen.spelling import ATOM, COMPARE, UNARY, Fragment
@@ -32,6 +44,8 @@ class Target:
     checks_returned: bool = False
     ufuncs: Mapping[str, str] = field(default_factory=dict)
     casts: Callable[[Call, Sequence[ArrayType]], Mapping[int, str]] = lambda call, printed: {}
+    strong_numbers: Callable[[Graph], frozenset[Value]] = lambda graph: frozenset()
+    """Python numbers that have a dtype in this target."""
 
     @property
     def dialect(self) -> str:

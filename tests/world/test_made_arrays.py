@@ -7,6 +7,7 @@ finite differences. `x` has four floats.
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -287,6 +288,74 @@ def integers_in_a_loop(x):
     return np.sum(y) * np.sum(x)
 
 
+# -- filled with what is differentiated: arrays still ----------------------------------------------
+
+
+@program
+def sorted_in_place(x):
+    y = np.zeros(5)
+    y[0] = x[0]
+    y[1] = 3.0
+    y.sort()
+    return np.sum(y * np.arange(5))
+
+
+@program
+def elements_that_change_places(x):
+    y = np.zeros(4)
+    y[0], y[1] = x[0], x[1]
+    y[0], y[1] = y[1], y[0]
+    return np.sum(y * np.arange(4))
+
+
+@program
+def what_is_made_of_a_filled_array(x):
+    y = np.zeros(4)
+    y[:] = x
+    z = y * 2.0
+    z.sort()
+    total = y.sum()
+    total += 1.0
+    some = y[[0, 1]]
+    some += 5.0
+    parted = y[:3].copy()
+    parted.partition(1)
+    return np.sum(z * np.arange(4)) + total * y.sum() + some @ y[:2] + parted[1]
+
+
+@program
+def a_part_of_a_filled_array_is_sorted(x):
+    y = np.zeros(5)
+    y[1:] = x
+    part = y[1:]
+    part.sort()
+    first = y[1]
+    y[1] = 100.0
+    return np.sum(y[2:] * np.arange(3)) + first
+
+
+@program
+def rows_of_a_filled_array(x):
+    y = np.zeros((2, 4))
+    y[0] = x
+    for row in y:
+        row += 1.0
+    first, _ = y
+    first *= 2.0
+    element = y[0, 1]
+    y[0, 1] = 7.0
+    element += 1.0
+    return np.sum(y * np.arange(8).reshape(2, 4)) + element
+
+
+@program
+def what_a_filled_array_is(x):
+    y = np.zeros(4)
+    y[:] = x
+    kinds = isinstance(y, np.ndarray) + 2 * (type(y) is np.ndarray)
+    return kinds * y[y.argmax()] + sum(v for v in y.flat) + sum(v for v in y)
+
+
 # -- functions of math ---------------------------------------------------------------------------
 
 
@@ -314,6 +383,17 @@ def test_values_of_arrays_that_a_function_changes(f: Any) -> None:
         tg.config.compile = True
 
 
+def _backward(f: Any) -> Callable[[Any], Any]:
+    """The gradient of a function of Tensors."""
+
+    def gradient(x: Any) -> Any:
+        given = tg.tensor(x, requires_grad=True)
+        f(given).backward()
+        return given.grad.numpy()
+
+    return gradient
+
+
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_gradients_of_arrays_that_a_function_changes(f: Any) -> None:
     ways: list[Callable[[Any], Any]] = [
@@ -321,6 +401,7 @@ def test_gradients_of_arrays_that_a_function_changes(f: Any) -> None:
         tg.grad(tg.compile(f)),
         lambda x: tg.vjp(f, x)[1](1.0)[0],
         tg.jacfwd(f),
+        _backward(tg.compile(f)),
     ]
     for x in (*X, *reversed(X)):
         slope = _differences(f, x)
@@ -370,3 +451,23 @@ def test_an_array_of_a_list_that_holds_arrays_may_be_written() -> None:
                 assert way(x) == f(x)
         assert_allclose(tg.grad(f)(x), np.ones(3))
     assert held[:2] == [0.5, 1.0] and held[2] == 1.5
+
+
+def test_what_a_function_of_tensors_leaves_behind() -> None:
+    """An array that it filled with something that has a history is a Tensor, by each call."""
+    kept: dict[str, Any] = {}
+
+    def f(x: Any) -> Any:
+        y = np.zeros(3)
+        y[:] = x
+        kept["y"] = y
+        kept["part"] = (y * 2.0)[1:]
+        return y, y.sum()
+
+    for steps in (f, lambda x: [open(os.devnull).close(), f(x)][1]):
+        compiled = tg.compile(steps)
+        for _ in range(3):
+            x = tg.tensor([2.0, 1.0, 5.0], requires_grad=True)
+            y, total = compiled(x)
+            (total + kept["y"].sum() + kept["part"].sum() + (y * y).sum()).backward()
+            assert_allclose(x.grad.numpy(), [6.0, 6.0, 14.0])

@@ -39,7 +39,7 @@ from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import End, blocks
 from tracegrad.user_code.program_points import capture, label
-from tracegrad.values.dispatch import apply, is_jax_array
+from tracegrad.values.dispatch import apply, is_jax_array, is_number
 from tracegrad.values.pytree import flatten, map_tree
 from tracegrad.world import Store
 from tracegrad.world.effects import Replay, prepared
@@ -230,7 +230,8 @@ def _held(x: Any) -> Any:
     """What a Tensor holds of an array that a program made."""
     if is_jax_array(x):
         return as_held(x)
-    return np.asarray(x)[()] if isinstance(x, np.ndarray) and not x.ndim else x
+    plain = is_number(x) or (isinstance(x, np.ndarray) and not x.ndim)
+    return np.asarray(x)[()] if plain else x
 
 
 def _several(x: Any) -> tuple[Any, ...]:

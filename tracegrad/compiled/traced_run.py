@@ -125,6 +125,7 @@ def run_traced(
         world.joins = Joins(world, trace)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
+    world.tapes, world.arguments = bool(histories), frozenset(map(id, arguments.values))
     tensors = _tensors(trace, arguments, wanted, histories)
     enabled = True if wanted else grad_mode_of(function)
     values = iter(tensors)

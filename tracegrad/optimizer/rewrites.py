@@ -16,7 +16,7 @@ from codegen.rewrite import Rewriter, Rule, offered
 from codegen.spelling import Subscript
 from codegen.types import is_inexact, kind, weak
 from tracegrad.ops import masking, python_lists
-from tracegrad.ops.elementwise import ufuncs
+from tracegrad.ops.elementwise import python_numbers, ufuncs
 from tracegrad.ops.linear_algebra import contractions, decompositions, determinants, solving
 from tracegrad.ops.reductions import sums_and_extremes
 from tracegrad.ops.shape import creation, indexing, joining, reshaping, selection
@@ -53,6 +53,21 @@ def sum_of_ones(r: Rewriter, call: Call) -> Value | None:
         return None
     size = sz.mul(dims_of(r.sizes, splat.results[0].type))
     return r.emit(creation.extent, size=size, dtype="float64")
+
+
+@on(ufuncs.add, ufuncs.subtract, ufuncs.multiply, ufuncs.divide)
+def float_beside_arrays(r: Rewriter, call: Call) -> Value | None:
+    """float(x) * y -> x * y, where y has a dtype that x does not change: the bits are the same."""
+    bare = [
+        made.operands[0] if (made := r.node(x)) and made.op is python_numbers.python_float else x
+        for x in call.operands
+    ]
+    if bare == list(call.operands) or any(x.type.weak for x in bare):
+        return None
+    if all(x.type.weak for x in call.operands):
+        return None
+    type_ = r.infer(call.op, *bare)
+    return r.emit(call.op, *bare) if type_ == call.results[0].type else None
 
 
 def _power_of_two(number: object) -> bool:
@@ -522,6 +537,7 @@ RULES: tuple[Rule, ...] = (
     splat_written,
     mean_to_sum,
     sum_of_ones,
+    float_beside_arrays,
     scale_after_divide,
     negated_sum,
     negation_last,

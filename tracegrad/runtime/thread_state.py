@@ -28,6 +28,8 @@ class State(threading.local):
     standing: bool = False
     """True while a function runs that was called with arrays, for which its Tensors stand: there
     ``x[0]`` of a vector and ``x.sum()`` are numbers, as NumPy's are, which nobody can write to."""
+    arrays: dict[int, Any] | None = None
+    """Where it was called with Tensors: those that stand for arrays all the same, by id."""
     aside: bool = False
     """True while compiled calls may not take their fast path: a trace, checks of results, profiles.
     The class has what `config.check_finite` and `config.compile` say, for all threads; an instance
@@ -44,6 +46,7 @@ class State(threading.local):
             or self.observer is not None
             or self.anomaly
             or self.losing
+            or self.arrays is not None
         )
         if self.trace is not None or self.anomaly or self.observer is not None:
             self.aside = True

@@ -24,6 +24,8 @@ from tracegrad.values.dispatch import Repeated, apply, dtype_of, is_jax_array
 
 NUMBERS = frozenset({float, int, np.float64, np.float32, bool, np.int64})
 """Operands that nobody can change afterwards; arrays go the general way, which copies them."""
+OF_PYTHON = frozenset({float, complex, int, bool})
+"""What a Tensor may hold instead of an array."""
 
 _new_tensor = Tensor.__new__
 _new_node = Node.__new__
@@ -66,7 +68,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         node.result = array
         node.stamp = next_stamp()
         node.traced = node.more = None
-        if array.nbytes > SMALL:
+        if type(array) not in OF_PYTHON and array.nbytes > SMALL:
             slim(node)
         tensor._node = node
         return tensor
@@ -98,7 +100,7 @@ def binary(op: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
         node.result = array
         node.stamp = next_stamp()
         node.traced = node.more = None
-        if array.nbytes > SMALL:
+        if type(array) not in OF_PYTHON and array.nbytes > SMALL:
             slim(node)
         tensor._node = node
         return tensor
@@ -138,7 +140,7 @@ def unary(op: Any, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
         node.result = array
         node.stamp = next_stamp()
         node.traced = node.more = None
-        if array.nbytes > SMALL:
+        if type(array) not in OF_PYTHON and array.nbytes > SMALL:
             slim(node)
         tensor._node = node
         return tensor
@@ -170,7 +172,7 @@ def without_arguments(op: Any, attributes: Mapping[str, Any], general: Any) -> C
         node.result = array
         node.stamp = next_stamp()
         node.traced = node.more = None
-        if a.nbytes > SMALL:
+        if type(a) not in OF_PYTHON and a.nbytes > SMALL:
             slim(node)
         tensor._node = node
         return tensor

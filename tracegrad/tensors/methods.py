@@ -17,6 +17,7 @@ from tracegrad.ops.shape import indexing, reshaping, selection
 from tracegrad.ops.shape.creation import full_like, shape_tuple
 from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
+from tracegrad.runtime.array_manners import is_array_to_function
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tensors import fast_operators
@@ -101,8 +102,7 @@ def _with_anything(method: Callable[..., Any], unequal: bool) -> Callable[..., A
 
 def _stands(x: Any) -> bool:
     """Whether a Tensor is an array or number of NumPy's for the function that runs."""
-    trace = STATE.trace
-    return STATE.standing if trace is None else x._is_traced and trace.stands(x._traced[1])
+    return is_array_to_function(x) and (STATE.trace is None or x._is_traced)
 
 
 def _rounded(self: Any, ndigits: Any = None) -> Any:
@@ -281,7 +281,7 @@ def _partition(x: Tensor, *args: Any, **kwargs: Any) -> Any:
 
 
 def _in_place(x: Tensor, result: Any) -> Any:
-    if not STATE.standing:
+    if not is_array_to_function(x):
         return result
     x[...] = result  # type: ignore[index]
     return None

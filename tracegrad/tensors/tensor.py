@@ -33,6 +33,7 @@ from tracegrad.errors import (
 )
 from tracegrad.ops.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.ops.record import TABLE
+from tracegrad.runtime.array_manners import is_array_to_function, note_results
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.exported_memory import hand_out
 from tracegrad.tape.foreign_arrays import Foreign, kept, plain
@@ -142,11 +143,7 @@ class Tensor:
 
         So in functions that are called with such. tracegrad's own code is told that it is a Tensor.
         """
-        trace = STATE.trace
-        if trace is None:
-            found = STATE.standing
-        else:
-            found = self._is_traced and trace.stands(self._traced[1])
+        found = is_array_to_function(self) and (STATE.trace is None or self._is_traced)
         if not found or type(self._array) is DeviceArray:
             return False
         asking: str = sys._getframe(2).f_globals.get("__name__", "")
@@ -275,7 +272,7 @@ class Tensor:
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise DTypeError(f"only integer Tensors can be used as an index, not {self.dtype}")
-        if STATE.standing and self.ndim:  # NumPy's array of one element is no number here
+        if self.ndim and is_array_to_function(self):  # one element is no number here
             raise DTypeError("only integer scalar arrays can be converted to a scalar index")
         return int(self._look("int"))
 
@@ -629,6 +626,8 @@ def apply_to_tensors(
                 break
     if special and STATE.losing:
         STATE.watch.used((*operands, *attributes.values()), tensors, op)
+    if special and STATE.arrays is not None:
+        note_results((like, *operands), tensors)
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
 
 
@@ -645,7 +644,7 @@ def _note_views(
 ) -> None:
     """Links the results that look at the memory of the first operand with it."""
     x = operands[0]
-    if is_view_of(tensors[0]._array, x._array) or _has_no_memory(x._array):
+    if is_view_of(tensors[0]._array, x._array) or _has_no_memory(x):
         register(tensors, x, op, operands[1:], attributes)
     if x._traced is not None and op.name in _BY_LAYOUT and x._is_traced:
         axes = _BY_LAYOUT[op.name]
@@ -657,11 +656,11 @@ _BY_LAYOUT = {"reshape": 2, "in_order": 1}
 """Ops that are a view or a copy by the layout of an array of so many axes or more."""
 
 
-def _has_no_memory(array: Any) -> bool:
+def _has_no_memory(x: Tensor) -> bool:
     """Whether views are linked though arrays cannot tell: on devices, and of numbers."""
-    if isinstance(array, np.ndarray):
+    if isinstance(x._array, np.ndarray):
         return False
-    return not (STATE.standing and isinstance(array, np.generic))
+    return not (isinstance(x._array, np.generic) and is_array_to_function(x))
 
 
 def _with_axes(x: Tensor) -> Tensor:

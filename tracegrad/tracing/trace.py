@@ -516,6 +516,13 @@ class Trace:
         """Whether the function would have an array or number of NumPy's for this value."""
         return value not in self.shown
 
+    def goes_on(self, before: Value, after: Value) -> None:
+        """What a Tensor is to the function stays when a write makes it another value."""
+        if self.stands(before):
+            self.shown.discard(after)
+        else:
+            self.shown.add(after)
+
     def _from_stand_ins(self, operands: Sequence[Any]) -> bool:
         """Whether NumPy would have computed it: all Tensors that it is of stand for arrays."""
         traced = [x._traced for x in operands if hasattr(x, "_traced")]

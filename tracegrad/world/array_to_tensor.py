@@ -30,6 +30,7 @@ from tracegrad.arguments.signature import NUMERIC
 from tracegrad.errors import ConversionError
 from tracegrad.machine.frames import Frame, Machine
 from tracegrad.machine.translation import Program
+from tracegrad.runtime.array_manners import note_arrays
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import memory_of
 from tracegrad.tensors.array_functions import asarray, full, zeros
@@ -105,13 +106,9 @@ def _writes(operation: Any) -> bool:
 
 
 def _is_used(operation: Any, array: np.ndarray) -> bool:
-    """Whether a program has the numbers of an array that is written now, as a Tensor would be.
-
-    Where the caller gave Tensors, what the function computes is done in their manner
-    (``x.sort()`` gives another one): there it stays an array.
-    """
+    """Whether a program has the numbers of an array that is written now, as a Tensor would be."""
     known = not isinstance(operation, MethodDescriptorType) or operation.__name__ in _WRITING
-    return STATE.trace is not None and STATE.standing and known and STATE.trace.has_used(array)
+    return STATE.trace is not None and known and STATE.trace.has_used(array)
 
 
 _WRITING = frozenset({"fill", "put"})
@@ -159,6 +156,8 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     ways = [(view, _way_to(root, view)) for view in family[1:]]
     tensors = {id(root): _as_tensor(root)}
     tensors.update((id(view), way(tensors[id(root)])) for view, way in ways)
+    if STATE.trace is None and not STATE.standing:
+        note_arrays(tensors.values())
     renewed: dict[int, Any] = {**tensors}
     for x in family:
         world.swaps(x, tensors[id(x)])

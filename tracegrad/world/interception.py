@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad.errors import ArgumentError, ConversionError, TracegradError
+from tracegrad.ops.elementwise.python_numbers import as_python_number, python_float
 from tracegrad.ops.function_of_elements import vectorize
 from tracegrad.ops.shape.reshaping import laid_out
 from tracegrad.runtime.thread_state import STATE
@@ -55,7 +56,7 @@ def _as_numbers(name: str) -> Callable[..., Any]:
 
     def called(*operands: Any) -> Any:
         _raising(own, *operands)
-        return function(*map(_float, operands))
+        return as_python_number(function(*map(_float, operands)))
 
     return called
 
@@ -78,24 +79,25 @@ def _number(x: Any) -> Any:
 
 
 def _float(x: Any) -> Any:
-    """A Tensor of one element as a number."""
-    if type(x) is Tensor:
-        x = x.reshape(()) if x.ndim else x
-        return x if x.dtype.kind in "fc" else x.astype(float)
-    return x
+    """A Tensor of one element as a number, which is a float64 or Python's own."""
+    if type(x) is not Tensor:
+        return x
+    x = x.reshape(()) if x.ndim else x
+    return x if x.dtype.name in ("float64", "complex128") else python_float(x)
 
 
 def _log(x: Any, base: Any = None) -> Any:
     _raising(math.log, x, *(() if base is None else (base,)))
-    found = np.log(_float(x))
-    return found if base is None else found / np.log(_float(base))
+    found = as_python_number(np.log(_float(x)))
+    return found if base is None else found / as_python_number(np.log(_float(base)))
 
 
 def _hypot(*xs: Any) -> Any:
     """``math.hypot``, which takes as many numbers as one likes; NumPy's takes two."""
     _raising(math.hypot, *xs)
     first, *rest = map(_float, xs)
-    return functools.reduce(np.hypot, rest, first) if rest else np.abs(first)
+    found = functools.reduce(np.hypot, rest, first) if rest else np.abs(first)
+    return as_python_number(found)
 
 
 MATH: dict[int, Callable[..., Any]] = {
@@ -106,11 +108,13 @@ MATH: dict[int, Callable[..., Any]] = {
 MATH[id(math.log)] = _log
 MATH[id(math.hypot)] = _hypot
 MATH[id(math.prod)] = lambda xs, start=1: _folded(operator.mul, xs, start)
-MATH[id(math.fsum)] = lambda xs: _folded(operator.add, xs, 0.0)
+MATH[id(math.fsum)] = lambda xs: as_python_number(_folded(operator.add, xs, 0.0))
 _COMPLEX = "acos acosh asin asinh atan atanh cos cosh exp log10 sin sinh sqrt tan tanh"
 for _name in _COMPLEX.split():
     _function = getattr(np, _NUMPY.get(_name, _name))
-    MATH[id(getattr(cmath, _name))] = lambda x, function=_function: function(x.astype(complex))
+    MATH[id(getattr(cmath, _name))] = lambda x, function=_function: as_python_number(
+        function(x.astype(complex))
+    )
 
 
 def _folded(operation: Any, xs: Any, start: Any) -> Any:

@@ -39,6 +39,7 @@ class Outcome(StandIns):
     guards: dict[tuple[int, str, Any], Guard]
     effects: list[str]
     counters: Collection[Any]
+    tapes: bool
     source_of: Callable[[Any], Guard | None]
     _guard: Callable[..., Guard]
     text_of: Callable[[Any], str]
@@ -182,8 +183,13 @@ class Outcome(StandIns):
         self.kept.settle(shown)
 
     def stands_for_array(self, x: Any) -> bool:
-        """Whether a value of the run is in its caller's eyes an array or number of NumPy's."""
+        """Whether a value of the run is in its caller's eyes an array or number of NumPy's.
+
+        To a caller who gave Tensors, what has a history is a Tensor as well.
+        """
         traced = getattr(x, "_traced", None)
+        if self.tapes and traced is not None and x._node is not None:
+            return False
         return traced is not None and self.trace is traced[0] and self.trace.stands(traced[1])
 
     def stands_in(self, x: Any) -> bool:

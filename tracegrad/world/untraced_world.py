@@ -170,7 +170,7 @@ def interpreted() -> Iterator[None]:
         yield
         return
     world = Answers()
-    before = STATE.update(machine=machine.Machine(world))
+    before = STATE.update(machine=machine.Machine(world), arrays=None)
     try:
         yield
     finally:

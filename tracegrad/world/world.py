@@ -95,6 +95,8 @@ class World(Variables, Sequences):
         self.numbers = Numbers()
         self.copies = Copies()
         self.counters: Collection[Any] = ()  # places of ints that the function counts with
+        self.tapes = False  # the caller gave Tensors, whose histories go on
+        self.arguments: Collection[int] = ()  # of the traced function, defaults too, by id
         self.renewed: Collection[Any] = ()  # places that were seen to hold another such object
         self._by_path: dict[int, Guard] = {}  # where objects stand that are known by their place
         self._pinned: dict[int, Any] = {}  # those of them whose identity matters
@@ -464,9 +466,20 @@ class World(Variables, Sequences):
                 if value is not None:
                     self.guard(ATTRIBUTE, function, name, value, f"the defaults of {text}")
                     self.enter(value, f"the defaults of {text}")
-                    self.contents_of(value)
+                    self._enter_defaults(value)
             self._enter_cells(function)
         return super().parts_of(function)
+
+    def _enter_defaults(self, values: Any) -> None:
+        """The defaults of a function's parameters, but for those that are arguments of the run."""
+        items = values.items() if type(values) is dict else enumerate(values)
+        if self.machine.frame is not None or all(id(x) not in self.arguments for _, x in items):
+            self.contents_of(values)
+            return
+        for key, x in items:
+            if id(x) not in self.arguments:
+                text = f"{self.text_of(values)}[{key!r}]"
+                self.contents_of(self.read(ITEM, values, key, x, text))
 
     def _enter_cells(self, function: FunctionType) -> None:
         names = function.__code__.co_freevars

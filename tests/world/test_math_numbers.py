@@ -1,0 +1,131 @@
+"""Functions of `math` and `cmath` give numbers of Python's, which take the dtype of what they meet.
+
+So ``x32 * math.sin(y[0])`` is float32, compiled as uncompiled, and ``1.0 / math.sqrt(0.0)`` raises.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import tracegrad as tg
+
+
+def scaled(w, y):
+    return w * math.sin(y[0])
+
+
+def arithmetic(w, y):
+    return w * (math.exp(y[0]) * 2.0 + 1.0) - math.log(y[1], 3.0)
+
+
+def of_its_own(w, y):
+    return w / math.sqrt(w[0]) + math.fsum(w)
+
+
+def in_a_short_loop(w, y):
+    total = 0.0
+    for i in range(len(y)):
+        total += math.tanh(y[i]) * 0.5
+    return w * total
+
+
+def carried_on(w, y):
+    factor = math.exp(-y[0])
+    for _ in range(30):
+        w = w * factor
+        factor = 1.0 + 0.1 * math.cos(factor) * math.sin(y[1])
+    return w
+
+
+def in_both_arms(w, y):
+    a, b = math.hypot(y[0], y[1]), math.atan2(y[0], y[1])
+    if a > b:
+        return w * a
+    return w * b * 2.0
+
+
+def beside_arrays(w, y):
+    larger = np.maximum(w, math.sin(y[0]))
+    return w ** math.exp(y[0] * 0.1) + larger + np.where(w > 1.0, w, math.cos(y[0]))
+
+
+def written(w, y):
+    z = np.zeros_like(w)
+    z[0] = math.sin(y[0])
+    z[1:] += math.cos(w[0])
+    return z * w
+
+
+def of_complex_numbers(w, y):
+    return (w * cmath.exp(1j * y[0])).real
+
+
+def cosine_schedule(w, step):
+    return w - 0.1 * (1.0 + math.cos(math.pi * step[0] / 100.0)) * w
+
+
+FUNCTIONS = [
+    *(scaled, arithmetic, of_its_own, in_a_short_loop, in_both_arms, beside_arrays, written),
+    *(carried_on, of_complex_numbers, cosine_schedule),
+]
+W, Y = np.array([0.7, 1.2, 2.0], np.float32), np.array([0.3, 0.8])
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("backend", ["numpy", "numba", "jax"])
+def test_numbers_take_the_dtype_of_arrays(f: Any, backend: str) -> None:
+    if backend == "numba":
+        pytest.importorskip("numba")
+    compiled = tg.compile(f, backend=backend)
+    for scale in (1.0, 2.0, 3.0):
+        expected, found = f(W, Y * scale), np.asarray(compiled(W, Y * scale))
+        assert found.dtype == expected.dtype == np.float32
+        if backend == "jax":
+            assert_allclose(found, expected, rtol=2e-6)
+        else:
+            assert_array_equal(found, expected)
+    gradients = tg.grad(lambda w, y: f(w, y).sum(), argnums=(0, 1), backend=backend)(W, Y)
+    assert [np.asarray(g).dtype for g in gradients] == [W.dtype, Y.dtype]
+    wide = W.astype(float)
+    for i in range(2):
+        shift = 1e-6 * np.eye(2)[i]
+        slope = (f(wide, Y + shift).sum() - f(wide, Y - shift).sum()) / 2e-6
+        assert_allclose(gradients[1][i], slope, rtol=2e-5, atol=2e-5)
+
+
+def test_of_float32_is_computed_in_double() -> None:
+    x = np.array([0.5, 2.0], np.float32)
+    for f in (lambda x: math.sin(x[0]), lambda x: math.log(x[1], 3.0), lambda x: math.fsum(x)):
+        for way in (tg.compile(f), lambda x, f=f: tg.value_and_grad(f)(x)[0]):
+            assert type(way(x)) is float
+            assert way(x) == f(x)
+    assert type(tg.compile(lambda x: cmath.exp(x[0]))(x)) is complex
+    gradient = tg.grad(lambda x: math.exp(x[0]) * x[1])(x)
+    assert gradient.dtype == np.float32
+    assert_allclose(gradient, [2.0 * math.exp(0.5), math.exp(0.5)], rtol=1e-6)
+
+
+def test_division_by_zero_raises_as_in_python() -> None:
+    for transform in (tg.compile, tg.grad):
+        g = transform(lambda x: 1.0 / math.sqrt(x[0]))
+        assert np.isfinite(g(np.array([4.0]))).all()
+        with pytest.raises(ZeroDivisionError):
+            g(np.zeros(1))
+
+
+def test_on_tensors() -> None:
+    @tg.compile
+    def f(x):
+        return math.log(x[0]) * math.sin(x[1])
+
+    for _ in range(3):
+        x = tg.tensor([2.0, 0.5], requires_grad=True)
+        y = f(x)
+        (y * 2.0).backward()
+        assert_allclose(x.grad.numpy(), [math.sin(0.5), 2 * math.log(2) * math.cos(0.5)])

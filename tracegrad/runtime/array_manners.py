@@ -1,0 +1,46 @@
+"""Tells which Tensors are arrays or numbers of NumPy's for the function that runs.
+
+The two differ where it matters: ``y.sort()`` of an array writes in place, and ``y[0]`` is a number,
+which the next write to `y` does not change. A function that is called with arrays has no others.
+One that is called with Tensors may fill an array of its own (``y = np.zeros(3); y[0] = x[0]``):
+then a Tensor stands for that array alone, and for what is computed of such.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from tracegrad.runtime.thread_state import STATE
+
+
+def is_array_to_function(x: Any) -> bool:
+    """Whether a Tensor is an array or number of NumPy's to the function that runs."""
+    if STATE.standing:
+        return True
+    trace = STATE.trace
+    if trace is not None:
+        return bool(x._is_traced) and trace.stands(x._traced[1])
+    return STATE.arrays is not None and id(x) in STATE.arrays
+
+
+def note_arrays(tensors: Iterable[Any]) -> None:
+    """Tensors that stand for arrays from here on, in a run that is not traced."""
+    arrays: dict[int, Any] = {} if STATE.arrays is None else STATE.arrays
+    if STATE.arrays is None:
+        STATE.update(arrays=arrays)
+    for tensor in tensors:
+        arrays[id(tensor)] = weakref.ref(tensor, partial(_forget, arrays, id(tensor)))
+
+
+def note_results(operands: Sequence[Any], results: Sequence[Any]) -> None:
+    """What is computed of Tensors that all stand for arrays is such as well."""
+    of, arrays = [x for x in operands if hasattr(x, "_traced")], STATE.arrays or {}
+    if of and all(id(x) in arrays for x in of):
+        note_arrays(results)
+
+
+def _forget(arrays: dict[int, Any], key: int, _: Any) -> None:
+    arrays.pop(key, None)
