@@ -55,11 +55,11 @@ FAULTS = [
     Fault("tracegrad/ops/linear_algebra/solving.py", "return -_against(ct_b, y), ct_b", "return _against(ct_b, y), ct_b", f"{OPS} -k solve"),
     Fault("tracegrad/nn/losses.py", "ct * (sigmoid(x) - target), -ct * x", "ct * (sigmoid(x) - target), ct * x", f"{OPS} -k logistic_loss"),
     # -- types and spellings
-    Fault("tracegrad/ops/type_rules.py", 'return "uint64"', 'return "int64"', f"{OPS} -k 'sum and dtypes'"),
+    Fault("tracegrad/ops/type_rules.py", 'return "uint64"', 'return "int64"', f"{OPS} -k any_integers"),
     Fault("tracegrad/ops/type_rules.py", "return dtype if is_inexact(dtype) else \"float64\"", "return \"float64\"", f"{OPS} -k 'mean and dtypes'"),
-    Fault(UFUNCS, 'numpy="np.sign(x)",', 'numpy="np.sign(x) + 0",', f"{OPS} -k 'direction'"),
+    Fault(UFUNCS, 'numpy="np.sign(x)",', 'numpy="np.sign(-x)",', f"{OPS} -k 'direction'"),
     # -- batches
-    Fault(BATCHES, "return axis + 1 if axis >= 0 else axis + ndim + 1", "return axis + 1", "tests/ops/test_batching_rules.py -k sum"),
+    Fault(BATCHES, "axis=len(kept) + 1, keepdims=False)", "axis=len(kept), keepdims=False)", "tests/ops/test_batching_rules.py -k 'max or min'"),
     Fault(BATCHES, "return permuted(x, (*range(ndim - 2), ndim - 1, ndim - 2))", "return x", "tests/ops/test_batching_rules.py"),
     Fault(BATCHES, "return batch.run(*[batch.aligned(i, ndim) for i in count])", "return batch.run(*batch.operands)", "tests/ops/test_batching_rules.py -k 'add or multiply'"),
     # -- passes
@@ -91,9 +91,9 @@ FAULTS = [
     Fault(RULES, "square = square - mean * mean", "pass", OPTIM),
     # -- what a program depends on
     Fault("tracegrad/world/guards.py", "{'==' if self.read in BY_VALUE else 'is'} {value}", "is not None", "tests/world/test_environment.py"),
-    Fault("tracegrad/world/guards.py", 'return f"{keys} == {value} and [*map(type, {holder})] == {kinds}"', 'return f"{keys} == {value}"', "tests/world/test_environment.py tests/world/test_guards.py tests/world/test_by_path.py"),
+    Fault("tracegrad/world/guards.py", 'return f"{keys} == {value} and [*map(type, {holder})] == {kinds}"', 'return f"{keys} == {value}"', "tests/world/test_guards.py tests/world/test_environment.py tests/world/test_by_path.py"),
     Fault(CHANGES, "if isinstance(array, np.ndarray):\n            np.copyto(array, np.asarray(value))", "if isinstance(array, np.ndarray):", "tests/tape/test_views.py"),
-    Fault(CHANGES, "np.copyto(array, np.asarray(value))\n            stamp(array)", "np.copyto(array, np.asarray(value))", "tests/tape tests/autograd/test_compiled_backward.py tests/arguments"),
+    Fault(CHANGES, "np.copyto(array, np.asarray(value))\n            stamp(array)", "np.copyto(array, np.asarray(value))", "tests/tape/test_saved_values.py tests/arguments/test_arguments.py"),
     Fault("tracegrad/tape/write_checks.py", "entry.stamp > saved:", "entry.stamp > saved + 1:", "tests/tape/test_saved_values.py"),
     # -- reverse mode and exports
     Fault("tracegrad/differentiation/reverse_mode.py", "found[key] = new if old is None else _added(old, new)\n            made.pop", "found[key] = new\n            made.pop", f"{CORPUS} -k differences"),
