@@ -36,14 +36,11 @@ from tracegrad.introspection.report.sparsity_patterns import (
     pattern_text,
 )
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.outputs import Transform
 from tracegrad.transforms.column_colouring import column_colours, mirrored, star_colours
 from tracegrad.transforms.compiled_callable import Compiled
 from tracegrad.transforms.sparsity import pattern
-from tracegrad.transforms.vector_products import hvp, jvp
-from tracegrad.transforms.vjp import vjp
 from tracegrad.values.pytree import flatten
 
 MOST_PLANS = 32
@@ -51,7 +48,6 @@ MOST_PLANS = 32
 MOST_TRIED = 4
 """So many versions may answer before a call is taken for dense."""
 
-_BATCHED = Transform("vmap", ())
 Key = tuple[Any, ...]
 
 
@@ -60,6 +56,7 @@ class Plan:
     """What is kept for calls of one shape: where the entries are, and in which product."""
 
     mode: str
+    count: int  # of the function's arguments
     version: Version | None  # the one that the pattern is that of; None: there is no program
     dense: bool  # every column, or row, by itself
     key: Key
@@ -119,7 +116,7 @@ class Sparse:
         self._has_aux = has_aux
         self._mode = mode
         self._backend = backend
-        self._programs: dict[str, Compiled] = {}
+        self._programs: dict[tuple[str, int], Compiled] = {}
         self._plans: OrderedDict[Key, Plan] = OrderedDict()
         self._latest: Plan | None = None
         self._lock = threading.Lock()
@@ -132,14 +129,14 @@ class Sparse:
         plan = kept or self._first(given)
         for turn in range(MOST_TRIED + 1):
             try:
-                result, version = self._answered(plan.mode, (plan.vectors, *given))
+                result, version = self._answered(plan.mode, (*given, plan.vectors))
             except (ArgumentError, ShapeError):  # the result has another shape than the vectors
                 if plan is not kept:
                     raise
                 plan = self._first(given)
                 continue
             products = self._main(result)
-            key = self._key(plan.mode, version, (plan.vectors, *given), products)
+            key = self._key(plan.mode, version, (*given, plan.vectors), products)
             if (version is plan.version and key == plan.key) or (
                 plan.dense and turn and key[0] == plan.key[0]
             ):
@@ -209,7 +206,8 @@ class Sparse:
         """
         plan = self._newest()
         shown = pattern_text(plan.pattern(self.__name__))
-        return "\n".join(filter(None, [plan.line, shown, self._program(plan.mode).explain()]))
+        told = self._program(plan.mode, plan.count).explain()
+        return "\n".join(filter(None, [plan.line, shown, told]))
 
     def __repr__(self) -> str:
         return f"<tracegrad.{self._kind} of {self.__name__}, sparse>"
@@ -221,8 +219,8 @@ class Sparse:
         if args or kwargs:
             self(*args, **kwargs)
         plan = self._newest()
-        given = (plan.vectors, *self._given(args, kwargs)) if args or kwargs else ()
-        return self._program(plan.mode), given
+        given = (*self._given(args, kwargs), plan.vectors) if args or kwargs else ()
+        return self._program(plan.mode, plan.count), given
 
     def _newest(self) -> Plan:
         if self._latest is None:
@@ -258,20 +256,18 @@ class Sparse:
             )
         return args
 
-    def _program(self, mode: str) -> Compiled:
-        """The products of the Jacobian with a batch of vectors."""
-        found = self._programs.get(mode)
+    def _program(self, mode: str, count: int) -> Compiled:
+        """The products of the matrix with vectors, for a function of so many arguments."""
+        found = self._programs.get((mode, count))
         if found is None:
-            found = self._programs[mode] = Compiled(
-                _products(self._function, self._kind, mode, self._argnum, self._has_aux),
-                Transform("compile"),
-                self._backend,
-            )
+            kind = f"{self._kind}_products"
+            transform = Transform(kind, self._argnum % count, self._has_aux, count, mode)
+            found = self._programs[mode, count] = Compiled(self._function, transform, self._backend)
         return found
 
     def _answered(self, mode: str, args: tuple[Any, ...]) -> tuple[Any, Version | None]:
         """The products, and the version of the program that gave them; None for no program."""
-        program = self._program(mode)
+        program = self._program(mode, len(args) - 1)
         found = _by_entry(program, args)
         if found is not None:
             return found
@@ -283,11 +279,6 @@ class Sparse:
         main = result[0] if self._has_aux else result
         if is_jax(main):
             main = np.asarray(main)
-        if not isinstance(main, np.ndarray):
-            raise ArgumentError(
-                f"{self.__name__} returns several arrays ({type(main).__name__}): the sparse "
-                f"{self._kind} is that of a function that returns one"
-            )
         return main
 
     # -- plans ----------------------------------------------------------------------------------
@@ -296,7 +287,7 @@ class Sparse:
         """The plan for a call of new shapes."""
         x = np.asarray(given[self._argnum])
         vectors = np.zeros((2, *x.shape), x.dtype)
-        result, version = self._answered("forward", (vectors, *given))
+        result, version = self._answered("forward", (*given, vectors))
         products = self._main(result)
         plan = self._plan("forward", version, vectors, products, given)
         if self._kind == "hessian" or self._mode == "forward":
@@ -309,7 +300,7 @@ class Sparse:
             if rows >= plan.colours:
                 return plan
         vectors = np.zeros((2, *products.shape[1:]), products.dtype)
-        result, version = self._answered("reverse", (vectors, *given))
+        result, version = self._answered("reverse", (*given, vectors))
         return self._plan("reverse", version, vectors, self._main(result), given)
 
     def _plan(
@@ -322,14 +313,13 @@ class Sparse:
     ) -> Plan:
         """The plan for a version; these vectors and products have the shapes of the call's."""
         found = None
-        key = self._key(mode, version, (vectors, *given), products)
+        key = self._key(mode, version, (*given, vectors), products)
         if version is not None:
-            inputs = self._inputs(mode, version, (vectors, *given))
-            graph = version.traced
+            inputs, last = self._inputs(mode, version, (*given, vectors))
+            graph = version.differentiated
             if len(graph.inputs) == len(inputs):
-                probe = vectors[:1].repeat(2, 0)
-                shape = products.shape[1:]
-                found = pattern(graph, graph.inputs[0], [probe, *inputs[1:]], shape)
+                inputs[last] = vectors[:1].repeat(2, 0)
+                found = pattern(graph, graph.inputs[last], inputs, products.shape[1:])
         n, m = (int(np.prod(x.shape[1:])) for x in (vectors, products))
         dense = found is None
         if found is None:
@@ -347,12 +337,14 @@ class Sparse:
         entries.sort_indices()
         rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
         columns = entries.indices
-        place, unit = (rows, columns) if mode == "forward" else (columns, rows)
+        place: Any = rows if mode == "forward" else columns
+        unit: Any = columns if mode == "forward" else rows
         if self._kind == "hessian":
             swapped = mirrored(entries, colour)
             place, unit = np.where(swapped, unit, place), np.where(swapped, place, unit)
         return Plan(
             mode,
+            len(given),
             version,
             dense,
             key,
@@ -369,14 +361,15 @@ class Sparse:
         """What a pattern is kept for, beside its version: shapes, and the whole numbers."""
         if version is None:
             return (products.shape[1:],)
-        inputs = self._inputs(mode, version, args)[1:]
+        inputs, last = self._inputs(mode, version, args)
+        del inputs[last]
         return (products.shape[1:], *map(_told, inputs))
 
-    def _inputs(self, mode: str, version: Version, args: tuple[Any, ...]) -> list[Any]:
-        """The arrays of the graph's inputs, the vectors first."""
-        arguments = self._program(mode)._bind(args, {})
+    def _inputs(self, mode: str, version: Version, args: tuple[Any, ...]) -> tuple[list[Any], int]:
+        """The arrays of the graph's inputs, and which of them is that of the vectors."""
+        arguments = self._program(mode, len(args) - 1)._bind(args, {})
         traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        return [*traced, *map(memory, version.captured_arrays())]
+        return [*traced, *map(memory, version.captured_arrays())], len(traced) - 1
 
 
 def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] | None:
@@ -390,37 +383,6 @@ def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] |
     except RAISED_BY_NUMPY:  # the function may catch it
         return None
     return None
-
-
-def _products(
-    f: Callable[..., Any], kind: str, mode: str, argnum: int, has_aux: bool
-) -> Callable[..., Any]:
-    """The function that gives the products of the derivative with a batch of vectors."""
-
-    def main(args: tuple[Any, ...], value: Any) -> Any:
-        given = list(args)
-        given[argnum] = value
-        returned = call_user(f, tuple(given), {}, products)
-        return returned[0] if has_aux else returned
-
-    def products(vectors: Any, *args: Any) -> Any:
-        x = args[argnum]
-
-        def along(vector: Any) -> Any:
-            def of(value: Any) -> Any:
-                return main(args, value)
-
-            if kind == "hessian":
-                return hvp(of, (x,), (vector,))
-            if mode == "forward":
-                return jvp(of, (x,), (vector,))[1]
-            return vjp(of, x)[1](vector)[0]
-
-        found = Compiled(along, _BATCHED)(vectors)
-        return (found, call_user(f, args, {}, products)[1]) if has_aux else found
-
-    products.__name__ = f"{name_of(f)}_products"
-    return products
 
 
 def _told(array: Any) -> tuple[Any, ...]:
