@@ -44,7 +44,7 @@ from tracegrad.transforms.sparsity import pattern
 from tracegrad.values.pytree import flatten
 
 MOST_PLANS = 32
-"""For so many shapes of arguments a callable keeps pattern and colours."""
+"""For so many shapes, and whole numbers, of arguments a callable keeps pattern and colours."""
 MOST_TRIED = 4
 """So many versions may answer before a call is taken for dense."""
 
@@ -123,9 +123,8 @@ class Sparse:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._given(args, kwargs)
-        leaves, _ = flatten(given)
-        shapes = tuple([_told(x) if type(x) is int else np.shape(x) for x in leaves])
-        kept = self._plans.get(shapes)
+        told = tuple([_told(x) for x in flatten(given)[0]])
+        kept = self._plans.get(told)
         plan = kept or self._first(given)
         for turn in range(MOST_TRIED + 1):
             try:
@@ -136,7 +135,7 @@ class Sparse:
                 plan = self._first(given)
                 continue
             products = self._main(result)
-            key = self._key(plan.mode, version, (*given, plan.vectors), products)
+            key = _key(version, products)
             if (version is plan.version and key == plan.key) or (
                 plan.dense and turn and key[0] == plan.key[0]
             ):
@@ -146,8 +145,8 @@ class Sparse:
         else:
             raise ArgumentError(f"{self.__name__} does not give the same in each call")
         with self._lock:
-            self._plans[shapes] = self._latest = plan
-            self._plans.move_to_end(shapes)
+            self._plans[told] = self._latest = plan
+            self._plans.move_to_end(told)
             while len(self._plans) > MOST_PLANS:
                 self._plans.popitem(last=False)
         matrix = plan.matrix(products)
@@ -313,13 +312,14 @@ class Sparse:
     ) -> Plan:
         """The plan for a version; these vectors and products have the shapes of the call's."""
         found = None
-        key = self._key(mode, version, (*given, vectors), products)
         if version is not None:
-            inputs, last = self._inputs(mode, version, (*given, vectors))
-            graph = version.differentiated
+            arguments = self._program(mode, len(given))._bind((*given, vectors), {})
+            inputs = [leaf.value for leaf in arguments.leaves if leaf.traced]
+            inputs[-1] = vectors[:1].repeat(2, 0)
+            graph, source = version.differentiated, len(inputs) - 1
+            inputs += map(memory, version.captured_arrays())
             if len(graph.inputs) == len(inputs):
-                inputs[last] = vectors[:1].repeat(2, 0)
-                found = pattern(graph, graph.inputs[last], inputs, products.shape[1:])
+                found = pattern(graph, graph.inputs[source], inputs, products.shape[1:])
         n, m = (int(np.prod(x.shape[1:])) for x in (vectors, products))
         dense = found is None
         if found is None:
@@ -347,7 +347,7 @@ class Sparse:
             len(given),
             version,
             dense,
-            key,
+            _key(version, products),
             entries.shape,
             count,
             seeds.reshape(len(seeds), *vectors.shape[1:]),
@@ -356,20 +356,6 @@ class Sparse:
             colour[unit],
             place,
         )
-
-    def _key(self, mode: str, version: Version | None, args: tuple[Any, ...], products: Any) -> Key:
-        """What a pattern is kept for, beside its version: shapes, and the whole numbers."""
-        if version is None:
-            return (products.shape[1:],)
-        inputs, last = self._inputs(mode, version, args)
-        del inputs[last]
-        return (products.shape[1:], *map(_told, inputs))
-
-    def _inputs(self, mode: str, version: Version, args: tuple[Any, ...]) -> tuple[list[Any], int]:
-        """The arrays of the graph's inputs, and which of them is that of the vectors."""
-        arguments = self._program(mode, len(args) - 1)._bind(args, {})
-        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        return [*traced, *map(memory, version.captured_arrays())], len(traced) - 1
 
 
 def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] | None:
@@ -385,11 +371,17 @@ def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] |
     return None
 
 
-def _told(array: Any) -> tuple[Any, ...]:
-    """What of an array a pattern is kept for."""
-    array = np.asarray(array)
-    told = array.tobytes() if array.dtype.kind in "iub" else None
-    return array.shape, array.dtype.str, told
+def _key(version: Version | None, products: Any) -> Key:
+    """What a pattern is kept for, beside its version and the arguments."""
+    captured = () if version is None else map(memory, version.captured_arrays())
+    return (products.shape[1:], *map(_told, captured))
+
+
+def _told(leaf: Any) -> Any:
+    """What of an argument a pattern is kept for: its shape, and whole numbers."""
+    array = leaf if isinstance(leaf, np.ndarray | np.generic) else np.asarray(leaf)
+    whole = array.dtype.kind in "iub"
+    return (array.shape, array.dtype.char, array.tobytes()) if whole else array.shape
 
 
 def _csr(entries: Any, plan: Plan) -> Any:
