@@ -239,11 +239,9 @@ def solve_ivp(
     if dense_output or events is not None or vectorized:
         raise ArgumentError("solve_ivp of Tensors takes no dense_output, events or vectorized")
     options, func, args = {"method": method, **options}, _swapped(fun), tuple(args or ())
+    solver = _SolveIvp(options) if t_eval is not None else _OwnSteps(options)
     if t_eval is None:
-        solver = _OwnSteps(options)
         t_eval = own_times(solver, func, y0, tuple(t_span), args)
-    else:
-        solver = _SolveIvp(options)
     states = path(solver, func, y0, t_eval, args)
     return SimpleNamespace(t=t_eval, y=states.T, success=True, status=0, message="", sol=None)
 
