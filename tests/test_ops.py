@@ -182,6 +182,15 @@ def test_dtypes(op, dtype):
             assert_same_bits(compiled_value(op, sample), expected, f"compiled {sample}")
 
 
+@pytest.mark.parametrize("dtype", ["bool", *"bhilq", *"BHILQ"])
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.cumsum, np.cumprod, np.mean])
+def test_reductions_of_any_integers_are_as_wide_as_numpys(function, dtype):
+    x = np.array([3, 1, 2]).astype(dtype)
+    expected = function(x)
+    assert_same_bits(tg.compile(lambda x: function(x))(x), expected, "compiled")
+    assert_same_bits(function(tg.tensor(x)), expected, "eager")
+
+
 MIXED = [
     ("bool", "int32"),
     ("int32", "int64"),

@@ -15,6 +15,7 @@ from codegen.passes.hoist_comparisons import hoist_comparisons
 from codegen.passes.lifetime import lifetime
 from codegen.passes.loop_buffers import loop_buffers
 from codegen.passes.loop_parameters import loop_parameters
+from codegen.passes.merge_joins import merge_joins
 from codegen.passes.own_outputs import own_outputs
 from codegen.passes.simplify import simplify
 from codegen.passes.sink_updates import sink_updates
@@ -30,6 +31,7 @@ ALGEBRA: tuple[Pass, ...] = (
     ),
     Pass(cse, "after simplify, which makes equal what was written in two ways"),
     Pass(loop_parameters, "once more: what cse made equal need not be handed on"),
+    Pass(merge_joins, "after cse, which finds that two ifs ask for one value"),
 )
 
 OUTPUTS: tuple[Pass, ...] = (

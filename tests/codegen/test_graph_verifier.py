@@ -20,6 +20,7 @@ from codegen import (
     Sizes,
     Value,
     VerifyError,
+    passes,
     verify,
 )
 from codegen.sizes import add, symbol
@@ -126,6 +127,34 @@ def test_results_have_the_types_that_the_rule_gives():
     broken(made(shape=(7,)), rf"exp: result is float64\[7\], {says}")
     broken(made(weak=True), "exp: result is float, the type rule says")
     broken(with_node(graph, 5, results=(stranger(),)), "divmod: 1 results, the type rule gives 2")
+
+
+def with_wrong_type(graph):
+    """The graph with a call that is new, and makes what its rule does not say."""
+    (old,) = graph.nodes[1].results
+    made = Value(ArrayType("float32", old.type.shape), old.origin)
+    return graph.replace(nodes=(replace(graph.nodes[1], results=(made,)),), outputs=(made,))
+
+
+def test_types_of_calls_that_were_verified_are_not_asked_for_again():
+    graph = sound()
+    wrong = with_wrong_type(graph)
+    with pytest.raises(VerifyError, match="result is float32"):
+        verify(wrong, graph)
+    with pytest.raises(VerifyError, match="result is float32"):
+        verify(wrong, wrong.replace(sizes=wrong.sizes.copy()))  # of which less may be known
+    verify(wrong, wrong)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_any_pass_makes_is_verified(place, monkeypatch):
+    faulty = passes.Pass(lambda graph, client: with_wrong_type(graph), "breaks the graph")
+    steps = [passes.Pass(lambda graph, client: graph, "changes nothing")]
+    steps.insert(place, faulty)
+    monkeypatch.setattr(passes, "pipeline", lambda graph, client: tuple(steps))
+    passes.optimize(sound(), toy.CLIENT)
+    with pytest.raises(VerifyError, match="result is float32"):
+        passes.optimize(sound(), toy.CLIENT, check=True)
 
 
 def test_operands_are_what_the_rule_takes():

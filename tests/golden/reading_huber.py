@@ -15,24 +15,20 @@ def huber_value_and_grad(w, x, y, delta):
     # model.py  size = np.abs(error)
     size = np.abs(error)
     # model.py  if size < delta:
-    less = size < delta
-    if less:
+    if size < delta:
         # model.py  loss = 0.5 * error**2
         loss = 0.5 * (error * error)
+
+        # backward
+        # model.py  error = y - w @ x
+        w_bar = -(error * x)
     else:
         # model.py  loss = delta * (size - 0.5 * delta)
         loss = delta * (size - 0.5 * delta)
 
-    # backward
-    # model.py  if size < delta:
-    if not less:
+        # backward
         # model.py  loss = delta * (size - 0.5 * delta)
         size_bar = np.float64(1.0) * delta
-    # model.py  if size < delta:
-    if less:
-        # model.py  error = y - w @ x
-        w_bar = -(error * x)
-    else:
         # model.py  size = np.abs(error)
         error_bar = size_bar * np.sign(error)
         # model.py  error = y - w @ x

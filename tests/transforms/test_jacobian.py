@@ -528,3 +528,21 @@ def test_dtypes_are_those_of_the_arguments_in_either_mode():
     for jacobian in (tg.jacrev, tg.jacfwd):
         found = jacobian(lambda a, b: np.sum(a) * b, (0, 1))(narrow, wide)
         assert [block.dtype for block in found] == [np.float32, np.float64]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.cumprod,
+        lambda x: np.cumprod(x) * np.cumsum(x),
+        lambda x: np.cumprod(np.outer(x, x), axis=1),
+        lambda x: np.cumprod(np.outer(x, x), axis=0)[:, 1],
+        lambda x: np.prod(np.outer(x, x) + 1.0, axis=0),
+    ],
+)
+def test_second_derivatives_of_running_products_in_any_order(f):
+    """The derivative of what a batch of cotangents was pulled back through."""
+    x = np.array([0.4, -0.7, 1.3])
+    expected = tg.jacfwd(tg.jacfwd(f))(x)
+    for outer in (tg.jacfwd, tg.jacrev):
+        np.testing.assert_allclose(outer(tg.jacrev(f))(x), expected, rtol=1e-12, atol=1e-12)

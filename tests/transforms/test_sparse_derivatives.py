@@ -132,6 +132,14 @@ def test_star_colours_give_every_entry(seed):
     np.testing.assert_allclose(products[place, found[unit]], matrix[rows, columns], atol=1e-12)
 
 
+def way(x):
+    if x[0] > 0.0:
+        return np.diff(x)
+    if x[1] > 0.0:
+        return x[1:] * x[0]
+    return x[:-1] ** 2
+
+
 CAMERAS = np.array([0, 0, 1, 2, 2, 3])
 POINTS = np.array([0, 1, 1, 2, 3, 0])
 
@@ -151,6 +159,77 @@ def test_bundle_adjustment(argnums):
     for _ in range(3):
         camera, point = rng.integers(0, 4, 6), rng.integers(0, 4, 6)
         agree(residuals, cameras, points, camera, point, argnums=argnums, derivative=own)
+
+
+def sights(v, camera, point):
+    """As `residuals`, of one vector for cameras, points and weights, of which rows read few."""
+    cameras, points, weights = v[:16].reshape(4, 4), v[16:28].reshape(4, 3), v[28:]
+    lens = 1.0 + np.sum(cameras[camera], axis=1) * np.sum(points[point], axis=1)
+    seen = residuals(cameras, points, camera, point).reshape(-1, 2)
+    seen = (weights * lens)[:, None] * seen
+    return np.concatenate([seen.ravel(), 1.0 - weights**2])
+
+
+def test_derivatives_in_what_is_gathered():
+    """A camera is seen by many sights, but each gathers it for itself."""
+    rng = np.random.default_rng(1)
+    v, camera, point = rng.normal(size=48) * 0.1, *rng.integers(0, 4, (2, 20))
+    own = agree(sights, v, camera, point)
+    assert own.explain().startswith("sparse: 60 x 48") and colours(own) == 3
+    assert "reverse mode up to where elements are read" in own.explain()
+    assert colours(agree(sights, v, camera, point, mode="forward")) >= 8
+    for _ in range(2):
+        camera, point = rng.integers(0, 4, (2, 20))
+        agree(sights, rng.normal(size=48) * 0.1, camera, point, derivative=own)
+
+
+@pytest.fixture
+def always_by_elements(monkeypatch):
+    monkeypatch.setattr("tracegrad.transforms.sparse_derivatives.MANY_COLOURS", 0)
+    monkeypatch.setattr("tracegrad.transforms.sparse_derivatives.DEARER", 0)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: np.diff(x) ** 2, POINT),
+        (tridiagonal, POINT),
+        (heat, np.sin(np.arange(36.0)).reshape(6, 6)),
+        (lambda x: np.sin(x[0]) * x + x[::-1] * x, POINT),
+        (lambda x: x[::-1], POINT),
+        (lambda x: x, POINT),
+        (lambda x: x[np.array([0, 0, 3])] * x[np.array([1, 0, 3])], POINT),
+        (lambda x: np.outer(x[:3], x[3:6]) + np.tile(x[:3], (3, 1)), POINT),
+        (lambda x: np.repeat(x, 2).reshape(4, 6).T * 2.0, POINT),
+        (lambda x: x[np.argsort(x)[:3]] ** 2, POINT),
+        (lambda x: np.ones(3), POINT),
+        (lambda x: x**2, 2.0),
+        (lambda x: x**2, np.zeros(0)),
+        (way, POINT),
+        (lambda x: np.cumsum(x) * x[2], POINT),
+    ],
+)
+def test_by_elements_of_every_kind(f, x, always_by_elements):
+    own = agree(f, x)
+    for turn in (-1.0, 0.5, 1.0):
+        agree(f, turn * x, derivative=own)
+
+
+def test_by_elements_in_single_precision_with_aux(always_by_elements):
+    own = tg.jacobian(lambda x: (x[1:] * x[0], x.sum()), has_aux=True, sparse=True)
+    matrix, aux = own(POINT.astype("float32"))
+    assert matrix.dtype == np.float32 and "up to where" in own.explain()
+    expected = tg.jacobian(lambda x: x[1:] * x[0])(POINT)
+    np.testing.assert_allclose(matrix.toarray(), expected, rtol=1e-6)
+    np.testing.assert_allclose(aux, POINT.sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_by_elements(seed, always_by_elements):
+    rng = np.random.default_rng(seed)
+    f = random_program(rng)
+    own = agree(f, rng.normal(size=8))
+    agree(f, rng.normal(size=8), derivative=own)
 
 
 def test_whole_numbers_from_outside_are_looked_at():
@@ -183,14 +262,6 @@ def test_masks_of_floats():
         steps = np.eye(12) * 1e-6
         expected = np.stack([(f(x + h) - f(x - h)) / 2e-6 for h in steps], axis=1)
         np.testing.assert_allclose(own(x).toarray(), expected, atol=1e-8)
-
-
-def way(x):
-    if x[0] > 0.0:
-        return np.diff(x)
-    if x[1] > 0.0:
-        return x[1:] * x[0]
-    return x[:-1] ** 2
 
 
 def test_branches():
@@ -346,21 +417,183 @@ def test_settings_are_arguments():
         agree(f, POINT, k, derivative=own)
 
 
-def test_loops():
-    def f(x):
-        y = x
-        for _ in range(3):
-            y = y[1:] * y[:-1]
-        return y
+def smoothed(x):
+    y = x
+    for _ in range(3):
+        y = y[1:] * y[:-1]
+    return y
 
-    def long(x):
-        y = x
-        for i in range(20):
-            y = y * x[i % 3]
-        return y
 
-    assert colours(agree(f, POINT)) == 4
-    agree(long, POINT)
+def heat_steps(u):
+    for _ in range(12):
+        u = u + 0.1 * (np.roll(u, 1) - 2.0 * u + np.roll(u, -1))
+    return u
+
+
+def filled_by_neighbours(x):
+    y = np.zeros(len(x))
+    for i in range(1, len(x) - 1):
+        y[i] = x[i] * (x[i + 1] - x[i - 1])
+    return y
+
+
+def recurrence(x):
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = 0.5 * np.sin(y[i - 1]) + x[i]
+    return y
+
+
+def listed(x):
+    return np.stack([x[i] * x[i + 1] for i in range(len(x) - 1)])
+
+
+def rows_of(x):
+    out = []
+    for row in x.reshape(-1, 2):
+        out.append(row**2 * row[::-1])
+    return np.concatenate(out)
+
+
+def summed(x):
+    total = 0.0
+    for i in range(len(x) - 1):
+        total = total + (x[i + 1] - x[i] ** 2) ** 2
+    return total
+
+
+def two_loops(x):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        for j in range(2):
+            y[i] = y[i] + x[i] ** (j + 2)
+    return y[1:] * y[:-1]
+
+
+def counted(x):
+    y, i = np.zeros(len(x)), 1
+    while i < len(x):
+        y[i] = x[i - 1] ** 2
+        i += 1
+    return y
+
+
+def halved(x):
+    y = x
+    while np.sum(y**2) > 0.01:
+        y = 0.5 * y + 0.001 * np.sin(x) * x[0]
+    return y
+
+
+def clipped_turns(x):
+    y = np.zeros(len(x))
+    for i in range(1, len(x)):
+        if x[i] > 0.0:
+            y[i] = x[i] * x[i - 1]
+        else:
+            y[i] = x[0] ** 2
+    return y
+
+
+def left_early(x):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        if x[i] > 2.5:
+            break
+        y[i] = x[i] ** 2
+    return y
+
+
+LONG = np.linspace(-1.0, 1.0, 20)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize(
+    ("f", "colours_of"),
+    [
+        (smoothed, 4),
+        (filled_by_neighbours, 3),
+        (recurrence, 20),
+        (listed, 2),
+        (rows_of, 2),
+        (two_loops, 2),
+        (counted, 1),
+        (halved, 2),
+        (clipped_turns, 3),
+        (left_early, 1),
+    ],
+)
+def test_loops(f, colours_of, mode):
+    own = agree(f, LONG, mode=mode)
+    first = own.explain().splitlines()[0]
+    if "not known" not in first:  # turns leave lists of any length for the way back
+        assert mode == "reverse" or colours(own) == colours_of
+        for x in (-LONG, 3.0 * LONG, np.cos(7.0 * LONG)):
+            agree(f, x, mode=mode, derivative=own)
+    else:
+        assert (f, mode) in ((halved, "reverse"), (clipped_turns, "reverse"))
+
+
+@pytest.mark.parametrize("f", [summed, lambda x: np.sum(recurrence(x) ** 2 + heat_steps(x) ** 3)])
+def test_hessians_of_loops(f):
+    own = agree(f, LONG, kind="hessian")
+    assert "not known" not in own.explain().splitlines()[0]
+
+
+def test_loops_stay_loops():
+    own = agree(filled_by_neighbours, np.linspace(0.0, 1.0, 300))
+    assert len(own.source().splitlines()) < 60
+    assert "\n    for i in range(" in own.source()
+    assert colours(own) == 3
+    hessian = tg.hessian(summed, sparse=True)
+    assert hessian(np.linspace(0.0, 1.0, 200)).nnz == 598
+    assert len(hessian.source().splitlines()) < 80
+
+
+def test_a_loop_of_many_steps_is_dense(monkeypatch):
+    monkeypatch.setattr("tracegrad.transforms.sparsity.MOST_STEPS", 50)
+    assert "not known" in agree(filled_by_neighbours, LONG).explain().splitlines()[0]
+
+
+MATRICES = np.random.default_rng(5).normal(size=(4, 3, 3)) + 4.0 * np.eye(3)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.cross(x, x[::-1]),
+        lambda x: np.max(x, axis=1),
+        lambda x: np.min(x, axis=1, keepdims=True) * x,
+        lambda x: np.prod(x, axis=-1),
+        lambda x: np.cumprod(x, axis=1),
+        lambda x: np.sort(x, axis=1),
+        lambda x: np.std(x, axis=1),
+        lambda x: np.var(x, axis=1, keepdims=True) + x,
+        lambda x: np.median(x, axis=1),
+        lambda x: np.linalg.norm(x, axis=1),
+        lambda x: tg.special.softmax(x, axis=1),
+        lambda x: tg.special.log_softmax(x, axis=1),
+        lambda x: tg.special.logsumexp(x, axis=1),
+        lambda x: np.abs(np.fft.rfft(x, axis=1)) ** 2,
+        lambda x: np.linalg.solve(MATRICES, x[..., None])[..., 0],
+        lambda x: np.linalg.solve(MATRICES + x[:, :, None], np.ones(3)),
+        lambda x: np.linalg.inv(MATRICES + x[:, :, None]),
+        lambda x: np.linalg.det(MATRICES + x[:, :, None]),
+        lambda x: np.linalg.eigvalsh(x[:, :, None] * x[:, None] + MATRICES + MATRICES.mT),
+        lambda x: np.linalg.cholesky(MATRICES @ MATRICES.mT + x[:, :1, None] * np.eye(3)),
+        lambda x: np.tensordot(x, np.ones((3, 2)), axes=1),
+        lambda x: np.tensordot(x, np.ones((3, 2)), axes=([1], [0])),
+    ],
+)
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_rows_that_are_computed_by_themselves(f, mode):
+    """What goes along an axis, or through a batch of matrices, is not dense for others."""
+    x = np.random.default_rng(2).normal(size=(4, 3))
+    own = agree(f, x, mode=mode)
+    assert colours(own) <= {"forward": 6, "reverse": 9}[mode]
+    for seed in range(3):
+        agree(f, np.random.default_rng(seed).normal(size=(4, 3)), mode=mode, derivative=own)
 
 
 def test_products():
@@ -424,8 +657,9 @@ def test_graphs_and_sources_are_those_of_the_products():
     with pytest.raises(tg.errors.ArgumentError, match="not called"):
         hessian.graph()
     graph = hessian.graph(POINT)
-    assert str(graph) == str(hessian.graph()) and "rosenbrock_products" in str(graph)
-    assert len(hessian.graph(POINT, stage="traced").nodes) > len(graph.nodes)
+    assert str(graph) == str(hessian.graph()) and "rosenbrock_hessian_products" in str(graph)
+    assert len(hessian.graph(POINT, stage="differentiated").nodes) > len(graph.nodes)
+    assert len(hessian.graph(POINT, stage="traced").nodes) < len(graph.nodes)
     assert hessian.source(POINT) == hessian.source()
 
 

@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 from checks import assert_close, assert_same_bits, wide_jax
-from transform_pairs import CASES, NESTS, Case, Library, checkpoint, point, transformed, vmap
+from transform_pairs import (
+    CASES,
+    NESTS,
+    Case,
+    Library,
+    checkpoint,
+    hvp,
+    point,
+    transformed,
+    vjp,
+    vmap,
+)
 
 import tracegrad as tg
 from tracegrad import config
@@ -45,3 +56,13 @@ def test_nested_transforms_are_those_of_jax(case, nest, monkeypatch):
     assert_close(eager, expected, 1e-10, 1e-12, what="eager")
     if vmap not in nest and checkpoint not in nest:  # eagerly one by one; forward by a transpose
         assert_same_bits(eager, found["numpy"])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "jax"])
+def test_functions_of_one_code_follow_each_other(backend):
+    """`tg.vjp` of the second one runs on a tape, on the devices of JAX with ``backend="jax"``."""
+    nest = (vjp, hvp)
+    for case in (c for c in CASES if c.name in ("where_of_where", "einsum_of_every_kind")):
+        own = transformed(Library(np, tg, {"backend": backend}), nest, case.make(np))
+        with np.errstate(all="ignore"):
+            assert_close(own(case.at), said_by_jax(case, nest), 1e-10, 1e-12)

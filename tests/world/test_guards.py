@@ -67,6 +67,15 @@ def views() -> Any:
     ]
 
 
+def equal_keys() -> Any:
+    """1 and True are one key, and two things to who asks for its type."""
+    table = {1: 2.0}
+    return lambda x: x * sum(3.0 if type(k) is bool else 5.0 for k in table), [
+        lambda: table.pop(1) and table.update({True: 2.0}),
+        lambda: table.pop(1) and table.update({1: 2.0}),
+    ]
+
+
 def counter() -> Any:
     counts = collections.Counter("aab")
     return lambda x: x * sum(counts.values()) * len(counts.most_common(1)), [
@@ -212,7 +221,8 @@ def what_numpy_does() -> Any:
     "make",
     [
         *(views, counter, default_dict, subclasses, bytes_in_place, named_tuple, nested_equality),
-        *(equality_that_appears, enum_keys, texts, identities, empty_cells, namespaces),
+        *(equality_that_appears, enum_keys, equal_keys, texts, identities, empty_cells),
+        namespaces,
         *(what_numpy_does, absent_of_c, what_is_callable),
     ],
 )

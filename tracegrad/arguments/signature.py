@@ -136,6 +136,23 @@ def with_tangents(signature: inspect.Signature, count: int) -> inspect.Signature
 
     What ``*args`` takes have names of their own.
     """
+    names = _first_names(signature, count)
+    dots = [f"{name}_dot" for name in names]
+    while not set(dots).isdisjoint(names):
+        dots = [f"{name}_" for name in dots]
+    return _by_position(*names, *dots)
+
+
+def with_vectors(signature: inspect.Signature, count: int) -> inspect.Signature:
+    """The first parameters, then one for vectors: ``(x, w)`` is ``(x, w, vectors)``."""
+    names, last = _first_names(signature, count), "vectors"
+    while last in names:
+        last += "_"
+    return _by_position(*names, last)
+
+
+def _first_names(signature: inspect.Signature, count: int) -> list[str]:
+    """What to call so many arguments."""
     names: list[str] = []
     for name, parameter in signature.parameters.items():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
@@ -144,12 +161,12 @@ def with_tangents(signature: inspect.Signature, count: int) -> inspect.Signature
             names.append(name)
     if len(names) < count:
         raise ArgumentError(f"{count} arguments for a function of {len(names)}: {signature}")
-    names = names[:count]
-    dots = [f"{name}_dot" for name in names]
-    while not set(dots).isdisjoint(names):
-        dots = [f"{name}_" for name in dots]
+    return names[:count]
+
+
+def _by_position(*names: str) -> inspect.Signature:
     only = inspect.Parameter.POSITIONAL_ONLY
-    return inspect.Signature([inspect.Parameter(name, only) for name in (*names, *dots)])
+    return inspect.Signature([inspect.Parameter(name, only) for name in names])
 
 
 def name_of(function: Any) -> str:

@@ -8,6 +8,8 @@ derived inside a traced function, or of one that stays eager, takes the steps of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import eq
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,16 +22,17 @@ from tracegrad.autograd.context import FunctionCtx
 from tracegrad.autograd.engine import node_behind
 from tracegrad.autograd.tape_call import in_graph
 from tracegrad.differentiation.forward_mode import live, with_tangents
-from tracegrad.differentiation.jacobians import with_jacobian
+from tracegrad.differentiation.jacobians import with_jacobian, with_products
 from tracegrad.differentiation.loops.gradients import with_gradients
-from tracegrad.errors import ArgumentError
+from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.elementwise.ufuncs import astype
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.tape import WRITES
 from tracegrad.tape.write_checks import damaged
-from tracegrad.tensors.devices import as_held, move, to_device, where
+from tracegrad.tensors.devices import as_held, bare, move, to_device, where
 from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.outputs import Transform
 from tracegrad.values.dispatch import (
     apply_in,
     dtype_of,
@@ -60,6 +63,22 @@ def tangent_like(tangent: Any, x: Tensor) -> Tensor:
     return tangent if same_dtype(tangent, x) else astype(tangent, dtype=dtype_of(x))
 
 
+def require_vectors(transform: Transform, values: Sequence[Any], returned: Any) -> None:
+    """Raises where the vectors that follow the arguments do not have the shape that they must have.
+
+    That is the shape of the argument, or of the result: a guard of a program.
+    """
+    vectors, of = values[-1], returned[0] if transform.has_aux else returned
+    if transform.mode == "forward":
+        of = values[transform.positions[0]]
+    one, two = shape_of(vectors)[1:], shape_of(of)
+    same: Callable[[Any, Any], bool] = eq if STATE.trace is None else STATE.trace.sizes.same
+    if len(one) != len(two) or not all(map(same, one, two)):
+        raise ShapeError(
+            f"vectors of shape {np.shape(bare(vectors))[1:]}, not {np.shape(bare(of))}"
+        )
+
+
 def jacobian(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], mode: str, of_number: bool, record: bool
 ) -> list[Any]:
@@ -67,6 +86,38 @@ def jacobian(
 
     With `record` they are Tensors with history.
     """
+    return _matrix(
+        *(outputs, inputs, of_number, record),
+        lambda graph, targets, asked: with_jacobian(graph, targets, [asked], mode),
+    )
+
+
+def products(
+    output: Tensor, target: Tensor, vectors: Any, mode: str, of_number: bool, record: bool
+) -> list[Any]:
+    """The products of vectors with the Jacobian of the output, as a list of one.
+
+    `of_number`: with its Hessian. With `record` they are a Tensor with history.
+    """
+    held = vectors if isinstance(vectors, Tensor) else wrap(vectors)
+    given = Value(type_of(held), Origin("vectors", True))
+
+    def write(graph: Graph, targets: Sequence[Value], asked: Sequence[Value]) -> Graph:
+        graph = graph.replace(inputs=(*graph.inputs, given))
+        return with_products(graph, targets[0], given, asked, mode)
+
+    return _matrix([output], [target], of_number, record, write, {given: held})
+
+
+def _matrix(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    of_number: bool,
+    record: bool,
+    write: Callable[[Graph, Sequence[Value], Sequence[Value]], Graph],
+    given: Mapping[Value, Tensor] = MappingProxyType({}),
+) -> list[Any]:
+    """What `write` makes of the graph of a tape, of its targets, and of outputs or gradients."""
     tape = _Tape(_nodes_of(outputs), inputs)
     targets = [tape.value(engine.key_of(x)) for x in inputs]
     results = [tape.value(engine.key_of(x)) for x in outputs]
@@ -78,10 +129,9 @@ def jacobian(
             if of_number:
                 graph = with_gradients(graph.replace(outputs=tuple(results)), targets)
                 asked = list(graph.outputs[1:])
-            graph = graph.replace(outputs=())
-            return with_jacobian(graph, targets, [asked], mode)
+            return write(graph.replace(outputs=()), targets, asked)
 
-        return tape.run(written, {})
+        return tape.run(written, given)
     finally:
         STATE.update(**before)
 

@@ -20,7 +20,7 @@ from codegen.verify import verify
 from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.differentiation.forward_mode import with_tangents
-from tracegrad.differentiation.jacobians import with_jacobian
+from tracegrad.differentiation.jacobians import with_jacobian, with_products
 from tracegrad.differentiation.joins import Unjoined, joined_gradients
 from tracegrad.differentiation.loops.gradients import Unrollable, numbered_gradients
 from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
@@ -112,6 +112,14 @@ def joint_graph(
         graph = _behind(
             graph, transform, of, lambda g, asked: with_jacobian(g, targets, asked, mode)
         )
+    elif transform.takes_vectors:
+        vectors = _vectors(tree.inputs, arguments)
+
+        def products(g: Graph, asked: Sequence[Sequence[Value]]) -> Graph:
+            mains = [main for (main,) in asked]
+            return with_products(g, targets[0], vectors, mains, transform.mode)
+
+        graph = _behind(graph, transform, of, products)
     elif tree.loops or tree.joined:
         first = shown[0].first
         graph = graph.with_block(
@@ -205,6 +213,12 @@ def require_alike(
             )
         if kind(two.dtype) == "complex" and kind(one.dtype) != "complex":
             raise ArgumentError(f"the tangent {other} is complex, {text} has dtype {one.dtype}")
+
+
+def _vectors(inputs: Sequence[Value], arguments: Arguments) -> Value:
+    """The input that holds the vectors: the last argument."""
+    traced = [leaf for leaf in arguments.leaves if leaf.traced]
+    return inputs[traced.index(arguments.leaves[-1])]
 
 
 def _tangents(tree: Tree, arguments: Arguments, wanted: Sequence[Leaf]) -> dict[Value, Value]:

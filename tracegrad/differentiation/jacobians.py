@@ -1,9 +1,9 @@
-"""Appends the Jacobian of a graph's results, all rows at once.
+"""Appends the Jacobian of a graph's results, all rows at once, or its products with vectors.
 
 The derivative along one direction is written first, in forward mode (a tangent of the inputs) or in
 reverse mode (a cotangent of the results); both are linear in a vector of the length of all inputs,
-or of all results. That vector is then a batch: the rows of an identity matrix. What does not depend
-on it, the function itself above all, is computed once (`batching`).
+or of all results. That vector is then a batch: the rows of an identity matrix, or the vectors that
+are given. What does not depend on it, the function itself above all, is computed once (`batching`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import Writer, front
 from tracegrad.differentiation.forward_mode import with_tangents
 from tracegrad.differentiation.loops.gradients import numbered_gradients
-from tracegrad.differentiation.reverse_mode import in_dtype
+from tracegrad.differentiation.moved_elements import moved_elements, with_parts_apart
+from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
 from tracegrad.ops.linear_algebra.contractions import matmul
 from tracegrad.ops.shape.creation import eye_of
-from tracegrad.ops.shape.joining import part_of
+from tracegrad.ops.shape.joining import joined, part_of
 from tracegrad.ops.shape.reshaping import reshape_to, transpose_axes
 from tracegrad.ops.staging import Stage, Staged
 from tracegrad.values.dispatch import apply_in
@@ -70,6 +71,76 @@ def with_jacobian(
     if mode == "forward" or not alike:  # paths that return more or less have their inputs in common
         return _by_tangents(graph, targets, asked)
     return _by_cotangents(graph, targets, asked, lengths[0])
+
+
+def with_products(
+    graph: Graph, target: Value, vectors: Value, asked: Sequence[Value], mode: str
+) -> Graph:
+    """The graph whose every return gives products of vectors and a Jacobian after its outputs.
+
+    Parameters
+    ----------
+    target
+        The input by which is differentiated.
+    vectors
+        What all are multiplied by at once, along its first axis. Each has the shape of the target
+        in "forward" mode, where the products have that of the result, and the other way round in
+        "reverse" mode. In mode "elements" it is as in "reverse" mode, but of a graph of one way the
+        products are derivatives in what elements of the target are moved to (`moved_elements`),
+        one part after the other.
+    asked
+        The result of each return, in the order of the text.
+    """
+    counts = [len(block.outputs) for block in ends(graph.block)]
+    of = replace(vectors.type, shape=vectors.type.shape[1:])
+    vector = Value(of, Origin("vector", True))
+    whole = graph.replace(inputs=(*graph.inputs, vector))
+    if mode == "forward":
+        dots = Stage(Builder(graph.sizes))
+        dots.origin = target.origin.named(f"{target.origin.name}_dot", True)
+        dot = in_dtype(Staged(dots, vector), Staged(dots, target)).value
+        block = replace(whole.block, nodes=(*dots.builder.nodes, *whole.nodes))
+        moved = with_tangents(whole.with_block(block), {target: dot}, [[v] for v in asked])
+    elif mode == "elements" and moved_elements(graph, target, asked[0]) is not None:
+        moved = _by_elements(whole, target, vector, asked[0])
+    else:
+
+        def seeds(stage: Stage, number: int) -> dict[Value, Value]:
+            value = asked[number]
+            return {value: in_dtype(Staged(stage, vector), Staged(stage, value)).value}
+
+        moved, numbers = numbered_gradients(whole, [target], seeds)
+        counts = [counts[number] for number in numbers]
+    moved = dce(moved)
+    of_end = {id(block): count for block, count in zip(ends(moved.block), counts, strict=True)}
+    writer = Writer(graph.sizes, vectors.type.shape[0])
+    inputs = [value for value in moved.inputs if value is not vector]
+    for value in inputs:
+        writer.input(value, False)
+    writer.lanes[vector] = writer.lane(vectors, True)
+
+    def returned(block: Block, lanes: Sequence[Lane]) -> tuple[Value, ...]:
+        count = of_end[id(block)]
+        return (*[lane.value.value for lane in lanes[:count]], *map(front, lanes[count:]))
+
+    block = writer.block(moved.block, returned)
+    return writer.named(moved.replace(inputs=tuple(inputs)).with_block(block))
+
+
+def _by_elements(graph: Graph, target: Value, vector: Value, output: Value) -> Graph:
+    """The graph with the derivatives of an output in the parts of an input, as one vector."""
+    whole, parts, output = with_parts_apart(graph, target, output)
+    count = len(whole.outputs)
+    whole = differentiate(whole, parts, {output: vector})
+    stage = Stage(Builder(graph.sizes))
+    flat = [
+        reshape_to(Staged(stage, ct), shape=(sz.mul(part.type.shape),))
+        for ct, part in zip(whole.outputs[count:], parts, strict=True)
+    ]
+    stage.origin = Origin("products", True)
+    products = joined(*flat, axis=0, length=None) if len(flat) > 1 else flat[0]
+    nodes = (*whole.nodes, *stage.builder.nodes)
+    return whole.replace(nodes=nodes, outputs=(*whole.outputs[:count], products.value))
 
 
 def _symbols(graph: Graph, length: Dim) -> set[str]:

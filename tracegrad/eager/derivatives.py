@@ -16,7 +16,7 @@ import numpy as np
 from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.signature import Arguments
 from tracegrad.autograd import engine
-from tracegrad.autograd.tape_tangents import jacobian, pushed_forward, tangent_like
+from tracegrad.autograd.tape_tangents import jacobian, products, pushed_forward, tangent_like
 from tracegrad.compiled.traced_run import Run
 from tracegrad.errors import raise_told
 from tracegrad.ops.elementwise.ufuncs import alias
@@ -275,6 +275,10 @@ def derived(
         tensors = [out if isinstance(out, Tensor) else wrap(out) for out in outputs]
         mode = "forward" if transform.of_number else transform.mode
         parts = jacobian(tensors, inputs, mode, transform.of_number, record)
+    elif transform.takes_vectors:
+        (out,), (target,), vectors = outputs, inputs, arguments.leaves[-1].value
+        tensor = out if isinstance(out, Tensor) else wrap(out)
+        parts = products(tensor, target, vectors, transform.mode, transform.of_number, record)
     elif transform.of_number:
         parts = _gradients(main, inputs, record or transform.takes_tangents)
     else:

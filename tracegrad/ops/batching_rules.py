@@ -237,6 +237,12 @@ def fronted(batch: Batch) -> Any:
     return batch.run(*map(batch.front, range(len(batch.operands))))
 
 
+def fronted_along(batch: Batch) -> Any:
+    """As `fronted`, for what goes along `axis`."""
+    operands = map(batch.front, range(len(batch.operands)))
+    return batch.run(*operands, axis=behind(batch.attributes["axis"], batch.ndim(0)))
+
+
 def of_data(batch: Batch) -> Any:
     """Results whose lengths follow from what is in an example."""
     raise NotBatchedError(f"how much {batch.op.name} finds differs between examples")

@@ -15,9 +15,10 @@ from codegen.rewrite import substituted
 from codegen.sizes import Sizes, symbols
 from codegen.spelling import Slot, Spelling, Subscript, spell
 from codegen.types import LIST, ArrayType, kind, weak
+from tracegrad.ops.batching_rules import Batch
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.index_bounds import inside
-from tracegrad.ops.record import OpRecord
+from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.ops.shape.indexing import Scattered, gather
 
@@ -41,6 +42,19 @@ def row_of(rows: Any, k: Any) -> Any:
     return gather(rows, k, **AT_ROW)
 
 
+EACH_AT_ROW: Mapping[str, Any] = {**AT_ROW, "index": Subscript((slice(None), Slot(0)))}
+"""The same for a batch, whose first axis counts examples."""
+
+
+def _rows_batch(batch: Batch) -> Any:
+    """Rows of every example; which row it is, all examples have in common."""
+    if batch.wide[-1]:
+        return NotImplemented
+    if batch.op is list_item:
+        return gather(batch.operands[0], batch.operands[1], **EACH_AT_ROW)
+    return TABLE["index_set"](batch.front(0), batch.front(1), batch.operands[2], **EACH_AT_ROW)
+
+
 def _row_jvp(tangents: Sequence[Any], y: Any, rows: Any, value: Any, k: Any) -> Any:
     dots = [zeros_of(x) if t is None else t for t, x in zip(tangents, (rows, value), strict=False)]
     return collected(*dots, k)
@@ -56,6 +70,7 @@ collected = OpRecord(
     },
     vjp=_row_vjp,
     jvp=_row_jvp,
+    batch=_rows_batch,
     traits=frozenset({Trait.UPDATE}),
     doc="The rows with a value at one that nobody has read or written yet.",
 )
@@ -114,6 +129,7 @@ list_item = OpRecord(
     spelling={target: spell("rows[k]") for target in ("numpy", "jax")},
     vjp=_item_vjp,
     linear="each",
+    batch=_rows_batch,
     sound=lambda y, rows, k: inside(rows, (k,), AT_ROW["index"]),
     traits=frozenset({Trait.VIEW}),
     doc="An item of a list, which is a row of the array that turns fill.",

@@ -419,6 +419,11 @@ def _computed(op: Any, arrays: Sequence[Any], attributes: Mapping[str, Any]) -> 
 
 
 def _run_here(like: DeviceArray, op: Any, operands: Sequence[Any], attributes: Any) -> Any:
+    """The op on the device, unless a Tensor, or what else has rules, is among its operands."""
+    for operand in operands:
+        handler = HANDLERS.get(type(operand))
+        if handler is not None and handler is not _run_here:
+            return handler(operand, op, operands, attributes)
     return run(op, operands, attributes, like)
 
 

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import Signature
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,13 @@ import numpy as np
 from codegen.ir import Origin, Value
 from codegen.types import is_inexact, kind
 from tracegrad.arguments.batch_axes import each
-from tracegrad.arguments.signature import NUMERIC, Arguments, Leaf
+from tracegrad.arguments.signature import (
+    NUMERIC,
+    Arguments,
+    Leaf,
+    with_tangents,
+    with_vectors,
+)
 from tracegrad.errors import ArgumentError, NonScalarError, NotDifferentiableError
 from tracegrad.tensors.tensor import Tensor
 from tracegrad.tracing.trace import Trace
@@ -41,9 +48,11 @@ class Placement:
 class Transform:
     """What is made of the function.
 
-    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "vjp", "jacobian", "hessian" or
-    "vmap". "jvp" and "hvp" are called with `count` arguments of the function, then with a tangent
-    of each. "vjp" gives the value alone; the way back is a program of its own (`recorded`).
+    `kind` is "compile", "grad", "value_and_grad", "jvp", "hvp", "vjp", "jacobian", "hessian",
+    "jacobian_products", "hessian_products" or "vmap". "jvp" and "hvp" are called with `count`
+    arguments of the function, then with a tangent of each; the products, which are those of a
+    matrix with several vectors at once, with `count` arguments and then an array of vectors.
+    "vjp" gives the value alone; the way back is a program of its own (`recorded`).
     `mode` is that of a Jacobian: "forward", "reverse" or "auto". `in_axes` and `out_axes` are those
     of "vmap".
     """
@@ -77,9 +86,15 @@ class Transform:
         return self.kind in ("jvp", "hvp")
 
     @property
+    def takes_vectors(self) -> bool:
+        """Whether the arguments are followed by vectors that a matrix is multiplied by."""
+        return self.kind in ("jacobian_products", "hessian_products")
+
+    @property
     def of_number(self) -> bool:
         """Whether the function must return one number."""
-        return self.kind in ("grad", "value_and_grad", "hvp", "hessian")
+        kinds = ("grad", "value_and_grad", "hvp", "hessian", "hessian_products")
+        return self.kind in kinds
 
     @property
     def is_matrix(self) -> bool:
@@ -87,9 +102,20 @@ class Transform:
         return self.kind in ("jacobian", "hessian")
 
     @property
+    def of_reals(self) -> bool:
+        """Whether arguments and results must be real."""
+        return self.is_matrix or self.takes_vectors
+
+    @property
     def gives_value(self) -> bool:
         """Whether the function's value is returned besides."""
         return self.kind in ("compile", "vmap", "value_and_grad", "jvp", "vjp")
+
+    def signature(self, own: Signature) -> Signature:
+        """The parameters of a call, where the function has these of its own."""
+        if self.takes_tangents:
+            return with_tangents(own, self.count)
+        return with_vectors(own, self.count) if self.takes_vectors else own
 
     def described(self, of: str, parameters: Sequence[str]) -> str:
         """What is made of the function, in words."""
@@ -104,6 +130,8 @@ class Transform:
             "hvp": f"tangent of the gradient in {names} of {of}",
             "jacobian": f"Jacobian in {names} of {of}",
             "hessian": f"Hessian in {names} of {of}",
+            "jacobian_products": f"products of vectors with the Jacobian in {names} of {of}",
+            "hessian_products": f"products of vectors with the Hessian in {names} of {of}",
         }[self.kind]
 
 
@@ -158,7 +186,7 @@ def check_wanted(arguments: Arguments, transform: Transform) -> list[Leaf]:
                     f"argument {text} is to be differentiated but has dtype {dtype}: gradients "
                     f"need floating point, pass {text}.astype(float)"
                 )
-            if transform.is_matrix and kind(dtype) == "complex":
+            if transform.of_reals and kind(dtype) == "complex":
                 raise ArgumentError(
                     f"argument {text} is complex: the {transform.kind} of a function of complex "
                     "numbers has no agreed form; tg.jvp and tg.vjp give its products with vectors"
@@ -233,6 +261,13 @@ def check_returned(returned: Any, transform: Transform, name: str) -> None:
     main = returned[0] if transform.has_aux else returned
     if not transform.of_number:
         _check_arrays(main, transform, name)
+        if transform.takes_vectors and not isinstance(
+            main, Tensor | np.generic | np.ndarray | float
+        ):
+            raise ArgumentError(
+                f"{name} returns several arrays ({type(main).__name__}): the sparse jacobian is "
+                "that of a function that returns one"
+            )
         return
     if type(main) is Tensor and type(main._array) in (np.float64, np.float32):
         return  # at once for what it nearly always is
@@ -274,7 +309,7 @@ def _check_arrays(main: Any, transform: Transform, name: str) -> None:
                 f"{name} returns {dtype_of(leaf)} ({text}): derivatives need floating point; "
                 "return it as the second of (value, aux), with has_aux=True"
             )
-        if transform.is_matrix and kind(dtype_of(leaf)) == "complex":
+        if transform.of_reals and kind(dtype_of(leaf)) == "complex":
             raise NotDifferentiableError(
                 f"{name} returns complex numbers ({text}): take .real and .imag of them for a "
                 "Jacobian; tg.jvp and tg.vjp give its products with vectors"
@@ -346,6 +381,8 @@ def result_of(
             derivative_names = [f"{name}_bar_dot" for name in inputs]
         case "jacobian":
             derivative_names = [f"jacobian_{name}" for name in inputs] * mains
+        case "jacobian_products" | "hessian_products":
+            derivative_names = ["products"]
         case "hessian":
             derivative_names = [f"hessian_{a}_{b}" for a in inputs for b in inputs]
         case _:
@@ -374,6 +411,8 @@ def arranged(
     transform: Transform, arguments: Arguments, main: TreeSpec, parts: Sequence[Any]
 ) -> Any:
     """The derivatives in the structure that callers get them in."""
+    if transform.takes_vectors:
+        return parts[0]
     if transform.kind == "jvp":
         return unflatten(main, parts)
     if transform.is_matrix:

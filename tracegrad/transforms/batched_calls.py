@@ -27,7 +27,7 @@ def in_call(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """One value a parameter, as the positional and the named arguments of a call.
 
-    With a `count` only so many: tangents follow.
+    With a `count` only so many: tangents or vectors follow.
     """
     pairs = enumerate(zip(arguments.keywords, values, strict=True))
     named = [pair for i, pair in pairs if i not in arguments.defaults][: count or None]

@@ -27,8 +27,8 @@ from tracegrad.arguments.signature import (
     is_jax,
     name_of,
     signature_of,
-    with_tangents,
 )
+from tracegrad.autograd.tape_tangents import require_vectors
 from tracegrad.compiled.guarded_entry import MISS, entry, watched_entry
 from tracegrad.compiled.tape_node import (
     NotRecorded,
@@ -328,10 +328,7 @@ class Calling(BatchCalls):
 
     def _signature_now(self) -> Signature:
         """The parameters of a call."""
-        signature, transform = signature_of(self._function), self._transform
-        if transform.takes_tangents:
-            return with_tangents(signature, transform.count)
-        return signature
+        return self._transform.signature(signature_of(self._function))
 
     def _first(
         self, version: Version, arguments: Arguments, call: Callable[[Version], Any] | None
@@ -567,10 +564,13 @@ class Calling(BatchCalls):
         def call(values: Sequence[Any]) -> Any:
             args, kwargs = in_call(arguments, values, self._transform.count)
             try:
-                return call_user(self._function, args, kwargs, self)
+                returned = call_user(self._function, args, kwargs, self)
             except ValueError as error:
                 raise_told(error)
                 raise
+            if self._transform.takes_vectors:
+                require_vectors(self._transform, values, returned)
+            return returned
 
         return self._over_batch(call, arguments) if arguments.axes else call
 

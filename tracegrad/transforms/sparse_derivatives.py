@@ -36,22 +36,28 @@ from tracegrad.introspection.report.sparsity_patterns import (
     pattern_text,
 )
 from tracegrad.runtime.thread_state import STATE
-from tracegrad.runtime.thread_state import call as call_user
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.outputs import Transform, check_wanted
 from tracegrad.transforms.column_colouring import column_colours, mirrored, star_colours
 from tracegrad.transforms.compiled_callable import Compiled
-from tracegrad.transforms.sparsity import pattern
-from tracegrad.transforms.vector_products import hvp, jvp
-from tracegrad.transforms.vjp import vjp
+from tracegrad.transforms.sparsity import pattern, places_of
 from tracegrad.values.pytree import flatten
 
 MOST_PLANS = 32
-"""For so many shapes of arguments a callable keeps pattern and colours."""
+"""For so many shapes, and whole numbers, of arguments a callable keeps pattern and colours."""
 MOST_TRIED = 4
 """So many versions may answer before a call is taken for dense."""
 
-_BATCHED = Transform("vmap", ())
+MANY_COLOURS = 8
+"""From so many products on it is tried whether derivatives in what is gathered need fewer."""
+DEARER = 2
+"""So many of other products one of these is worth."""
+
+_MODES = {
+    "forward": "forward mode",
+    "reverse": "reverse mode",
+    "elements": "reverse mode up to where elements are read",
+}
 Key = tuple[Any, ...]
 
 
@@ -60,6 +66,7 @@ class Plan:
     """What is kept for calls of one shape: where the entries are, and in which product."""
 
     mode: str
+    count: int  # of the function's arguments
     version: Version | None  # the one that the pattern is that of; None: there is no program
     dense: bool  # every column, or row, by itself
     key: Key
@@ -70,6 +77,7 @@ class Plan:
     starts: Any  # of its rows
     product: Any  # the one in which each entry stands
     place: Any  # and where
+    sums: Any = None  # where several are added up to one entry: of which each is the first
 
     @property
     def line(self) -> str:
@@ -78,19 +86,22 @@ class Plan:
         known = " (the pattern is not known)" if self.dense else ""
         return (
             f"sparse: {m} x {n}, {len(self.columns)} nonzeros{known}, {self.colours} colours, "
-            f"{self.mode} mode"
+            f"{_MODES[self.mode]}"
         )
 
     def pattern(self, name: str) -> Pattern:
         """What is drawn of it."""
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
-        return Pattern(name, self.line, self.shape, rows, self.columns, self.product)
+        product = self.product if self.sums is None else self.product[self.sums]
+        return Pattern(name, self.line, self.shape, rows, self.columns, product)
 
     def matrix(self, products: Any) -> Any:
         """The entries, from the products of all vectors."""
         from scipy import sparse  # type: ignore[import-untyped]
 
         entries = products.reshape(len(products), -1)[self.product, self.place]
+        if self.sums is not None:
+            entries = np.add.reduceat(entries, self.sums)
         columns, starts = self.columns.copy(), self.starts.copy()
         return sparse.csr_array((entries, columns, starts), shape=self.shape)
 
@@ -119,38 +130,40 @@ class Sparse:
         self._has_aux = has_aux
         self._mode = mode
         self._backend = backend
-        self._programs: dict[str, Compiled] = {}
+        self._programs: dict[tuple[str, int], Compiled] = {}
         self._plans: OrderedDict[Key, Plan] = OrderedDict()
         self._latest: Plan | None = None
         self._lock = threading.Lock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._given(args, kwargs)
-        leaves, _ = flatten(given)
-        shapes = tuple([_told(x) if type(x) is int else np.shape(x) for x in leaves])
-        kept = self._plans.get(shapes)
+        told = tuple([_told(x) for x in flatten(given)[0]])
+        kept = self._plans.get(told)
         plan = kept or self._first(given)
         for turn in range(MOST_TRIED + 1):
             try:
-                result, version = self._answered(plan.mode, (plan.vectors, *given))
+                result, version = self._answered(plan.mode, (*given, plan.vectors))
             except (ArgumentError, ShapeError):  # the result has another shape than the vectors
                 if plan is not kept:
                     raise
                 plan = self._first(given)
                 continue
             products = self._main(result)
-            key = self._key(plan.mode, version, (plan.vectors, *given), products)
+            key = _key(version, products)
             if (version is plan.version and key == plan.key) or (
                 plan.dense and turn and key[0] == plan.key[0]
             ):
                 break
+            if plan.mode == "elements":
+                plan = self._first(given, by_elements=False)
+                continue
             last = turn == MOST_TRIED - 1  # a dense plan is right for any version
             plan = self._plan(plan.mode, None if last else version, plan.vectors, products, given)
         else:
             raise ArgumentError(f"{self.__name__} does not give the same in each call")
         with self._lock:
-            self._plans[shapes] = self._latest = plan
-            self._plans.move_to_end(shapes)
+            self._plans[told] = self._latest = plan
+            self._plans.move_to_end(told)
             while len(self._plans) > MOST_PLANS:
                 self._plans.popitem(last=False)
         matrix = plan.matrix(products)
@@ -209,7 +222,8 @@ class Sparse:
         """
         plan = self._newest()
         shown = pattern_text(plan.pattern(self.__name__))
-        return "\n".join(filter(None, [plan.line, shown, self._program(plan.mode).explain()]))
+        told = self._program(plan.mode, plan.count).explain()
+        return "\n".join(filter(None, [plan.line, shown, told]))
 
     def __repr__(self) -> str:
         return f"<tracegrad.{self._kind} of {self.__name__}, sparse>"
@@ -221,8 +235,8 @@ class Sparse:
         if args or kwargs:
             self(*args, **kwargs)
         plan = self._newest()
-        given = (plan.vectors, *self._given(args, kwargs)) if args or kwargs else ()
-        return self._program(plan.mode), given
+        given = (*self._given(args, kwargs), plan.vectors) if args or kwargs else ()
+        return self._program(plan.mode, plan.count), given
 
     def _newest(self) -> Plan:
         if self._latest is None:
@@ -258,20 +272,18 @@ class Sparse:
             )
         return args
 
-    def _program(self, mode: str) -> Compiled:
-        """The products of the Jacobian with a batch of vectors."""
-        found = self._programs.get(mode)
+    def _program(self, mode: str, count: int) -> Compiled:
+        """The products of the matrix with vectors, for a function of so many arguments."""
+        found = self._programs.get((mode, count))
         if found is None:
-            found = self._programs[mode] = Compiled(
-                _products(self._function, self._kind, mode, self._argnum, self._has_aux),
-                Transform("compile"),
-                self._backend,
-            )
+            kind = f"{self._kind}_products"
+            transform = Transform(kind, self._argnum % count, self._has_aux, count, mode)
+            found = self._programs[mode, count] = Compiled(self._function, transform, self._backend)
         return found
 
     def _answered(self, mode: str, args: tuple[Any, ...]) -> tuple[Any, Version | None]:
         """The products, and the version of the program that gave them; None for no program."""
-        program = self._program(mode)
+        program = self._program(mode, len(args) - 1)
         found = _by_entry(program, args)
         if found is not None:
             return found
@@ -283,20 +295,15 @@ class Sparse:
         main = result[0] if self._has_aux else result
         if is_jax(main):
             main = np.asarray(main)
-        if not isinstance(main, np.ndarray):
-            raise ArgumentError(
-                f"{self.__name__} returns several arrays ({type(main).__name__}): the sparse "
-                f"{self._kind} is that of a function that returns one"
-            )
         return main
 
     # -- plans ----------------------------------------------------------------------------------
 
-    def _first(self, given: tuple[Any, ...]) -> Plan:
+    def _first(self, given: tuple[Any, ...], by_elements: bool = True) -> Plan:
         """The plan for a call of new shapes."""
         x = np.asarray(given[self._argnum])
         vectors = np.zeros((2, *x.shape), x.dtype)
-        result, version = self._answered("forward", (vectors, *given))
+        result, version = self._answered("forward", (*given, vectors))
         products = self._main(result)
         plan = self._plan("forward", version, vectors, products, given)
         if self._kind == "hessian" or self._mode == "forward":
@@ -306,11 +313,88 @@ class Sparse:
             if not plan.dense:
                 flags = np.ones(len(plan.columns), bool)
                 rows = 1 + max(column_colours(_csr(flags, plan).T.tocsr()), default=0)
+            few = min(rows, plan.colours)
+            if by_elements and few >= MANY_COLOURS and not plan.dense:
+                other = self._by_elements(given, plan, products)
+                if other is not None and other.colours * DEARER <= few:
+                    return other
             if rows >= plan.colours:
                 return plan
         vectors = np.zeros((2, *products.shape[1:]), products.dtype)
-        result, version = self._answered("reverse", (vectors, *given))
+        result, version = self._answered("reverse", (*given, vectors))
         return self._plan("reverse", version, vectors, self._main(result), given)
+
+    def _by_elements(self, given: tuple[Any, ...], plan: Plan, tangents: Any) -> Plan | None:
+        """The plan by derivatives in the parts of the argument; None where that is not to be had.
+
+        `plan` is that of forward mode, `tangents` are its products.
+        """
+        if self._places(plan.mode, plan.version, (*given, plan.vectors)) is None:
+            return None
+        vectors = np.zeros((2, *tangents.shape[1:]), tangents.dtype)
+        result, version = self._answered("elements", (*given, vectors))
+        products = self._main(result)
+        places = self._places("elements", version, (*given, vectors))
+        found = self._pattern("elements", version, (*given, vectors), products)
+        if places is None or found is None:
+            return None
+        colour = column_colours(found)
+        seeds = _seeds(colour, vectors)
+        (m, n), width = (found.shape[1], np.size(given[self._argnum])), found.indices.dtype
+        part = np.repeat(np.arange(len(places)), np.diff(found.indptr))
+        row = found.indices.astype(np.int64)
+        numbers = row * n + places[part]  # of the entries, where each is added
+        order = np.argsort(numbers, kind="stable")
+        entries, firsts = np.unique(numbers[order], return_index=True)
+        return Plan(
+            "elements",
+            len(given),
+            version,
+            False,
+            _key(version, products),
+            (m, n),
+            int(colour.max(initial=-1)) + 1,
+            seeds,
+            (entries % n).astype(width),
+            np.searchsorted(entries, np.arange(m + 1) * n).astype(width),
+            colour[row][order],
+            part[order],
+            None if len(entries) == len(numbers) else firsts,
+        )
+
+    def _places(self, mode: str, version: Version | None, args: tuple[Any, ...]) -> Any:
+        """Which elements of the argument are computed with; None where that is not known."""
+        if version is None:
+            return None
+        inputs, target = self._inputs(mode, version, args)[:2]
+        graph = version.traced
+        known = len(graph.inputs) == len(inputs)
+        places = places_of(graph, graph.inputs[target], inputs) if known else None
+        return places if places is not None and len(places) else None
+
+    def _inputs(
+        self, mode: str, version: Version, args: tuple[Any, ...]
+    ) -> tuple[list[Any], int, int]:
+        """The arrays of the graph's inputs; which is the argument, which are the vectors."""
+        program = self._program(mode, len(args) - 1)
+        arguments = program._bind(args, {})
+        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        (target,) = arguments.numbers_of(check_wanted(arguments, program._transform))
+        captured = map(memory, version.captured_arrays())
+        return [*traced, *captured], target, len(traced) - 1
+
+    def _pattern(
+        self, mode: str, version: Version | None, args: tuple[Any, ...], products: Any
+    ) -> Any:
+        """Which elements of a product depend on which of a vector, the last of the arguments."""
+        if version is None:
+            return None
+        inputs, _, last = self._inputs(mode, version, args)
+        inputs[last] = args[-1][:1].repeat(2, 0)
+        graph = version.differentiated
+        if len(graph.inputs) != len(inputs):
+            return None
+        return pattern(graph, graph.inputs[last], inputs, products.shape[1:])
 
     def _plan(
         self,
@@ -321,15 +405,7 @@ class Sparse:
         given: tuple[Any, ...],
     ) -> Plan:
         """The plan for a version; these vectors and products have the shapes of the call's."""
-        found = None
-        key = self._key(mode, version, (vectors, *given), products)
-        if version is not None:
-            inputs = self._inputs(mode, version, (vectors, *given))
-            graph = version.traced
-            if len(graph.inputs) == len(inputs):
-                probe = vectors[:1].repeat(2, 0)
-                shape = products.shape[1:]
-                found = pattern(graph, graph.inputs[0], [probe, *inputs[1:]], shape)
+        found = self._pattern(mode, version, (*given, vectors), products)
         n, m = (int(np.prod(x.shape[1:])) for x in (vectors, products))
         dense = found is None
         if found is None:
@@ -340,43 +416,29 @@ class Sparse:
         if self._kind == "hessian" and colour.max(initial=0) > 2:
             star = star_colours(found)
             colour = star if star.max() < colour.max() else colour
-        count = int(colour.max(initial=-1)) + 1
-        seeds = np.zeros((max(count, 2), n), vectors.dtype)  # one alone would be another version
-        seeds[colour, np.arange(n)] = 1.0
         entries = found if mode == "forward" else found.T.tocsr()
         entries.sort_indices()
         rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
         columns = entries.indices
-        place, unit = (rows, columns) if mode == "forward" else (columns, rows)
+        place: Any = rows if mode == "forward" else columns
+        unit: Any = columns if mode == "forward" else rows
         if self._kind == "hessian":
             swapped = mirrored(entries, colour)
             place, unit = np.where(swapped, unit, place), np.where(swapped, place, unit)
         return Plan(
             mode,
+            len(given),
             version,
             dense,
-            key,
+            _key(version, products),
             entries.shape,
-            count,
-            seeds.reshape(len(seeds), *vectors.shape[1:]),
+            int(colour.max(initial=-1)) + 1,
+            _seeds(colour, vectors),
             columns,
             entries.indptr,
             colour[unit],
             place,
         )
-
-    def _key(self, mode: str, version: Version | None, args: tuple[Any, ...], products: Any) -> Key:
-        """What a pattern is kept for, beside its version: shapes, and the whole numbers."""
-        if version is None:
-            return (products.shape[1:],)
-        inputs = self._inputs(mode, version, args)[1:]
-        return (products.shape[1:], *map(_told, inputs))
-
-    def _inputs(self, mode: str, version: Version, args: tuple[Any, ...]) -> list[Any]:
-        """The arrays of the graph's inputs, the vectors first."""
-        arguments = self._program(mode)._bind(args, {})
-        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
-        return [*traced, *map(memory, version.captured_arrays())]
 
 
 def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] | None:
@@ -392,42 +454,25 @@ def _by_entry(program: Compiled, args: tuple[Any, ...]) -> tuple[Any, Version] |
     return None
 
 
-def _products(
-    f: Callable[..., Any], kind: str, mode: str, argnum: int, has_aux: bool
-) -> Callable[..., Any]:
-    """The function that gives the products of the derivative with a batch of vectors."""
-
-    def main(args: tuple[Any, ...], value: Any) -> Any:
-        given = list(args)
-        given[argnum] = value
-        returned = call_user(f, tuple(given), {}, products)
-        return returned[0] if has_aux else returned
-
-    def products(vectors: Any, *args: Any) -> Any:
-        x = args[argnum]
-
-        def along(vector: Any) -> Any:
-            def of(value: Any) -> Any:
-                return main(args, value)
-
-            if kind == "hessian":
-                return hvp(of, (x,), (vector,))
-            if mode == "forward":
-                return jvp(of, (x,), (vector,))[1]
-            return vjp(of, x)[1](vector)[0]
-
-        found = Compiled(along, _BATCHED)(vectors)
-        return (found, call_user(f, args, {}, products)[1]) if has_aux else found
-
-    products.__name__ = f"{name_of(f)}_products"
-    return products
+def _key(version: Version | None, products: Any) -> Key:
+    """What a pattern is kept for, beside its version and the arguments."""
+    captured = () if version is None else map(memory, version.captured_arrays())
+    return (products.shape[1:], *map(_told, captured))
 
 
-def _told(array: Any) -> tuple[Any, ...]:
-    """What of an array a pattern is kept for."""
-    array = np.asarray(array)
-    told = array.tobytes() if array.dtype.kind in "iub" else None
-    return array.shape, array.dtype.str, told
+def _seeds(colour: Any, vectors: Any) -> Any:
+    """The sum of unit vectors of each colour, of the shape of these vectors."""
+    count = int(colour.max(initial=-1)) + 1
+    seeds = np.zeros((max(count, 2), len(colour)), vectors.dtype)  # one would be another version
+    seeds[colour, np.arange(len(colour))] = 1.0
+    return seeds.reshape(len(seeds), *vectors.shape[1:])
+
+
+def _told(leaf: Any) -> Any:
+    """What of an argument a pattern is kept for: its shape, and whole numbers."""
+    array = leaf if isinstance(leaf, np.ndarray | np.generic) else np.asarray(leaf)
+    whole = array.dtype.kind in "iub"
+    return (array.shape, array.dtype.char, array.tobytes()) if whole else array.shape
 
 
 def _csr(entries: Any, plan: Plan) -> Any:

@@ -2,28 +2,45 @@
 
 An element of a value has the set of the elements of the input that it may depend on: a row of a
 sparse matrix of truth values. The graph runs op by op on the arrays of a call, for their shapes and
-whole numbers alone. What an op does to the sets follows from what kind of op it is: elementwise,
-one that moves elements (its own kernel, run on their numbers, says whither), one that adds up along
-axes, a product. Any other op is dense in what it depends on, so a set is never too small.
+whole numbers alone, on every way that branches leave open; loops run turn by turn. What an op does
+to the sets follows from what kind of op it is: elementwise, one that moves elements (its own
+kernel, run on their numbers, says whither), one that goes along axes, a product. Any other op is
+dense in what it depends on, so a set is never too small.
 
 No set depends on a floating-point value. Where whole numbers are indices they must come from whole
-numbers of the call, which are part of what the pattern is kept for; else the op is dense.
+numbers of the call, which are part of what the pattern is kept for; else the op is dense. So is a
+loop that floating-point values end, if its turns are not alike in the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from codegen.ir import Block, Branch, Call, Check, Graph, Loop, Node, Trait, Value, walk
+from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Join, Loop, Trait, Value, walk
 from codegen.passes.dce import dce
 from codegen.sizes import symbols
 from codegen.types import LIST
-from tracegrad.execution.pipeline import run_through
+from tracegrad.differentiation.moved_elements import moved_elements
+from tracegrad.execution.pipeline import concrete, lengths, read, run_through
+from tracegrad.ops.python_lists import (
+    appended,
+    collected,
+    first_items,
+    item,
+    length,
+    list_item,
+    new_list,
+    row_before,
+)
 from tracegrad.ops.record import TABLE
+from tracegrad.tracing.path_tree import outcome_key
+
+MOST_STEPS = 20_000
+"""After so many operations the pattern of a function with loops is taken for dense."""
 
 Sets = Any
 """A `scipy.sparse.csr_array` with a row for each element, a column for each one of the input."""
@@ -32,12 +49,12 @@ Sets = Any
 def pattern(
     graph: Graph, source: Value, inputs: Sequence[Any], row: tuple[int, ...]
 ) -> Sets | None:
-    """Which elements of the first output depend on which of the rows of an input.
+    """Which elements of the last output depend on which of the rows of an input.
 
     Parameters
     ----------
     graph
-        A graph whose first output is linear in `source`, and has its first axis: what stands in one
+        A graph whose last output is linear in `source`, and has its first axis: what stands in one
         row of the output depends on the same row of `source`.
     source
         The input; its rows are told apart by nobody.
@@ -56,33 +73,49 @@ def pattern(
     graph = dce(graph)
     if not _is_understood(graph):
         return None
-    found = None
-    for path in _paths(graph):
-        walker = _Walker(graph, source, inputs)
-        try:
-            with np.errstate(all="ignore"):
-                _, values = run_through(path, inputs, walker.step)
-        except Exception:  # what this path does to these values is refused: it is for others
-            return None
-        (output, *_) = path.block.outputs
-        shape = np.shape(values[output])
-        rows = walker.of(output, shape)[: int(np.prod(shape[1:]))]
-        if shape[1:] != row:
-            continue
-        found = rows if found is None else _flags(found + rows)
-    return found
+    walker = _Walker(graph, source, inputs, row)
+    try:
+        with np.errstate(all="ignore"):
+            walker.go_through(graph.block)
+    except Exception:  # what a path does to these values is refused: it is for others
+        return None
+    return walker.union(walker.returned) if walker.returned else None
+
+
+def places_of(graph: Graph, target: Value, inputs: Sequence[Any]) -> Any:
+    """Which elements of an input the parts hold that a graph computes its first output with.
+
+    An array of their numbers, one part after the other; None where that is not known.
+    """
+    moved = moved_elements(graph, target, graph.outputs[0])
+    if moved is None:
+        return None
+    numbers = {target: _numbers(np.shape(inputs[graph.inputs.index(target)]))}
+
+    def step(call: Call, run: Callable[..., Any], arrays: Sequence[Any], known: Any) -> Any:
+        if moved.values.issuperset(call.results):
+            found = run(numbers[call.operands[0]], *arrays[1:], **known)
+            several = found if len(call.results) > 1 else (found,)
+            numbers.update(zip(call.results, several, strict=True))
+        return run(*arrays, **known)
+
+    try:
+        with np.errstate(all="ignore"):
+            run_through(graph, inputs, step)
+    except Exception:  # what the path does to these values is refused: it is for others
+        return None
+    return np.concatenate([np.zeros(0, np.int64), *[np.ravel(numbers[v]) for v in moved.parts]])
 
 
 def _is_understood(graph: Graph) -> bool:
-    """Whether there is neither a loop, nor code of the user's, nor a length that values decide."""
+    """Whether there is neither code of the user's nor a length that values decide."""
     known = {name for value in graph.inputs for name in _symbols(value)}
     for node in walk(graph.nodes):
-        if isinstance(node, Loop):
+        if isinstance(node, Join):
             return False
         if isinstance(node, Call) and (
             node.op.opaque  # type: ignore[attr-defined]
             or Trait.EFFECT in node.op.traits
-            or any(value.type == LIST for value in node.results)
         ):
             return False
         if any(not known.issuperset(_symbols(value)) for value in node.results):
@@ -94,42 +127,164 @@ def _symbols(value: Value) -> set[str]:
     return set().union(*map(symbols, value.type.shape)) if value.type != LIST else set()
 
 
-def _paths(graph: Graph) -> Iterator[Graph]:
-    """Each path by itself, without the looks at values."""
+class _Unknown(Exception):
+    """The pattern is not known: there are too many turns, or they do not come to an end."""
 
-    def straight(block: Block, before: tuple[Node, ...]) -> Iterator[Block]:
-        nodes = (*before, *(n for n in block.nodes if not isinstance(n, Check | Branch)))
-        last = block.nodes[-1] if block.nodes else None
-        if not isinstance(last, Branch):
-            yield replace(block, nodes=nodes)
-            return
-        for inner in last.blocks:
-            yield from straight(inner, nodes)
 
-    for block in straight(graph.block, ()):
-        yield dce(graph.with_block(block))
+class _Given(NamedTuple):
+    """What a turn of a loop hands to the next one."""
+
+    arrays: tuple[Any, ...]
+    sets: tuple[Any, ...]
+    moving: tuple[bool, ...]
+    certain: bool  # no value was looked at on the way
 
 
 class _Walker:
-    """The sets of what one path makes."""
+    """The sets of what all paths make."""
 
-    def __init__(self, graph: Graph, source: Value, inputs: Sequence[Any]) -> None:
+    def __init__(
+        self, graph: Graph, source: Value, inputs: Sequence[Any], row: tuple[int, ...]
+    ) -> None:
         from scipy import sparse  # type: ignore[import-untyped]
 
         self.sparse = sparse
+        self.graph = graph
+        self.row = row
+        self.returned: list[Sets] = []
         place = graph.inputs.index(source)
         rows, *rest = np.shape(inputs[place])
         self.width = int(np.prod(rest))
         one = sparse.eye_array(self.width, format="csr", dtype=bool)
-        self.sets: dict[Value, Sets] = {source: sparse.vstack([one] * rows, format="csr")}
-        self.fixed = {  # whole numbers, and what is made of them alone
+        self.values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
+        self.sets: dict[Value, Any] = {source: sparse.vstack([one] * rows, format="csr")}
+        self.sizes = lengths(graph, inputs)
+        fixed = {  # whole numbers; what is not made of them alone is moving
             value
-            for value, array in zip(graph.inputs, inputs, strict=True)
+            for value, array in self.values.items()
             if value is not source and np.asarray(array).dtype.kind in "iub"
         }
-        self.moving = {value for value in graph.inputs if value not in self.fixed}
+        self.moving = {value for value in graph.inputs if value not in fixed}
+        self.certain = True
+        self.again: dict[object, list[_Given]] = {}
+        self.steps = 0
 
-    def of(self, value: Value, shape: Sequence[int]) -> Sets:
+    # -- ways through the graph -----------------------------------------------------------------
+
+    def go_through(self, block: Block) -> None:
+        """Does what a block does, on all ways on from there; what they return is kept."""
+        for node in block.nodes:
+            match node:
+                case Constant(value, result):
+                    strong = np.dtype(result.type.dtype).type
+                    self.values[result] = value if result.type.weak else strong(value)
+                case Call():
+                    self._call(node)
+                case Branch():
+                    return self._part(node)
+                case Loop():
+                    return self._loop(node)
+                case Again(label, arguments):
+                    self.again[label].append(self._given(arguments))
+                    return None
+        output = block.outputs[-1]
+        shape = np.shape(self.values[output])
+        if shape[1:] == self.row:
+            self.returned.append(self._of(output, shape)[: int(np.prod(self.row))])
+        return None
+
+    def _part(self, branch: Branch) -> None:
+        """Every arm; that of these values alone, where whole numbers decide."""
+        if branch.operand not in self.moving:
+            found = outcome_key(read(self.values[branch.operand], branch.look))
+            keys = list(map(outcome_key, branch.outcomes))
+            return self.go_through(branch.blocks[keys.index(found)])
+        before, self.certain = self.certain, False
+        for block in branch.blocks:
+            self.go_through(block)
+        self.certain = before
+        return None
+
+    def _loop(self, loop: Loop) -> None:
+        """Turn by turn: as many as there are, or until another one would change nothing."""
+        given = self._given(loop.arguments)
+        for number in self._numbers(loop):
+            self.again[loop.label] = []
+            self._hand(loop, given)
+            if loop.counter is not None:
+                self.values[loop.counter.index] = number
+                self.moving.discard(loop.counter.index)
+            self.go_through(loop.turn)
+            ways = self.again.pop(loop.label)
+            if not ways:
+                return
+            before, given = given, self._met(ways)
+            if loop.counter is None and not given.certain:
+                given = self._met([before, given])
+                if self._same(before, given):
+                    return
+        if loop.after is not None:
+            self._hand(loop, given)
+            outer, self.certain = self.certain, self.certain and given.certain
+            self.go_through(loop.after)
+            self.certain = outer
+
+    def _numbers(self, loop: Loop) -> Iterable[int]:
+        """The numbers of the turns."""
+        counter = loop.counter
+        if counter is None:
+            return count()
+        if not self.moving.isdisjoint((counter.start, counter.stop)):
+            raise _Unknown
+        start, stop = (int(self.values[v]) for v in (counter.start, counter.stop))
+        return range(start, stop, counter.step)
+
+    def _given(self, arguments: Sequence[Value]) -> _Given:
+        return _Given(
+            tuple([self.values[v] for v in arguments]),
+            tuple([self.sets.get(v) for v in arguments]),
+            tuple([v in self.moving for v in arguments]),
+            self.certain,
+        )
+
+    def _hand(self, loop: Loop, given: _Given) -> None:
+        """The parameters of a turn, or of what follows the loop."""
+        for parameter, array, sets, moves in zip(loop.parameters, *given[:3], strict=True):
+            self.values[parameter] = array
+            self.sets.pop(parameter, None)
+            if sets is not None:
+                self.sets[parameter] = sets
+            (self.moving.add if moves else self.moving.discard)(parameter)
+
+    def _met(self, ways: Sequence[_Given]) -> _Given:
+        """What is true of several ways that meet."""
+        first, *rest = ways
+        if not rest:
+            return first
+        for way in rest:
+            for one, two in zip(first.arrays, way.arrays, strict=True):
+                alike = type(one) is not list and type(two) is not list
+                if not alike or np.shape(one) != np.shape(two):
+                    raise _Unknown
+        moving = [
+            any(way.moving[i] for way in ways)
+            or not all(np.array_equal(array, way.arrays[i]) for way in rest)
+            for i, array in enumerate(first.arrays)
+        ]
+        sets = [
+            self.union(found) if (found := [s for s in several if s is not None]) else None
+            for several in zip(*[way.sets for way in ways], strict=True)
+        ]
+        return _Given(first.arrays, tuple(sets), tuple(moving), all(way.certain for way in ways))
+
+    def _same(self, one: _Given, two: _Given) -> bool:
+        """Whether the sets, which only grow, are what they were."""
+        sizes = [[s if s is None else s.nnz for s in given.sets] for given in (one, two)]
+        return sizes[0] == sizes[1] and one.moving == two.moving
+
+    # -- ops ------------------------------------------------------------------------------------
+
+    def _of(self, value: Value, shape: Sequence[int]) -> Sets:
         """The sets of a value; empty ones, where it does not depend on the input."""
         found = self.sets.get(value)
         return self._empty(int(np.prod(shape))) if found is None else found
@@ -137,22 +292,46 @@ class _Walker:
     def _empty(self, size: int) -> Sets:
         return self.sparse.csr_array((size, self.width), dtype=bool)
 
-    def step(self, call: Call, run: Callable[..., Any], arrays: Sequence[Any], known: Any) -> Any:
+    def _call(self, call: Call) -> None:
         """Runs an op, and makes the sets of its results."""
+        known = {name: concrete(v, self.sizes, self.graph) for name, v in call.attributes}
+        run = call.op.kernel(known)  # type: ignore[attr-defined]
+        arrays = [self.values[v] for v in call.operands]
         out = run(*arrays, **known)
         results = out if len(call.results) > 1 else (out,)
-        if not self.moving.isdisjoint(call.operands) or TABLE.get(call.op.name) is not call.op:
-            self.moving.update(call.results)
+        self.values.update(zip(call.results, results, strict=True))
+        moves = not self.moving.isdisjoint(call.operands) or not _is_known(call.op)
+        (self.moving.update if moves else self.moving.difference_update)(call.results)
         given = [self.sets.get(value) for value in call.operands]
-        if all(sets is None for sets in given):
-            return out
-        shapes = [np.shape(result) for result in results]
-        made = self._made(call, run, arrays, known, given, shapes)
-        if made is None:
-            made = [self._dense(given, int(np.prod(shape))) for shape in shapes]
-        assert [sets.shape[0] for sets in made] == [int(np.prod(shape)) for shape in shapes]
-        self.sets.update(zip(call.results, made, strict=True))
-        return out
+        for value in call.results:
+            self.sets.pop(value, None)
+        if all(sets is None for sets in given) and call.op is not new_list:
+            return
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise _Unknown
+        made: list[Any] | None
+        if call.op in _ON_LISTS:
+            made = [self._on_list(call, arrays, given)]
+        else:
+            shapes = [np.shape(result) for result in results]
+            made = self._made(call, run, arrays, known, given, shapes)
+            if made is None:
+                made = [self._dense(given, int(np.prod(shape))) for shape in shapes]
+            assert [s.shape[0] for s in made] == [int(np.prod(shape)) for shape in shapes]
+        self.sets.update((v, s) for v, s in zip(call.results, made, strict=True) if s is not None)
+
+    def _on_list(self, call: Call, arrays: Sequence[Any], given: Sequence[Any]) -> Any:
+        """Of a list the sets are a list of those of its items."""
+        if call.op is new_list:
+            return list(given)
+        if call.op is appended:
+            return [*(given[0] or [None] * len(arrays[0])), given[1]]
+        if call.operands[1] in self.moving:
+            raise _Unknown
+        if call.op is first_items:
+            return given[0][: int(arrays[1])]
+        return given[0][int(arrays[1])]
 
     def _made(
         self,
@@ -168,16 +347,22 @@ class _Walker:
         first, ins = given[0], [np.shape(array) for array in arrays]
         if Trait.ELEMENTWISE in call.op.traits:
             parts = zip(given, ins, strict=True)
-            return [self._union([self._spread(sets, of, shape) for sets, of in parts])]
+            return [self.union([self._spread(sets, of, shape) for sets, of in parts])]
+        if name == "take_along_axis" and not self._knows_indices(call):
+            return [self._parts(given[:1], ins[:1], [known["axis"]], shape)]
         if name in _MOVING or (name == "pad" and _moves(known)):
             return self._moved(call, run, arrays, known, given, shapes)
         if name in _ADDING:
             return self._added(call, arrays, known, given, shape)
-        if name in _REDUCING and len(shapes) == 1 and all(s is None for s in given[1:]):
-            return [self._reduced(first, ins[0], known["axis"], shape)]
+        if name in _ALONG_AXES:
+            axes = known["axes" if "axes" in known else "axis"]
+            return [self._parts(given, ins, [axes] * len(ins), shape)]
+        if name in _OF_LAST_AXES:
+            counts = _OF_LAST_AXES[name](ins)
+            return [self._batches(given, ins, counts, to) for to in shapes]
         if name == "cumsum":
             return [self._accumulated(first, ins[0], known["axis"])]
-        if name in ("matmul", "row_dot") or name.startswith("einsum"):
+        if name in ("matmul", "outer", "tensordot") or name.startswith("einsum"):
             text = _subscripts(name, known, ins)
             product = text and self._contracted(text, given, ins)
             return [product] if product is not None and text else None
@@ -196,6 +381,8 @@ class _Walker:
     def _taken(self, sets: Sets, numbers: Any) -> Sets:
         """The sets of elements by number; for -1 the empty one."""
         numbers = np.ravel(numbers)
+        if numbers.min(initial=0) >= 0:
+            return sets[numbers]
         some = np.flatnonzero(numbers >= 0)
         entries = (np.ones(len(some), bool), (some, numbers[some]))
         return _flags(self._matrix(entries, (len(numbers), sets.shape[0])) @ sets)
@@ -209,7 +396,8 @@ class _Walker:
             return sets
         return self._taken(sets, np.broadcast_to(_numbers(shape), to))
 
-    def _union(self, several: Sequence[Sets | None]) -> Sets:
+    def union(self, several: Sequence[Sets | None]) -> Sets:
+        """The sets of what depends on any of these."""
         first, *rest = [sets for sets in several if sets is not None]
         for sets in rest:
             first = first + sets
@@ -270,15 +458,52 @@ class _Walker:
             size = int(np.prod(shape))
             pairs = (np.ones(targets.size, bool), (targets.ravel(), sources.ravel()))
             found.append(_flags(self._matrix(pairs, (size, sets.shape[0])) @ sets))
-        return [self._union(found)]
+        return [self.union(found)]
 
-    def _reduced(self, sets: Sets, shape: Sequence[int], axis: Any, to: Sequence[int]) -> Sets:
-        """The sets of sums, or of whatever else is made of all elements along axes."""
-        axes = range(len(shape)) if axis is None else np.atleast_1d(axis) % max(len(shape), 1)
-        kept = [1 if i in axes else n for i, n in enumerate(shape)]
-        targets = np.broadcast_to(_numbers(kept), shape).ravel()
-        pairs = (np.ones(targets.size, bool), (targets, np.arange(targets.size)))
-        return _flags(self._matrix(pairs, (int(np.prod(to)), sets.shape[0])) @ sets)
+    def _parts(
+        self,
+        given: Sequence[Sets | None],
+        shapes: Sequence[Sequence[int]],
+        axes: Sequence[Any],
+        to: Sequence[int],
+    ) -> Sets:
+        """The sets of what is made of all elements along axes, for each place along the others."""
+        found = []
+        for sets, shape, own in zip(given, shapes, axes, strict=True):
+            if sets is not None:
+                places = range(len(shape)) if own is None else np.atleast_1d(own) % len(shape)
+                kept = [1 if i in places else n for i, n in enumerate(shape)]
+                few = self._added_up(sets, np.broadcast_to(_numbers(kept), shape))
+                whole = _numbers(kept)
+                whole = whole if len(to) == len(shape) else whole.reshape(to)
+                found.append(self._taken(few, np.broadcast_to(whole, to)))
+        return self.union(found)
+
+    def _batches(
+        self,
+        given: Sequence[Sets | None],
+        shapes: Sequence[tuple[int, ...]],
+        counts: Sequence[int],
+        to: tuple[int, ...],
+    ) -> Sets:
+        """The same for axes at the end, so many of each operand; those before them broadcast."""
+        batches = [shape[: len(shape) - n] for shape, n in zip(shapes, counts, strict=True)]
+        batch = np.broadcast_shapes(*batches)
+        found = []
+        for sets, shape, own in zip(given, shapes, batches, strict=True):
+            if sets is not None:
+                numbers = _numbers(own).reshape(*own, *[1] * (len(shape) - len(own)))
+                few = self._added_up(sets, np.broadcast_to(numbers, shape))
+                whole = np.broadcast_to(_numbers(own), batch)
+                whole = whole.reshape(*batch, *[1] * (len(to) - len(batch)))
+                found.append(self._taken(few, np.broadcast_to(whole, to)))
+        return self.union(found)
+
+    def _added_up(self, sets: Sets, targets: Any) -> Sets:
+        """The sets of what the elements with these numbers are added up to."""
+        size = int(targets.max(initial=-1)) + 1
+        pairs = (np.ones(targets.size, bool), (targets.ravel(), np.arange(targets.size)))
+        return _flags(self._matrix(pairs, (size, sets.shape[0])) @ sets)
 
     def _accumulated(self, sets: Sets, shape: Sequence[int], axis: Any) -> Sets:
         """The sets of running sums."""
@@ -310,12 +535,15 @@ class _Walker:
             sizes = [lengths[c] for c in kept]
             grid = np.einsum(f"{kept}->{''.join(c for c in part if c in kept)}", _numbers(sizes))
             spread = [lengths[c] if c in kept else 1 for c in part]
-            targets = np.broadcast_to(grid.reshape(spread), shape).ravel()
-            pairs = (np.ones(targets.size, bool), (targets, np.arange(targets.size)))
-            few = _flags(self._matrix(pairs, (int(np.prod(sizes)), sets.shape[0])) @ sets)
+            few = self._added_up(sets, np.broadcast_to(grid.reshape(spread), shape))
             whole = _numbers(sizes).reshape([lengths[c] if c in kept else 1 for c in right])
             found.append(self._taken(few, np.broadcast_to(whole, [lengths[c] for c in right])))
-        return self._union(found)
+        return self.union(found)
+
+
+def _is_known(op: Any) -> bool:
+    """Whether what an op gives is decided by its operands."""
+    return TABLE.get(op.name) is op or op in _OF_LOOPS
 
 
 def _flags(sets: Sets) -> Sets:
@@ -339,7 +567,7 @@ def _moves(padding: Mapping[str, Any]) -> bool:
 def _indices(call: Call) -> range:
     """Which operands are indices."""
     names = call.op.operands  # type: ignore[attr-defined]
-    first = next((i for i, name in enumerate(names) if name in ("*arrays", "indices")), None)
+    first = next((i for i, name in enumerate(names) if name in ("*arrays", "indices", "k")), None)
     if first is None or call.op.name in ("concatenate", "stack"):
         return range(0)
     return range(first, len(call.operands))
@@ -353,9 +581,10 @@ def _subscripts(name: str, known: Mapping[str, Any], shapes: Sequence[Any]) -> s
         plain = "->" in text and "." not in text and all(len(p) == len({*p}) for p in parts)
         return text if plain else None
     a, b = map(len, shapes)
-    if name == "row_dot":
-        letters = "abcdefgh"[: a - 1]
-        return f"{letters}z,{letters}z->{letters}" if shapes[0] == shapes[1] else None
+    if name == "outer":
+        return "a,b->ab" if all(len(shape) == 1 for shape in shapes) else None
+    if name == "tensordot":
+        return _tensordot(known["axes"], *map(len, shapes))
     if min(a, b) == 0 or max(a, b) > 10:
         return None
     more = max(a, b, 2) - 2
@@ -367,11 +596,44 @@ def _subscripts(name: str, known: Mapping[str, Any], shapes: Sequence[Any]) -> s
     return f"{one},{two}->{batch}{'x' if a > 1 else ''}{'y' if b > 1 else ''}"
 
 
+def _tensordot(axes: Any, a: int, b: int) -> str:
+    """`numpy.tensordot` of arrays with so many axes, as `numpy.einsum` says it."""
+    summed = (
+        (range(a - axes, a), range(axes)) if isinstance(axes, int) else map(np.atleast_1d, axes)
+    )
+    of_a, of_b = ([int(i) % n for i in part] for part, n in zip(summed, (a, b), strict=True))
+    one = [chr(ord("a") + i) for i in range(a)]
+    two = [chr(ord("A") + i) for i in range(b)]
+    for i, j in zip(of_a, of_b, strict=True):
+        two[j] = one[i]
+    kept = [c for c in one if c not in two] + [c for c in two if c not in one]
+    return f"{''.join(one)},{''.join(two)}->{''.join(kept)}"
+
+
 _MOVING = frozenset({
-    "broadcast_to", "concatenate", "diag", "diagonal", "element", "expand_dims", "flip", "gather",
-    "getitem", "getitem_copy", "index_set", "inner_part", "part", "place", "repeat", "reshape",
-    "roll", "split", "squeeze", "stack", "take_along_axis", "tile", "transpose", "tril", "triu",
-    "unstack", "windows",
+    "broadcast_to", "collect", "concatenate", "diag", "diagonal", "element", "expand_dims", "flip",
+    "gather", "getitem", "getitem_copy", "index_set", "inner_part", "list_item", "part", "place",
+    "repeat", "reshape", "roll", "row_before", "split", "squeeze", "stack", "take_along_axis",
+    "tile", "transpose", "tril", "triu", "unstack", "windows",
 })  # fmt: skip
 _ADDING = frozenset({"index_add", "index_subtract", "scatter"})
-_REDUCING = frozenset({"sum", "mean"})
+_ALONG_AXES = frozenset({
+    "cummax", "cummin", "cumprod", "cumprod_pullback", "fft", "fftn", "ifft", "ifftn",
+    "increase_along", "irfft", "irfftn", "log_softmax", "logsumexp", "max", "mean", "median", "min",
+    "nanmax", "nanmedian", "nanmin", "norm", "place_along_axis", "prod", "rfft", "rfftn",
+    "segment_sums", "softmax", "sort", "std", "sum", "var",
+})  # fmt: skip
+"""For each place along all other axes an op by itself."""
+_OF_LAST_AXES: Mapping[str, Callable[[Sequence[tuple[int, ...]]], Sequence[int]]] = {
+    "cross": lambda shapes: (1, 1),
+    "row_dot": lambda shapes: (1, 1),
+    "standardize": lambda shapes: (1,),
+    **dict.fromkeys(("solve", "solve_triangular"), lambda shapes: (2, min(len(shapes[1]), 2))),
+    **dict.fromkeys(
+        ("cholesky", "det", "eigh", "eigvalsh", "inv", "pinv", "slogdet", "svdvals"),
+        lambda shapes: (2,),
+    ),
+}
+"""For each place along the axes before the last ones, of which each operand has so many."""
+_ON_LISTS = frozenset({new_list, appended, item, first_items})
+_OF_LOOPS = _ON_LISTS | {collected, length, list_item, row_before}

@@ -171,7 +171,7 @@ cumprod_pullback = define(
     infer=lambda sizes, ct, x, first, at_first, elsewhere, axis: x.with_dtype(elsewhere.dtype),
     vjp=_cumprod_pullback_vjp,
     attributes={"axis": ...},
-    batch=batching_rules.fronted,
+    batch=batching_rules.fronted_along,
     doc="The cotangent of x in y = cumprod(x), exact where elements are 0.",
 )
 cumprod_along = define(
