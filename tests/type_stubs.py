@@ -362,6 +362,8 @@ class Stub:
 
     def member(self, cls: type, name: str, member: Any) -> Iterator[str]:
         written = MEMBERS.get((cls.__name__, name))
+        if name == "__init__" and cls not in _made_by_users():
+            return
         if written is not None:
             yield from self.written(written, _said(member))
         elif name.startswith("_") and (not name.startswith("__") or name in OF_EVERY_CLASS):
@@ -561,6 +563,14 @@ def _public(module: ModuleType) -> list[str]:
     own = {name for name, value in vars(module).items() if _stands_in(value, module)}
     names = getattr(module, "__all__", [*noted, *own])
     return [*names, *ALSO.get(module.__name__, [])]
+
+
+@cache
+def _made_by_users() -> set[Any]:
+    """The classes that users have by name, and their bases; of others they meet objects."""
+    modules = map(import_module, MODULES)
+    values = [vars(module)[name] for module in modules for name in _public(module)]
+    return {base for value in values if isinstance(value, type) for base in value.__mro__}
 
 
 def _stands_in(value: Any, module: ModuleType) -> bool:

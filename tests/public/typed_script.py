@@ -70,6 +70,33 @@ class Model:
         return self.scale * x
 
 
+@tg.custom_vjp
+def clipped(x: Array) -> Array:
+    return np.clip(x, -1.0, 1.0)
+
+
+def remembered(x: Array) -> tuple[Array, None]:
+    return np.clip(x, -1.0, 1.0), None
+
+
+def straight_through(saved: None, cotangent: Array) -> tuple[Array]:
+    return (cotangent,)
+
+
+clipped.defvjp(remembered, straight_through)
+
+
+class Doubled(tg.autograd.Function):
+    @staticmethod
+    def forward(ctx: tg.autograd.FunctionCtx, x: tg.Tensor) -> tg.Tensor:
+        ctx.save_for_backward(x)
+        return 2.0 * x
+
+    @staticmethod
+    def backward(ctx: tg.autograd.FunctionCtx, gradient: tg.Tensor) -> tg.Tensor:
+        return 2.0 * gradient
+
+
 @tg.no_grad
 def predict(x: tg.Tensor, weight: tg.Tensor) -> tg.Tensor:
     return tg.where(x @ weight > 0, 1.0, 0.0)
@@ -100,6 +127,7 @@ def main() -> None:
     a, inverse = tg.linalg.cholesky(tg.eye(3) * 4.0), tg.linalg.inv(tg.eye(3))
     print((a @ inverse).numpy().dtype, tg.special.expit(tg.zeros(2)).tolist())
     print(Generator(0).normal(size=3).shape, tg.checkpoint(energy)(w).shape)
+    print(clipped(w).shape, Doubled.apply(tg.ones(2)).shape)
     print(tg.fft.fft(tg.ones(4)).real.sum(), tg.stack([a, inverse], axis=0).shape)
     print(predict(tg.ones(2, 3), tg.ones(3, 1)).device.type, tg.float32.itemsize)
     try:

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tracegrad.tape.hooks import RemovableHandle
-from tracegrad.tape.tape import Node
 
 class GradFn:
     """One recorded operation; its class is named after it: ``AddBackward0``."""
     def __call__(self, *cotangents: Any) -> Any:
         """Gradients of the operands, from those of the results."""
     def __dir__(self) -> list[str]: ...
-    def __init__(self, node: Node) -> None: ...
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for the user's own remarks; it lives as long as the graph."""

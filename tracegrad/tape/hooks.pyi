@@ -2,7 +2,6 @@
 
 # Made by tests/type_stubs.py from the library as it runs.
 
-from collections.abc import Callable
 from typing import Any
 
 class RemovableHandle:
@@ -11,6 +10,5 @@ class RemovableHandle:
     id: Any
     def __enter__(self) -> RemovableHandle: ...
     def __exit__(self, *error: object) -> None: ...
-    def __init__(self, hooks: dict[int, Callable[..., Any]], number: int) -> None: ...
     def remove(self) -> None:
         """The hook is called no more."""

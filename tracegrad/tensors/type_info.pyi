@@ -17,15 +17,6 @@ class FloatInfo:
     dtype: np.dtype[Any]
     def __eq__(self, other: Any) -> Any: ...
     def __hash__(self) -> Any: ...
-    def __init__(
-        self,
-        bits: int,
-        eps: float,
-        max: float,
-        min: float,
-        smallest_normal: float,
-        dtype: np.dtype[Any],
-    ) -> None: ...
     @property
     def resolution(self) -> float:
         """The smallest decimal step that is kept."""
@@ -42,4 +33,3 @@ class IntegerInfo:
     dtype: np.dtype[Any]
     def __eq__(self, other: Any) -> Any: ...
     def __hash__(self) -> Any: ...
-    def __init__(self, bits: int, max: int, min: int, dtype: np.dtype[Any]) -> None: ...

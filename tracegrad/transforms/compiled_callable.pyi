@@ -3,7 +3,7 @@
 # Made by tests/type_stubs.py from the library as it runs.
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
@@ -11,7 +11,6 @@ from codegen.ir import Graph
 from tracegrad.introspection.explain import CacheInfo
 from tracegrad.introspection.line_map import Statement, Statements
 from tracegrad.introspection.verify import Verification
-from tracegrad.tracing.outputs import Transform
 
 _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
@@ -20,7 +19,6 @@ _R = TypeVar("_R")
 class Bound(Generic[_P, _R]):
     """A `Compiled` looked up on an instance, which becomes the first argument of every call."""
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
-    def __init__(self, compiled: Compiled[..., _R], instance: Any) -> None: ...
     def cache_info(self) -> CacheInfo:
         """As `Compiled.cache_info`; versions of all instances are counted together."""
     def clear_cache(self) -> None:
@@ -53,13 +51,6 @@ class Compiled(Generic[_P, _R]):
     def __get__(
         self: Compiled[Concatenate[Any, _Q], _R], instance: object, owner: type | None = None
     ) -> Bound[_Q, _R]: ...
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        transform: Transform,
-        backend: str | None = None,
-        static_argnames: Sequence[str] = (),
-    ) -> None: ...
     def cache_info(self) -> CacheInfo:
         """Calls that a compiled version answered, calls that needed a new one, traces, versions."""
     def clear_cache(self) -> None:

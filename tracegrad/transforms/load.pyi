@@ -2,8 +2,6 @@
 
 # Made by tests/type_stubs.py from the library as it runs.
 
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tracegrad.introspection.verify import Verification
@@ -11,6 +9,5 @@ from tracegrad.introspection.verify import Verification
 class Exported:
     """An exported function, perhaps edited; made by `load`."""
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-    def __init__(self, path: Path, module: ModuleType, facts: dict[str, Any], f: Any) -> None: ...
     def verify(self, *args: Any, tolerance: float | None = None, **kwargs: Any) -> Verification:
         """Whether the file still computes what the function does; prints as a report."""

@@ -3,7 +3,6 @@
 # Made by tests/type_stubs.py from the library as it runs.
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, ParamSpec
 
@@ -14,15 +13,6 @@ _P = ParamSpec("_P")
 class Sparse(Generic[_P]):
     """A function whose calls give a sparse derivative; made by `jacobian` and `hessian`."""
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> Any: ...
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        kind: str,
-        argnum: int,
-        has_aux: bool,
-        mode: str,
-        backend: str | None,
-    ) -> None: ...
     def draw(self, path: str | os.PathLike[str], /, *args: Any, **kwargs: Any) -> Path:
         """Draws where the matrix has entries, each in the colour of the product that gives it."""
     def explain(self) -> str:
