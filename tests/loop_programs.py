@@ -190,7 +190,7 @@ class Writer:
         if budget > 0:
             kinds += ["if", "if", "loop", "try"] if self.random.random() < 0.5 else ["if"]
         if self.loops:
-            kinds += ["leave"]
+            kinds += ["leave", "rows"]
         match self.any(*kinds):
             case "assign":
                 return tuple(Line(text) for text in self.assignment().split("\n"))
@@ -201,6 +201,8 @@ class Writer:
                 return (Compound(tuple(parts)),)
             case "loop":
                 return (self.loop(budget - 1),)
+            case "rows":
+                return self.rows(budget)
             case "try":
                 inner = self.statements(budget - 1)
                 return (
@@ -214,6 +216,30 @@ class Writer:
         word = self.any("break", "break", "continue", f"return {self.scalar()} * 2")
         before = self.statements(0) if self.random.random() < 0.3 else ()
         return (Compound(((f"if {self.condition()}:", (*before, Line(word))),)),)
+
+    def rows(self, budget: int) -> Body:
+        """A list that a turn makes and a loop in it fills, and what becomes of it."""
+        name = "tijkl"[len(self.loops)]
+        self.loops.append(name)
+        before = self.statements(budget - 1) if self.random.random() < 0.6 else ()
+        body = (*before, Line(f"row.append({self.scalar()})"))
+        if self.random.random() < 0.2:
+            body += self.statements(0)
+        self.loops.pop()
+        turns = self.any(
+            "range(9)", "range(len(x))", "range(1, 10)", "range(8, -1, -1)", "range(3)"
+        )
+        begins = self.any("row = []", "row = []", "row = [s]", "row = [r, s]")
+        ends: Body = (
+            Line(self.any("s = 0.5 * s + np.tanh(np.stack(row)).sum()", "r = sum(row) / 9")),
+        )
+        if self.random.random() < 0.4:
+            ends = (Compound((("for v in row:", (Line("s = 0.5 * s + np.sin(v) * r"),)),)),)
+        elif "out" in self.has and self.random.random() < 0.5:
+            ends += (Line("out.append(np.stack(row).sum())"),)
+        if self.random.random() < 0.3:
+            ends = (Line("s = s + row[-1]"), *ends)
+        return (Line(begins), Compound(((f"for {name} in {turns}:", body),)), *ends)
 
     def loop(self, budget: int) -> Compound:
         self.made += 1

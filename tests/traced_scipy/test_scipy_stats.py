@@ -348,8 +348,41 @@ def test_solve_ivp():
         ).y
 
     check(states, np.array([1.0, 2.0]), np.array(0.4), rtol=1e-5)
-    with pytest.raises(tg.errors.ArgumentError, match="t_eval"):
-        tg.grad(lambda y: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), y).y.sum())(np.ones(2))
+    with pytest.raises(tg.errors.ArgumentError, match="dense_output"):
+        tg.grad(
+            lambda y: integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), y, dense_output=True).y.sum()
+        )(np.ones(2))
+
+
+def falling(t, y, rate):
+    return -rate * y + 0.0 * t
+
+
+def test_solve_ivp_at_the_steps_of_the_solver():
+    def last(y0, rate, stop):
+        found = integrate.solve_ivp(falling, (0.0, stop), y0, args=(rate,), rtol=1e-9, atol=1e-12)
+        return found.y[:, -1].sum() + found.t[-1]
+
+    y0 = np.array([1.0, 2.0])
+    gradients = tg.value_and_grad(last, argnums=(0, 1, 2))
+    for rate, stop in ((0.4, 1.0), (0.4, 1.5), (3.0, 2.0), (0.4, 1.0)):
+        value, (of_y0, of_rate, of_stop) = gradients(y0, rate, stop)
+        assert_close(value, 3.0 * np.exp(-rate * stop) + stop, rtol=1e-7)
+        assert_close(value, last(y0, rate, stop), rtol=1e-12)
+        assert_close(of_y0, np.exp(-rate * stop) * np.ones(2), rtol=1e-6)
+        assert_close(of_rate, -stop * 3.0 * np.exp(-rate * stop), rtol=1e-6)
+        assert_close(of_stop, 1.0 - rate * 3.0 * np.exp(-rate * stop), rtol=1e-6)
+
+
+def test_states_of_solve_ivp_at_its_own_steps_are_those_of_scipy():
+    def states(y0):
+        return integrate.solve_ivp(falling, (0.0, 1.0), y0, args=(0.4,)).y
+
+    y0 = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(tg.compile(states)(y0), states(y0))
+    jacobian = tg.jacobian(lambda y0: states(y0)[0], mode="reverse")(y0)
+    assert_close(jacobian[:, 0], states(y0)[0], rtol=2e-3)  # they are y0[0] times a factor
+    assert_close(jacobian[:, 1], np.zeros(len(jacobian)), rtol=0.0, atol=1e-12)
 
 
 def test_a_right_side_that_hides_a_traced_value_is_refused():

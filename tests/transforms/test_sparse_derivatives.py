@@ -132,6 +132,14 @@ def test_star_colours_give_every_entry(seed):
     np.testing.assert_allclose(products[place, found[unit]], matrix[rows, columns], atol=1e-12)
 
 
+def way(x):
+    if x[0] > 0.0:
+        return np.diff(x)
+    if x[1] > 0.0:
+        return x[1:] * x[0]
+    return x[:-1] ** 2
+
+
 CAMERAS = np.array([0, 0, 1, 2, 2, 3])
 POINTS = np.array([0, 1, 1, 2, 3, 0])
 
@@ -151,6 +159,77 @@ def test_bundle_adjustment(argnums):
     for _ in range(3):
         camera, point = rng.integers(0, 4, 6), rng.integers(0, 4, 6)
         agree(residuals, cameras, points, camera, point, argnums=argnums, derivative=own)
+
+
+def sights(v, camera, point):
+    """As `residuals`, of one vector for cameras, points and weights, of which rows read few."""
+    cameras, points, weights = v[:16].reshape(4, 4), v[16:28].reshape(4, 3), v[28:]
+    lens = 1.0 + np.sum(cameras[camera], axis=1) * np.sum(points[point], axis=1)
+    seen = residuals(cameras, points, camera, point).reshape(-1, 2)
+    seen = (weights * lens)[:, None] * seen
+    return np.concatenate([seen.ravel(), 1.0 - weights**2])
+
+
+def test_derivatives_in_what_is_gathered():
+    """A camera is seen by many sights, but each gathers it for itself."""
+    rng = np.random.default_rng(1)
+    v, camera, point = rng.normal(size=48) * 0.1, *rng.integers(0, 4, (2, 20))
+    own = agree(sights, v, camera, point)
+    assert own.explain().startswith("sparse: 60 x 48") and colours(own) == 3
+    assert "reverse mode up to where elements are read" in own.explain()
+    assert colours(agree(sights, v, camera, point, mode="forward")) >= 8
+    for _ in range(2):
+        camera, point = rng.integers(0, 4, (2, 20))
+        agree(sights, rng.normal(size=48) * 0.1, camera, point, derivative=own)
+
+
+@pytest.fixture
+def always_by_elements(monkeypatch):
+    monkeypatch.setattr("tracegrad.transforms.sparse_derivatives.MANY_COLOURS", 0)
+    monkeypatch.setattr("tracegrad.transforms.sparse_derivatives.DEARER", 0)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: np.diff(x) ** 2, POINT),
+        (tridiagonal, POINT),
+        (heat, np.sin(np.arange(36.0)).reshape(6, 6)),
+        (lambda x: np.sin(x[0]) * x + x[::-1] * x, POINT),
+        (lambda x: x[::-1], POINT),
+        (lambda x: x, POINT),
+        (lambda x: x[np.array([0, 0, 3])] * x[np.array([1, 0, 3])], POINT),
+        (lambda x: np.outer(x[:3], x[3:6]) + np.tile(x[:3], (3, 1)), POINT),
+        (lambda x: np.repeat(x, 2).reshape(4, 6).T * 2.0, POINT),
+        (lambda x: x[np.argsort(x)[:3]] ** 2, POINT),
+        (lambda x: np.ones(3), POINT),
+        (lambda x: x**2, 2.0),
+        (lambda x: x**2, np.zeros(0)),
+        (way, POINT),
+        (lambda x: np.cumsum(x) * x[2], POINT),
+    ],
+)
+def test_by_elements_of_every_kind(f, x, always_by_elements):
+    own = agree(f, x)
+    for turn in (-1.0, 0.5, 1.0):
+        agree(f, turn * x, derivative=own)
+
+
+def test_by_elements_in_single_precision_with_aux(always_by_elements):
+    own = tg.jacobian(lambda x: (x[1:] * x[0], x.sum()), has_aux=True, sparse=True)
+    matrix, aux = own(POINT.astype("float32"))
+    assert matrix.dtype == np.float32 and "up to where" in own.explain()
+    expected = tg.jacobian(lambda x: x[1:] * x[0])(POINT)
+    np.testing.assert_allclose(matrix.toarray(), expected, rtol=1e-6)
+    np.testing.assert_allclose(aux, POINT.sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_by_elements(seed, always_by_elements):
+    rng = np.random.default_rng(seed)
+    f = random_program(rng)
+    own = agree(f, rng.normal(size=8))
+    agree(f, rng.normal(size=8), derivative=own)
 
 
 def test_whole_numbers_from_outside_are_looked_at():
@@ -183,14 +262,6 @@ def test_masks_of_floats():
         steps = np.eye(12) * 1e-6
         expected = np.stack([(f(x + h) - f(x - h)) / 2e-6 for h in steps], axis=1)
         np.testing.assert_allclose(own(x).toarray(), expected, atol=1e-8)
-
-
-def way(x):
-    if x[0] > 0.0:
-        return np.diff(x)
-    if x[1] > 0.0:
-        return x[1:] * x[0]
-    return x[:-1] ** 2
 
 
 def test_branches():

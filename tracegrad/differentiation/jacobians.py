@@ -33,10 +33,11 @@ from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import Writer, front
 from tracegrad.differentiation.forward_mode import with_tangents
 from tracegrad.differentiation.loops.gradients import numbered_gradients
-from tracegrad.differentiation.reverse_mode import in_dtype
+from tracegrad.differentiation.moved_elements import moved_elements, with_parts_apart
+from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
 from tracegrad.ops.linear_algebra.contractions import matmul
 from tracegrad.ops.shape.creation import eye_of
-from tracegrad.ops.shape.joining import part_of
+from tracegrad.ops.shape.joining import joined, part_of
 from tracegrad.ops.shape.reshaping import reshape_to, transpose_axes
 from tracegrad.ops.staging import Stage, Staged
 from tracegrad.values.dispatch import apply_in
@@ -84,7 +85,9 @@ def with_products(
     vectors
         What all are multiplied by at once, along its first axis. Each has the shape of the target
         in "forward" mode, where the products have that of the result, and the other way round in
-        "reverse" mode.
+        "reverse" mode. In mode "elements" it is as in "reverse" mode, but of a graph of one way the
+        products are derivatives in what elements of the target are moved to (`moved_elements`),
+        one part after the other.
     asked
         The result of each return, in the order of the text.
     """
@@ -98,6 +101,8 @@ def with_products(
         dot = in_dtype(Staged(dots, vector), Staged(dots, target)).value
         block = replace(whole.block, nodes=(*dots.builder.nodes, *whole.nodes))
         moved = with_tangents(whole.with_block(block), {target: dot}, [[v] for v in asked])
+    elif mode == "elements" and moved_elements(graph, target, asked[0]) is not None:
+        moved = _by_elements(whole, target, vector, asked[0])
     else:
 
         def seeds(stage: Stage, number: int) -> dict[Value, Value]:
@@ -120,6 +125,22 @@ def with_products(
 
     block = writer.block(moved.block, returned)
     return writer.named(moved.replace(inputs=tuple(inputs)).with_block(block))
+
+
+def _by_elements(graph: Graph, target: Value, vector: Value, output: Value) -> Graph:
+    """The graph with the derivatives of an output in the parts of an input, as one vector."""
+    whole, parts, output = with_parts_apart(graph, target, output)
+    count = len(whole.outputs)
+    whole = differentiate(whole, parts, {output: vector})
+    stage = Stage(Builder(graph.sizes))
+    flat = [
+        reshape_to(Staged(stage, ct), shape=(sz.mul(part.type.shape),))
+        for ct, part in zip(whole.outputs[count:], parts, strict=True)
+    ]
+    stage.origin = Origin("products", True)
+    products = joined(*flat, axis=0, length=None) if len(flat) > 1 else flat[0]
+    nodes = (*whole.nodes, *stage.builder.nodes)
+    return whole.replace(nodes=nodes, outputs=(*whole.outputs[:count], products.value))
 
 
 def _symbols(graph: Graph, length: Dim) -> set[str]:

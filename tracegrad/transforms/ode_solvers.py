@@ -45,7 +45,7 @@ def _states(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any) -> Any:
 
 def _forward(integrate: Integrate, func: Any, y0: Any, t: Any, args: Any) -> tuple[Any, Any]:
     states = integrate(func, y0, t, args)
-    return states, (integrate, func, states, t, args)
+    return states, (integrate.between, func, states, t, args)
 
 
 def _differentiable(leaf: Any) -> bool:
@@ -107,6 +107,36 @@ def _step_of(func: Any) -> Any:
 path = _Path()
 
 
+class _OwnTimes(Ruled):
+    """``own_times(solver, func, y0, span, args)``: the times at which a solver's own steps end.
+
+    Where these depend on the values is no business of a derivative: only the first and the last
+    one move, with the span.
+    """
+
+    _by_position = False
+
+    def __init__(self) -> None:
+        super().__init__(_times)
+        self.__name__ = "own_times"
+        self._follows(Rule(_times_forward, _times_backward), ())
+
+
+def _times(solver: Any, func: Any, y0: Any, span: Any, args: Any) -> Any:
+    return solver.solved(func, y0, span, args).t
+
+
+def _times_forward(solver: Any, func: Any, y0: Any, span: Any, args: Any) -> tuple[Any, Any]:
+    return _times(solver, func, y0, span, args), None
+
+
+def _times_backward(kept: None, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
+    return None, None, None, (g[0], g[-1]), None
+
+
+own_times = _OwnTimes()
+
+
 # -- SciPy's interfaces ----------------------------------------------------------------------------
 
 
@@ -133,23 +163,44 @@ class _Odeint:
         start = np.atleast_1d(np.asarray(y0, float))
         return integrate.odeint(func, start, np.asarray(t), tuple(args), **self.options)
 
+    @property
+    def between(self) -> Integrate:
+        """What goes back from one time to the one before."""
+        return self
+
 
 class _SolveIvp(_Odeint):
     """`scipy.integrate.solve_ivp` with options, at given times."""
 
     def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
+        return self.solved(func, y0, (t[0], t[-1]), args, np.asarray(t)).y.T
+
+    def solved(self, func: Any, y0: Any, span: Any, args: Any, t_eval: Any = None) -> Any:
+        """What SciPy returns."""
         from scipy import integrate
 
         found = integrate.solve_ivp(
             lambda s, y: func(y, s, *args),
-            (t[0], t[-1]),
+            tuple(map(float, span)),
             np.asarray(y0, float),
-            t_eval=np.asarray(t),
+            t_eval=t_eval,
             **self.options,
         )
         if not found.success:
             raise ArithmeticError(f"solve_ivp: {found.message}")
-        return found.y.T
+        return found
+
+
+class _OwnSteps(_SolveIvp):
+    """The same where the solver's own steps end: `t` are these times."""
+
+    def __call__(self, func: Any, y0: Any, t: Any, args: Any) -> Any:
+        return self.solved(func, y0, (t[0], t[-1]), args).y.T
+
+    @property
+    def between(self) -> Integrate:
+        """What goes back from one time to the one before."""
+        return _SolveIvp(self.options)
 
 
 class _Swapped:
@@ -181,16 +232,17 @@ def solve_ivp(
 ) -> Any:
     """`scipy.integrate.solve_ivp` at the times `t_eval`, which begin and end `t_span`.
 
-    Differentiable in `y0`, `t_eval` and `args`. Returns an object with `t`, `y`, `success`.
+    Differentiable in `y0`, `t_eval` and `args`. Without `t_eval` at the ends of the solver's own
+    steps, of which the first and the last move with `t_span` and the others are constants. Returns
+    an object with `t`, `y`, `success`.
     """
-    if t_eval is None or dense_output or events is not None or vectorized:
-        raise ArgumentError(
-            "solve_ivp of Tensors needs t_eval, and takes no dense_output, events or vectorized: "
-            "the solver's own times depend on the values"
-        )
-    states = path(
-        _SolveIvp({"method": method, **options}), _swapped(fun), y0, t_eval, tuple(args or ())
-    )
+    if dense_output or events is not None or vectorized:
+        raise ArgumentError("solve_ivp of Tensors takes no dense_output, events or vectorized")
+    options, func, args = {"method": method, **options}, _swapped(fun), tuple(args or ())
+    solver = _SolveIvp(options) if t_eval is not None else _OwnSteps(options)
+    if t_eval is None:
+        t_eval = own_times(solver, func, y0, tuple(t_span), args)
+    states = path(solver, func, y0, t_eval, args)
     return SimpleNamespace(t=t_eval, y=states.T, success=True, status=0, message="", sol=None)
 
 

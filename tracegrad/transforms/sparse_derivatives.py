@@ -37,10 +37,10 @@ from tracegrad.introspection.report.sparsity_patterns import (
 )
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
-from tracegrad.tracing.outputs import Transform
+from tracegrad.tracing.outputs import Transform, check_wanted
 from tracegrad.transforms.column_colouring import column_colours, mirrored, star_colours
 from tracegrad.transforms.compiled_callable import Compiled
-from tracegrad.transforms.sparsity import pattern
+from tracegrad.transforms.sparsity import pattern, places_of
 from tracegrad.values.pytree import flatten
 
 MOST_PLANS = 32
@@ -48,6 +48,16 @@ MOST_PLANS = 32
 MOST_TRIED = 4
 """So many versions may answer before a call is taken for dense."""
 
+MANY_COLOURS = 8
+"""From so many products on it is tried whether derivatives in what is gathered need fewer."""
+DEARER = 2
+"""So many of other products one of these is worth."""
+
+_MODES = {
+    "forward": "forward mode",
+    "reverse": "reverse mode",
+    "elements": "reverse mode up to where elements are read",
+}
 Key = tuple[Any, ...]
 
 
@@ -67,6 +77,7 @@ class Plan:
     starts: Any  # of its rows
     product: Any  # the one in which each entry stands
     place: Any  # and where
+    sums: Any = None  # where several are added up to one entry: of which each is the first
 
     @property
     def line(self) -> str:
@@ -75,19 +86,22 @@ class Plan:
         known = " (the pattern is not known)" if self.dense else ""
         return (
             f"sparse: {m} x {n}, {len(self.columns)} nonzeros{known}, {self.colours} colours, "
-            f"{self.mode} mode"
+            f"{_MODES[self.mode]}"
         )
 
     def pattern(self, name: str) -> Pattern:
         """What is drawn of it."""
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
-        return Pattern(name, self.line, self.shape, rows, self.columns, self.product)
+        product = self.product if self.sums is None else self.product[self.sums]
+        return Pattern(name, self.line, self.shape, rows, self.columns, product)
 
     def matrix(self, products: Any) -> Any:
         """The entries, from the products of all vectors."""
         from scipy import sparse  # type: ignore[import-untyped]
 
         entries = products.reshape(len(products), -1)[self.product, self.place]
+        if self.sums is not None:
+            entries = np.add.reduceat(entries, self.sums)
         columns, starts = self.columns.copy(), self.starts.copy()
         return sparse.csr_array((entries, columns, starts), shape=self.shape)
 
@@ -140,6 +154,9 @@ class Sparse:
                 plan.dense and turn and key[0] == plan.key[0]
             ):
                 break
+            if plan.mode == "elements":
+                plan = self._first(given, by_elements=False)
+                continue
             last = turn == MOST_TRIED - 1  # a dense plan is right for any version
             plan = self._plan(plan.mode, None if last else version, plan.vectors, products, given)
         else:
@@ -282,7 +299,7 @@ class Sparse:
 
     # -- plans ----------------------------------------------------------------------------------
 
-    def _first(self, given: tuple[Any, ...]) -> Plan:
+    def _first(self, given: tuple[Any, ...], by_elements: bool = True) -> Plan:
         """The plan for a call of new shapes."""
         x = np.asarray(given[self._argnum])
         vectors = np.zeros((2, *x.shape), x.dtype)
@@ -296,11 +313,88 @@ class Sparse:
             if not plan.dense:
                 flags = np.ones(len(plan.columns), bool)
                 rows = 1 + max(column_colours(_csr(flags, plan).T.tocsr()), default=0)
+            few = min(rows, plan.colours)
+            if by_elements and few >= MANY_COLOURS and not plan.dense:
+                other = self._by_elements(given, plan, products)
+                if other is not None and other.colours * DEARER <= few:
+                    return other
             if rows >= plan.colours:
                 return plan
         vectors = np.zeros((2, *products.shape[1:]), products.dtype)
         result, version = self._answered("reverse", (*given, vectors))
         return self._plan("reverse", version, vectors, self._main(result), given)
+
+    def _by_elements(self, given: tuple[Any, ...], plan: Plan, tangents: Any) -> Plan | None:
+        """The plan by derivatives in the parts of the argument; None where that is not to be had.
+
+        `plan` is that of forward mode, `tangents` are its products.
+        """
+        if self._places(plan.mode, plan.version, (*given, plan.vectors)) is None:
+            return None
+        vectors = np.zeros((2, *tangents.shape[1:]), tangents.dtype)
+        result, version = self._answered("elements", (*given, vectors))
+        products = self._main(result)
+        places = self._places("elements", version, (*given, vectors))
+        found = self._pattern("elements", version, (*given, vectors), products)
+        if places is None or found is None:
+            return None
+        colour = column_colours(found)
+        seeds = _seeds(colour, vectors)
+        (m, n), width = (found.shape[1], np.size(given[self._argnum])), found.indices.dtype
+        part = np.repeat(np.arange(len(places)), np.diff(found.indptr))
+        row = found.indices.astype(np.int64)
+        numbers = row * n + places[part]  # of the entries, where each is added
+        order = np.argsort(numbers, kind="stable")
+        entries, firsts = np.unique(numbers[order], return_index=True)
+        return Plan(
+            "elements",
+            len(given),
+            version,
+            False,
+            _key(version, products),
+            (m, n),
+            int(colour.max(initial=-1)) + 1,
+            seeds,
+            (entries % n).astype(width),
+            np.searchsorted(entries, np.arange(m + 1) * n).astype(width),
+            colour[row][order],
+            part[order],
+            None if len(entries) == len(numbers) else firsts,
+        )
+
+    def _places(self, mode: str, version: Version | None, args: tuple[Any, ...]) -> Any:
+        """Which elements of the argument are computed with; None where that is not known."""
+        if version is None:
+            return None
+        inputs, target = self._inputs(mode, version, args)[:2]
+        graph = version.traced
+        known = len(graph.inputs) == len(inputs)
+        places = places_of(graph, graph.inputs[target], inputs) if known else None
+        return places if places is not None and len(places) else None
+
+    def _inputs(
+        self, mode: str, version: Version, args: tuple[Any, ...]
+    ) -> tuple[list[Any], int, int]:
+        """The arrays of the graph's inputs; which is the argument, which are the vectors."""
+        program = self._program(mode, len(args) - 1)
+        arguments = program._bind(args, {})
+        traced = [leaf.value for leaf in arguments.leaves if leaf.traced]
+        (target,) = arguments.numbers_of(check_wanted(arguments, program._transform))
+        captured = map(memory, version.captured_arrays())
+        return [*traced, *captured], target, len(traced) - 1
+
+    def _pattern(
+        self, mode: str, version: Version | None, args: tuple[Any, ...], products: Any
+    ) -> Any:
+        """Which elements of a product depend on which of a vector, the last of the arguments."""
+        if version is None:
+            return None
+        inputs, _, last = self._inputs(mode, version, args)
+        inputs[last] = args[-1][:1].repeat(2, 0)
+        graph = version.differentiated
+        if len(graph.inputs) != len(inputs):
+            return None
+        return pattern(graph, graph.inputs[last], inputs, products.shape[1:])
 
     def _plan(
         self,
@@ -311,15 +405,7 @@ class Sparse:
         given: tuple[Any, ...],
     ) -> Plan:
         """The plan for a version; these vectors and products have the shapes of the call's."""
-        found = None
-        if version is not None:
-            arguments = self._program(mode, len(given))._bind((*given, vectors), {})
-            inputs = [leaf.value for leaf in arguments.leaves if leaf.traced]
-            inputs[-1] = vectors[:1].repeat(2, 0)
-            graph, source = version.differentiated, len(inputs) - 1
-            inputs += map(memory, version.captured_arrays())
-            if len(graph.inputs) == len(inputs):
-                found = pattern(graph, graph.inputs[source], inputs, products.shape[1:])
+        found = self._pattern(mode, version, (*given, vectors), products)
         n, m = (int(np.prod(x.shape[1:])) for x in (vectors, products))
         dense = found is None
         if found is None:
@@ -330,9 +416,6 @@ class Sparse:
         if self._kind == "hessian" and colour.max(initial=0) > 2:
             star = star_colours(found)
             colour = star if star.max() < colour.max() else colour
-        count = int(colour.max(initial=-1)) + 1
-        seeds = np.zeros((max(count, 2), n), vectors.dtype)  # one alone would be another version
-        seeds[colour, np.arange(n)] = 1.0
         entries = found if mode == "forward" else found.T.tocsr()
         entries.sort_indices()
         rows = np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr))
@@ -349,8 +432,8 @@ class Sparse:
             dense,
             _key(version, products),
             entries.shape,
-            count,
-            seeds.reshape(len(seeds), *vectors.shape[1:]),
+            int(colour.max(initial=-1)) + 1,
+            _seeds(colour, vectors),
             columns,
             entries.indptr,
             colour[unit],
@@ -375,6 +458,14 @@ def _key(version: Version | None, products: Any) -> Key:
     """What a pattern is kept for, beside its version and the arguments."""
     captured = () if version is None else map(memory, version.captured_arrays())
     return (products.shape[1:], *map(_told, captured))
+
+
+def _seeds(colour: Any, vectors: Any) -> Any:
+    """The sum of unit vectors of each colour, of the shape of these vectors."""
+    count = int(colour.max(initial=-1)) + 1
+    seeds = np.zeros((max(count, 2), len(colour)), vectors.dtype)  # one would be another version
+    seeds[colour, np.arange(len(colour))] = 1.0
+    return seeds.reshape(len(seeds), *vectors.shape[1:])
 
 
 def _told(leaf: Any) -> Any:

@@ -24,7 +24,8 @@ from codegen.ir import Again, Block, Branch, Call, Constant, Graph, Join, Loop, 
 from codegen.passes.dce import dce
 from codegen.sizes import symbols
 from codegen.types import LIST
-from tracegrad.execution.pipeline import concrete, lengths, read
+from tracegrad.differentiation.moved_elements import moved_elements
+from tracegrad.execution.pipeline import concrete, lengths, read, run_through
 from tracegrad.ops.python_lists import (
     appended,
     collected,
@@ -79,6 +80,31 @@ def pattern(
     except Exception:  # what a path does to these values is refused: it is for others
         return None
     return walker.union(walker.returned) if walker.returned else None
+
+
+def places_of(graph: Graph, target: Value, inputs: Sequence[Any]) -> Any:
+    """Which elements of an input the parts hold that a graph computes its first output with.
+
+    An array of their numbers, one part after the other; None where that is not known.
+    """
+    moved = moved_elements(graph, target, graph.outputs[0])
+    if moved is None:
+        return None
+    numbers = {target: _numbers(np.shape(inputs[graph.inputs.index(target)]))}
+
+    def step(call: Call, run: Callable[..., Any], arrays: Sequence[Any], known: Any) -> Any:
+        if moved.values.issuperset(call.results):
+            found = run(numbers[call.operands[0]], *arrays[1:], **known)
+            several = found if len(call.results) > 1 else (found,)
+            numbers.update(zip(call.results, several, strict=True))
+        return run(*arrays, **known)
+
+    try:
+        with np.errstate(all="ignore"):
+            run_through(graph, inputs, step)
+    except Exception:  # what the path does to these values is refused: it is for others
+        return None
+    return np.concatenate([np.zeros(0, np.int64), *[np.ravel(numbers[v]) for v in moved.parts]])
 
 
 def _is_understood(graph: Graph) -> bool:

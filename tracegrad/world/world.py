@@ -471,14 +471,16 @@ class World(Variables, Sequences):
         return super().parts_of(function)
 
     def _enter_defaults(self, values: Any) -> None:
-        """The defaults of a function's parameters, but for those that are arguments of the run."""
+        """The defaults of a function's parameters; of arguments of the run, that they are those."""
         items = values.items() if type(values) is dict else enumerate(values)
         if self.machine.frame is not None or all(id(x) not in self.arguments for _, x in items):
             self.contents_of(values)
             return
         for key, x in items:
-            if id(x) not in self.arguments:
-                text = f"{self.text_of(values)}[{key!r}]"
+            text = f"{self.text_of(values)}[{key!r}]"
+            if id(x) in self.arguments:
+                self.guard(ITEM, values, key, x, text)
+            else:
                 self.contents_of(self.read(ITEM, values, key, x, text))
 
     def _enter_cells(self, function: FunctionType) -> None:

@@ -538,7 +538,7 @@ class Closing(Holding):
             return None
         if not all(same.values(*pair) for pair in self.lists.appended(head, body)):
             return None
-        made = {r for node in turn for r in node.results}
+        made = _made_in(turn)
         given: list[Value | Constant] = []
         for slot, parameter in head.parameters.items():
             if parameter in same.found:
@@ -591,7 +591,7 @@ class Closing(Holding):
             if not all(map(same.values, arguments, given)):
                 break
             before = [v for p in self._all(head) if (v := same.found.get(p)) is not None]
-            made = {r for node in nodes[-size:] for r in node.results}
+            made = _made_in(nodes[-size:])
             if len(before) < len(given) or any(v in made for v in before):
                 break
             if not all(map(self._fits, before, self._all(head))):
@@ -689,6 +689,15 @@ class Closing(Holding):
     def _forget(self, nodes: Sequence[Any]) -> None:
         """What was recorded of numbers from outside in a turn is not there after it."""
         self.world.numbers.forget({r for node in nodes for r in node.results})
+
+
+def _made_in(nodes: Sequence[Any]) -> set[Value]:
+    """What nodes make, and the turns of loops among them."""
+    found = {r for node in nodes for r in node.results}
+    for node in nodes:
+        if isinstance(node, Entry):
+            found.update(v for way in node.cycle.ways for v in _made_in(way.nodes))
+    return found
 
 
 def builtin(x: Any) -> str | None:

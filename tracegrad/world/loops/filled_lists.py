@@ -67,6 +67,12 @@ class Filling:
         """A loop has filled a list."""
         self.known[id(items)] = Filled(items, tuple(items), value)
 
+    def filled_again(self, value: Value, items: Sequence[Any]) -> list[Any]:
+        """A list that a loop has filled, made again."""
+        made = [*items]
+        self.finishes(made, value)
+        return made
+
     def writes(self, x: Tensor) -> None:
         """A Tensor is written to: it is no row any more."""
         for known in [*self.known.values()]:

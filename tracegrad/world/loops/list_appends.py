@@ -28,7 +28,7 @@ from tracegrad.world.loops.filled_lists import Filling
 from tracegrad.world.loops.list_ends import Tails, tail_of
 from tracegrad.world.loops.loop_heads import INT, Head
 from tracegrad.world.loops.loop_runner import untraced
-from tracegrad.world.loops.resumption import Keeper
+from tracegrad.world.loops.resumption import MOST_KNOWN, reached
 from tracegrad.world.loops.uniform_lists import Uniform, Uniforms
 from tracegrad.world.loops.written_places import Place
 from tracegrad.world.tensor_places import ITEM
@@ -39,14 +39,16 @@ MOST_BEFORE = 8  # items that a list has before the loop
 
 @dataclass(eq=False)
 class Collected:
-    """A list, and the array that stands for it."""
+    """A list, and the array that stands for it in a loop."""
 
+    head: Head
     items: list[Any]
     parameter: Value
     row: Value  # the place of this turn's row
     before: int  # items before the first turn
     first: Value  # what the first turn appended
     begins: list[Any]  # what the list held when the loop was opened
+    own: bool  # a turn of a loop around has made it: it is made again where frames are put back
 
 
 class Lists(Tails, Filling, Uniforms):
@@ -67,7 +69,8 @@ class Lists(Tails, Filling, Uniforms):
         self.log.append((items, x))
         head = self.tracked.get(id(items))
         for other in self.loops.heads.values():
-            if other is not head and (other.open or other.cycle is not None):
+            going = other.open or other.cycle is not None
+            if other is not head and going and self._had(other, items):
                 self.loops.bar(other, "a list is appended to that the loop around knows too")
         if head is None:
             return
@@ -115,9 +118,9 @@ class Lists(Tails, Filling, Uniforms):
 
     def open(self, head: Head) -> bool:
         """After the first turn: whether the lists that it appended to may be arrays."""
-        entries, head.collects, head.further = self.log[head.logged :], [], set()
+        appended, head.collects, head.further = self.log[head.logged :], [], set()
+        entries = [(items, x) for items, x in appended if self._had(head, items)]
         head.logged = len(self.log)
-        keeper = Keeper(self.loops, self.loops.heads.values(), ())
         seen: set[int] = set()
         for items, x in entries:
             value = x._traced[1] if self.loops.is_recorded(x) else None
@@ -126,7 +129,7 @@ class Lists(Tails, Filling, Uniforms):
             seen.add(id(items))
             before = len(items) - 1
             moved = Place(ITEM, items, -1) in self.loops.places
-            if before > MOST_BEFORE or id(items) not in keeper.known:
+            if before > MOST_BEFORE or id(items) not in self._held(head):
                 return False
             if items[-1] is not x and not moved:
                 return False
@@ -136,10 +139,23 @@ class Lists(Tails, Filling, Uniforms):
                 return False
             origin = Origin(self._name(head, items), True)
             row = self._row(head, before)
-            begins = self._begins(head, items)
-            head.collects.append(Collected(items, Value(kind, origin), row, before, value, begins))
+            begins, parameter = self._begins(head, items), Value(kind, origin)
+            own = not self._had(next(iter(self.loops.heads.values())), items)
+            known = Collected(head, items, parameter, row, before, value, begins, own)
+            head.collects.append(known)
             self.tracked[id(items)] = head
         return True
+
+    def _held(self, head: Head) -> set[int]:
+        """The ids of what variables held when the first turn of a loop began."""
+        if head.held is None:
+            head.held = reached([leaf.holder for leaf in head.before.values()])
+        return head.held
+
+    def _had(self, head: Head, items: list[Any]) -> bool:
+        """Whether a list may have been there before the turns of a loop."""
+        held = self._held(head)
+        return id(items) in held or len(held) >= MOST_KNOWN
 
     def _is_row(self, x: Any, kind: ArrayType) -> bool:
         """Whether an item that stands in a list before the loop may be a row."""
@@ -231,17 +247,29 @@ class Lists(Tails, Filling, Uniforms):
     def flush(self, head: Head, rows: dict[Value, list[Any]]) -> None:
         """Turns have been run: the lists get what these appended."""
         for known in head.collects:
-            for x in rows.pop(known.parameter, ()):
-                tensor = wrap(getattr(x, "_array", x))
-                tensor._node = getattr(x, "_node", None)
-                known.items.append(tensor)
+            if not known.own:
+                known.items += map(_untraced, rows.pop(known.parameter, ()))
+
+    def stands(self, items: list[Any]) -> Collected | None:
+        """What stands for a list in turns, while a loop appends to it."""
+        head = self.tracked.get(id(items))
+        found = () if head is None else head.collects
+        return next((known for known in found if known.items is items), None)
+
+    def made_again(self, known: Collected, begins: Sequence[Any], rows: Any) -> list[Any]:
+        """Such a list that turns of a loop around make, with what is in it by now."""
+        items = [*begins, *map(_untraced, rows.pop(known.parameter, ()))]
+        self.tracked.pop(id(known.items), None)
+        known.items, self.tracked[id(items)] = items, known.head
+        return items
 
     def finish(self, head: Head, peeled: int) -> None:
         """A loop has come to its end: items of the lists are rows of the arrays."""
         for known in head.collects:
             items = known.items
             last = self._last(head, known)
-            items[: known.before + peeled] = known.begins[: known.before + peeled]
+            if not known.own:
+                items[: known.before + peeled] = known.begins[: known.before + peeled]
             tails = [place for place in map(tail_of, head.parameters) if place is not None]
             parameters = {len(items) + place.name for place in tails if place.holder is items}
             for k in range(known.before + peeled, len(items)):
@@ -253,7 +281,7 @@ class Lists(Tails, Filling, Uniforms):
             self.tracked.pop(id(items), None)
         if head.collects:
             for other in self.loops.heads.values():
-                if other is not head:
+                if other is not head and any(self._had(other, c.items) for c in head.collects):
                     self.loops.bar(other, "a loop inside appends to a list")
 
     def _last(self, head: Head, known: Collected) -> Any:
@@ -292,6 +320,12 @@ class Lists(Tails, Filling, Uniforms):
         tensor = wrap(plain._array, (self.trace, value))
         tensor._node = plain._node
         return tensor
+
+
+def _untraced(x: Any) -> Tensor:
+    tensor = wrap(getattr(x, "_array", x))
+    tensor._node = getattr(x, "_node", None)
+    return tensor
 
 
 def _is_row(node: Any) -> bool:

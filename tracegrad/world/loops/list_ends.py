@@ -64,17 +64,31 @@ class Tails:
                 return None
             if not tracked:
                 self.loops.places.setdefault(place, items[at])
-        return lambda *given: items[size - depth]
+        found = items[size - depth]
+        if tracked and not self.loops.is_recorded(found):  # turns have been run: see `flush`
+            value = self._value_at(head, known, items, depth, new)
+            found = self.loops.now(value, found, False)
+        return lambda *given: found
+
+    def _value_at(self, head: Head, known: Any, items: list[Any], depth: int, new: int) -> Value:
+        """What an item is that this turn has appended, or that goes from turn to turn."""
+        if depth > new:
+            return head.parameters[Place(ITEM, items, new - depth),]
+        return self._of_this_turn(head, known)[-depth]
 
     def _appended(self, head: Head, known: Any, items: list[Any]) -> int:
         """How many items this turn has appended by now."""
         if known is None:
             return sum(other is items for other, _ in self.log[head.logged :])
+        return len(self._of_this_turn(head, known))
+
+    def _of_this_turn(self, head: Head, known: Any) -> list[Value]:
+        """What this turn has appended by now."""
         level = self.loops.walk.around(head)
         begin = head.begin if level is None else level.entered + 1
         nodes = self.trace.builder.nodes[begin:]
-        rows = [n.operands[0] for n in nodes if isinstance(n, Call) and n.op is collected]
-        return sum(value is known.parameter for value in rows)
+        calls = [n for n in nodes if isinstance(n, Call) and n.op is collected]
+        return [call.operands[1] for call in calls if call.operands[0] is known.parameter]
 
     def _depth(self, head: Head, known: Any, items: list[Any], key: Any, new: int) -> int:
         """How far from the end the item at a number of turns is, in all turns; 0 where unknown."""

@@ -86,6 +86,7 @@ class Head:
     why: str = ""  # what a turn did that stood for no others
     logged: int = 0  # how often lists had been appended to when the turn began
     collects: list[Any] = field(default_factory=list)  # lists to which turns append
+    held: set[int] | None = None  # ids of what variables held when the first turn began
     further: set[Any] = field(default_factory=set)  # nodes that do so
     next_index: Any = None  # the number in the turn that is about to be recorded
     peeled: bool = False  # a turn stands before the loop

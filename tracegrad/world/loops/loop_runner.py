@@ -17,6 +17,7 @@ from codegen.ir import Call, Check, Value
 from tracegrad.machine.world_protocol import ABSENT
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_lists import collected, list_item
+from tracegrad.ops.shape.joining import stack
 from tracegrad.tape.tape import LEAF, record
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.path_tree import Cycle, Entry, Limb, outcome_key, turn_of
@@ -82,6 +83,7 @@ class Walk:
         self.tensors: dict[Value, Any] = {}
         self.heads: dict[Cycle, Head] = {}
         self.rows: dict[Value, list[Any]] = {}  # what turns put into arrays that stand for lists
+        self.collecting: set[Value] = set()  # arrays that stand for lists to which turns append
         self.straight = False  # turns are run on arrays, and leave no tape
         self.active: set[Value] = set()  # then: to which a gradient would flow
         self._outer: dict[Value, Any] = {}
@@ -175,6 +177,8 @@ class Walk:
         if number is not ABSENT:
             self.values[counter.index] = number
             return level.limb.turn
+        if len(self.levels) > 1:
+            self._stack(level)
         del self.trace.builder.nodes[level.entered :]
         if len(self.levels) > 1 and level.limb.after is None:
             return level
@@ -190,6 +194,7 @@ class Walk:
             start, stop = (int(self.value(v)) for v in (counter.start, counter.stop))
             numbers = iter(range(start, stop, counter.step))
         self._give(cycle, cycle.arguments)
+        self.rows.update((known.parameter, []) for known in self.heads[cycle].collects)
         nodes = self.trace.builder.nodes
         self.levels.append(Level(self.heads[cycle], cycle, numbers, len(nodes), limb))
         nodes.append(Entry(cycle, True))
@@ -211,6 +216,21 @@ class Walk:
         ]
         self.values.update(given)
 
+    def _stack(self, level: Level) -> None:
+        """A loop in a turn has come to its end: the arrays that stand for the lists it filled."""
+        for known in level.head.collects:
+            at = level.cycle.parameters.index(known.parameter)
+            begins: list[Any] = []
+            made = self.trace.builder.producer.get(level.cycle.arguments[at])
+            while isinstance(made, Call) and made.op is collected:
+                begins.append(self.value(made.operands[1]))
+                made = self.trace.builder.producer.get(made.operands[0])
+            rows = [*reversed(begins), *self.rows[known.parameter]]
+            if self.straight:
+                self.values[known.parameter] = np.stack([getattr(x, "_array", x) for x in rows])
+            else:
+                self.values[known.parameter] = stack(rows)
+
     def _is_rows(self, value: Value) -> bool:
         """Whether it is an array that stands for a list, which runs as the list."""
         made = self.trace.builder.producer.get(value)
@@ -222,6 +242,12 @@ class Walk:
         for cycle in cycles:
             inner = [n.cycle for way in cycle.ways for n in way.nodes if type(n) is Entry]
             cycles += [found for found in inner if found not in cycles]
+        for head in (level.head for level in self.levels):
+            for known in head.collects:
+                if known.own:
+                    self.rows[known.parameter] = known.items[known.before + head.peeled :]
+        lists = [known for head in self.heads.values() for known in head.collects]
+        self.collecting = {known.parameter for known in lists}
         self.straight = straight and is_plain(cycles)
         if self.straight:
             self.active = active(cycles, self.tensors)
@@ -243,7 +269,7 @@ class Walk:
         function = self._functions.get((limb.nodes, limb.again))
         if function is None:
             calls = [n for n in limb.nodes if type(n) is Call and n.op is not collected]
-            rows = [n for n in limb.nodes if type(n) is Call and n.op is collected]
+            rows = [n for n in limb.nodes if type(n) is Call and self._collects(n)]
             moves: list[Any] = []
             if limb.again is not None:
                 cycle, arguments = limb.again
@@ -259,14 +285,19 @@ class Walk:
             row._node = self.node_of(node.operands[1], x)
             self.rows.setdefault(node.operands[0], []).append(row)
 
+    def _collects(self, node: Call) -> bool:
+        """Whether a call appends to a list in a turn; others make what such a list begins with."""
+        return node.op is collected and node.operands[0] in self.collecting
+
     def _call(self, node: Call) -> None:
         if node.op is collected:
             rows, x, _ = node.operands
-            self.rows.setdefault(rows, []).append(self.value(x))
+            if self._collects(node):
+                self.rows.setdefault(rows, []).append(self.value(x))
             return
         if node.op is list_item:
             rows, k = map(self.value, node.operands)
-            self.values[node.results[0]] = rows.item(int(k))
+            self.values[node.results[0]] = rows.item(int(k)) if type(rows) is Held else rows[int(k)]
             return
         given = self._attributes.get(node)
         if given is None:

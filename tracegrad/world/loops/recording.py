@@ -585,16 +585,20 @@ class Loops(Closing):
         finally:
             STATE.update(**before)
         if found is None:
-            return self._return(walk.levels[0].head.seat, ended=True)
+            return self._return(walk.levels[0].head.seat, walk.levels[0])
         if isinstance(found, Level):
             self.trace.builder.append(Entry(found.cycle, False))
-            return self._return(found.head.seat)
+            return self._return(found.head.seat, found)
         assert found.look is not None
         return self._return(self.seats[found.look.operand])
 
-    def _return(self, seat: Seat, ended: bool = False) -> int:
-        """Puts the frames back to where they stood, with the values of now; where to go on."""
+    def _return(self, seat: Seat, left: Level | None = None) -> int:
+        """Puts the frames back to where they stood, with the values of now; where to go on.
+
+        There a loop may come to its end, which is `left` then.
+        """
         walk = self.walk
+        inner = left is not None and left is not walk.levels[0]
         outermost = walk.levels[0].head.frame
         heads = [*self.heads.values(), *(level.head for level in walk.levels)]
         written = {id(x) for head in heads for x in head.written.values()}
@@ -611,10 +615,10 @@ class Loops(Closing):
                 level.head.moves(back.made)
                 self._stands(level, frames)
             self.trace.operands = walk.notes
-            if ended:
-                (level,) = walk.levels
+            if left is not None:
+                self.lists.finish(left.head, left.head.peeled)
+            if left is not None and not inner:
                 walk.levels = []
-                self.lists.finish(level.head, level.head.peeled)
             if len(frames) > 1:
                 value = self.world.machine.finish(frames[:0:-1], outermost)
                 outermost.stack.append(value)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import ref
@@ -64,6 +65,15 @@ class OfContainer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OfList:
+    """A list that a turn made, to which a loop in that turn appends; with what it held at first."""
+
+    holder: list[Any]
+    known: Any
+    begins: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class OfIterator:
     """An iterator, as it stood."""
 
@@ -114,7 +124,7 @@ class Keeper:
         self.heads = heads
         self.shown = {id(head.shown): head for head in heads if head.shown is not None}
         outermost = next(iter(heads))
-        self.known = _reached([leaf.holder for leaf in outermost.before.values()])
+        self.known = reached([leaf.holder for leaf in outermost.before.values()])
         self.made: dict[int, Any] = {}
 
     def seat(self, stack: Sequence[Any], index: int) -> Seat | None:
@@ -170,7 +180,7 @@ class Keeper:
         if id(x) in self.known or self.loops.world.is_outside(x):
             return x
         if kind is list:
-            return OfContainer(x, [*map(self.form, x)], list)
+            return self._of_list(x)
         if kind is dict:
             return OfContainer(x, {key: self.form(item) for key, item in x.items()}, dict)
         if kind is slice:
@@ -185,6 +195,15 @@ class Keeper:
         if kind is MethodType and self.form(x.__self__) is x.__self__:
             return x
         raise Unknown
+
+    def _of_list(self, x: list[Any]) -> Any:
+        lists = self.loops.lists
+        known, filled = lists.stands(x), lists.filled(x)
+        if known is not None:
+            begins = tuple(map(self.form, known.begins[: known.before]))
+            return OfList(x, known, begins)
+        make = list if filled is None else partial(lists.filled_again, filled.value)
+        return OfContainer(x, [*map(self.form, x)], make)
 
     def _of_iterator(self, x: Any) -> Any:
         if type(x) is not Rows:
@@ -207,7 +226,7 @@ def _stands(iterator: Any, state: Any) -> bool:
     return at == before and (of is other or (type(of) is range and of == other))
 
 
-def _reached(waiting: list[Any]) -> set[int]:
+def reached(waiting: list[Any]) -> set[int]:
     """The ids of objects, and of what they hold, as far as it is plain to see."""
     known: set[int] = set()
     while waiting and len(known) < MOST_KNOWN:
@@ -293,6 +312,10 @@ class Return:
                 if id(holder) not in self.made:
                     self.made[id(holder)] = self._container(form, items)
                 return self.made[id(holder)]
+            case OfList(holder):
+                if id(holder) not in self.made:
+                    self.made[id(holder)] = self._list(form)
+                return self.made[id(holder)]
             case OfIterator(holder, state):
                 if id(holder) not in self.made:
                     again = holder if _stands(holder, state) else copy.copy(state)
@@ -314,6 +337,18 @@ class Return:
             if head.goes is not None:
                 level.shown = head.shown.over(self.now(head.goes), level.numbers)
         return level.shown
+
+    def _list(self, form: OfList) -> list[Any]:
+        loops, begins = self.loops, [*map(self.now, form.begins)]
+        if form.known.head.peeled:  # by the turn that stands before the loop
+            first = form.known.first
+            stays = first not in self.values
+            found = form.known.begins[len(begins)] if stays else self.values[first]
+            begins.append(found if stays else loops.now(first, found, False))
+        before = form.known.items  # it may have been made again since then
+        made: list[Any] = loops.lists.made_again(form.known, begins, loops.walk.rows)
+        self.made[id(before)] = made
+        return made
 
     def _container(self, form: OfContainer, items: Any) -> Any:
         if type(items) is dict:
