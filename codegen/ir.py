@@ -456,7 +456,7 @@ class Frame:
     are passed by keyword; `returns`, `names` and `origin` are the `Block`'s. `alike` are pairs of
     an output, in the structure `shape` (as in `returns`, of every end), and an input that it is a
     gradient in: it is to lie where that lies. `donated` are parameters whose memory a caller
-    gives away: a call may overwrite it.
+    gives away: a call may overwrite it. `absent` are inputs, by position, that may be None.
     """
 
     parameters: tuple[str, ...]
@@ -468,6 +468,7 @@ class Frame:
     shape: str = ""
     alike: tuple[tuple[int, int], ...] = ()
     donated: tuple[str, ...] = ()
+    absent: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,14 @@ def bent(v, w):
     else:
         r = w * v
     return r
+
+def ways(v, w):
+    if v > w:
+        return v, w * 0.5
+    if v < 0 or w > 0.5:
+        w = np.sin(w)
+        return w, v
+    return v * w, v
 """
 
 
@@ -68,6 +76,12 @@ class Writer:
         return f"{name} * {self.number()}"
 
     def test(self) -> str:
+        pick = self.random.random()
+        if pick < 0.8:
+            return self.comparison()
+        return f"{self.comparison()} {self.random.choice(['and', 'or'])} {self.comparison()}"
+
+    def comparison(self) -> str:
         left = f"x[{self.random.randrange(6)}]" if self.random.random() < 0.7 else self.number()
         if left in ("0.5", "-1.5", "2.0", "0.0"):
             left = "x[0]"
@@ -78,6 +92,8 @@ class Writer:
         if depth > 2 or pick < 0.4:
             if r.random() < 0.25:
                 return f"u = {self.array()}"
+            if r.random() < 0.15:
+                return f"a, b = ways({self.value(1)}, {self.number()})"
             name = r.choice(["a", "b", "c", "d"])
             text = f"{name} = {self.value()}"
             if name not in self.names and depth == 0:

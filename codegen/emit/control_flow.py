@@ -325,7 +325,8 @@ class FunctionEmitter(Emitter):
         later.update(*(self.held[label] for label in self.paths.leading(join.after)))
         self.held[join.label] = later
         for parameter in join.parameters:
-            self.places[parameter] = self._place_behind(join, parameter, later)
+            self.places[parameter] = name = self._place_behind(join, parameter, later)
+            self.names.wake(name)
         before = self._state()
         self._resume(before.fork())
         self._enter(join.body)
@@ -682,9 +683,19 @@ class FunctionEmitter(Emitter):
         self._write_moves([move for move in moves if move.name != move.text])
 
     def _is_read(self, parameter: Value) -> bool:
-        """Whether what a parameter holds is given to another variable, set or not."""
-        goals = self.paths.goals.get(parameter, ())
-        return any(self.places.get(goal) != self.places[parameter] for goal in goals)
+        """Whether what a parameter holds is given to another variable or returned, set or not."""
+        waiting, seen = [parameter], {parameter}
+        while waiting:
+            value = waiting.pop()
+            goals = self.paths.goals.get(value, ())
+            if value in self.returned or any(
+                self.places.get(goal) != self.places[parameter] for goal in goals
+            ):
+                return True
+            new = [goal for goal in goals if goal not in seen]
+            seen.update(new)
+            waiting += new
+        return False
 
     def _is_unset(self, value: Value) -> bool:
         made = self.graph.producer.get(value)

@@ -38,6 +38,7 @@ from codegen.ir import (
     Origin,
     Trait,
     Value,
+    ends,
     inner_blocks,
     walk,
 )
@@ -93,6 +94,8 @@ class FunctionalEmitter(FunctionEmitter):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.turns: list[Turn] = []  # the loops in the turns of which the text stands
+        self.joining: dict[object, int] = {}  # how deep the text of joins stands, by label
+        self.sound: dict[object, str] = {}  # the variables that say that no look in them has failed
         self.outside: frozenset[Value] = frozenset()  # what the function reads from around it
         self.looked = looks(self.graph)
         self.branched |= any(isinstance(node, Loop) for node in walk(self.graph.nodes))
@@ -144,9 +147,12 @@ class FunctionalEmitter(FunctionEmitter):
         return super()._block(block, to)
 
     def _again(self, again: Again, to: object) -> bool:
+        head = self.paths.heads[again.label]
+        if isinstance(head, Join):
+            return self._hand_on(head, again)
         turn = self.turns[-1]
         assert again.label == turn.loop.label
-        texts = self._next(turn, dict(zip(turn.loop.parameters, again.arguments, strict=True)))
+        texts = self._next(dict(zip(turn.loop.parameters, again.arguments, strict=True)))
         left = ["False" if len(turn.ways) < 2 else "0"] if turn.left else []
         number = [turn.next_number] if turn.number else []
         self._carry_on([*number, *left, *texts, *turn.kept.values()], turn)
@@ -157,7 +163,7 @@ class FunctionalEmitter(FunctionEmitter):
         turn = self.turns[-1]
         merged = turn.merged.get(block)
         parameters = turn.loop.parameters
-        texts = self._next(turn, {p: p for p in parameters} | dict(merged or {}))
+        texts = self._next({p: p for p in parameters} | dict(merged or {}))
         way = "True" if len(turn.ways) < 2 else "-1"
         if merged is None and len(turn.ways) > 1:
             way = repr(turn.ways.index(block) + 1)
@@ -167,7 +173,7 @@ class FunctionalEmitter(FunctionEmitter):
             kept = [self._take(v).fragment.text if v in read else n for v, n in turn.kept.items()]
         self._carry_on([*([turn.number] if turn.number else []), way, *texts, *kept], turn)
 
-    def _next(self, turn: Turn, given: Mapping[Value, Value]) -> list[str]:
+    def _next(self, given: Mapping[Value, Value]) -> list[str]:
         """The texts of the values that parameters get."""
         texts = []
         for parameter, value in given.items():
@@ -199,7 +205,10 @@ class FunctionalEmitter(FunctionEmitter):
             stems = [f"way_{i}" for i in range(len(blocks))]
         else:
             raise CodegenError("a look in a loop has outcomes that nobody has seen")
-        self._choose(test, stems, blocks, to, branch)
+        begin = "return "
+        if self.joining.get(to) == self.writer.depth:
+            begin = f"{', '.join(self._handed(to))} = "
+        self._choose(test, stems, blocks, to, branch, begin)
         return False
 
     def _choose(
@@ -209,6 +218,7 @@ class FunctionalEmitter(FunctionEmitter):
         blocks: Sequence[Block],
         to: object,
         node: Branch | Loop,
+        begin: str = "return ",
     ) -> None:
         """Functions of no arguments for the blocks, and a call of the one that a test names."""
         origin = node.origin
@@ -216,14 +226,16 @@ class FunctionalEmitter(FunctionEmitter):
         for block, name in zip(blocks, names, strict=True):
             self._apart()
             self._statement([f"def {name}():"], origin)
-            around = self.outside
+            around, checks = self.outside, self.checks
             self.outside = self._read_from_around(block, ())
+            if not begin.startswith("return"):  # the function of an arm gives those of its own
+                self.checks = []
             self._arm(block, to)
-            self.outside = around
+            self.outside, self.checks = around, checks
         self.writer.line()
         function = "cond" if len(names) == 2 else "switch"
         shown = ", ".join(names) if len(names) == 2 else f"[{', '.join(names)}]"
-        self.writer.line(f"return jax.lax.{function}({test}, {shown})", origin)
+        self.writer.line(f"{begin}jax.lax.{function}({test}, {shown})", origin)
 
     def _read_from_around(self, block: Block, own: Sequence[Value]) -> frozenset[Value]:
         """What a function of a block reads that is not its own: no variable of its own hides it."""
@@ -249,7 +261,61 @@ class FunctionalEmitter(FunctionEmitter):
     # -- loops ------------------------------------------------------------------------------------
 
     def _join(self, join: Join, to: object) -> bool:
-        raise CodegenError("paths that meet have no form in JAX yet")
+        """A choice that gives variables their values, and what follows it."""
+        if any(True for _ in ends(join.body)):
+            raise CodegenError("an arm that returns where others meet has no form in JAX")
+        for parameter in join.parameters:
+            given = self.graph.given[parameter][0]
+            name = self.names.wish(self._stem(parameter, given), self._waits(frozenset()))
+            self.places[parameter] = name
+        if any(isinstance(node, Check) for node in walk(join.body.nodes)):
+            self.sound[join.label] = self.names.wish("sound")
+        before, around = self._state(), self.outside
+        if self._handed(join.label):
+            self.joining[join.label] = self.writer.depth
+            self._resume(before.fork())
+            read = {v for v, count in self._count_uses(join.after).items() if count}
+            self.outside = self.outside | {v for v in read if v in self.shown}
+            self._enter(join.body)
+            self._block(join.body, join.label)
+            self.writer.inside("")
+        checks, section = self.checks, self.section
+        self._resume(before)
+        self.outside, self.section = around, section
+        if join.label in self.sound:
+            self.checks = [*checks, self.sound[join.label]]
+            self.names.reserved.update(self.checks)
+        self.group = ()
+        for parameter in join.parameters:
+            self._own(parameter, self.places[parameter])
+            if parameter in self.anchors:
+                self.names.reserved.add(self.places[parameter])
+            if parameter.type.weak:
+                self.python_numbers.add(parameter)
+        self._enter(join.after)
+        return self._block(join.after, to)
+
+    def _handed(self, label: object) -> list[str]:
+        """The variables of what paths hand on to a join; the last tells how looks have ended."""
+        sound = [self.sound[label]] if label in self.sound else []
+        return [*(self.places[p] for p in self.paths.heads[label].parameters), *sound]
+
+    def _hand_on(self, join: Join, again: Again) -> bool:
+        """Gives the parameters of a join their values; the function of an arm returns them."""
+        given = dict(zip(join.parameters, again.arguments, strict=True))
+        absent = {p for p, v in given.items() if self._is_unset(v)}
+        if self.joining[join.label] == self.writer.depth:
+            self._give({p: v for p, v in given.items() if p not in absent}, again.origin)
+            if join.label in self.sound:
+                self.writer.line(f"{self.sound[join.label]} = jnp.bool_(True)")
+            return True
+        there = iter(self._next({p: v for p, v in given.items() if p not in absent}))
+        texts = [self._nothing(p) if p in absent else next(there) for p in given]
+        if join.label in self.sound:
+            texts.append(" & ".join(self.checks) or "jnp.bool_(True)")
+        self.writer.inside("")
+        self.writer.line(f"return {', '.join(texts)}", again.origin)
+        return False
 
     def _loop(self, loop: Loop, to: object) -> bool:
         turn = self._planned(loop)

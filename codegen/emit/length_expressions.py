@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from codegen import sizes as sz
@@ -123,25 +123,32 @@ def _slice_text(length: Fragment, start: int | None, stop: int | None, step: int
     return f"len(range(*slice({start}, {stop}, {step}).indices({length.text})))"
 
 
-def anchors(graph: Graph) -> set[Value]:
-    """Values that alone tell a length that the program needs: they keep a variable."""
+def anchors(graph: Graph, absent: Container[Value]) -> set[Value]:
+    """Values that alone tell a length that the program needs: they keep a variable.
+
+    Those that may be `absent` tell none.
+    """
     needed = {name for node in walk(graph.nodes) for name in symbols_printed(node, graph.sizes)}
     needed -= {graph.room.length} if graph.room else set()
     for value in graph.inputs:
-        for dim in dims_of(graph.sizes, value.type):
+        for dim in () if value in absent else dims_of(graph.sizes, value.type):
             needed -= {dim.symbol()} if isinstance(dim, Size) else set()
-    return _anchors_in(graph, graph.nodes, needed) if needed else set()
+    return _anchors_in(graph, graph.nodes, needed, absent) if needed else set()
 
 
-def _anchors_in(graph: Graph, nodes: Iterable[Node], needed: set[str]) -> set[Value]:
+def _anchors_in(
+    graph: Graph, nodes: Iterable[Node], needed: set[str], absent: Container[Value]
+) -> set[Value]:
     found: set[Value] = set()
     for node in nodes:
         for result in node.results:
+            if result in absent:
+                continue
             for dim in dims_of(graph.sizes, result.type):
                 name = dim.symbol() if isinstance(dim, Size) else None
                 if name in needed:
                     needed.remove(name)
                     found.add(result)
         for block in inner_blocks(node):
-            found |= _anchors_in(graph, block.nodes, set(needed))
+            found |= _anchors_in(graph, block.nodes, set(needed), absent)
     return found

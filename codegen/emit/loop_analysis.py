@@ -21,6 +21,7 @@ from codegen.ir import (
     Loop,
     Node,
     Origin,
+    Trait,
     Value,
     attributes_key,
     inner_blocks,
@@ -35,7 +36,8 @@ class Paths:
     `targets` are the loops around a block, by label, whose next turn a path in it begins, and the
     joins that it goes on behind. `goals` are the parameters that a value becomes there, and
     `becomes` the values that a parameter becomes. `crossing` are values that are read in another
-    turn, or after another loop or join, than they are made: their text is not moved there.
+    turn, or after another loop or join, than they are made: their text is not moved there. `absent`
+    are parameters that have no value on some path.
     `trailing` are values that stand at the end of a turn, with nothing but such values after them.
     """
 
@@ -46,6 +48,7 @@ class Paths:
         self.becomes: dict[Value, list[Value]] = {}
         self.crossing: set[Value] = set()
         self.trailing: set[Value] = set()
+        self.absent: set[Value] = set()
         if not self.heads:
             return
         for block in self.targets:
@@ -59,6 +62,15 @@ class Paths:
                 for parameter, argument in zip(parameters, node.arguments, strict=True):
                     self.goals.setdefault(argument, []).append(parameter)
                     self.becomes.setdefault(parameter, []).append(argument)
+        self._find_absent(graph)
+
+    def _find_absent(self, graph: Graph) -> None:
+        calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
+        waiting = [call.results[0] for call in calls if Trait.UNSET in call.op.traits]
+        while waiting:
+            new = {p for p in self.goals.get(waiting.pop(), ()) if p not in self.absent}
+            self.absent |= new
+            waiting += new
 
     def leading(self, block: Block) -> frozenset[object]:
         """The loops around whose next turn a path in the block begins."""

@@ -103,6 +103,7 @@ class Emitter:
         self.names = Names(reserved)
         self.place = {node: i for i, node in enumerate(walk(graph.nodes))}
         self.paths = Paths(graph)
+        self.paths.absent.update(graph.inputs[i] for i in frame.absent)
         self.written: dict[Value, int] = {}  # where an array is written to in place
         self.filled = self._fillings()
         self.shown: dict[Value, Shown] = {}
@@ -119,9 +120,10 @@ class Emitter:
         self.strong_numbers = target.strong_numbers(graph)
         self.literals: dict[Value, Number] = {}
         self.lengths = Lengths(graph.sizes, self._arrays, self._attribute)
-        self.anchors = anchors(graph)
+        self.anchors = anchors(graph, self.paths.absent)
         self.checks: list[str] = []
         nodes = list(walk(graph.nodes))
+        self.returned = {v for end in ends(graph.block) for v in end.outputs}
         self.looked = any(isinstance(node, Check) for node in nodes)
         self.branched = any(isinstance(node, Branch) for node in nodes)
         self.group: tuple[object, ...] = ()
@@ -588,10 +590,11 @@ class Emitter:
     def _arrays(self) -> Iterator[tuple[Value, str]]:
         """Values whose variables may be asked for their shape: inputs first, then live names."""
         for value in self.graph.inputs:
-            if value.type.shape and value in self.shown:
+            if value.type.shape and value in self.shown and value not in self.paths.absent:
                 yield value, self.shown[value].fragment.text
         for name, value in self.owner.items():
-            if value.type.shape and not name.startswith("{") and not self._is_list(value):
+            there = value not in self.paths.absent and not self._is_list(value)
+            if value.type.shape and there and not name.startswith("{"):
                 yield value, name
 
     def _is_list(self, value: Value) -> bool:

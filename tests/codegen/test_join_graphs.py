@@ -129,6 +129,36 @@ def test_a_join_runs_as_by_hand(x):
         np.testing.assert_array_equal(ours, theirs)
 
 
+def test_parameters_of_one_name_have_variables_of_their_own():
+    text = """
+        graph f(x: float64[], c: bool[]) {
+          %s = sin(%x)  # f.py:2 | s = sin(x)
+          %e = exp(%s)  # f.py:3 | e = exp(s) + s
+          %e.1 = add(%e, %s)  # f.py:3 | e = exp(s) + s
+          branch %x bool
+            case True
+              join %s.1: float64[], %s.2: float64[] as J1
+                body
+                  branch %c bool
+                    case True
+                      %s.3 = exp(%x)  # f.py:6 | s = exp(x)
+                      %s.4 = neg(%s.3)  # f.py:7 | s = -s
+                      again J1 %s.3, %s.4
+                    case False
+                      again J1 %x, %e.1
+                after
+                  %r = add(%s.1, %e.1)
+                  return %r, %s.2
+            case False
+              return %x, %e.1
+        }
+        """
+    run = load(emit(optimize(graph_of(text), toy.CLIENT, check=True), "numpy").text, "f")
+    e = np.exp(np.sin(0.5)) + np.sin(0.5)
+    assert run(0.5, True) == (np.exp(0.5) + e, -np.exp(0.5))
+    assert run(0.5, False) == (0.5 + e, e)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

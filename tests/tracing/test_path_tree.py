@@ -341,10 +341,11 @@ def warned(f, calls):
 
 
 def signs(x):
-    y = x[0]
-    for item in [*x]:  # which is no loop that stays one
-        y = y * item if item > 0 else y - item
-    return y
+    ups = ""
+    for item in [*x]:
+        if item > 0:  # whose arms differ in a text, so that neither they meet nor turns are alike
+            ups += "+"
+    return x[0] * (1.0 + len(ups))
 
 
 def test_paths_without_end_are_given_up_once():

@@ -21,7 +21,7 @@ from tracegrad.arguments.argument_changes import ArgumentStore
 from tracegrad.arguments.signature import Arguments, Leaf
 from tracegrad.differentiation.forward_mode import with_tangents
 from tracegrad.differentiation.jacobians import with_jacobian, with_products
-from tracegrad.differentiation.joins import Unjoined, joined_gradients
+from tracegrad.differentiation.joins import Unjoined, backwards_apart, joined_gradients
 from tracegrad.differentiation.loops.gradients import Unrollable, numbered_gradients
 from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
 from tracegrad.errors import ArgumentError
@@ -67,11 +67,13 @@ def joint_graph(
     shown = [_returned(end, transform, arguments, wanted) for end in all_ends]
     templates = [None if r.stores or r.effects else template_of(r.result, target) for r in shown]
     built = None in templates
+    of: list[End] = []  # in the order of the text
     straight = transform.of_number and not (tree.loops or tree.joined)
 
     def close(end: End, outputs: tuple[Value, ...], before: tuple[Node, ...]) -> Block:
         nodes: tuple[Node, ...] = ()
         number = all_ends.index(end)
+        of.append(end)
         if straight:
             nodes, outputs = _backward(end, face.replace(nodes=before, outputs=outputs), targets)
         if straight and transform.kind in ("grad", "value_and_grad"):
@@ -91,18 +93,19 @@ def joint_graph(
         places = [tree.inputs.index(value) for value in targets]
         pairs = [(count - len(places) + i, at) for i, at in enumerate(places)]
         frame = replace(frame, alike=tuple(pairs))
-    graph, of = face.replace(frame=frame).with_block(block), all_ends
+    graph = face.replace(frame=frame).with_block(block)
     if tree.loops:
         graph = _verified(graph)
         if transform.of_number:
             graph, numbers = numbered_gradients(graph, targets)
-            graph, of = _verified(graph), [all_ends[number] for number in numbers]
+            graph, of = _verified(graph), [of[number] for number in numbers]
     elif tree.joined:
-        try:
-            graph = verify(graph)
-            graph = verify(joined_gradients(graph, targets)) if transform.of_number else graph
-        except VerifyError as error:
-            raise Unjoined(None, str(error)) from error
+        graph = _joined(graph)
+        recorded = targets if transform.kind == "vjp" else _requiring(tree, arguments)
+        if transform.of_number:
+            graph = _joined(joined_gradients(graph, targets))
+        elif recorded and not transform.gives_derivatives:
+            backwards_apart(graph, recorded)  # raises where a call cannot be one node of a tape
     if transform.takes_tangents:
         tangents = _tangents(tree, arguments, wanted)
         graph, tangents = _converted(graph, tangents)
@@ -123,9 +126,15 @@ def joint_graph(
     elif tree.loops or tree.joined:
         first = shown[0].first
         graph = graph.with_block(
-            _at_ends(graph.block, lambda b: replace(b, outputs=b.outputs[first:]))
+            at_ends(graph.block, lambda b: replace(b, outputs=b.outputs[first:]))
         )
     return graph, tuple(shown), built
+
+
+def _requiring(tree: Tree, arguments: Arguments) -> list[Value]:
+    """The inputs that are Tensors with history."""
+    pairs = zip(tree.inputs, arguments.require_grad, strict=False)
+    return [value for value, needed in pairs if needed]
 
 
 def _donated(
@@ -146,6 +155,14 @@ def _verified(graph: Graph) -> Graph:
         return verify(graph)
     except VerifyError as error:
         raise Unrollable(str(error)) from error
+
+
+def _joined(graph: Graph) -> Graph:
+    """A graph with joins; one that does not verify has its arms apart."""
+    try:
+        return verify(graph)
+    except VerifyError as error:
+        raise Unjoined(None, str(error)) from error
 
 
 def _backward(
@@ -179,17 +196,19 @@ def _behind(
         asked.append(block.outputs[count:] if transform.of_number else block.outputs[:main])
         kept.append(block.outputs[left_out(transform, _result(end)) : count])
     rest = iter(kept)
-    block = _at_ends(graph.block, lambda b: replace(b, outputs=next(rest)))
+    block = at_ends(graph.block, lambda b: replace(b, outputs=next(rest)))
     written = write(graph.with_block(block), asked)
-    loops = any(isinstance(node, Loop) for node in walk(written.nodes))
-    return _verified(written) if loops else written
+    nodes = list(walk(written.nodes))
+    if any(isinstance(node, Join) for node in nodes):
+        return _joined(written)
+    return _verified(written) if any(isinstance(node, Loop) for node in nodes) else written
 
 
-def _at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
+def at_ends(block: Block, change: Callable[[Block], Block]) -> Block:
     """The block with its returns changed, in the order of the text."""
     last = block.nodes[-1] if block.nodes else None
     if isinstance(last, Branch | Loop | Join):
-        inner = tuple([_at_ends(b, change) for b in last.blocks])
+        inner = tuple([at_ends(b, change) for b in last.blocks])
         return replace(block, nodes=(*block.nodes[:-1], replace(last, blocks=inner)))
     return block if isinstance(last, Again) else change(block)
 

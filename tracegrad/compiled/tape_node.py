@@ -8,7 +8,7 @@ differentiated again is computed from the path's ops on Tensors, so that it has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,19 +16,28 @@ import numpy as np
 
 from codegen import ir
 from codegen.errors import CodegenError
-from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, walk
+from codegen.ir import Block, Call, Constant, Graph, Origin, Trait, Value, ends, walk
 from codegen.sizes import Size, Sizes, substitute
 from codegen.types import is_inexact
 from tracegrad.arguments.argument_changes import overlapping
 from tracegrad.arguments.signature import Arguments
 from tracegrad.autograd import compiled_backward, engine
 from tracegrad.compiled.guarded_entry import MISS, entry
+from tracegrad.compiled.joint_graph import at_ends
 from tracegrad.compiled.traced_run import Run
 from tracegrad.compiled.version import Version
+from tracegrad.differentiation.joins import Apart, backwards_apart
 from tracegrad.differentiation.partition import backward_graph
 from tracegrad.differentiation.reverse_mode import differentiate, reached, sources
 from tracegrad.errors import FiniteError, GradientError
-from tracegrad.execution.pipeline import Program, compile_graph, concrete, lengths, lengths_of
+from tracegrad.execution.pipeline import (
+    Program,
+    compile_graph,
+    concrete,
+    lengths,
+    lengths_of,
+    read,
+)
 from tracegrad.ops.elementwise.ufuncs import alias
 from tracegrad.ops.python_calls import hooked, python_op
 from tracegrad.runtime.thread_state import STATE
@@ -37,7 +46,7 @@ from tracegrad.tape.tape import FREED, LEAF, WRITES, Node, Output, Shape, next_s
 from tracegrad.tape.write_checks import damaged
 from tracegrad.tensors.devices import as_held, bare
 from tracegrad.tensors.tensor import Tensor, wrap
-from tracegrad.tracing.path_tree import End, blocks
+from tracegrad.tracing.path_tree import End, blocks, outcome_key
 from tracegrad.user_code.program_points import capture, label
 from tracegrad.values.dispatch import apply, is_jax_array, is_number
 from tracegrad.values.pytree import flatten, map_tree
@@ -60,33 +69,72 @@ class Back:
 
 @dataclass
 class Way:
-    """One path with its backward."""
+    """One path, or those whose arms meet, with its backward."""
 
-    path: Graph  # straight code
+    path: Graph  # straight code, or all of the forward
     target: str
     targets: tuple[Value, ...]
-    outputs: tuple[Value, ...]  # those of the path that have a gradient
+    returned: tuple[Value, ...]
+    outputs: tuple[Value, ...]  # those of them that have a gradient
     residuals: tuple[Value, ...] = ()  # that the path makes
     read: frozenset[int] = frozenset()  # inputs, by place, that are read where they are
     backwards: dict[tuple[int, ...], Back] = field(default_factory=dict)
 
-    def backward(self, given: tuple[int, ...]) -> Back:
-        """The way back from cotangents of these of the outputs."""
+    def backward(self, given: tuple[int, ...]) -> Back | None:
+        """The way back from cotangents of these of the outputs; None where it has no program."""
         found = self.backwards.get(given)
-        if found is None:
+        if found is None and not _has_joins(self.path):
             outputs = [self.outputs[k] for k in given]
-            cts = {v: Value(v.type, Origin(f"ct{k}", True)) for k, v in enumerate(outputs)}
+            cts = {
+                v: Value(v.type, Origin(f"ct{k}", True))
+                for v, k in zip(outputs, given, strict=True)
+            }
             flows = sources(self.path, outputs)
             targets = [target for target in self.targets if target in flows]
             joint = differentiate(self.path, targets, cts, keep=())
-            graph, reads = backward_graph(joint, self.path, tuple(cts.values()))
-            name = f"{self.path.name}_backward"
-            program = compile_graph(graph.replace(name=name, about=""), self.target, sound=True)
-            places = tuple(map(self.path.inputs.index, targets))
-            known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
-            kept = len(given) == len(self.outputs) or known.issuperset(reads)
-            found = self.backwards[given] = Back(program, tuple(reads), places, kept)
+            found = self._enter(joint, self.path, given, tuple(cts.values()), targets)
         return found
+
+    def _enter(
+        self,
+        joint: Graph,
+        forward: Graph,
+        given: tuple[int, ...],
+        cts: tuple[Value, ...],
+        targets: Sequence[Value],
+        absent: Set[Value] = frozenset(),
+    ) -> Back:
+        graph, reads = backward_graph(joint, forward, cts)
+        frame = replace(
+            graph.frame, absent=frozenset(i for i, v in enumerate(reads) if v in absent)
+        )
+        graph = graph.replace(name=f"{self.path.name}_backward", about="", frame=frame)
+        program = compile_graph(graph, self.target, sound=True)
+        places = tuple(map(self.path.inputs.index, targets))
+        known = {*self.residuals, *(self.path.inputs[i] for i in self.read)}
+        kept = len(given) == len(self.outputs) or known.issuperset(reads)
+        found = self.backwards[given] = Back(program, tuple(reads), places, kept)
+        return found
+
+    def enter_all(self, apart: Apart, backward: Block, cts: tuple[Value, ...]) -> None:
+        """Enters the way back from cotangents of all outputs, where arms meet."""
+        constants = [n for n in walk(apart.forward.nodes) if isinstance(n, Constant)]
+        block = replace(backward, nodes=(*constants, *backward.nodes))
+        joint = apart.forward.with_block(block)
+        every = tuple(range(len(self.outputs)))
+        self._enter(joint, apart.forward, every, cts, self.targets, apart.absent)
+
+    def keeps(self, reads: Sequence[Value]) -> None:
+        """Has calls keep what the way back reads."""
+        self.residuals = tuple([v for v in reads if v not in self.path.inputs])
+        self.read = frozenset(i for i, v in enumerate(self.path.inputs) if v in reads)
+
+    @property
+    def whole(self) -> Back:
+        """The way back from cotangents of all outputs."""
+        back = self.backward(tuple(range(len(self.outputs))))
+        assert back is not None
+        return back
 
     def keep(self, node: Node, inputs: Sequence[Any]) -> None:
         """Copies or watches what the node of a call keeps of arrays that have other owners."""
@@ -102,19 +150,37 @@ class Way:
     def replay(self, inputs: Sequence[Any], residuals: Mapping[Value, Any]) -> list[Any]:
         """The outputs that have a gradient, by the ops of the path on Tensors."""
         values: dict[Value, Any] = dict(zip(self.path.inputs, inputs, strict=True))
-        arrays = [getattr(x, "_array", x) for x in inputs]
-        known = lengths(self.path, arrays)
-        for node in self.path.nodes:
-            match node:
-                case Constant(value, result):
-                    strong = np.dtype(result.type.dtype).type
-                    values[result] = value if result.type.weak else strong(value)
-                case Call(op, operands, attributes, results):
-                    read = {name: concrete(v, known, self.path) for name, v in attributes}
-                    out = apply(op, [values[v] for v in operands], read)
-                    made = out if len(results) > 1 else (out,)
-                    values.update(zip(results, made, strict=True))
-                    known |= lengths_of(results, [getattr(x, "_array", x) for x in made], known)
+        known = lengths(self.path, [getattr(x, "_array", x) for x in inputs])
+        block: Block | None = self.path.block
+        joins: dict[object, ir.Join] = {}
+        while block is not None:
+            following, outputs = None, block.outputs
+            for node in block.nodes:
+                match node:
+                    case Constant(value, result):
+                        strong = np.dtype(result.type.dtype).type
+                        values[result] = value if result.type.weak else strong(value)
+                    case Call(op, results=results) if Trait.UNSET in op.traits:
+                        values.update(dict.fromkeys(results))
+                    case Call(op, operands, attributes, results):
+                        read_now = {name: concrete(v, known, self.path) for name, v in attributes}
+                        out = apply(op, [values[v] for v in operands], read_now)
+                        made = out if len(results) > 1 else (out,)
+                        values.update(zip(results, made, strict=True))
+                        known |= lengths_of(results, [getattr(x, "_array", x) for x in made], known)
+                    case ir.Branch(operand, look, outcomes, blocks_):
+                        found = outcome_key(read(bare(values[operand]), look))
+                        arms = dict(zip(map(outcome_key, outcomes), blocks_, strict=True))
+                        following = arms.get(found)
+                    case ir.Join(label):
+                        joins[label], following = node, node.body
+                    case ir.Again(label, arguments):
+                        given = [values[v] for v in arguments]
+                        values.update(zip(joins[label].parameters, given, strict=True))
+                        following = joins[label].after
+            block = following
+        if outputs != self.returned:
+            self._refuse_changed()
         self._compare(values, residuals)
         return [values[output] for output in self.outputs]
 
@@ -123,15 +189,23 @@ class Way:
         if self.path.fast_math or STATE.trace is not None:  # rounded otherwise; not yet returned
             return
         for value, saved in residuals.items():
-            if not np.array_equal(getattr(values[value], "_array", values[value]), saved, True):
-                at = label(capture())
-                raise GradientError(
-                    "one of the variables needed for gradient computation has been modified by an "
-                    f"inplace operation: an argument of {self.path.name}, or an array that it "
-                    "reads, was changed before its gradient was recorded (create_graph)\n"
-                    "  write to a copy (a = a.copy()), or after the backward\n"
-                    f"  at {at.file}:{at.line}  {at.text}"
-                )
+            now = getattr(values[value], "_array", values[value])
+            if saved is not now and not np.array_equal(now, saved, True):
+                self._refuse_changed()
+
+    def _refuse_changed(self) -> None:
+        at = label(capture())
+        raise GradientError(
+            "one of the variables needed for gradient computation has been modified by an "
+            f"inplace operation: an argument of {self.path.name}, or an array that it "
+            "reads, was changed before its gradient was recorded (create_graph)\n"
+            "  write to a copy (a = a.copy()), or after the backward\n"
+            f"  at {at.file}:{at.line}  {at.text}"
+        )
+
+
+def _has_joins(graph: Graph) -> bool:
+    return any(isinstance(node, ir.Join) for node in walk(graph.nodes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,21 +235,25 @@ class _Applied:
         cts: Sequence[Any] = _several(ct)
         given = tuple(k for k, c in enumerate(cts) if c is not None)
         back = self.way.backward(given)
-        if any(isinstance(c, Tensor) for c in cts):
-            gradients = self._recorded(cts, given, operands, back.places)
+        if back is None or any(isinstance(c, Tensor) for c in cts):
+            places = self.way.whole.places if back is None else back.places
+            gradients = self._recorded(cts, given, operands, places)
+            if not any(isinstance(c, Tensor) for c in cts):
+                gradients = [None if g is None else bare(g) for g in gradients]
+            back = self.way.whole if back is None else back
         else:
             if not back.kept:  # only the backward of all outputs has its reads
-                every = tuple(range(len(self.way.outputs)))
-                back = self.way.backward(every)
+                back = self.way.whole
+                every = range(len(self.way.outputs))
                 zeros = [np.zeros(shape.shape, shape.dtype) for shape in _several(y)]
                 cts = [zeros[k] if cts[k] is None else cts[k] for k in every]
-                given = every
+                given = tuple(every)
             at = {**dict(zip(self.way.path.inputs, operands, strict=True)), **self.residuals}
             read = [_as_typed(at[v], v) for v in back.reads]
             gradients = back.program.run(*read, *[bare(cts[k]) for k in given])
         contributions: list[Any] = [None] * len(operands)
         for i, gradient in zip(back.places, gradients, strict=True):
-            contributions[i] = _held(gradient)
+            contributions[i] = None if gradient is None else _held(gradient)
         return tuple(contributions)
 
     def _recorded(
@@ -257,21 +335,20 @@ class Recorded:
         self.forward = forward.replace(sizes=self.sizes)
         self.wanted = wanted
         self.targets = tuple(v for v, want in zip(forward.inputs, wanted, strict=True) if want)
-        ends = list(version.tree.ends)
+        every = list(version.tree.ends)
+        self.numbers: list[int] = []  # of the returns, in the order of the text
         self.ways: dict[int, Way] = {}
 
         def close(end: End, outputs: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Block:
-            number = ends.index(end)
-            way = self.ways[number] = self._way(outputs, before)
-            given = (*outputs, *way.residuals)
-            template = None
-            if len(ends) > 1:
-                inner = ", ".join(f"{{{i}}}" for i in range(len(given)))
-                template = f"{number}, ({inner},)" if given else f"{number}, ()"
-            names = [*("result" for _ in outputs), *("saved" for _ in way.residuals)]
-            return Block((), given, template, tuple(names), end.origin)
+            self.numbers.append(every.index(end))
+            if not version.tree.joined:
+                self.ways[self.numbers[-1]] = self._way(outputs, before)
+            return Block((), outputs, None, (), end.origin)
 
         block = blocks(version.tree.root, close)
+        if version.tree.joined:
+            block = self._meeting(block)
+        block = self._returning(block)
         frame = replace(
             forward.frame, returns=block.returns, names=block.names, origin=block.origin
         )
@@ -283,17 +360,46 @@ class Recorded:
         )
         self.guards = tuple(dict.fromkeys([*self.sizes.guards, *self.program.graph.sizes.guards]))
 
+    def _returning(self, block: Block) -> Block:
+        """The forward, whose returns give what is kept as well, and which of them it is."""
+        numbers = iter(self.numbers)
+
+        def change(end: Block) -> Block:
+            number = next(numbers)
+            residuals = self.ways[number].residuals
+            given = (*end.outputs, *residuals)
+            template = None
+            if len(self.ways) > 1:
+                inner = ", ".join(f"{{{i}}}" for i in range(len(given)))
+                template = f"{number}, ({inner},)" if given else f"{number}, ()"
+            names = (*("result" for _ in end.outputs), *("saved" for _ in residuals))
+            return replace(end, outputs=given, returns=template, names=names)
+
+        return at_ends(block, change)
+
     def _way(self, given: tuple[Value, ...], before: tuple[ir.Node, ...]) -> Way:
+        """The way back through straight code."""
         path = self.forward.replace(nodes=before, outputs=given)
         depends = reached(path, self.targets)
         once = dict.fromkeys(given)
-        outputs = tuple(v for v in once if v in depends and is_inexact(v.type.dtype))
-        way = Way(path, self.version.mode.text, self.targets, outputs)
+        outputs = tuple([v for v in once if v in depends and is_inexact(v.type.dtype)])
+        way = Way(path, self.version.mode.text, self.targets, given, outputs)
         if outputs:
-            reads = way.backward(tuple(range(len(outputs)))).reads
-            way.residuals = tuple(v for v in reads if v not in path.inputs)
-            way.read = frozenset(i for i, v in enumerate(path.inputs) if v in reads)
+            way.keeps(way.whole.reads)
         return way
+
+    def _meeting(self, block: Block) -> Block:
+        """The forward of paths whose arms meet, once the ways back are known."""
+        apart = backwards_apart(self.forward.with_block(block), self.targets)
+        for i, (number, end) in enumerate(zip(self.numbers, ends(block), strict=True)):
+            cts = apart.cotangents[i]
+            target = self.version.mode.text
+            way = Way(apart.forward, target, self.targets, end.outputs, tuple(cts))
+            if cts:
+                way.enter_all(apart, apart.backwards[i], tuple(cts.values()))
+                way.keeps(way.whole.reads)
+            self.ways[number] = way
+        return apart.forward.block
 
     @property
     def sources(self) -> list[str]:
@@ -326,16 +432,16 @@ class Recorded:
         """The result, from what the forward returned."""
         end, made = found if len(self.ways) > 1 else (0, found)
         way, returned = self.ways[end], self.version.results[end]
-        count = len(way.path.outputs)
+        count = len(way.returned)
         tensors = [wrap(_held(x)) for x in made[:count]]
         if way.outputs:
             function = _Applied(way, dict(zip(way.residuals, made[count:], strict=True)))
-            first = [way.path.outputs.index(output) for output in way.outputs]
+            first = [way.returned.index(output) for output in way.outputs]
             shapes = tuple(Shape(tensors[i]._array) for i in first)
             result = shapes if len(shapes) > 1 else shapes[0]
             node = record(_call, inputs, {"function": function}, result, None)
             way.keep(node, inputs)
-            for output, tensor in zip(way.path.outputs, tensors, strict=True):
+            for output, tensor in zip(way.returned, tensors, strict=True):
                 if output in way.outputs:
                     k = way.outputs.index(output)
                     tensor._node = Output(node, k) if len(shapes) > 1 else node
@@ -365,7 +471,7 @@ def _sizes_of(graph: Graph, arrays: Sequence[Any]) -> Sizes:
 def can_be_recorded(version: Version) -> bool:
     """Not what draws, calls the user's Python, loops, or has lengths that only data tell."""
     tree = version.tree
-    if tree.closed or tree.masks or tree.loops or tree.joined:
+    if tree.closed or tree.masks or tree.loops:
         return False
     if version.target == "jax" and version.checked:  # a look is not part of the program
         return False

@@ -122,7 +122,7 @@ def run_traced(
         world.watch_loops(Loops(world, trace, target, states))
         world.loops.taped, world.loops.differentiated = taped or samples, bool(wanted)
     if joins:
-        world.joins = Joins(world, trace)
+        world.joins = Joins(world, trace, target)
     world.renewed, trace.single = renewed, one_by_one
     trace.samples = samples
     world.tapes, world.arguments = bool(histories), frozenset(map(id, arguments.values))
@@ -146,6 +146,8 @@ def run_traced(
             _refuse_lanes(trace, itself)
             if trace.aliased is not None:
                 raise trace.aliased
+            if world.joins is not None:
+                world.joins.ends()
             itself = itself if world.lengths is None else world.lengths.returned(itself)
         except (Aliased, OneByOne, Taped, Learned):  # it is run again in another way
             world.take_back()

@@ -31,6 +31,7 @@ from tracegrad.compiled.traced_run import Run, run_traced
 from tracegrad.config.compile_mode import Mode
 from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import Writer
+from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.gradients import Unrollable
 from tracegrad.execution.nonfinite import checked, checking
 from tracegrad.execution.pipeline import Program, compile_graph, lengths, timed, with_outputs_at
@@ -55,8 +56,8 @@ from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.widened_states import Learned, States
 from tracegrad.world.number_inputs import Count, is_number_read, own
 
-JOINED = frozenset({"grad", "value_and_grad"})
-"""The transforms in whose programs arms of looks meet."""
+APART = frozenset({"vmap"})
+"""The transforms in whose programs arms of looks do not meet."""
 
 
 @dataclass
@@ -374,13 +375,11 @@ def traced_run(
     one_by_one: Collection[Any] = (),
     samples: bool = False,
     states: States | None = None,
-    joins: bool = False,
 ) -> Run:
     """Traces the function; `known` is a version that stands for the call but for a look.
 
     Turns of its loops leave no tape, where a program will stand for the run; else it is made again.
-    So it is where it teaches something of the `states` of loops. With `joins` arms of looks meet,
-    where the transform's programs have them.
+    So it is where it teaches something of the `states` of loops.
     """
     wanted = check_wanted(arguments, transform) if transform.differentiates else []
     parameters = frozenset(leaf.parameter for leaf in wanted)
@@ -392,7 +391,7 @@ def traced_run(
         *(numbers, counters, renewed, one_by_one, samples),
     )
     taped = False
-    joins = joins and transform.kind in JOINED and not (histories or samples)
+    joins = transform.kind not in APART and not samples
     while True:
         try:
             made = run(taped=taped, states=states, joins=joins)
@@ -467,6 +466,8 @@ def make_version(
     try:
         program = compile_graph(joint, mode.text, times)
     except CodegenError as error:
+        if tree.joined:
+            raise Unjoined(None, str(error)) from error
         if target != "jax" or not tree.loops:
             raise
         raise Unrollable(str(error)) from error

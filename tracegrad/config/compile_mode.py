@@ -21,12 +21,6 @@ class Mode:
         """The target that source is written in, one of `codegen.TARGETS`."""
         return "numba" if self.kernels else self.target
 
-    @property
-    def joins(self) -> bool:
-        """Whether arms of an ``if`` may meet in its programs."""
-        plain = not (self.fast_math or self.kernels) and self.max_bytes is None
-        return self.target == "numpy" and plain
-
     def __str__(self) -> str:
         text = f"{self.text} with fast math" if self.fast_math else self.text
         return text if self.max_bytes is None else f"{text} within {self.max_bytes} bytes a loop"

@@ -23,9 +23,11 @@ from codegen.ir import (
     Constant,
     Counter,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
+    Trait,
     Value,
     with_operands,
 )
@@ -36,7 +38,7 @@ from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.reverse_mode import relabel
 from tracegrad.errors import NotBatchedError
 from tracegrad.ops.batching_rules import moved
-from tracegrad.ops.python_lists import appended, first_items, item, new_list
+from tracegrad.ops.python_lists import appended, first_items, item, new_list, unset_like
 from tracegrad.ops.record import TABLE
 from tracegrad.ops.staging import Stage, Staged
 from tracegrad.values.dispatch import apply, apply_in
@@ -113,8 +115,8 @@ class Writer:
         self.stage = Stage(Builder(sizes))
         self.lanes: dict[Value, Lane] = {}
         self.names: dict[Value, Origin] = {}  # of values that were made under another origin
-        self.parameters: dict[Value, tuple[object, int]] = {}  # of loops
-        self.loops: dict[object, tuple[bool, ...]] = {}  # which parameters are batches, by label
+        self.parameters: dict[Value, tuple[object, int]] = {}  # of loops and joins
+        self.heads: dict[object, tuple[bool, ...]] = {}  # which parameters are batches, by label
 
     def input(self, value: Value, wide: bool, axis: int = 0, length: Dim | None = None) -> Value:
         """The input that stands for one of one example: a batch along `axis`.
@@ -145,7 +147,7 @@ class Writer:
             outputs: tuple[Value, ...] = ()
             for node in block.nodes:
                 self._node(node, finish)
-            if not block.nodes or not isinstance(block.nodes[-1], Branch | Loop | Again):
+            if not block.nodes or not isinstance(block.nodes[-1], Branch | Loop | Join | Again):
                 self.stage.origin = block.origin
                 outputs = finish(block, [self._of(value) for value in block.outputs])
             return replace(block, nodes=tuple(builder.nodes), outputs=outputs)
@@ -187,6 +189,10 @@ class Writer:
                 append(replace(node, operand=operand, blocks=inner))
             case Loop():
                 self._loop(node, finish)
+            case Join():
+                wide = [False] * len(node.parameters)
+                parameters, blocks = self._with_parameters(node, wide, finish)
+                append(replace(node, parameters=parameters, blocks=blocks))
             case Again():
                 self._again(node)
 
@@ -217,18 +223,7 @@ class Writer:
             self._alike(loop.counter.start, "how often a loop runs")
             self._alike(loop.counter.stop, "how often a loop runs")
         wide = [self._of(value).wide for value in loop.arguments]
-        while True:
-            self.loops[loop.label] = tuple(wide)
-            parameters = tuple(map(self.input, loop.parameters, wide))
-            for position, parameter in enumerate(parameters):
-                self.parameters[parameter] = loop.label, position
-            try:
-                blocks = tuple([self.block(block, finish) for block in loop.blocks])
-                break
-            except _Wider as wider:
-                if wider.label is not loop.label:
-                    raise
-                wide[wider.position] = True
+        parameters, blocks = self._with_parameters(loop, wide, finish)
         arguments = self._arguments(loop.arguments, wide)
         counter = loop.counter
         if counter is not None:
@@ -240,9 +235,27 @@ class Writer:
             )
         )
 
+    def _with_parameters(
+        self, head: Loop | Join, wide: list[bool], finish: Finish
+    ) -> tuple[tuple[Value, ...], tuple[Block, ...]]:
+        """The parameters of a loop or join, and its blocks; `wide` gets more of them as it turns
+        out.
+        """
+        while True:
+            self.heads[head.label] = tuple(wide)
+            parameters = tuple(map(self.input, head.parameters, wide))
+            for position, parameter in enumerate(parameters):
+                self.parameters[parameter] = head.label, position
+            try:
+                return parameters, tuple([self.block(block, finish) for block in head.blocks])
+            except _Wider as wider:
+                if wider.label is not head.label:
+                    raise
+                wide[wider.position] = True
+
     def _again(self, node: Again) -> None:
         """The next turn; a parameter that was the same for all examples may be a batch there."""
-        wide = self.loops[node.label]
+        wide = self.heads[node.label]
         for position, value in enumerate(node.arguments):
             if self._of(value).wide and not wide[position]:
                 raise _Wider(node.label, position)
@@ -253,7 +266,12 @@ class Writer:
         given = []
         for value, w in zip(values, wide, strict=True):
             lane, self.stage.origin = self._of(value), value.origin
-            given.append(self._front(lane) if w else lane.value.value)
+            made = self.stage.builder.producer.get(value)
+            if w and isinstance(made, Call) and Trait.UNSET in made.op.traits:
+                like = self._widened(value, 0, None)
+                given.append(unset_like(self.stage.builder, like, value.origin))
+            else:
+                given.append(self._front(lane) if w else lane.value.value)
         return tuple(given)
 
     # -- lists ----------------------------------------------------------------------------------
@@ -296,7 +314,7 @@ _ON_LISTS = (new_list, appended, item, first_items)
 
 
 class _Wider(Exception):
-    """A parameter of a loop, at first the same for all examples, is a batch in the next turn."""
+    """A parameter of a loop or join that is the same for all examples at first is a batch later."""
 
     def __init__(self, label: object, position: int) -> None:
         self.label = label

@@ -29,6 +29,7 @@ from codegen.ir import (
     Builder,
     Call,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -37,6 +38,7 @@ from codegen.ir import (
     walk,
 )
 from codegen.types import LIST, kind
+from tracegrad.differentiation.joins import Unjoined
 from tracegrad.differentiation.loops.gradients import Unrollable
 from tracegrad.differentiation.reverse_mode import (
     contribution,
@@ -49,7 +51,7 @@ from tracegrad.differentiation.reverse_mode import (
 from tracegrad.differentiation.reverse_mode import steps_of as walked
 from tracegrad.errors import NotDifferentiableError
 from tracegrad.ops.elementwise.ufuncs import strengthen
-from tracegrad.ops.python_lists import appended, first_items, item, new_list
+from tracegrad.ops.python_lists import appended, first_items, item, new_list, unset_like
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.ops.shape.reshaping import broadcast_to_shape
 from tracegrad.ops.special_cotangents import ZERO, Undefined
@@ -87,7 +89,7 @@ class _Writer:
         self.asked = iter(asked)
         self.dots: dict[Value, Value] = dict(tangents)
         self.names: dict[Value, Origin] = {}  # what values turned out to be
-        self.loops = {n.label: n for n in walk(graph.nodes) if isinstance(n, Loop)}
+        self.heads = {n.label: n for n in walk(graph.nodes) if isinstance(n, Loop | Join)}
         self.active = self._active(tangents)
         self.stage = Stage(Builder(graph.sizes))
         for node in walk(graph.nodes):
@@ -115,7 +117,7 @@ class _Writer:
                     if passes and not active.isdisjoint(node.operands):
                         active.update(filter(moves, node.results))
                 elif isinstance(node, Loop | Again):
-                    parameters = self.loops[node.label].parameters
+                    parameters = self.heads[node.label].parameters
                     for parameter, argument in zip(parameters, node.arguments, strict=True):
                         if argument in active and moves(parameter):
                             active.add(parameter)
@@ -145,43 +147,47 @@ class _Writer:
                     case Branch(blocks=blocks):
                         self.builder.append(replace(node, blocks=tuple(map(self._block, blocks))))
                     case Loop():
-                        self.builder.append(self._loop(node))
+                        arguments = self._handed(node.label, node.arguments, node.origin)
+                        whole = replace(node, arguments=(*node.arguments, *arguments))
+                        self.builder.append(self._with_parameters(whole))
+                    case Join():
+                        self.builder.append(self._with_parameters(node))
                     case Again():
                         carried = self._handed(node.label, node.arguments, node.origin)
                         self.builder.append(replace(node, arguments=(*node.arguments, *carried)))
                     case _:
                         self.builder.append(node)
-            if not nodes or not isinstance(nodes[-1], Branch | Loop | Again):
+            if not nodes or not isinstance(nodes[-1], Branch | Loop | Join | Again):
                 self.stage.origin = replace(block.origin, name=None, final=False)
                 outputs = (*outputs, *[self._tangent_of(v) for v in next(self.asked)])
         return replace(block, nodes=tuple(nodes), outputs=outputs)
 
-    def _loop(self, loop: Loop) -> Loop:
-        """The loop with the tangents of its parameters as further parameters."""
-        arguments = self._handed(loop.label, loop.arguments, loop.origin)
+    def _with_parameters(self, head: Loop | Join) -> Loop | Join:
+        """The loop or join with the tangents of its parameters as further parameters."""
         parameters = []
-        for parameter in self._carried(loop.label):
+        for parameter in self._carried(head.label):
             type = parameter.type if parameter.type == LIST else replace(parameter.type, weak=False)
             self.dots[parameter] = Value(type, _dotted(parameter.origin))
             parameters.append(self.dots[parameter])
-        blocks = tuple(map(self._block, loop.blocks))
-        return replace(
-            loop,
-            parameters=(*loop.parameters, *parameters),
-            arguments=(*loop.arguments, *arguments),
-            blocks=blocks,
-        )
+        blocks = tuple(map(self._block, head.blocks))
+        return replace(head, parameters=(*head.parameters, *parameters), blocks=blocks)
 
     def _carried(self, label: object) -> list[Value]:
-        """The parameters of a loop that have a tangent."""
-        return [p for p in self.loops[label].parameters if p in self.active]
+        """The parameters of a loop or join that have a tangent."""
+        return [p for p in self.heads[label].parameters if p in self.active]
 
     def _handed(self, label: object, arguments: Sequence[Value], origin: Origin) -> list[Value]:
-        """The tangents of what a loop's parameters are given."""
-        given = dict(zip(self.loops[label].parameters, arguments, strict=True))
+        """The tangents of what the parameters of a loop or join are given.
+
+        "No tangent" is not zero: where it depends on the path whether there is one, `Unjoined`.
+        """
+        given = dict(zip(self.heads[label].parameters, arguments, strict=True))
         tangents = []
         for parameter in self._carried(label):
             self.stage.origin = replace(_dotted(parameter.origin), section=origin.section)
+            if isinstance(self.heads[label], Join) and given[parameter] not in self.dots:
+                tangents.append(self._unset(label, given[parameter], self.dots[parameter]))
+                continue
             tangent = self._tangent_of(given[parameter])
             if parameter.type != LIST:
                 staged = in_dtype(self._staged(tangent), self._staged(parameter))
@@ -192,6 +198,13 @@ class _Writer:
                 tangent = staged.value
             tangents.append(tangent)
         return tangents
+
+    def _unset(self, label: object, value: Value, like: Value) -> Value:
+        """The tangent of what is not there on a path."""
+        made = self.builder.producer.get(value)
+        if isinstance(made, Call) and Trait.UNSET in made.op.traits:
+            return unset_like(self.builder, like, self.stage.origin)
+        raise Unjoined(label, "what arms hand on has a tangent in some of them")
 
     def _tangent_of(self, value: Value) -> Value:
         """A value's tangent, zeros where it does not depend on the inputs."""

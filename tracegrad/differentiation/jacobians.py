@@ -18,6 +18,7 @@ from codegen.ir import (
     Builder,
     Call,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -32,7 +33,8 @@ from codegen.types import ArrayType
 from tracegrad.differentiation.batched_values import Lane
 from tracegrad.differentiation.batching import Writer, front
 from tracegrad.differentiation.forward_mode import with_tangents
-from tracegrad.differentiation.loops.gradients import numbered_gradients
+from tracegrad.differentiation.joins import joined_gradients
+from tracegrad.differentiation.loops.gradients import Seeds, numbered_gradients
 from tracegrad.differentiation.moved_elements import moved_elements, with_parts_apart
 from tracegrad.differentiation.reverse_mode import differentiate, in_dtype
 from tracegrad.ops.linear_algebra.contractions import matmul
@@ -109,7 +111,7 @@ def with_products(
             value = asked[number]
             return {value: in_dtype(Staged(stage, vector), Staged(stage, value)).value}
 
-        moved, numbers = numbered_gradients(whole, [target], seeds)
+        moved, numbers = _pulled(whole, [target], seeds)
         counts = [counts[number] for number in numbers]
     moved = dce(moved)
     of_end = {id(block): count for block, count in zip(ends(moved.block), counts, strict=True)}
@@ -192,7 +194,7 @@ def _by_cotangents(graph: Graph, targets: Sequence[Value], asked: Asked, length:
         return found
 
     whole = graph.replace(inputs=(*graph.inputs, unit))
-    pulled, numbers = numbered_gradients(whole, targets, seeds)
+    pulled, numbers = _pulled(whole, targets, seeds)
 
     def rows(number: int, lanes: Sequence[Lane]) -> list[Value]:
         of = asked[numbers[number]]
@@ -203,6 +205,13 @@ def _by_cotangents(graph: Graph, targets: Sequence[Value], asked: Asked, length:
         ]
 
     return _at_every_unit(pulled, unit, length, [counts[i] for i in numbers], rows)
+
+
+def _pulled(graph: Graph, targets: Sequence[Value], seeds: Seeds) -> tuple[Graph, list[int]]:
+    """The graph with gradients, and for each of its returns the number of that in the old one."""
+    if any(isinstance(node, Join) for node in walk(graph.nodes)):
+        return joined_gradients(graph, targets, seeds), [*range(len(list(ends(graph.block))))]
+    return numbered_gradients(graph, targets, seeds)
 
 
 def _at_every_unit(
@@ -257,7 +266,7 @@ def _without(block: Block, results: Container[Value]) -> Block:
     """The block without the calls that make these."""
     nodes: list[Node] = []
     for node in block.nodes:
-        if isinstance(node, Branch | Loop):
+        if isinstance(node, Branch | Loop | Join):
             inner = tuple([_without(b, results) for b in node.blocks])
             nodes.append(replace(node, blocks=inner))
         elif not isinstance(node, Call) or node.results[0] not in results:

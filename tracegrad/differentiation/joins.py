@@ -13,9 +13,9 @@ arms of an ``if``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from codegen.ir import (
     Again,
@@ -28,38 +28,27 @@ from codegen.ir import (
     Node,
     Origin,
     Value,
+    ends,
     renamed,
     walk,
 )
 from codegen.spelling import Subscript
 from codegen.types import is_inexact, weak
-from tracegrad.differentiation.loops.gradients import giving
+from tracegrad.differentiation.joined_cotangents import Element, Flow, Given, Told, Zeros
+from tracegrad.differentiation.loops.gradients import Seeds, giving
 from tracegrad.differentiation.loops.list_reads import Unrollable
-from tracegrad.differentiation.reverse_mode import Mixed, Places, Reverse
+from tracegrad.differentiation.reverse_mode import Mixed, Places, Reverse, moves
 from tracegrad.ops.checkpoint_markers import regions_of
 from tracegrad.ops.elementwise.ufuncs import logical_not
 from tracegrad.ops.index_bounds import apart
 from tracegrad.ops.python_calls import hooked
-from tracegrad.ops.python_lists import unset
+from tracegrad.ops.python_lists import unset_like
 from tracegrad.ops.shape.creation import zeros_of
 from tracegrad.ops.shape.indexing import INDEXED
 from tracegrad.ops.staging import Stage, Staged
 
 MOST_TOLD = 3  # of what a step of the backward depends on
 BOOL = weak("bool")
-
-Element: TypeAlias = "tuple[object, ...]"
-
-
-@dataclass(frozen=True)
-class Zeros:
-    """Zeros in the place of the cotangent of a value."""
-
-    of: Value
-
-
-Given: TypeAlias = "Value | bool | Told | Zeros | None"
-"""What a path hands on: a value, whether something is so, or None for what is not there."""
 
 
 class Unjoined(Unrollable):
@@ -68,55 +57,6 @@ class Unjoined(Unrollable):
     def __init__(self, label: object, why: str) -> None:
         super().__init__(why)
         self.label = label
-
-
-class Told(NamedTuple):
-    """Something is so where a number of the program is true, or where it is not."""
-
-    number: Value
-    where: bool
-
-
-@dataclass(frozen=True)
-class Flow:
-    """The cotangents at a point of the backward.
-
-    `told` are the numbers that tell whether a value has one; where there is none, it has. Of
-    cotangents that are arrays of elements met so far `places` has those, and `maybe` the numbers
-    that tell whether some more were met. Such an array is zeros where there is no cotangent.
-    """
-
-    cts: Mapping[Value, Value]
-    told: Mapping[Value, Told] = field(default_factory=dict)
-    places: Mapping[Value, Places] = field(default_factory=dict)
-    maybe: Mapping[Value, Mapping[Element, Told]] = field(default_factory=dict)
-
-    def without(self, value: Value) -> Flow:
-        """The same with no cotangent of a value."""
-        tables: Any = (self.cts, self.told, self.places, self.maybe)
-        cut: Any = [{v: x for v, x in table.items() if v is not value} for table in tables]
-        return Flow(*cut)
-
-    def knowing(self, number: Value, holds: bool) -> Flow:
-        """What is so where a number that tells something is true, or where it is not."""
-        flow = self
-        for value, told in self.told.items():
-            if told.number is not number:
-                continue
-            if told.where is holds:
-                flow = replace(flow, told={v: x for v, x in flow.told.items() if v is not value})
-            else:
-                flow = flow.without(value)
-        for value, table in flow.maybe.items():
-            left = {e: x for e, x in table.items() if x.number is not number}
-            met = [e for e, x in table.items() if x == (number, holds)]
-            if len(left) < len(table) and value in flow.maybe:
-                flow = replace(flow, maybe={**flow.maybe, value: left})
-            if met and value in flow.places:
-                places = flow.places[value].copy()
-                places.elements.update(met)
-                flow = replace(flow, places={**flow.places, value: places})
-        return flow
 
 
 Then: TypeAlias = "Callable[[Flow], Block]"
@@ -145,23 +85,61 @@ class Facts:
     kept: dict[Value, Value] = field(default_factory=dict)  # parameters for what ways back read
 
 
-def joined_gradients(graph: Graph, wanted: Sequence[Value]) -> Graph:
+def joined_gradients(graph: Graph, wanted: Sequence[Value], seeds: Seeds | None = None) -> Graph:
     """The graph whose every return gives the cotangents of `wanted` besides.
 
-    That of the first output is 1. Raises `Unjoined` for a join whose backward has no such form.
+    `seeds` writes the cotangents of what a return gives, by its number in the order of the text;
+    without it that of the first output is 1.
+    Raises `Unjoined` for a join whose backward has no such form.
     """
-    calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
-    if any(call.op is hooked for call in calls) or regions_of(calls):
-        raise Unjoined(None, "hooks and checkpoints are of one path")
+    _require_plain(graph)
     try:
-        return _Writer(graph, wanted).whole()
+        return _Writer(graph, wanted, seeds).whole()
     except Mixed as error:
         raise Unjoined(None, str(error)) from error
 
 
+@dataclass(frozen=True)
+class Apart:
+    """A forward that keeps what its backwards read, and for each of its returns the backward.
+
+    A backward goes from `cotangents` of the outputs that have one to those of what was wanted, with
+    nothing (`unset`) where none has flowed. `absent` are parameters of the forward that have no
+    value on some path.
+    """
+
+    forward: Graph
+    backwards: tuple[Block, ...]
+    cotangents: tuple[Mapping[Value, Value], ...]
+    absent: Set[Value]
+
+
+def backwards_apart(graph: Graph, wanted: Sequence[Value]) -> Apart:
+    """As `joined_gradients`, of all outputs; forward and backwards are no one graph."""
+    _require_plain(graph)
+    try:
+        return _Writer(graph, wanted, zeros=False).apart()
+    except Mixed as error:
+        raise Unjoined(None, str(error)) from error
+
+
+def _require_plain(graph: Graph) -> None:
+    calls = [node for node in walk(graph.nodes) if isinstance(node, Call)]
+    if any(call.op is hooked for call in calls) or regions_of(calls):
+        raise Unjoined(None, "hooks and checkpoints are of one path")
+
+
 class _Writer:
-    def __init__(self, graph: Graph, wanted: Sequence[Value]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        wanted: Sequence[Value],
+        seeds: Seeds | None = None,
+        zeros: bool = True,
+    ) -> None:
         self.graph = graph
+        self.seeds = seeds
+        self.zeros = zeros  # what stands where no cotangent has flowed; else nothing
         self.wanted = tuple(wanted)
         self.reverse = Reverse(graph)
         self.facts: dict[object, Facts] = {}
@@ -169,16 +147,46 @@ class _Writer:
         self.active = self._active()
 
     def whole(self) -> Graph:
+        found = self._backwards()
+        given = {end: giving(block, end) for end, block in found.items()}
+        block = renamed(self._rebuilt(self.graph.block, given), self._renamed())
+        return self.graph.with_block(block)
+
+    def apart(self) -> Apart:
+        outputs = [self._with_cotangents(end) for end in ends(self.graph.block)]
+        cts = [
+            {v: Value(v.type, Origin(f"ct{k}", True)) for k, v in enumerate(values)}
+            for values in outputs
+        ]
+        self.seeds = lambda _, number: cts[number]
+        found = self._backwards()
+        names = self._renamed()
+        backwards = [
+            renamed(giving(block, replace(end, outputs=())), names) for end, block in found.items()
+        ]
+        plain = {end: replace(end, nodes=()) for end in found}
+        forward = self.graph.with_block(self._rebuilt(self.graph.block, plain))
+        absent = {p for facts in self.facts.values() for p in self._further(facts).values()}
+        return Apart(forward, tuple(backwards), tuple(cts), absent)
+
+    def _with_cotangents(self, end: Block) -> list[Value]:
+        """What a return gives that depends on what is wanted."""
+        return [v for v in dict.fromkeys(end.outputs) if v in self.active and moves(v)]
+
+    def _backwards(self) -> dict[Block, Block]:
+        """The backward behind each return."""
         paths: list[tuple[Block, Path]] = []
         self._collect(self.graph.block, (), (), {}, paths)
-        ends = {}
-        for end, path in paths:
+        found = {}
+        for number, (end, path) in enumerate(paths):
             with self.reverse.stage.apart(self.graph.sizes) as builder:
-                flow = Flow({end.outputs[0]: self.reverse.one(end.outputs[0])})
-                block = self._sweep(path, len(path) - 1, flow, self._returned)
-            ends[end] = giving(_after(builder, block), end)
-        block = renamed(self._rebuilt(self.graph.block, ends), self._renamed())
-        return self.graph.with_block(block)
+                if self.seeds is None:
+                    cts = {end.outputs[0]: self.reverse.one(end.outputs[0])}
+                else:
+                    cts = self.seeds(self.reverse.stage, number)
+                block = self._sweep(path, len(path) - 1, Flow(cts), self._returned)
+            found[end] = _after(builder, block)
+        return found
 
     def _renamed(self) -> dict[Value, Value]:
         return {v: Value(v.type, origin) for v, origin in self.reverse.names.items()}
@@ -242,21 +250,27 @@ class _Writer:
     # -- going back -------------------------------------------------------------------------------
 
     def _returned(self, flow: Flow) -> Block:
-        """The end of the backward: gradients, with zeros where nothing has flowed."""
-        unsure = [v for v in self.wanted if v in flow.told and v not in flow.places]
-        told = {flow.told[v].number: None for v in unsure}
-        if told:
-            return self._split([*told], flow, self._with_zeros, self._returned)
-        found = {value: self.reverse.staged(ct) for value, ct in flow.cts.items()}
-        return Block((), tuple(self.reverse.gradients(found, self.wanted)))
+        """The end of the backward: gradients, and what stands where nothing has flowed."""
+        told = [v for v in self.wanted if v in flow.told]
+        unsure = [v for v in told if not (self.zeros and v in flow.places)]
+        if unsure:
+            number = flow.told[unsure[0]].number
+            return self._split([number], flow, self._with_others, self._returned)
+        gradients = [self._gradient(value, flow) for value in self.wanted]
+        return Block((), tuple(gradients))
 
-    def _with_zeros(self, flow: Flow) -> Flow:
-        cts = dict(flow.cts)
-        for value in self.wanted:
-            if value not in cts:
-                self.reverse.stage.origin = self._named(value)
-                cts[value] = zeros_of(self.reverse.staged(value)).value
-        return replace(flow, cts=cts)
+    def _with_others(self, flow: Flow) -> Flow:
+        cts = {v: self._gradient(v, flow) for v in self.wanted}
+        return replace(flow, cts={**flow.cts, **cts})
+
+    def _gradient(self, value: Value, flow: Flow) -> Value:
+        if value in flow.cts:
+            return flow.cts[value]
+        self.reverse.stage.origin = self._named(value)
+        if self.zeros:
+            return zeros_of(self.reverse.staged(value)).value  # type: ignore[no-any-return]
+        like = Value(replace(value.type, weak=False))
+        return unset_like(self.reverse.builder, like, self._named(value))
 
     def _sweep(self, path: Path, at: int, flow: Flow, finish: Then) -> Block:
         """The block that goes back from the end of a stretch to the beginning of the path."""
@@ -340,16 +354,6 @@ class _Writer:
         for element, told in flow.maybe[value].items():
             if not apart(Subscript(element), index):
                 yield told.number
-
-    def _is_of(self, call: Call, after: Sequence[Call], told: Sequence[Value], flow: Flow) -> bool:
-        """Whether a call goes back in the same arms as those after it."""
-        asked = self._asked_by(call, flow)
-        if asked:
-            return all(number in told for number in asked)
-        read = {v for step in after for v in step.operands}
-        new = [v for v in call.results if v in read and v not in flow.cts]
-        table = [self._asked_by(call, replace(flow, cts={**flow.cts, v: v})) for v in new]
-        return bool(new) and all(number in told for asked in table for number in asked)
 
     def _run(self, nodes: Sequence[Node], flow: Flow) -> Flow:
         """Cotangents before straight code, of those after it; nothing in it depends on numbers."""
@@ -514,7 +518,7 @@ class _Writer:
             stage = Stage(builder, self._named(x.of))
             return zeros_of(Staged(stage, x.of)).value  # type: ignore[no-any-return]
         if x is None:
-            return _unset(builder, parameter)
+            return unset_like(builder, parameter, parameter.origin)
         return builder.constant(x, BOOL)
 
     # -- what is kept -----------------------------------------------------------------------------
@@ -535,10 +539,18 @@ class _Writer:
             self.reverse.builder.append(again)
             return again.result
         if value not in facts.kept:
-            facts.kept[value] = Value(value.type, value.origin)
+            facts.kept[value] = self._parameter(facts, value) or Value(value.type, value.origin)
             for other in facts.around:
                 other.made.add(facts.kept[value])
         return facts.kept[value]
+
+    def _parameter(self, facts: Facts, value: Value) -> Value | None:
+        """The parameter that is a value of the body wherever there is that value."""
+        ways = [again for again, path in facts.ways.items() if value in self._there(path)]
+        for i, parameter in enumerate(facts.join.parameters):
+            if all(again.arguments[i] is value for again in ways):
+                return parameter
+        return None
 
     def _seen_behind(self, facts: Facts, flow: Flow) -> Flow:
         """Cotangents as what is behind a join can read them."""
@@ -564,16 +576,24 @@ class _Writer:
                 return replace(block, nodes=(*nodes, replace(last, blocks=inner)))
             case Join():
                 inner = tuple([self._rebuilt(b, ends) for b in last.blocks])
-                kept = self.facts[last.label].kept.values()
+                kept = self._further(self.facts[last.label]).values()
                 join = replace(last, parameters=(*last.parameters, *kept), blocks=inner)
                 return replace(block, nodes=(*nodes, join))
             case Again():
                 facts, builder = self.facts[last.label], Builder(self.graph.sizes)
                 there = self._there(facts.ways[last])
-                kept_here = [v if v in there else _unset(builder, p) for v, p in facts.kept.items()]
+                kept_here = [
+                    v if v in there else unset_like(builder, p, p.origin)
+                    for v, p in self._further(facts).items()
+                ]
                 again = replace(last, arguments=(*last.arguments, *kept_here))
                 return replace(block, nodes=(*nodes, *builder.nodes, again))
         return replace(ends[block], nodes=(*block.nodes, *ends[block].nodes))
+
+    def _further(self, facts: Facts) -> dict[Value, Value]:
+        """What is kept of a body in parameters that the join did not have."""
+        known = facts.join.parameters
+        return {v: p for v, p in facts.kept.items() if p not in known}
 
     def _there(self, path: Path) -> set[Value]:
         """What a way through a body makes."""
@@ -699,14 +719,6 @@ def _condition(block: Block) -> Value | None:
         return None
     straight = all(isinstance(b.nodes[-1], Again) for b in last.blocks)
     return last.operand if straight and last.outcomes == (True, False) else None
-
-
-def _unset(builder: Builder, like: Value) -> Value:
-    type_ = like.type
-    (value,) = builder.call(
-        unset, (), like.origin, dtype=type_.dtype, shape=type_.shape, weak=type_.weak
-    )
-    return value
 
 
 def _after(builder: Builder, block: Block) -> Block:

@@ -9,12 +9,14 @@ from typing import Any
 from codegen import sizes as sz
 from codegen.errors import CodegenError
 from codegen.ir import (
+    Again,
     Block,
     Branch,
     Call,
     Constant,
     Frame,
     Graph,
+    Join,
     Node,
     Origin,
     Value,
@@ -67,9 +69,11 @@ def _without_forward(block: Block, results: set[Value]) -> Block:
     nodes: list[Node] = []
     for node in block.nodes:
         match node:
-            case Branch(blocks=blocks):
+            case Branch(blocks=blocks) | Join(blocks=blocks):
                 inner = tuple(_without_forward(b, results) for b in blocks)
                 nodes.append(replace(node, blocks=inner))
+            case Again():
+                nodes.append(node)
             case Call() if node.results[0] not in results:
                 nodes.append(node)
             case Constant():

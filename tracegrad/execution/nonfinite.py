@@ -107,6 +107,7 @@ def passed(result: Any, name: str) -> Any:
 def blamed(graph: Graph, inputs: Sequence[Any]) -> FiniteError:
     """The error for a call with these inputs."""
     calls: dict[Value, Call] = {}
+    handed: dict[Value, Value] = {}
 
     def step(call: Call, run: Callable[..., Any], arrays: Sequence[Any], known: Any) -> Any:
         calls.update(dict.fromkeys(call.results, call))
@@ -114,8 +115,8 @@ def blamed(graph: Graph, inputs: Sequence[Any]) -> FiniteError:
 
     try:
         with np.errstate(all="ignore"):
-            block, values = run_through(graph, inputs, step)
-            search = _Search(graph, calls, values)
+            block, values = run_through(graph, inputs, step, handed=handed)
+            search = _Search(graph, calls, values, handed)
             bad = [v for v in block.outputs if search.bad(v)]
             first = _in_a_turn(graph, inputs, any(map(search.has_nan, bad))) if bad else None
     except Exception as error:  # of NumPy's where another target goes on
@@ -135,6 +136,7 @@ def _in_a_turn(graph: Graph, inputs: Sequence[Any], nan: bool) -> FiniteError | 
     calls: dict[Value, Call] = {}
     values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     turns: dict[object, Turns] = {}
+    handed: dict[Value, Value] = {}
     inside = {
         call: node.label
         for node in walk(graph.nodes)
@@ -157,12 +159,12 @@ def _in_a_turn(graph: Graph, inputs: Sequence[Any], nan: bool) -> FiniteError | 
         return out
 
     try:
-        run_through(graph, inputs, step, turns)
+        run_through(graph, inputs, step, turns, handed)
     except _Found:
         (call,) = found
         if call not in inside:
             return None
-        search = _Search(graph, calls, values)
+        search = _Search(graph, calls, values, handed)
         error = search.error([v for v in call.results if search.bad(v)])
         turn = turns[inside[call]]
         error.args = (f"{error.args[0]}\n    in turn {turn.done + 1} of the loop{_at_line(turn)}",)
@@ -179,9 +181,14 @@ class _Search:
     """What ran, with what it gave."""
 
     def __init__(
-        self, graph: Graph, calls: Mapping[Value, Call], values: Mapping[Value, Any]
+        self,
+        graph: Graph,
+        calls: Mapping[Value, Call],
+        values: Mapping[Value, Any],
+        handed: Mapping[Value, Value],
     ) -> None:
         self.graph = graph
+        self.handed = handed  # to the parameters of joins
         self.calls = calls
         self.values = values
         self.reads = dict(zip(graph.inputs, graph.frame.reads, strict=True))
@@ -242,6 +249,8 @@ class _Search:
 
     def _blames(self, value: Value) -> bool:
         """Whether a bad operand takes the blame from the statement; constants do not."""
+        while value in self.handed:
+            value = self.handed[value]
         return self.bad(value) and (value in self.calls or value in self.reads)
 
     def _way(self, outputs: Sequence[Value]) -> set[Value]:
@@ -254,6 +263,7 @@ class _Search:
                 found.add(value)
                 call = self.calls.get(value)
                 left += filter(self.bad, call.operands if call is not None else ())
+                left += [self.handed[value]] if value in self.handed else []
         return found
 
     # -- in words -----------------------------------------------------------------------------

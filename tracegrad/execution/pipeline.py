@@ -285,11 +285,13 @@ def run_through(
     inputs: Sequence[Any],
     step: Step = called,
     turns: dict[object, Turns] | None = None,
+    handed: dict[Value, Value] | None = None,
 ) -> tuple[Block, dict[Value, Any]]:
     """Runs a graph op by op: the block in which its path ended, and every value on the way.
 
     Of what a loop makes there are the values of the last turn. `turns` has the loops that were
-    entered, by their labels, with the number of the turn that runs.
+    entered, by their labels, with the number of the turn that runs; `handed` what the parameters of
+    joins are on this path.
     """
     values: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     sizes = lengths(graph, inputs)
@@ -324,6 +326,8 @@ def run_through(
                 case Again(label, arguments) if label in joins:
                     given = [values[v] for v in arguments]
                     values.update(zip(joins[label].parameters, given, strict=True))
+                    if handed is not None:
+                        handed.update(zip(joins[label].parameters, arguments, strict=True))
                     following = joins[label].after
                 case Again(label, arguments):
                     following = turns[label].begin(values, arguments)

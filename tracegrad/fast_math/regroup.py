@@ -29,6 +29,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -66,7 +67,7 @@ def _regrouped(graph: Graph, block: Block, before: dict[Value, Value]) -> Block:
             case Branch(operand=operand, blocks=blocks):
                 inner = tuple(_regrouped(graph, b, writer.new) for b in blocks)
                 writer.nodes.append(replace(node, operand=writer.now(operand), blocks=inner))
-            case Loop(blocks=blocks):
+            case Loop(blocks=blocks) | Join(blocks=blocks):
                 inner = tuple(_regrouped(graph, b, writer.new) for b in blocks)
                 writer.nodes.append(replace(with_operands(node, writer.now), blocks=inner))
             case Again():

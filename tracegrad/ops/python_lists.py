@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from codegen.ir import Call, Graph, Node, Trait, Value, walk
+from codegen.ir import Builder, Call, Graph, Node, Origin, Trait, Value, walk
 from codegen.rewrite import substituted
 from codegen.sizes import Sizes, symbols
 from codegen.spelling import Slot, Spelling, Subscript, spell
@@ -80,12 +80,18 @@ unset = OpRecord(
     name="unset",
     operands=(),
     infer=lambda sizes, *, dtype, shape, weak: ArrayType(dtype, shape, weak),
-    spelling={"numpy": spell("None")},
+    spelling={"numpy": spell("None"), "jax": spell("None")},
     vjp=None,
     attributes={"dtype": ..., "shape": ..., "weak": False},
     traits=frozenset({Trait.UNSET}),
     doc="What stands where a path has no value.",
 )
+
+
+def unset_like(builder: Builder, like: Value, origin: Origin) -> Value:
+    """What stands where a path has no value of a type."""
+    kind = {"dtype": like.type.dtype, "shape": like.type.shape, "weak": like.type.weak}
+    return builder.call(unset, (), origin, **kind)[0]
 
 
 handed = replace(

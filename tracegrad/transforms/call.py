@@ -473,7 +473,7 @@ class Calling(BatchCalls):
             return traced_run(
                 *(self._function, call, self._transform, arguments, mode.target, known),
                 *(self._runs, histories, self._counters, self._renewed, self._single, samples),
-                *(self._states.setdefault((arguments.key, mode), {}), mode.joins),
+                self._states.setdefault((arguments.key, mode), {}),
             )
 
     @property

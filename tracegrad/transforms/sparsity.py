@@ -111,8 +111,6 @@ def _is_understood(graph: Graph) -> bool:
     """Whether there is neither code of the user's nor a length that values decide."""
     known = {name for value in graph.inputs for name in _symbols(value)}
     for node in walk(graph.nodes):
-        if isinstance(node, Join):
-            return False
         if isinstance(node, Call) and (
             node.op.opaque  # type: ignore[attr-defined]
             or Trait.EFFECT in node.op.traits
@@ -184,6 +182,8 @@ class _Walker:
                     return self._part(node)
                 case Loop():
                     return self._loop(node)
+                case Join():
+                    return self._join(node)
                 case Again(label, arguments):
                     self.again[label].append(self._given(arguments))
                     return None
@@ -204,6 +204,15 @@ class _Walker:
             self.go_through(block)
         self.certain = before
         return None
+
+    def _join(self, join: Join) -> None:
+        """All ways to where arms meet, and then what is true of all of them."""
+        self.again[join.label] = []
+        self.go_through(join.body)
+        ways = self.again.pop(join.label)
+        if ways:
+            self._hand(join, self._met(ways))
+            self.go_through(join.after)
 
     def _loop(self, loop: Loop) -> None:
         """Turn by turn: as many as there are, or until another one would change nothing."""
@@ -247,9 +256,9 @@ class _Walker:
             self.certain,
         )
 
-    def _hand(self, loop: Loop, given: _Given) -> None:
-        """The parameters of a turn, or of what follows the loop."""
-        for parameter, array, sets, moves in zip(loop.parameters, *given[:3], strict=True):
+    def _hand(self, head: Loop | Join, given: _Given) -> None:
+        """The parameters of a turn, or of what follows the loop or the join."""
+        for parameter, array, sets, moves in zip(head.parameters, *given[:3], strict=True):
             self.values[parameter] = array
             self.sets.pop(parameter, None)
             if sets is not None:
@@ -257,25 +266,29 @@ class _Walker:
             (self.moving.add if moves else self.moving.discard)(parameter)
 
     def _met(self, ways: Sequence[_Given]) -> _Given:
-        """What is true of several ways that meet."""
-        first, *rest = ways
-        if not rest:
-            return first
-        for way in rest:
-            for one, two in zip(first.arrays, way.arrays, strict=True):
-                alike = type(one) is not list and type(two) is not list
-                if not alike or np.shape(one) != np.shape(two):
+        """What is true of several ways that meet; some have no value (None) of a parameter."""
+        if len(ways) == 1:
+            return ways[0]
+        arrays, moving = [], []
+        for several, moves in zip(
+            zip(*[way.arrays for way in ways], strict=True),
+            zip(*[way.moving for way in ways], strict=True),
+            strict=True,
+        ):
+            there = [array for array in several if array is not None]
+            first, *rest = there or [None]
+            for other in rest:
+                alike = type(first) is not list and type(other) is not list
+                if not alike or np.shape(first) != np.shape(other):
                     raise _Unknown
-        moving = [
-            any(way.moving[i] for way in ways)
-            or not all(np.array_equal(array, way.arrays[i]) for way in rest)
-            for i, array in enumerate(first.arrays)
-        ]
+            arrays.append(first)
+            moving.append(any(moves) or not all(np.array_equal(first, other) for other in rest))
         sets = [
             self.union(found) if (found := [s for s in several if s is not None]) else None
             for several in zip(*[way.sets for way in ways], strict=True)
         ]
-        return _Given(first.arrays, tuple(sets), tuple(moving), all(way.certain for way in ways))
+        certain = all(way.certain for way in ways)
+        return _Given(tuple(arrays), tuple(sets), tuple(moving), certain)
 
     def _same(self, one: _Given, two: _Given) -> bool:
         """Whether the sets, which only grow, are what they were."""
@@ -294,6 +307,9 @@ class _Walker:
 
     def _call(self, call: Call) -> None:
         """Runs an op, and makes the sets of its results."""
+        if Trait.UNSET in call.op.traits:
+            self.values.update(dict.fromkeys(call.results))
+            return
         known = {name: concrete(v, self.sizes, self.graph) for name, v in call.attributes}
         run = call.op.kernel(known)  # type: ignore[attr-defined]
         arrays = [self.values[v] for v in call.operands]

@@ -1,10 +1,10 @@
 """Records what follows an ``if`` once, over what its arms hand on: where they meet is a join.
 
 A look at a value whose ways on meet again (`tracegrad.machine.post_dominators`) is watched until
-the frame comes there. Where nothing but local variables was changed meanwhile, these become
-parameters: the Tensors that variables hold which some arm may change. All else that these variables
-hold is to be the same on every arm. So what is recorded behind stands for all arms that come there
-in this state.
+the frame comes there, or returns, where all ways on do. Where nothing but local variables was
+changed meanwhile, these become parameters: the Tensors that variables hold which some arm may
+change, or that are returned. All else that these variables hold is to be the same on every arm. So
+what is recorded behind stands for all arms that come there in this state.
 
 An arm that comes in another state goes on by itself, as one does that returns.
 """
@@ -12,13 +12,15 @@ An arm that comes in another state goes on by itself, as one does that returns.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from codegen.ir import Call, Check, Origin, Trait, Value, dims_of
-from tracegrad.machine.post_dominators import Meeting, meetings
+from tracegrad.machine.post_dominators import RETURN, Meeting, meetings, returns
 from tracegrad.machine.translation import program_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor
@@ -27,8 +29,11 @@ from tracegrad.world.loops.loop_heads import SUSPENDED
 from tracegrad.world.loops.loop_runner import untraced
 from tracegrad.world.loops.widened_states import Learned
 
-APART: WeakKeyDictionary[CodeType, set[int]] = WeakKeyDictionary()
-"""The looks whose arms stay apart, by the instruction."""
+APART: WeakKeyDictionary[CodeType, set[tuple[str, int]]] = WeakKeyDictionary()
+"""The looks whose arms stay apart, by the target and the instruction."""
+
+MOST_MET = 32
+"""At so many places on one path arms meet: each nests what follows it once more."""
 
 CONSTANT = frozenset({int, float, complex, bool, str, bytes, type(None)})
 
@@ -47,14 +52,14 @@ class Watched:
     stack: tuple[Any, ...]  # what is below the value that was looked at
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class State:
     """What variables hold where an arm ends: the Tensors, and what all arms must agree in."""
 
-    tensors: tuple[Tensor, ...]
-    names: tuple[str, ...]
-    places: tuple[tuple[Any, int], ...]  # the variables, and the Tensor that each holds
-    known: tuple[Hashable, ...]
+    tensors: list[Tensor] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    places: list[tuple[int, Any]] = field(default_factory=list)  # with what each holds
+    known: list[Hashable] = field(default_factory=list)
 
 
 class Arrivals(dict[CodeType, Any]):
@@ -68,7 +73,9 @@ class Arrivals(dict[CodeType, Any]):
         if code not in self:
             targets = {meeting.target for meeting in _meetings(code).values()}
             ops = [*program_of(code).ops] if targets else default
-            for target in targets:
+            for i in returns(code) if targets else ():
+                ops[i] = self._telling(ops[i], RETURN)
+            for target in targets - {RETURN}:  # arms may meet at the very return
                 ops[target] = self._telling(ops[target], target)
             self[code] = ops
         return self[code]
@@ -97,13 +104,16 @@ def _meetings(code: CodeType) -> dict[int, Meeting]:
 class Joins:
     """Where the arms of looks meet in one run."""
 
-    def __init__(self, world: Any, trace: Any) -> None:
+    def __init__(self, world: Any, trace: Any, target: str) -> None:
         self.world = world
+        self.target = target
         self.trace = trace
         self.watched: list[Watched] = []  # the last is the innermost
         self.looking: tuple[Any, Meeting, Value] | None = None
         self.met: list[Watched] = []
         self.parameters: set[Value] = set()
+        self.tuples: list[Any] = []  # that hold such
+        self.given: set[Value] = set()  # parameters that are what the function was given
         world.machine.ops = Arrivals(self)
 
     def decides(self, x: Any) -> None:
@@ -112,11 +122,23 @@ class Joins:
         frame = self.world.machine.frame
         if frame is None or STATE.trace is not self.trace or self._in_loop():
             return
+        if len(self.met) + len(self.watched) >= MOST_MET:
+            return
         meeting = _meetings(frame.code).get(frame.index)
-        if meeting is None or frame.index in APART.get(frame.code, ()):
+        if meeting is None or (self.target, frame.index) in APART.get(frame.code, ()):
+            return
+        if meeting.target == RETURN and not self._may_meet_at_return(frame):
             return
         if type(x) is Tensor and x._traced is not None and x._traced[0] is self.trace:
             self.looking = frame, meeting, x._traced[1]
+
+    def _may_meet_at_return(self, frame: Any) -> bool:
+        """Whether what follows the call is the same program, whichever way on a function takes.
+
+        The outermost one has no call, and of arms that meet in it none goes on behind another's.
+        """
+        others = [watched for watched in self.watched if watched.frame is frame]
+        return frame.back is not None and all(w.meeting.target == RETURN for w in others)
 
     def _in_loop(self) -> bool:
         """Whether a loop is watched, or was closed: its turns have ways of their own."""
@@ -156,24 +178,31 @@ class Joins:
         )
 
     def arrives(self, frame: Any, target: int) -> None:
-        """A frame comes to where arms of some look meet."""
+        """A frame comes to where arms of some look meet, or returns."""
         running: set[int] = set()
         while self.watched:
             last = self.watched[-1]
-            if last.frame is not frame:
-                running = running or _running(frame)
-                if id(last.frame) in running:
+            if last.frame is frame and last.meeting.target == target:
+                self.watched.pop()
+                if not self._meet(last):
                     return
-            elif last.meeting.target != target:
+                continue
+            running = running or _running(frame)
+            goes_on = target != RETURN if last.frame is frame else id(last.frame) in running
+            if goes_on:
                 return
-            self.watched.pop()
-            if last.frame is frame and not self._meet(last):
-                return
+            self._leave()
+
+    def _leave(self) -> None:
+        """The innermost look is not one whose arms meet, on this path."""
+        watched = self.watched.pop()
+        if watched.limb and watched.limb.joint:
+            self.watched.clear()  # others go on behind it, this one does not
 
     def _meet(self, watched: Watched) -> bool:
         """Has the arm of a look meet the others; whether those of looks around may."""
         known = watched.limb and watched.limb.joint
-        state = self._state(watched)
+        state = self._state(watched) if self._is_undisturbed(watched) else None
         if state is None or (known and known.state != state.known):
             if known:
                 self.watched.clear()  # others go on behind it, this one does not
@@ -195,13 +224,32 @@ class Joins:
         if isinstance(trace.builder, PathBuilder):
             trace.builder.follow(watched.limb)
         self.world.numbers.forget({r for node in recorded for r in node.results})
-        now = [self._handed(*pair) for pair in zip(state.tensors, joint.parameters, strict=True)]
-        for slot, i in state.places:
+        now = {
+            id(x): self._handed(x, parameter)
+            for x, parameter in zip(state.tensors, joint.parameters, strict=True)
+        }
+        for slot, x in state.places:
             holder = watched.frame.fast if slot >= 0 else watched.frame.stack
-            holder[slot if slot >= 0 else ~slot] = now[i]
+            holder[slot if slot >= 0 else ~slot] = self._now(x, now)
         self.parameters.update(joint.parameters)
+        self.given.update(
+            p for p, a in zip(joint.parameters, arguments, strict=True) if self._is_given(a)
+        )
         self.met.append(watched)
         return True
+
+    def _is_given(self, value: Value) -> bool:
+        """Whether an array is one that was there before the run, as far as this arm tells."""
+        return value in self.given or value not in self.trace.builder.producer
+
+    def _now(self, x: Any, now: dict[int, Any]) -> Any:
+        """What takes the place of something that an arm hands on."""
+        if id(x) not in now and type(x) is tuple and not self.world.is_outside(x):
+            made = tuple([self._now(item, now) for item in x])
+            if any(a is not b for a, b in zip(made, x, strict=True)):
+                self.tuples.append(made)
+                now[id(x)] = made
+        return now.get(id(x), x)
 
     def _handed(self, x: Tensor, parameter: Value) -> Tensor:
         """The Tensor for a parameter."""
@@ -210,44 +258,37 @@ class Joins:
         self.world.stands_for(tensor, self.world.original(x))
         return tensor  # type: ignore[no-any-return]
 
-    def _state(self, watched: Watched) -> State | None:
-        """What the frame holds where an arm ends; None where more has changed than variables."""
-        frame, stack = watched.frame, watched.stack
+    def _is_undisturbed(self, watched: Watched) -> bool:
+        """Whether nothing but local variables has changed since a look."""
         if watched.marks != self._marks() or self._in_loop():
-            return None
-        if any(map(_has_effect, self.trace.builder.nodes[watched.begun :])):
-            return None
+            return False
+        return not any(map(_has_effect, self.trace.builder.nodes[watched.begun :]))
+
+    def _held(self, watched: Watched) -> list[tuple[int, Any]] | None:
+        """What the frame has where an arm ends: by variable, or by place in the stack, inverted."""
+        frame, stack = watched.frame, watched.stack
+        if watched.meeting.target == RETURN:
+            plain = frame.program.instructions[frame.index].name == "RETURN_VALUE"
+            return [(~(len(frame.stack) - 1), frame.stack[-1])] if plain else None
         below = frame.stack[: len(stack)]
         if len(below) < len(stack) or any(a is not b for a, b in zip(below, stack, strict=True)):
             return None
         held = [(i, frame.fast[i]) for i in watched.meeting.slots]
-        held += [(~i, frame.stack[i]) for i in range(len(stack), len(frame.stack))]
-        tensors: list[Tensor] = []
-        names: list[str] = []
-        places: list[tuple[Any, int]] = []
-        known: list[Hashable] = []
+        return held + [(~i, frame.stack[i]) for i in range(len(stack), len(frame.stack))]
+
+    def _state(self, watched: Watched) -> State | None:
+        """What the frame holds where an arm ends; None where arms cannot agree in it."""
+        held = self._held(watched)
+        if held is None:
+            return None
+        state = State()
         for slot, x in held:
-            if type(x) is Tensor:
-                if not self._may_differ(x):
-                    return None
-                at = next((i for i, other in enumerate(tensors) if other is x), len(tensors))
-                if at == len(tensors):
-                    tensors.append(x)
-                    name = frame.program.slots[slot] if slot >= 0 else x._traced[1].origin.name
-                    names.append(name or "value")
-                    value = x._traced[1]
-                    dims = dims_of(self.trace.sizes, value.type)
-                    kind = (value.type.dtype, value.type.weak, dims, value in self.trace.shown)
-                    known.append((slot, at, kind))
-                else:
-                    known.append((slot, at))
-                places.append((slot, at))
-            else:
-                form = self._form(x)
-                if form is None:
-                    return None
-                known.append((slot, form))
-        return State(tuple(tensors), tuple(names), tuple(places), tuple(known))
+            form = self._form(x, state, _name(watched.frame, slot))
+            if form is None:
+                return None
+            state.known.append((slot, form))
+            state.places.append((slot, x))
+        return state
 
     def _may_differ(self, x: Tensor) -> bool:
         """Whether a Tensor may be another one on another arm."""
@@ -256,16 +297,40 @@ class Joins:
             return False
         return x._view is None and all(ref() is None for ref in x._views or ())
 
-    def _form(self, x: Any) -> Hashable:
-        """What tells whether something is the same on another arm; None where nothing does."""
+    def _form(self, x: Any, state: State, name: str | None) -> Hashable:
+        """What tells whether something is the same on another arm; None where nothing does.
+
+        Tensors, those in tuples too, may be others: `state` gets them.
+        """
+        if type(x) is Tensor:
+            return self._form_of_tensor(x, state, name)
+        if type(x) is tuple and not self.world.is_outside(x):
+            forms = tuple([self._form(item, state, None) for item in x])
+            return None if None in forms else ("tuple", forms)
         if type(x) in CONSTANT and self.world.numbers.found(x) is None:
             return type(x).__name__, repr(x)
         return ("object", id(x)) if self.world.is_outside(x) else None
 
+    def _form_of_tensor(self, x: Tensor, state: State, name: str | None) -> Hashable:
+        if not self._may_differ(x):
+            return None
+        at = next((i for i, other in enumerate(state.tensors) if other is x), None)
+        if at is not None:
+            return "tensor", at
+        value = x._traced[1]
+        state.tensors.append(x)
+        state.names.append(name or value.origin.name or "value")
+        dims = dims_of(self.trace.sizes, value.type)
+        shown = value in self.trace.shown
+        return "new tensor", value.type.dtype, value.type.weak, dims, shown
+
     def compares(self, a: Any, b: Any) -> None:
         """Who a Tensor is that arms have handed on, no program tells."""
-        if a is not b and any(self._is_parameter(x) for x in (a, b)):
-            self.trace.read("which of several arrays it has")
+        arrays = all(isinstance(x, Tensor | np.ndarray) for x in (a, b))
+        if arrays and a is not b and any(self._is_parameter(x) for x in (a, b)):
+            self.part("which of several arrays it has")
+        if any(x is made for x in (a, b) for made in self.tuples):
+            self.part("which of several tuples it has")
 
     def _is_parameter(self, x: Any) -> bool:
         return type(x) is Tensor and x._traced is not None and x._traced[1] in self.parameters
@@ -274,6 +339,11 @@ class Joins:
         """An array is written to: others may have it, too, on an arm that another call takes."""
         if any(p.type.shape for p in self.parameters):
             self.part("an array that arms have handed on is written to")
+
+    def ends(self) -> None:
+        """The run is over; an array that was given is itself where the function has left it."""
+        if any(p.type.shape for p in self.given) and any(self.world.marks):
+            self.part("an array that it was given, in one arm alone")
 
     def derives(self) -> None:
         """A derivative is taken in the run, of what arms have done by themselves, too."""
@@ -287,11 +357,11 @@ class Joins:
         if self.met:
             self.part("a loop behind arms that meet")
 
-    def keep_apart(self, joint: Any) -> None:
-        """From here on the arms that meet there stay apart; without one all of this run."""
-        places = map(_place, self.met) if joint is None else [joint.place]
+    def keep_apart(self, label: object) -> None:
+        """From here on the arms that meet at a joint stay apart; without one all of this run."""
+        places = [label.place] if isinstance(label, Joint) else map(_place, self.met)
         for code, index in places:
-            APART.setdefault(code, set()).add(index)
+            APART.setdefault(code, set()).add((self.target, index))
 
     def part(self, why: str) -> None:
         """The run is made again, in which these arms stay apart."""
@@ -301,6 +371,17 @@ class Joins:
             self.trace.read(why)
             return
         raise Learned
+
+
+def _name(frame: Any, slot: int) -> str | None:
+    """The variable of a slot, or that in which a value of the stack will be."""
+    if slot >= 0:
+        return frame.program.slots[slot]  # type: ignore[no-any-return]
+    following = frame.index
+    if frame.program.instructions[following].name.startswith("RETURN"):
+        frame, following = frame.back, frame.back.index + 1 if frame.back else 0
+    name, arg, _ = frame.program.instructions[following] if frame else ("", 0, 0)
+    return frame.program.slots[arg] if name == "STORE_FAST" else None
 
 
 def _place(watched: Watched) -> tuple[CodeType, int]:

@@ -7,7 +7,18 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from codegen import sizes as sz
-from codegen.ir import Block, Branch, Builder, Call, Graph, Loop, Node, Value, with_operands
+from codegen.ir import (
+    Block,
+    Branch,
+    Builder,
+    Call,
+    Graph,
+    Join,
+    Loop,
+    Node,
+    Value,
+    with_operands,
+)
 from codegen.types import LIST, ArrayType
 from tracegrad.fast_math.loops.loop_body import INT, Turn, place_of
 from tracegrad.fast_math.loops.loop_rewriting import new_rows, of_one_type, replaced, row_as
@@ -97,7 +108,7 @@ def _reading_rows(graph: Graph, block: Block, now: Mapping[Value, Value]) -> Blo
         if isinstance(node, Call) and node.op is item and node.operands[0] in now:
             operands = (now[node.operands[0]], node.operands[1])
             nodes.append(row_as(operands, node.results[0]))
-        elif isinstance(node, Branch | Loop):
+        elif isinstance(node, Branch | Loop | Join):
             inner = tuple([_reading_rows(graph, b, now) for b in node.blocks])
             nodes.append(replace(node, blocks=inner))
         else:

@@ -12,6 +12,7 @@ from codegen.ir import (
     Builder,
     Call,
     Graph,
+    Join,
     Loop,
     Node,
     Origin,
@@ -30,7 +31,7 @@ def replaced(block: Block, loop: Loop, nodes: Sequence[Node]) -> Block:
     for node in block.nodes:
         if node is loop:
             found += nodes
-        elif isinstance(node, Branch | Loop):
+        elif isinstance(node, Branch | Loop | Join):
             inner = tuple([replaced(b, loop, nodes) for b in node.blocks])
             found.append(replace(node, blocks=inner))
         else:

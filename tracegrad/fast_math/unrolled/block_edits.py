@@ -16,6 +16,7 @@ from codegen.ir import (
     Check,
     Constant,
     Graph,
+    Join,
     Loop,
     Node,
     Op,
@@ -178,7 +179,7 @@ def changed(block: Block, plan: Callable[[Changes], None], changes: Changes) -> 
             break
     assert nodes is not None
     outputs = tuple(map(changes.now, block.outputs))
-    if nodes and isinstance(last := nodes[-1], Branch | Loop):
+    if nodes and isinstance(last := nodes[-1], Branch | Loop | Join):
         inner = tuple(changed(b, plan, changes) for b in last.blocks)
         nodes[-1] = replace(last, blocks=inner)
     return replace(block, nodes=tuple(nodes), outputs=outputs)
@@ -195,7 +196,7 @@ def _with_changes(changes: Changes) -> Iterator[Node]:
                     yield each if same else replace(each, operands=now)
                 case Constant():
                     yield each
-                case Check() | Branch() | Loop() | Again():
+                case Check() | Branch() | Loop() | Join() | Again():
                     yield with_operands(each, changes.now)
 
 

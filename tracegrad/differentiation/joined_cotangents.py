@@ -1,0 +1,72 @@
+"""The cotangents at a point of a backward through joins, and what numbers tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias
+
+from codegen.ir import Value
+from tracegrad.differentiation.reverse_mode import Places
+
+Element: TypeAlias = "tuple[object, ...]"
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """Zeros in the place of the cotangent of a value."""
+
+    of: Value
+
+
+Given: TypeAlias = "Value | bool | Told | Zeros | None"
+"""What a path hands on: a value, whether something is so, or None for what is not there."""
+
+
+class Told(NamedTuple):
+    """Something is so where a number of the program is true, or where it is not."""
+
+    number: Value
+    where: bool
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The cotangents at a point of the backward.
+
+    `told` are the numbers that tell whether a value has one; where there is none, it has. Of
+    cotangents that are arrays of elements met so far `places` has those, and `maybe` the numbers
+    that tell whether some more were met. Such an array is zeros where there is no cotangent.
+    """
+
+    cts: Mapping[Value, Value]
+    told: Mapping[Value, Told] = field(default_factory=dict)
+    places: Mapping[Value, Places] = field(default_factory=dict)
+    maybe: Mapping[Value, Mapping[Element, Told]] = field(default_factory=dict)
+
+    def without(self, value: Value) -> Flow:
+        """The same with no cotangent of a value."""
+        tables: Any = (self.cts, self.told, self.places, self.maybe)
+        cut: Any = [{v: x for v, x in table.items() if v is not value} for table in tables]
+        return Flow(*cut)
+
+    def knowing(self, number: Value, holds: bool) -> Flow:
+        """What is so where a number that tells something is true, or where it is not."""
+        flow = self
+        for value, told in self.told.items():
+            if told.number is not number:
+                continue
+            if told.where is holds:
+                flow = replace(flow, told={v: x for v, x in flow.told.items() if v is not value})
+            else:
+                flow = flow.without(value)
+        for value, table in flow.maybe.items():
+            left = {e: x for e, x in table.items() if x.number is not number}
+            met = [e for e, x in table.items() if x == (number, holds)]
+            if len(left) < len(table) and value in flow.maybe:
+                flow = replace(flow, maybe={**flow.maybe, value: left})
+            if met and value in flow.places:
+                places = flow.places[value].copy()
+                places.elements.update(met)
+                flow = replace(flow, places={**flow.places, value: places})
+        return flow
