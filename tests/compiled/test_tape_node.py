@@ -113,6 +113,22 @@ def test_equals_eager(f):
     assert made.cache_info().hits > made.cache_info().misses
 
 
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_programs_of_jax_are_nodes_too(f):
+    made = tg.compile(f, backend="jax")
+    for x, y in [(X, Y), (-X, Y), (X[:2], Y), (X, Y)]:
+        found, expected = (gradients(g, x, y, before=lambda t: t * 0.5) for g in (made, f))
+        assert_close(found[:-1], expected[:-1], rtol=1e-12, atol=1e-14)
+        assert found[-1] == expected[-1]
+    looks = f is branches  # a program for JAX does not look at values
+    names = {type(node).__name__ for node in _nodes(made(tg.tensor(X, requires_grad=True), Y))}
+    assert ("CompiledBackward" in names) is not looks
+
+
+def _nodes(out):
+    return [y.grad_fn for y in flatten(out)[0] if isinstance(y, tg.Tensor) and y.grad_fn]
+
+
 @pytest.mark.parametrize("program", CORPUS, ids=lambda p: p.name)
 def test_programs_equal_eager(program):
     made = tg.compile(program.function, static_argnames=program.static_argnames)

@@ -613,7 +613,7 @@ class Calling(BatchCalls):
         Where no argument requires grad, a Tensor that the function reads from outside may.
         """
         target = CHOSEN[self._backend].target
-        if self._transform.differentiates or self._stays_eager or target != "numpy":
+        if self._transform.differentiates or self._stays_eager or target not in ("numpy", "jax"):
             return False
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
