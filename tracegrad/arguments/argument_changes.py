@@ -53,7 +53,9 @@ class ArgumentStore:
 
     def write(self, value: Any, array: Any) -> None:
         """Writes to the caller's array; one of JAX is immutable, where ``x += 1`` is a new one."""
-        if isinstance(array, np.ndarray):
+        if isinstance(array, Tensor):
+            array[...] = value  # type: ignore[index]
+        elif isinstance(array, np.ndarray):
             np.copyto(array, np.asarray(value))
             stamp(array)
 
@@ -86,6 +88,7 @@ class Borrowed:
         self._containers: list[tuple[Any, Any, Any]] = []  # given, as it had it, what that held
         self._given: dict[int, Any] = {}  # by id of what the function had
         self._known: dict[int, Any] = {}  # containers as the function has them, by id of the given
+        self._bare: list[Any] = []  # what stands for leaves
 
     def box(self, value: Any, leaf: Callable[[Any], Any]) -> Any:
         """An argument as the function gets it: containers are new, ``leaf(x)`` stands for x."""
@@ -118,6 +121,16 @@ class Borrowed:
             self._containers.append((given, had, _content(had)))
         for inner, other in zip(children(given), children(had), strict=True):
             self.watch(inner, other)
+
+    def bare(self, given: Any, leaf: Callable[[Any], Any]) -> Any:
+        """Arguments with ``leaf(x)`` in place of each x, in containers that are new."""
+        leaves, spec = flatten(given)
+        found = [leaf(x) for x in leaves]
+        self._bare = found  # they are known by id
+        self._given.update((id(y), x) for x, y in zip(leaves, found, strict=True) if y is not x)
+        made = unflatten_as(given, spec, iter(found), self._known)
+        self.watch(given, made)
+        return made
 
     def stands_for(self, given: Any, tensor: Tensor) -> None:
         """Remembers an array that the function had as this Tensor."""

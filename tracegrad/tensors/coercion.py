@@ -10,7 +10,7 @@ from tracegrad.errors import ArgumentError, DTypeError
 from tracegrad.ops.dtypes import natural_dtype
 from tracegrad.ops.elementwise.ufuncs import astype
 from tracegrad.tape.foreign_arrays import Foreign, foreign, plain
-from tracegrad.tensors.devices import DeviceArray, as_held
+from tracegrad.tensors.devices import DeviceArray, as_held, bare
 from tracegrad.values.dispatch import is_jax_array
 
 
@@ -65,6 +65,13 @@ def _of_numbers(array: np.ndarray) -> np.ndarray:
 def with_memory(array: Any) -> Any:
     """A number or NumPy scalar as an array, which others can share and writes can change."""
     return array if isinstance(array, np.ndarray | DeviceArray) else np.asarray(array)
+
+
+def bare_memory(leaf: Any) -> Any:
+    """As `bare`; a number's array is one without axes, which can be written to."""
+    if isinstance(getattr(leaf, "_array", None), np.generic):
+        leaf._array = with_memory(leaf._array)
+    return bare(leaf)
 
 
 def copy_of(array: Any) -> Any:

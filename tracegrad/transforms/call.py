@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tracegrad import config
+from tracegrad.arguments.argument_changes import Borrowed
 from tracegrad.arguments.batch_axes import with_axes
 from tracegrad.arguments.signature import (
     Arguments,
@@ -67,6 +68,7 @@ from tracegrad.ops.random_draws import given_back, sources_of
 from tracegrad.runtime.concurrency import runs_of
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.runtime.thread_state import call as call_user
+from tracegrad.tensors.coercion import bare_memory
 from tracegrad.tensors.devices import DeviceArray, as_held, bare, one_place
 from tracegrad.tensors.tensor import Tensor, wrap
 from tracegrad.tracing.compile_budget import Budget
@@ -601,8 +603,10 @@ class Calling(BatchCalls):
         if there:
             arguments = self._bind(args, kwargs)
             one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
-        plain_args, plain_kwargs = map_tree(bare, (args, kwargs))
+        borrowed = Borrowed()
+        plain_args, plain_kwargs = borrowed.bare((args, kwargs), bare if there else bare_memory)
         result = self(*plain_args, **plain_kwargs)
+        borrowed.settle(boxed_leaf)
         if there:
             return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
         return map_tree(boxed_leaf, result)
@@ -618,22 +622,23 @@ class Calling(BatchCalls):
         every = self._every
         holders = (captured.holder for version in every for captured in version.captured)
         asks = asks_class(code_of(self._function))  # and is told that they are Tensors
-        keeps = any(version.keeps for version in every)  # Tensors, where it is given some
+        # Tensors, where it is given some; or it writes to them
+        keeps = any(version.keeps or version.written for version in every)
         plain = not (recorded or asks or keeps) and every
         return not plain or any(isinstance(h, Tensor) for h in holders)
 
     def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call as one node of the tape; without a version for it, as its ops."""
-        bare_args, bare_kwargs = map_tree(bare, (args, kwargs))
         mode = CHOSEN[self._backend]
         if not kwargs and not STATE.aside:
-            leaves = flatten(args)[0]
+            leaves, given_bare = flatten(args)[0], map_tree(bare, args)
             for quick in self._quick.get(mode, ()):
-                result = quick(bare_args, leaves)
+                result = quick(given_bare, leaves)
                 if result is not MISS:
                     quick.version.hits += 1
                     return result
-        given = self._bind(args, kwargs)
+        given, borrowed = self._bind(args, kwargs), Borrowed()
+        bare_args, bare_kwargs = borrowed.bare((args, kwargs), bare)
         plain = self._bind(bare_args, bare_kwargs)
         if any(map(has_more_than_fields, given.values, given.specs)):
             return self._inline(given)
@@ -661,6 +666,7 @@ class Calling(BatchCalls):
                 result = map_tree(untraced, found.run.returned)
                 found.run.world.settle(tapes=True)
                 found.run.borrowed.settle(untraced)
+                borrowed.settle(boxed_leaf)
                 if checking() and not is_finite(result):
                     self._blame(found.run, arguments)
                 return passed(result, self.__name__)
