@@ -199,6 +199,19 @@ def types_of_math():
     assert type(tg.compile(lambda x: math.isnan(x[0]))(X)) is np.bool_
 
 
+@otherwise("reads an element (`x[3]`) on which nothing depends")
+def reads_that_nothing_depends_on():
+    def f(x):
+        unused = x[3] * 2.0  # noqa: F841
+        return x.sum()
+
+    compiled = tg.compile(f)
+    assert compiled(np.ones(4)) == 4.0
+    with pytest.raises(IndexError):
+        f(np.ones(2))
+    assert compiled(np.ones(2)) == 2.0
+
+
 # -- runs eagerly ---------------------------------------------------------------------------------
 
 
