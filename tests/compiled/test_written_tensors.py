@@ -93,3 +93,25 @@ def test_written_as_in_eager(f: Any, kind: str, requires_grad: bool, backend: st
         return found
 
     assert results(tg.compile(f, backend=backend)) == results(f)
+
+
+def test_what_a_tape_reads_is_watched() -> None:
+    """A backward that reads what a call has written since is an error."""
+
+    def f(buffer, x, writes):
+        if writes:
+            buffer += x
+        return x.sum()
+
+    for known in (False, True):  # a version that does not write
+        compiled = tg.compile(f, static_argnames=("writes",))
+        buffer, x = tg.tensor(np.ones(3)), tg.tensor(np.ones(3))
+        if known:
+            compiled(buffer, x, False)
+            compiled(buffer, x, False)
+        for _ in range(3):
+            w = tg.tensor([1.0, 2.0, 3.0], requires_grad=True)
+            product = w * buffer
+            compiled(buffer, x, True)
+            with pytest.raises(tg.errors.GradientError, match="modified"):
+                product.sum().backward()
