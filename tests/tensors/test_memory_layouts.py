@@ -8,12 +8,14 @@ compiled function must lay it out alike, whatever is simplified on the way.
 from __future__ import annotations
 
 import linecache
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from checks import assert_same_bits, forget_eager_backwards, leaves
+from numpy_cases import OPERANDS, calls, flat, used
 
 import tracegrad as tg
 
@@ -263,3 +265,63 @@ def test_what_simplifying_leaves_out_does_not_change_the_order_of_sums(f: Any, l
     for shape in [(41, 53), (130, 90)]:
         x = LAYOUTS[layout](random.normal(size=shape))
         check(f, [x, np.asarray(random.normal()), random.normal(size=shape[-1:])])
+
+
+OTHER_ORDER = frozenset(
+    {
+        *("np.cumulative_sum", "np.cumulative_prod", "np.dot", "np.einsum", "np.histogram2d"),
+        *("np.histogramdd", "np.isreal", "np.quantile", "np.nanquantile", "np.pad", "np.polyval"),
+    }
+)
+"""Functions of which some calls give arrays that lie in memory otherwise than NumPy's; no more."""
+
+
+def _in_layout(x: Any, layout: str) -> Any:
+    if not isinstance(x, np.ndarray) or x.ndim < 2:
+        return x
+    if layout == "columns":
+        return np.asfortranarray(x)
+    return np.repeat(x, 2, axis=-1)[..., ::2]
+
+
+@pytest.mark.parametrize("layout", ["columns", "strided"])
+def test_results_lie_in_memory_as_those_of_numpy(layout: str) -> None:
+    """So that ``reshape`` of a result is a view, or a copy, where NumPy's is."""
+    seen, wrong = 0, set()
+    for call in calls():
+        given = {name: _in_layout(OPERANDS[name], layout) for name in used(call)}
+        ours = {k: tg.as_tensor(v) if isinstance(v, np.ndarray) else v for k, v in given.items()}
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected = flat(eval(call, {"np": np, **given}))
+                found = flat(eval(call, {"np": np, **ours}))
+        except Exception:  # what a call raises is compared elsewhere
+            continue
+        for x, y in zip(found, expected, strict=False):
+            array = getattr(x, "_array", x)
+            if type(array) is np.ndarray and isinstance(y, np.ndarray) and y.ndim > 1 < y.size:
+                seen += 1
+                if array.flags.c_contiguous != y.flags.c_contiguous:
+                    wrong.add(call.split("(")[0])
+    assert seen > 200
+    assert wrong <= OTHER_ORDER
+
+
+def test_writes_through_a_reshaped_result() -> None:
+    x = np.arange(18.0).reshape(3, 3, 2).transpose(2, 1, 0)
+
+    def f(x: Any) -> Any:
+        last = np.take(x, [-1], axis=0)
+        row = last.reshape(-1)
+        row *= -1.5
+        return np.sum(np.sin(last))
+
+    for given in (x, np.ascontiguousarray(x)):
+        assert tg.compile(f)(given) == f(given)
+        assert tg.value_and_grad(f)(given)[0] == f(given)
+        tg.config.compile = False
+        try:
+            assert tg.compile(f)(given) == f(given)
+        finally:
+            tg.config.compile = True

@@ -43,6 +43,7 @@ from tracegrad.ops.shape.reshaping import (
     one_or_many,
     ravel,
     reshape_to,
+    row_after_row,
     transpose,
 )
 from tracegrad.ops.shape.selection import take, take_along_axis, tril_indices, triu_indices
@@ -211,7 +212,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     found = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         found = where(as_array(condition), as_array(choice), found)
-    return found
+    return row_after_row(found)
 
 
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
@@ -226,9 +227,10 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
         raise ArgumentError(f'mode={mode!r}: must be "raise", "wrap" or "clip"')
     stacked = stack(several)
     try:
-        return getitem(take_along_axis(stacked, expand_axes(numbers, axis=0), 0), 0)
+        chosen = getitem(take_along_axis(stacked, expand_axes(numbers, axis=0), 0), 0)
     except IndexError as error:
         raise ShapeError("choose: invalid entry in choice array") from error
+    return row_after_row(chosen)
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:

@@ -22,7 +22,7 @@ from codegen.types import ShapeError as ShapeMismatch
 from tracegrad.errors import ArgumentError, AxisError, ShapeError
 from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, synonyms
-from tracegrad.ops.elementwise.ufuncs import alias
+from tracegrad.ops.elementwise.ufuncs import alias, copy_in_order
 from tracegrad.ops.elementwise.ufuncs import copy as copy_of
 from tracegrad.ops.record import OpRecord, define
 from tracegrad.ops.shape.creation import shape_tuple
@@ -172,7 +172,7 @@ def meshgrid(
             vector = expand_axes(vector, axis=one_or_many(others))
         if others and not sparse:
             vector = apply_in(like, broadcast_to_shape, {"shape": whole}, vector)
-        grids.append(apart_from(vector) if copy else vector)
+        grids.append(copy_in_order(vector) if copy else vector)
     return grids
 
 
@@ -291,6 +291,13 @@ def _refuse_other_order(x: Any, order: str) -> None:
     array = getattr(x, "_array", x)
     if isinstance(array, np.ndarray):
         np.array(array, copy=False, order=order)  # type: ignore[call-overload]
+
+
+def row_after_row(x: Any) -> Any:
+    """`x`, copied where its elements lie otherwise in memory: NumPy makes arrays in C order."""
+    array = getattr(x, "_array", x)
+    lies_so = not isinstance(array, np.ndarray) or array.flags.c_contiguous
+    return x if lies_so else copy_in_order(x)
 
 
 def flatten(x: Any, order: str = "C") -> Any:

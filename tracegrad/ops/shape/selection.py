@@ -35,6 +35,7 @@ from tracegrad.ops.shape.reshaping import (
     one_axis,
     one_or_many,
     ravel,
+    row_after_row,
     sizes_of,
 )
 from tracegrad.values.dispatch import dtype_of, ndim_of, shape_of, small_of
@@ -58,8 +59,10 @@ def take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         )
     taken = getitem(x, (*[slice(None)] * axis, indices))
     if isinstance(indices, int | np.integer):
-        return apart_from(taken)
-    return copy_in_order(taken) if axis and ndim_of(indices) else taken  # in C order, as NumPy's
+        taken = apart_from(taken)
+    elif axis and ndim_of(indices):
+        return copy_in_order(taken)
+    return row_after_row(taken)
 
 
 def _within(indices: Any, length: Any, mode: str) -> Any:
@@ -223,7 +226,7 @@ def compress(condition: Any, x: Any, axis: Any = None) -> Any:
         chosen: Any = np.flatnonzero(condition)  # may be shorter than the axis
     else:
         chosen = not_equal(as_array(condition), 0)
-    return getitem(x, (*[slice(None)] * axis, chosen))
+    return row_after_row(getitem(x, (*[slice(None)] * axis, chosen)))
 
 
 def extract(condition: Any, x: Any) -> Any:

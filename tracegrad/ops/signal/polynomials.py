@@ -21,6 +21,7 @@ from tracegrad.ops.shape.reshaping import (
     expand_axes,
     flip_axes,
     length_of,
+    row_after_row,
 )
 from tracegrad.ops.signal.convolution_1d import convolve
 from tracegrad.values.dispatch import apply_in, dtype_of, ndim_of, shape_of
@@ -44,7 +45,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if columns > 1:
         repeated = broadcast_to_shape(expand_axes(x, axis=1), shape=(rows, columns - 1))
         found = joined(found, cumprod_along(repeated, axis=1), axis=1, length=columns)
-    return found if increasing else flip_axes(found, axes=(1,))
+    return found if increasing else row_after_row(flip_axes(found, axes=(1,)))
 
 
 def _whole(x: Any) -> Any:
