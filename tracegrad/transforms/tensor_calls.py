@@ -1,0 +1,167 @@
+"""Calls of compiled functions with Tensors among their arguments."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tracegrad.arguments.argument_changes import Borrowed
+from tracegrad.arguments.signature import Arguments, is_jax
+from tracegrad.compiled.guarded_entry import MISS
+from tracegrad.compiled.tape_node import (
+    NotRecorded,
+    Quick,
+    Recorded,
+    call_recorded,
+    settle,
+    untraced,
+)
+from tracegrad.compiled.traced_run import asks_class, code_of
+from tracegrad.compiled.version import Answer, Version
+from tracegrad.config.compile_mode import CHOSEN, Mode
+from tracegrad.eager.derivatives import boxed_leaf
+from tracegrad.errors import ArgumentError
+from tracegrad.execution.nonfinite import checking, is_finite, passed
+from tracegrad.ops.random_draws import given_back, sources_of
+from tracegrad.runtime.thread_state import STATE
+from tracegrad.tensors.coercion import bare_memory
+from tracegrad.tensors.devices import DeviceArray, as_held, bare, one_place
+from tracegrad.tensors.tensor import Tensor, wrap
+from tracegrad.tracing.compile_budget import Budget
+from tracegrad.tracing.outputs import Transform
+from tracegrad.values.dispatch import is_jax_array, is_jax_tracer
+from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
+
+
+class TensorCalls:
+    """What calls of a function do where Tensors are given: as a node of the tape, or on arrays."""
+
+    __name__: str
+    _function: Callable[..., Any]
+    _transform: Transform
+    _backend: str | None
+    _lock: threading.Lock
+    _budget: Budget
+    _quick: dict[Mode, tuple[Quick, ...]]  # entries for Tensors with history
+    _bind: Callable[..., Arguments]
+    _inline: Callable[[Arguments], Any]
+    _answer: Callable[..., Answer]
+    _blame: Callable[..., Any]
+    __call__: Callable[..., Any]
+
+    @property
+    @abstractmethod
+    def _stays_eager(self) -> bool:
+        """Whether no program is to be made or run."""
+
+    @property
+    @abstractmethod
+    def _every(self) -> list[Version]:
+        """The versions that there are."""
+
+    def _call_on_tensors(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+    ) -> Any:
+        if any(map(is_jax_array, leaves)):
+            if any(map(is_jax_tracer, leaves)):
+                raise ArgumentError(
+                    f"{self.__name__} is called with a Tensor and a JAX tracer: pass the Tensor's "
+                    "array, x.numpy()"
+                )
+            args, kwargs = map_tree(
+                lambda x: wrap(as_held(x)) if is_jax_array(x) else x, (args, kwargs)
+            )
+            leaves = flatten((args, kwargs))[0]
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        recorded = STATE.trace is not None or (
+            STATE.grad_enabled and any(t.requires_grad for t in tensors)
+        )
+        there = any(type(tensor._array) is DeviceArray for tensor in tensors)
+        if not there and not STATE.special and self._may_record(recorded):
+            return self._call_with_history(args, kwargs)
+        if recorded:
+            return self._inline(self._bind(args, kwargs))
+        if there:
+            arguments = self._bind(args, kwargs)
+            one_place((arguments.text_of(leaf), leaf.value) for leaf in arguments.leaves)
+        borrowed = Borrowed()
+        plain_args, plain_kwargs = borrowed.bare((args, kwargs), bare if there else bare_memory)
+        result = self(*plain_args, **plain_kwargs)
+        borrowed.settle(boxed_leaf)
+        if there:
+            return map_tree(lambda x: wrap(DeviceArray(x)) if is_jax(x) else x, result)
+        return map_tree(boxed_leaf, result)
+
+    def _may_record(self, recorded: bool) -> bool:
+        """Whether a call on Tensors is to be compiled with its history.
+
+        Where no argument requires grad, a Tensor that the function reads from outside may.
+        """
+        target = CHOSEN[self._backend].target
+        if self._transform.differentiates or self._stays_eager or target not in ("numpy", "jax"):
+            return False
+        every = self._every
+        holders = (captured.holder for version in every for captured in version.captured)
+        asks = asks_class(code_of(self._function))  # and is told that they are Tensors
+        # Tensors, where it is given some; or it writes to them
+        keeps = any(version.keeps or version.written for version in every)
+        plain = not (recorded or asks or keeps) and every
+        return not plain or any(isinstance(h, Tensor) for h in holders)
+
+    def _call_with_history(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call as one node of the tape; without a version for it, as its ops."""
+        mode = CHOSEN[self._backend]
+        if not kwargs and not STATE.aside:
+            leaves, given_bare = flatten(args)[0], map_tree(bare, args)
+            for quick in self._quick.get(mode, ()):
+                result = quick(given_bare, leaves)
+                if result is not MISS:
+                    quick.version.hits += 1
+                    return result
+        given, borrowed = self._bind(args, kwargs), Borrowed()
+        bare_args, bare_kwargs = borrowed.bare((args, kwargs), bare)
+        plain = self._bind(bare_args, bare_kwargs)
+        if any(map(has_more_than_fields, given.values, given.specs)):
+            return self._inline(given)
+        pairs = zip(given.leaves, plain.leaves, strict=True)
+        inputs = [leaf.value for leaf, bare_leaf in pairs if bare_leaf.traced]
+        needs = tuple(isinstance(x, Tensor) and x.requires_grad for x in inputs)
+        arguments = replace(plain, require_grad=needs)
+
+        def call(version: Version) -> Any:
+            kept: list[Recorded] = []
+            result = call_recorded(version, arguments, inputs, kept)
+            if kept and not kwargs:
+                self._remember(Quick(kept[0], arguments, len(args)))
+            if checking() and not is_finite(result):
+                with given_back(sources_of(version.program.graph)):
+                    version.outputs(arguments)  # raises, and names the statement
+            return passed(result, self.__name__)
+
+        try:
+            found = self._answer(arguments, mode, None, call, histories=inputs)
+            if found.version is not None:
+                return found.result
+            if found.run is not None:
+                settle(found.run)
+                result = map_tree(untraced, found.run.returned)
+                found.run.world.settle(tapes=True)
+                found.run.borrowed.settle(untraced)
+                borrowed.settle(boxed_leaf)
+                if checking() and not is_finite(result):
+                    self._blame(found.run, arguments)
+                return passed(result, self.__name__)
+        except NotRecorded:
+            pass
+        with self._budget.running():
+            return self._inline(given)
+
+    def _remember(self, made: Quick) -> None:
+        """Enters what answers calls of one shape on Tensors."""
+        with self._lock:
+            known = self._quick.get(made.version.mode, ())
+            current = [q for q in known if q.version is not made.version.replaces]
+            self._quick[made.version.mode] = (made, *current[:7])
