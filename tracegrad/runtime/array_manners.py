@@ -16,14 +16,17 @@ from typing import Any
 from tracegrad.runtime.thread_state import STATE
 
 
-def is_array_to_function(x: Any) -> bool:
+def stands_for_array(x: Any) -> bool:
     """Whether a Tensor is an array or number of NumPy's to the function that runs."""
-    if STATE.standing:
-        return True
     trace = STATE.trace
     if trace is not None:
         return bool(x._is_traced) and trace.stands(x._traced[1])
-    return STATE.arrays is not None and id(x) in STATE.arrays
+    return STATE.standing or (STATE.arrays is not None and id(x) in STATE.arrays)
+
+
+def behaves_as_array(x: Any) -> bool:
+    """Whether a Tensor is written and read as an array is: all are, where arrays were given."""
+    return STATE.standing or stands_for_array(x)
 
 
 def note_arrays(tensors: Iterable[Any]) -> None:

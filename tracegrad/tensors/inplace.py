@@ -41,7 +41,7 @@ from tracegrad.ops.shape.indexing import (
 from tracegrad.ops.shape.indexing import setitem as with_items
 from tracegrad.ops.shape.joining import concatenate
 from tracegrad.ops.shape.reshaping import apart_from, ravel, reshape
-from tracegrad.runtime.array_manners import is_array_to_function
+from tracegrad.runtime.array_manners import behaves_as_array
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape import write_checks
 from tracegrad.tape.foreign_arrays import Foreign, plain
@@ -84,7 +84,7 @@ def update(tensor: Tensor, function: Callable[..., Any], *args: Any, **kwargs: A
 
 def assign(tensor: Tensor, key: Any, value: Any) -> None:
     """``tensor[key] = value``."""
-    if isinstance(tensor._array, np.generic) and is_array_to_function(tensor):
+    if isinstance(tensor._array, np.generic) and behaves_as_array(tensor):
         kind = type(tensor._array).__name__
         raise DTypeError(f"'numpy.{kind}' object does not support item assignment: it is a number")
     added, _LAST.added = _LAST.added, None
@@ -95,7 +95,7 @@ def assign(tensor: Tensor, key: Any, value: Any) -> None:
         write = added.onto(tensor, key) or write
     if _is_recorded(tensor, (value,)):
         _refuse(tensor)
-        if type(value) is Tensor and is_array_to_function(tensor):
+        if type(value) is Tensor and behaves_as_array(tensor):
             _refuse_mask(tensor, key, value)
         _succeed(tensor, write() if STATE.trace is not None else _assigned(tensor, write))
     else:
@@ -356,7 +356,7 @@ def _refuse(tensor: Tensor) -> None:
     base = base_of(tensor)
     if base._node is LEAF and STATE.grad_enabled:
         raise _leaf_error(base, tensor)
-    if is_array_to_function(tensor) and _is_read_only(tensor, base):
+    if behaves_as_array(tensor) and _is_read_only(tensor, base):
         raise _read_only()
     if type(base._array) is Foreign:
         raise GradientError(
@@ -413,7 +413,7 @@ def _read_only() -> ReadOnlyError:
 
 def _leaf_error(base: Tensor, written: Tensor) -> GradientError:
     what = "a leaf Tensor" if base is written else "a view of a leaf Tensor"
-    if base._is_traced or is_array_to_function(base):
+    if base._is_traced or behaves_as_array(base):
         name = (base._traced[1].origin.name if base._is_traced else "") or "x"
         return GradientError(
             f"an argument by which is differentiated ({name}) is being used in an in-place "
@@ -438,7 +438,7 @@ def item(tensor: Tensor, key: Any) -> Tensor:
     is_element = isinstance(array, np.generic) and isinstance(
         tensor._array, np.ndarray | np.generic
     )
-    is_array = is_array_to_function(tensor)
+    is_array = behaves_as_array(tensor)
     if is_element and is_array:
         return part
     if is_array and getattr(part, "_view", None) is not None and _is_by_array(key):
@@ -546,7 +546,7 @@ def _ufunc_of(op: OpRecord) -> np.ufunc | None:
 
 def _memory_to_write(tensor: Tensor) -> Any:
     base = base_of(tensor)
-    if base._node is LEAF and is_array_to_function(base):  # an argument by which is differentiated
+    if base._node is LEAF and behaves_as_array(base):  # an argument by which is differentiated
         raise _leaf_error(base, tensor)
     base._array = with_memory(base._array)
     if base is not tensor and not _shares(tensor, base):
@@ -663,7 +663,7 @@ def _operator(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
         other = operand(other, self)
         if other is NotImplemented:
             return NotImplemented
-        if not isinstance(self._array, np.ndarray) and is_array_to_function(self):
+        if not isinstance(self._array, np.ndarray) and behaves_as_array(self):
             result = function(self, other)
             _note_added(self, function, other, result)
             return result

@@ -17,8 +17,7 @@ from tracegrad.ops.shape import indexing, reshaping, selection
 from tracegrad.ops.shape.creation import full_like, shape_tuple
 from tracegrad.ops.staging import Staged
 from tracegrad.ops.statistics import sorting
-from tracegrad.runtime.array_manners import is_array_to_function
-from tracegrad.runtime.thread_state import STATE
+from tracegrad.runtime.array_manners import behaves_as_array, stands_for_array
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tensors import fast_operators
 from tracegrad.tensors.flat import Flat
@@ -94,21 +93,16 @@ def _with_anything(method: Callable[..., Any], unequal: bool) -> Callable[..., A
     def compare(self: Any, other: Any) -> Any:
         found = method(self, other)
         if found is NotImplemented and self.ndim and type(other) in (str, type(None)):
-            return full_like(self, unequal, dtype="bool") if _stands(self) else found
+            return full_like(self, unequal, dtype="bool") if stands_for_array(self) else found
         return found
 
     return compare
 
 
-def _stands(x: Any) -> bool:
-    """Whether a Tensor is an array or number of NumPy's for the function that runs."""
-    return is_array_to_function(x) and (STATE.trace is None or x._is_traced)
-
-
 def _rounded(self: Any, ndigits: Any = None) -> Any:
     """``round(x)``: of a number, without digits, an int of Python's."""
     found = ew.round(self) if ndigits is None else ew.round(self, ndigits)
-    return int(found) if ndigits is None and not self.ndim and _stands(self) else found
+    return int(found) if ndigits is None and not self.ndim and stands_for_array(self) else found
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -232,7 +226,7 @@ WHOLE = ("sum", "mean", "max", "min")
 def _size(x: Tensor) -> int:
     """The number of elements; inside a traced function asking for it fixes the lengths."""
     lengths = x.shape
-    if _stands(x):
+    if stands_for_array(x):
         return int(np.prod(lengths, dtype=np.int64))
     count = Count(np.prod(lengths, dtype=np.int64))
     count.shape = lengths
@@ -281,7 +275,7 @@ def _partition(x: Tensor, *args: Any, **kwargs: Any) -> Any:
 
 
 def _in_place(x: Tensor, result: Any) -> Any:
-    if not is_array_to_function(x):
+    if not behaves_as_array(x):
         return result
     x[...] = result  # type: ignore[index]
     return None

@@ -33,7 +33,7 @@ from tracegrad.errors import (
 )
 from tracegrad.ops.dtypes import get_default_dtype, usual_dtypes
 from tracegrad.ops.record import TABLE
-from tracegrad.runtime.array_manners import is_array_to_function, note_results
+from tracegrad.runtime.array_manners import behaves_as_array, note_results, stands_for_array
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.exported_memory import hand_out
 from tracegrad.tape.foreign_arrays import Foreign, kept, plain
@@ -143,8 +143,7 @@ class Tensor:
 
         So in functions that are called with such. tracegrad's own code is told that it is a Tensor.
         """
-        found = is_array_to_function(self) and (STATE.trace is None or self._is_traced)
-        if not found or type(self._array) is DeviceArray:
+        if not stands_for_array(self) or type(self._array) is DeviceArray:
             return False
         asking: str = sys._getframe(2).f_globals.get("__name__", "")
         if asking.startswith(("tracegrad.world.", "tracegrad.machine.")):  # for the user's code
@@ -272,7 +271,7 @@ class Tensor:
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise DTypeError(f"only integer Tensors can be used as an index, not {self.dtype}")
-        if self.ndim and is_array_to_function(self):  # one element is no number here
+        if self.ndim and behaves_as_array(self):  # one element is no number here
             raise DTypeError("only integer scalar arrays can be converted to a scalar index")
         return int(self._look("int"))
 
@@ -660,7 +659,7 @@ def _has_no_memory(x: Tensor) -> bool:
     """Whether views are linked though arrays cannot tell: on devices, and of numbers."""
     if isinstance(x._array, np.ndarray):
         return False
-    return not (isinstance(x._array, np.generic) and is_array_to_function(x))
+    return not (isinstance(x._array, np.generic) and behaves_as_array(x))
 
 
 def _with_axes(x: Tensor) -> Tensor:
