@@ -253,6 +253,14 @@ def changes_what_it_reads():
         assert np.array_equal(compiled(X), X * turn)
 
 
+@eager("has hundreds of loops, one after the other", "recursion limit")
+def has_hundreds_of_loops():
+    loop = "    for v in x:\n        total = total * 0.5 + v\n"
+    names: dict[str, Any] = {}
+    exec(f"def f(x):\n    total = x[0]\n{loop * 330}    return total\n", names)
+    same_as_plain(names["f"], np.arange(20.0))
+
+
 @eager("changes a list or dictionary among its arguments", "an argument of type dict")
 def changes_an_argument():
     def f(x, kept):

@@ -544,7 +544,7 @@ def call_recorded(
         raise NotRecorded
     try:
         made = Recorded(version, wanted, arrays)
-    except CodegenError as error:
+    except (CodegenError, RecursionError) as error:
         raise NotRecorded from error
     known.append(made)
     kept.append(made)

@@ -75,6 +75,11 @@ from tracegrad.values.pytree import flatten, has_more_than_fields, map_tree
 from tracegrad.world.loops.widened_states import States
 from tracegrad.world.untraced_world import interpreted
 
+
+class TooDeep(Exception):
+    """A program nests deeper than the compiler, which is recursive, can go."""
+
+
 UNUSED = 2  # versions in a row that their own first calls made useless
 
 
@@ -424,6 +429,14 @@ class Calling(BatchCalls, TensorCalls):
             assert run is not None
             run.world.loops.unroll(str(told), getattr(told, "label", None))
             return self._make(arguments, mode, args, left, histories, counts)
+        except TooDeep:
+            self._give_up()
+            warn_caller(
+                f"{self.__name__}: the program of this call has so many loops and branches one "
+                "after the other that it nests deeper than Python's recursion limit; it runs "
+                "eagerly from here on. Compile parts of it instead"
+            )
+            return None
         if version is not None:
             self._keep(version, arguments, args)
             if counts and run is not None:
@@ -482,7 +495,10 @@ class Calling(BatchCalls, TensorCalls):
         self, arguments: Arguments, mode: Mode, run: Run, known: Version | None, reason: str
     ) -> Version:
         with self._budget.compiling():
-            version = make_version(self._function, self._transform, arguments, mode, run, known)
+            try:
+                version = make_version(self._function, self._transform, arguments, mode, run, known)
+            except RecursionError as error:
+                raise TooDeep from error
         version.reasons = (*(version.replaces.reasons if version.replaces else ()), reason)
         version.effect = run.effect
         return version
