@@ -42,7 +42,8 @@ def casts(call: Call, printed: Sequence[ArrayType]) -> Mapping[int, str]:
     if found == wanted and (not is_weak or result.weak or result.dtype == "bool"):
         return {}
     pairs = zip(call.operands, printed, strict=True)
-    strong = [i for i, (value, type) in enumerate(pairs) if value.type.weak and not type.weak]
+    typed = [value.type.weak and not type.weak and is_inexact(type.dtype) for value, type in pairs]
+    strong = [i for i, has_a_dtype in enumerate(typed) if has_a_dtype]
     if strong and is_inexact(wanted):
         given = [(i, printed[i].dtype) for i in strong]
         real = f"float{bits(wanted)}"

@@ -26,7 +26,7 @@ from codegen.sizes import Sizes
 from tracegrad.fast_math import product_ops
 from tracegrad.fast_math.unrolled import row_ops as turns
 from tracegrad.ops import checkpoint_markers, jax_random_keys, python_lists, unbatched_calls
-from tracegrad.ops.elementwise import powers
+from tracegrad.ops.elementwise import powers, python_numbers
 from tracegrad.ops.elementwise import ufuncs as ew
 from tracegrad.ops.record import TABLE, OpRecord
 from tracegrad.ops.reductions import sums_and_extremes
@@ -169,6 +169,8 @@ def _arrays(draw: Draw) -> dict[OpRecord, list[Sample]]:
         ],
         ew.copy_number: [Sample((np.array(2.0),), {})],
         ew.python_absolute: _numbers(-2.0),
+        python_numbers.python_float: [Sample((np.array(2.0),), {})],
+        python_numbers.python_complex: [Sample((np.array(2.0 + 1j),), {})],
         powers.python_power: _numbers(2.0, 3.0),
         powers.python_number_power: [Sample((2.0,), {"exponent": 2})],
         powers.python_square: _numbers(2.0),
@@ -268,6 +270,9 @@ def test_every_record_is_tried():
         python_lists.unset,
     }
     of_programs |= {
+        python_lists.array_list,
+        python_lists.list_of,
+        python_lists.put_item,
         python_lists.list_item,
         python_lists.row_before,
         python_lists.length,

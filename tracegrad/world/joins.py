@@ -255,7 +255,9 @@ class Joins:
         """The Tensor for a parameter."""
         tensor = untraced(x)
         tensor._traced = self.trace, parameter
-        self.world.stands_for(tensor, self.world.original(x))
+        original = self.world.original(x)
+        if original is not x:  # else it is the run's own, and what it left is no Tensor
+            self.world.stands_for(tensor, original)
         return tensor  # type: ignore[no-any-return]
 
     def _is_undisturbed(self, watched: Watched) -> bool:
