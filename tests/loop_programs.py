@@ -190,7 +190,9 @@ class Writer:
         if budget > 0:
             kinds += ["if", "if", "loop", "try"] if self.random.random() < 0.5 else ["if"]
         if self.loops:
-            kinds += ["leave", "rows"]
+            kinds += ["leave"]
+        if len(self.loops) == 1:  # in deeper ones programs are too long where they are unrolled
+            kinds += ["rows"]
         match self.any(*kinds):
             case "assign":
                 return tuple(Line(text) for text in self.assignment().split("\n"))

@@ -2,8 +2,8 @@
 
     python tests/type_stubs.py
 
-writes them anew; `tests/public/test_types.py` fails while they are not up to date. Functions and
-methods that are made from the op table are no text that a type checker could read. A stub also
+writes them anew; `tests/public/test_type_stubs.py` fails while they are not up to date. Functions
+and methods that are made from the op table are no text that a type checker could read. A stub also
 spares it the reading of the whole library: stubs name only other stubs, `codegen.ir` and NumPy.
 
 A class stands in the stub of the module that defines it. Which functions give a Tensor for Tensors

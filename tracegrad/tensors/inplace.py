@@ -179,8 +179,8 @@ def _renew(tensor: Tensor, result: Tensor) -> None:
     """The Tensor goes on as `result`."""
     retained = _pop_retained(tensor)
     tensor._array = laid_out_like(tensor._array, result._array)
-    if STATE.trace is not None and tensor._is_traced and result._is_traced:
-        STATE.trace.goes_on(tensor._traced[1], result._traced[1])
+    if STATE.trace is not None and result._is_traced:
+        STATE.trace.goes_on(tensor, result._traced[1])
     tensor._traced, tensor._node = result._traced, result._node
     if STATE.losing:
         STATE.watch.succeeds(tensor, result)

@@ -185,6 +185,7 @@ class Trace:
         self.unseen = ""  # what Python read of a value in a way that no look stands for
         self.asked: set[int] = set()  # ids of values that were an operand of C code
         self.shown: set[Value] = set()  # Tensors for the function's caller too
+        self.filled: list[Any] = []  # Tensors that took the place of the function's own arrays
         self.errors = np.geterr()  # what NumPy does about floating-point errors
         self.drawn_to: dict[int, Any] = {}  # how they stood after this trace's last draw
         self.disturbed = False  # another thread drew from one of them meanwhile
@@ -516,9 +517,14 @@ class Trace:
         """Whether the function would have an array or number of NumPy's for this value."""
         return value not in self.shown
 
-    def goes_on(self, before: Value, after: Value) -> None:
+    def goes_on(self, tensor: Any, after: Value) -> None:
         """What a Tensor is to the function stays when a write makes it another value."""
-        if self.stands(before):
+        traced = tensor._traced
+        if traced is not None and traced[0] is self:
+            stands = self.stands(traced[1])
+        else:
+            stands = any(tensor is x for x in self.filled)
+        if stands:
             self.shown.discard(after)
         else:
             self.shown.add(after)

@@ -156,7 +156,9 @@ def swapped(world: Any, array: np.ndarray, operands: Operands | None) -> Tensor:
     ways = [(view, _way_to(root, view)) for view in family[1:]]
     tensors = {id(root): _as_tensor(root)}
     tensors.update((id(view), way(tensors[id(root)])) for view, way in ways)
-    if STATE.trace is None and not STATE.standing:
+    if STATE.trace is not None:
+        STATE.trace.filled += tensors.values()
+    elif not STATE.standing:
         note_arrays(tensors.values())
     renewed: dict[int, Any] = {**tensors}
     for x in family:
