@@ -14,8 +14,7 @@ On a machine without several devices JAX can be told to act as if it had eight:
     XLA_FLAGS=--xla_force_host_platform_device_count=8 python examples/sharded_training.py
 """
 
-import argparse
-
+import common
 import numpy as np
 
 import tracegrad as tg
@@ -78,13 +77,11 @@ def spread(params, x, y, layout):
     return params, x, y, jitted
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backend", choices=["numpy", "jax"], default="jax")
+def main(arguments=None):
+    parser = common.options(__doc__, "30 steps", ("jax", "numpy"), in_jax=False)
     parser.add_argument("--layout", choices=[*LAYOUTS, "all"], default="all")
     parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--quick", action="store_true", help="30 steps")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     tg.config.backend = options.backend
     steps = 30 if options.quick else options.steps
     chosen = LAYOUTS if options.layout == "all" else [options.layout]
