@@ -11,10 +11,7 @@ matplotlib.use("Agg")  # no display is needed to save a picture
 import matplotlib.pyplot as plt
 import numpy as np
 
-try:
-    OUTPUT = Path(__file__).parent / "output"
-except NameError:  # in a notebook
-    OUTPUT = Path("output")
+OUTPUT = Path(__file__).parent / "output"
 
 
 def options(about, quick, backends=("numpy", "jax"), in_jax=True):
