@@ -108,8 +108,11 @@ class FunctionEmitter(Emitter):
 
     # -- the whole ------------------------------------------------------------------------------
 
-    def function(self, tiled: Tiled | None) -> None:
-        """The function of the graph; where there is a form for large arrays, it goes over to it."""
+    def function(self, tiled: Tiled | None, first: Sequence[str] = ()) -> None:
+        """The function of the graph; where there is a form for large arrays, it goes over to it.
+
+        What it computes stands behind the lines `first`.
+        """
         graph, writer, frame = self.graph, self.writer, self.graph.frame
         if decorator := self._decorator():
             writer.line(decorator)
@@ -120,6 +123,8 @@ class FunctionEmitter(Emitter):
             self._input(value, read)
         if tiled:
             self._go_over(tiled)
+        for line in first:
+            writer.line(line)
         if not (tiled and tiled.always):
             self._block(graph.block)
         writer.depth -= 1
@@ -132,7 +137,10 @@ class FunctionEmitter(Emitter):
         """Calls the form for large arrays where they are."""
         captures = [f"{name}={name}" for name in self.graph.frame.captures]
         given = ", ".join([*self.graph.frame.parameters, *captures])
-        self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
+        if tiled.compiled:
+            self.writer.comment("Arrays in C order: as machine code, large ones on all cores.")
+        else:
+            self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
         if tests := self._tests_of(tiled):
             self.writer.line(f"if {' and '.join(tests)}:")
         self.writer.line(f"{'    ' * bool(tests)}return {tiled.name}({given})")
@@ -140,7 +148,7 @@ class FunctionEmitter(Emitter):
     def _tests_of(self, tiled: Tiled) -> list[str]:
         """What says that an input is large, and that inputs are in C order."""
         tests = []
-        if not any(isinstance(size, int) for size in tiled.sizes):
+        if not tiled.compiled and not any(isinstance(size, int) for size in tiled.sizes):
             sizes = [self.lengths.size(size)[0].at(COMPARE + 1) for size in tiled.sizes]
             large = " or ".join(f"{size} >= {LARGE}" for size in sizes)
             tests.append(f"({large})" if len(sizes) > 1 and tiled.ordered else large)
