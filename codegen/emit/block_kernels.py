@@ -31,10 +31,10 @@ from dataclasses import dataclass, field
 from codegen.emit.elements import Given, Literal, Operand, Step, given, read
 from codegen.emit.numba import KERNELS, imports
 from codegen.emit.python import INLINE_WIDTH
-from codegen.emit.statements import tuple_text
 from codegen.emit.target import Kernel, literal
 from codegen.emit.writer import Names, Writer
 from codegen.ir import Call, Graph, Origin, Trait, Value
+from codegen.passes.fuse import SPLIT
 from codegen.spelling import Fragment
 from codegen.types import ArrayType
 
@@ -78,16 +78,20 @@ class Total:
 
 @dataclass
 class BlockKernel:
-    """The kernel of an elementwise region, whose graph is the NumPy source's."""
+    """The kernel of an elementwise region, a part of a `program`."""
 
     body: Graph
-    name: str
+    program: Graph
     made: dict[Step, Made] = field(default_factory=dict)
     totals: list[Total] = field(default_factory=list)
     outputs: dict[Value, str] = field(default_factory=dict)
     variables: dict[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        number = self.body.name.removeprefix(f"{self.program.name}_elements")
+        self.name = f"{self.program.name}_kernel{number}"
+        self.plain = self.body.replace(name=f"{self.program.name}_tile{number}")
+        self.called = (self.body.name, self.plain.name, self.name)
         self.parameters = dict(zip(self.body.inputs, self.body.frame.parameters, strict=True))
         self.arrays = [name for v, name in self.parameters.items() if v.type.shape]
         self.numbers = {v: name for v, name in self.parameters.items() if not v.type.shape}
@@ -184,29 +188,49 @@ class BlockKernel:
         self.variables[found] = dtype
         return found
 
-    # -- the call, in the NumPy source ----------------------------------------------------------
+    # -- the call -------------------------------------------------------------------------------
 
-    def call(self) -> Iterator[str]:
-        """The lines that run the kernel, where there is machine code and arrays allow it."""
+    def write_choice(self, writer: Writer[Origin], called: Mapping[str, str]) -> None:
+        """The function that runs the kernel, or NumPy source.
+
+        `called` has the names of the helpers that it calls.
+        """
+        line, body = writer.line, self.body
+        parameters = ", ".join(body.frame.parameters)
+        line(f"def {body.name}({parameters}):")
+        writer.depth += 1
+        writer.comment("As machine code, where that is there and arrays are in C order.")
         tests = [self.name, *(f"{name}.flags.c_contiguous" for name in self.arrays)]
-        yield "# As machine code, where that is there and arrays are in C order."
-        whole = self.arrays[0]
+        line(f"if {' and '.join(tests)}:")
+        writer.depth += 1
+        self._run(writer, called["in_parts"])
+        writer.depth -= 1
+        one = "[0]" if len(body.outputs) == 1 else ""
+        line(f"return {called['in_tiles']}({self.plain.name}, [{parameters}]){one}")
+        writer.depth -= 1
+
+    def _run(self, writer: Writer[Origin], in_parts: str) -> None:
+        """Makes room for results, runs the kernel, and returns them with NumPy's types."""
+        line, whole = writer.line, self.arrays[0]
         flat = ".ravel()" if self._ndim > 1 else ""
-        yield f"if {' and '.join(tests)}:"
         for value, name in self.outputs.items():
-            yield f"    {name} = np.empty({whole}.shape{_dtype(value.type.dtype)})"
-        numbers = [_number(v, name) for v, name in self.numbers.items()]
+            line(f"{name} = np.empty({whole}.shape{_dtype(value.type.dtype)})")
         arrays = [f"{name}{flat}" for name in self.arrays]
+        numbers = [_number(v, name) for v, name in self.numbers.items()]
         given = ", ".join([*arrays, *numbers, *(f"{n}{flat}" for n in self.outputs.values())])
-        names = {total.result: total.name for total in self.totals}
-        sums = ", ".join(names.values())
-        yield f"    {sums}{' = ' * bool(sums)}{self.name}({given})"
-        texts = []
-        for value in self.body.outputs:
-            dtype = value.type.dtype
-            text = f"np.{dtype}({names[value]})" if value in names else self.outputs[value]
-            texts.append(text)
-        yield f"    return {tuple_text(texts) if len(texts) == 1 else ', '.join(texts)}"
+        sums = {total.result: total.name for total in self.totals}
+        got = f"{', '.join(sums.values())} = " if sums else ""
+        line(f"if {whole}.nbytes < {SPLIT}:")
+        line(f"    {got}{self.name}({given})")
+        line("else:")
+        types = ", ".join(f"np.{value.type.dtype}" for value in sums)
+        got = f"({', '.join(sums.values())},) = " if len(sums) == 1 else got
+        line(f"    {got}{in_parts}({self.name}, [{given}], [{types}])")
+        texts = [
+            f"np.{value.type.dtype}({sums[value]})" if value in sums else self.outputs[value]
+            for value in self.body.outputs
+        ]
+        line(f"return {', '.join(texts)}")
 
     @property
     def _ndim(self) -> int:

@@ -108,11 +108,8 @@ class FunctionEmitter(Emitter):
 
     # -- the whole ------------------------------------------------------------------------------
 
-    def function(self, tiled: Tiled | None, first: Sequence[str] = ()) -> None:
-        """The function of the graph; where there is a form for large arrays, it goes over to it.
-
-        What it computes stands behind the lines `first`.
-        """
+    def function(self, tiled: Tiled | None) -> None:
+        """The function of the graph; where there is a form for large arrays, it goes over to it."""
         graph, writer, frame = self.graph, self.writer, self.graph.frame
         if decorator := self._decorator():
             writer.line(decorator)
@@ -123,8 +120,6 @@ class FunctionEmitter(Emitter):
             self._input(value, read)
         if tiled:
             self._go_over(tiled)
-        for line in first:
-            writer.line(line)
         if not (tiled and tiled.always):
             self._block(graph.block)
         writer.depth -= 1

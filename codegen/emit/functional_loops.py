@@ -102,11 +102,11 @@ class FunctionalEmitter(FunctionEmitter):
         self.counts: list[str] = []  # how many turns loops have made that keep what they do
         self.most = ""  # the variable that says how many turns loops have room for
 
-    def function(self, tiled: Tiled | None, first: Sequence[str] = ()) -> None:
+    def function(self, tiled: Tiled | None) -> None:
         """The function; with a second one that calls it where loops need room for their turns."""
         room = self.graph.room
         if room is None:
-            super().function(tiled, first)
+            super().function(tiled)
             return
         name, frame = self.graph.name, self.graph.frame
         whole, most = self.names.wish(f"{name}_within"), self.names.wish("most_turns")
@@ -115,7 +115,7 @@ class FunctionalEmitter(FunctionEmitter):
         keywords = (*frame.captures, most)
         self.graph = self.graph.replace(name=whole, frame=replace(frame, captures=keywords))
         self.most = most
-        super().function(tiled, first)
+        super().function(tiled)
         names = ", ".join([*frame.parameters, *(f"{n}={n}" for n in keywords)])
         given = ", ".join([*frame.parameters, *(["*", *frame.captures] if frame.captures else [])])
         self.writer.block(

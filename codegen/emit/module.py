@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from codegen.emit.block_kernels import BlockKernel
 from codegen.emit.control_flow import FunctionEmitter
@@ -24,7 +23,7 @@ from codegen.emit.typed_literals import Constants
 from codegen.emit.workspace import make_room
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
-from codegen.passes.fuse import Tiled, fuse
+from codegen.passes.fuse import HELPERS, Tiled, fuse
 from codegen.passes.outline import outline
 from codegen.spelling import Foreign
 
@@ -58,9 +57,8 @@ def _with_kernels(graph: Graph, target: Target) -> Source | None:
     program, *bodies = tiled.functions
     if tiled.always:  # the program itself has this form
         program = program.replace(name=graph.name)
-    functions = [*([] if tiled.always else [outlined]), program, *bodies]
-    blocks = {body: BlockKernel(body, body.name.replace("_tile", "_kernel")) for body in bodies}
-    return _write(functions, target, tiled, loops, blocks)
+    functions = [*([] if tiled.always else [outlined]), program]
+    return _write(functions, target, tiled, loops, [BlockKernel(body, graph) for body in bodies])
 
 
 def _write(
@@ -68,19 +66,20 @@ def _write(
     target: Target,
     tiled: Tiled | None,
     loops: Sequence[Graph] = (),
-    blocks: Mapping[Graph, BlockKernel] = MappingProxyType({}),
+    blocks: Sequence[BlockKernel] = (),
 ) -> Source:
     """The text of some functions; that of the whole program goes over to `tiled`, if there is.
 
-    The graphs `loops` are kernels; functions that have one among `blocks` go over to it.
+    The graphs `loops` are kernels, and `blocks` the regions that have kernels.
     """
     graph = functions[0]
     writer: Writer[Origin] = Writer()
-    needs = Needs(functions, target)
+    functions = [*functions, *(block.plain for block in blocks)]
+    needs = Needs(functions, target, HELPERS, ("in_tiles", "in_parts") if blocks else ())
     donated = donated_by(graph) if target.checks_returned else ()
     partial = ["from functools import partial"] if graph.room or donated else []
     called = functions_of(loops)
-    named = sorted({*called, *(name for kernel in blocks.values() for name in kernel.functions)})
+    named = sorted({*called, *(name for block in blocks for name in block.functions)})
     for_kernels = imports(named) if loops or blocks else []
     for line in in_groups((*target.imports, *needs.imports, *partial, *for_kernels)):
         writer.line(line)
@@ -88,7 +87,7 @@ def _write(
     names: dict[Value, str] = {}
     needed: str | None = None
     constants = Constants() if target.constants else None
-    compiled = [*(loop.name for loop in loops), *(block.name for block in blocks.values())]
+    compiled = [*(loop.name for loop in loops), *(b for block in blocks for b in block.called)]
     known = {**needs.called, **{name: name for name in compiled}}
     for function in functions:
         _apart(writer)
@@ -97,9 +96,7 @@ def _write(
         kind = FunctionalEmitter if target.checks_returned else FunctionEmitter
         emitter = kind(function, target, writer, *names_of_others, dense)
         start = len(writer.lines)
-        block = blocks.get(function)
-        large = tiled if tiled and function is tiled.plain else None
-        emitter.function(large, tuple(block.call()) if block else ())
+        emitter.function(tiled if tiled and function is tiled.plain else None)
         if target.inplace and not dense:
             bindings = emitter.bound, emitter.over, emitter.spellings
             room = make_room(function, writer, start, *bindings)
@@ -109,7 +106,9 @@ def _write(
     for loop in loops:
         _apart(writer)
         kernels.append(write_kernel(loop, writer, {name: name for name in called}))
-    for block in blocks.values():
+    for block in blocks:
+        _apart(writer)
+        block.write_choice(writer, needs.called)
         _apart(writer)
         kernels.append(block.write(writer))
     for text in needs.functions:

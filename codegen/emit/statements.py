@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.ir import Call, Graph, Loop, Origin, Value, walk
+from codegen.passes.fuse import COMPILED
 from codegen.spelling import Fragment
 
 
@@ -33,7 +34,7 @@ def is_machine_code(call: Call) -> bool:
     """Whether the function that a call runs is compiled: a loop, or a region in kernels."""
     body = body_of(call)
     loops = body is not None and isinstance(body.nodes[-1], Loop)
-    return loops or bool(dict(call.attributes).get("compiled"))
+    return loops or call.op is COMPILED
 
 
 def stem_of(call: Call, result: Value) -> str:

@@ -60,14 +60,17 @@ WORTH = 8
 """Elementwise calls and products that make a region worth while: fewer are bound by memory in
 either form."""
 
-COMPILED = 2
-"""The same where regions are machine code, which goes through memory once."""
+WORTH_KERNELS = 2
+"""The same where regions are machine code: a call of that costs less than two of NumPy's."""
 
 LARGE = 1 << 13
 """Elements from which on memory costs more than calls: regions run in their form for that."""
 
 TILE = 1 << 18
 """Bytes that a tile of an array has at most: some ten of them fit the caches of a core."""
+
+PART = 1 << 15
+"""Elements of the parts of arrays on which kernels run in threads."""
 
 SPLIT = 1 << 20
 """Bytes of an array from which on tiles, and threads, save more than they cost."""
@@ -77,7 +80,7 @@ Speaks = Callable[[Graph, Node], bool]
 
 
 def _types_of_body(
-    sizes: Sizes, *operands: ArrayType, body: Graph, compiled: bool = False
+    sizes: Sizes, *operands: ArrayType, body: Graph
 ) -> ArrayType | tuple[ArrayType, ...]:
     types = tuple(output.type for output in body.outputs)
     return types if len(types) > 1 else types[0]
@@ -112,19 +115,48 @@ def in_tiles(body, arrays):
 
     first = run(tiles[0])
     made = [np.empty(size, a.dtype) if np.ndim(a) else [a] * len(tiles) for a in first]
-    todo = iter(range(len(tiles)))
+
+    def keep(i):
+        for whole, part in zip(made, run(tiles[i]) if i else first):
+            whole[tiles[i] if np.ndim(part) else i] = part
+
+    on_all_cores(keep, len(tiles))
+    return [summed(iter(a), size, most) if type(a) is list else a.reshape(shape) for a in made]
+''',
+    "in_parts": f'''\
+def in_parts(kernel, arrays, numbers):
+    """The sums of a kernel that runs on parts of arrays of one axis, on all cores.
+
+    The widest array comes first; `numbers` are the types of the sums. These have the bits of the
+    whole: the parts are the halves, down to {PART} elements, that NumPy's pairwise sum adds.
+    """
+    size = arrays[0].size
+    parts = list(halves(0, size, {PART}))
+    found = [()] * len(parts)
+
+    def run(i):
+        sums = kernel(*[a[parts[i]] if np.ndim(a) else a for a in arrays])
+        sums = sums if type(sums) is tuple else (sums,)
+        found[i] = [number(a) for number, a in zip(numbers, sums)]
+
+    on_all_cores(run, len(parts))
+    return [summed(iter(sums), size, {PART}) for sums in zip(*found)]
+''',
+    "on_all_cores": '''\
+def on_all_cores(run, count):
+    """Calls ``run(i)`` for all i below `count`, in as many threads as there are cores."""
+    todo = iter(range(count))
     failures = []
 
     def work():
         try:
             for i in todo:
-                for whole, part in zip(made, run(tiles[i]) if i else first):
-                    whole[tiles[i] if np.ndim(part) else i] = part
+                run(i)
         except BaseException as failure:
             failures.append(failure)
             all(i >= 0 for i in todo)  # the others find nothing more to do
 
-    helpers = range(min(cores(), len(tiles)) - 1)
+    helpers = range(min(cores(), count) - 1)
     threads = [Thread(target=copy_context().run, args=[work]) for _ in helpers]
     for thread in threads:
         thread.start()
@@ -133,7 +165,6 @@ def in_tiles(body, arrays):
         thread.join()
     if failures:
         raise failures[0]
-    return [summed(iter(a), size, most) if type(a) is list else a.reshape(shape) for a in made]
 ''',
     "halves": '''\
 def halves(start, stop, most):
@@ -174,9 +205,18 @@ IN_TILES = Op(
     ("*arrays",),
     _types_of_body,
     {"numpy": _spelled},
-    attributes={"body": ..., "compiled": False},
+    attributes={"body": ...},
     needs={"numpy": HELPERS},
 )
+
+COMPILED = Op(
+    "compiled",
+    ("*arrays",),
+    _types_of_body,
+    {"numpy": spell("body(*arrays)")},
+    attributes={"body": ...},
+)
+"""The same where `body` has a kernel: the function decides itself how it runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,10 +270,11 @@ class Tiled:
                 results = tuple(value for value in made if readers.get(value, set()) - {item})
                 number = f"_{len(bodies) + 1}" if bodies else ""
                 dying = [v for v in here if readers[v] == {item} and may_be_overwritten(graph, v)]
-                name = f"{graph.name}_tile{number}"
+                name = f"{graph.name}_{'elements' if self.compiled else 'tile'}{number}"
                 bodies.append(_body(graph, name, regions[item], results, dying))
-                attributes = (("body", bodies[-1]), *[("compiled", True)] * self.compiled)
-                nodes.append(Call(IN_TILES, bodies[-1].inputs, attributes, results))
+                attributes = (("body", bodies[-1]),)
+                op = COMPILED if self.compiled else IN_TILES
+                nodes.append(Call(op, bodies[-1].inputs, attributes, results))
             elif isinstance(item, Branch | Loop | Join):
                 inner = tuple(self._written(b, bodies) for b in item.blocks)
                 nodes.append(replace(item, blocks=inner))
@@ -324,7 +365,7 @@ class _Finder:
         size = sz.mul(shape)
         calls = sum(bool(n.op.traits & {Trait.ELEMENTWISE, Trait.DOT}) for n in region)
         if self.speaks is not None:
-            return calls >= COMPILED
+            return calls >= WORTH_KERNELS
         return calls >= WORTH and (isinstance(size, Size) or size >= LARGE)
 
     def _shape(self, node: Node, member: Mapping[Value, tuple[Shape, int]]) -> Shape | None:

@@ -304,10 +304,21 @@ def test_source_shows_kernels_with_the_users_names_and_lines():
     source = str(tg.compile(chain, backend="numba").source(np.ones(100), 2.0))
     kernel = source.partition('@njit(error_model="numpy", nogil=True)\n')[2].partition("\n\n\n")[0]
     assert re.sub(r"\S+\.py:\d+", "model.py:1", kernel) == KERNEL
-    assert "if chain_kernel and x.flags.c_contiguous:\n" in source
+    choice = source.partition("\n\n\ndef chain_elements(x, a):\n")[2].partition("\n\n\n")[0]
+    assert choice == CHOICE
     assert "from tracegrad.backends.numba_functions import exp_of, sin_of, tanh_of" in source
 
 
+CHOICE = """\
+    # As machine code, where that is there and arrays are in C order.
+    if chain_kernel and x.flags.c_contiguous:
+        value = np.empty(x.shape)
+        if x.nbytes < 1048576:
+            chain_kernel(x, a, value)
+        else:
+            in_parts(chain_kernel, [x, a, value], [])
+        return value
+    return in_tiles(chain_tile, [x, a])[0]"""
 KERNEL = """\
 def chain_kernel(x, a, value):
     if x.size > 1024:
