@@ -13,7 +13,7 @@ Trees are immutable: growing gives a new one that shares the old limbs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, TypeAlias
@@ -117,6 +117,24 @@ class Entry:
     def results(self) -> tuple[Value, ...]:
         counter = self.cycle.counter
         return self.cycle.parameters + ((counter.index,) if counter else ())
+
+
+def with_turns(nodes: Iterable[Any]) -> Iterator[Any]:
+    """The nodes of a trace, and those of all ways through the loops that it enters."""
+    for node in nodes:
+        yield node
+        if isinstance(node, Entry):
+            for way in node.cycle.ways:
+                yield from with_turns(way.nodes)
+
+
+def read_in(nodes: Iterable[Any]) -> Iterator[Value]:
+    """What nodes read, and what turns hand to the next one."""
+    for node in nodes:
+        yield from node.operands
+        if isinstance(node, Entry):
+            for way in node.cycle.ways:
+                yield from way.arguments
 
 
 @dataclass(eq=False)

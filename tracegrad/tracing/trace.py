@@ -43,7 +43,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import base_of
 from tracegrad.tracing import compile_budget
-from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree
+from tracegrad.tracing.path_tree import Limb, PathBuilder, Tree, read_in, with_turns
 from tracegrad.user_code.lines_without_ops import definition
 from tracegrad.user_code.program_points import (
     capture_run,
@@ -238,8 +238,8 @@ class Trace:
         """Drops arrays from outside, after the first `before`, that were moved around alone."""
         if self.world is not None and self.world.loops is not None:
             self.world.loops.lists.leave(outputs)
-        nodes = [*self.builder.nodes]
-        used = {*outputs, *(x for node in nodes for x in node.operands)}
+        nodes = [*with_turns(self.builder.nodes)]
+        used = {*outputs, *read_in(nodes)}
         lengths = set(symbols_of_lengths(nodes, self.sizes))
         for key, (_, value) in [*self.captured.items()][before:]:
             if value in used or id(value) in self.asked or not self._is_free(value):

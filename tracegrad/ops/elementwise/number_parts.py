@@ -28,9 +28,9 @@ from tracegrad.ops.elementwise.ufuncs import (
     where,
 )
 from tracegrad.ops.reductions.sums_and_extremes import all as all_of
-from tracegrad.ops.shape.creation import zeros_in
+from tracegrad.ops.shape.creation import zeros_like
 from tracegrad.ops.special_cotangents import flat
-from tracegrad.values.dispatch import dtype_of, shape_of
+from tracegrad.values.dispatch import dtype_of
 
 gcd = binary("gcd", None, differentiable=False, domain="integer")
 lcm = binary("lcm", None, differentiable=False, domain="integer")
@@ -68,7 +68,7 @@ def isreal(x: Any) -> Any:
 def iscomplex(x: Any) -> Any:
     """Where the imaginary part is not 0."""
     x = as_array(x)
-    return imag(x) != 0 if is_complex(x) else zeros_in(x, shape_of(x), "bool")
+    return imag(x) != 0 if is_complex(x) else zeros_like(x, "bool")
 
 
 def real_if_close(x: Any, tol: float = 100) -> Any:

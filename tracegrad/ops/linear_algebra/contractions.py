@@ -33,6 +33,7 @@ from tracegrad.ops.shape.reshaping import (
     permute_dims,
     ravel,
     reshape_to,
+    row_after_row,
     sizes_of,
     squeeze,
 )
@@ -100,7 +101,7 @@ def dot(a: Any, b: Any) -> Any:
     """NumPy's dot product: over the last axis of `a` and the last but one of `b`."""
     a, b = as_array(a), as_array(b)
     if not (ndim_of(a) and ndim_of(b)):
-        return multiply(a, b)
+        return row_after_row(multiply(a, b))
     if ndim_of(b) <= 2 or ndim_of(a) == 1:
         return matmul(a, b)
     return contract_axes(a, b, axes=((ndim_of(a) - 1,), (ndim_of(b) - 2,)))

@@ -6,7 +6,6 @@ from typing import Any
 
 from codegen import sizes as sz
 from codegen.sizes import Dim
-from codegen.spelling import Subscript
 from codegen.types import ArrayType
 from tracegrad.errors import ShapeError
 from tracegrad.ops import batching_rules
@@ -21,8 +20,16 @@ from tracegrad.ops.reductions.sums_and_extremes import (
     restore,
     sum_over,
 )
-from tracegrad.ops.shape.creation import dtype_name, eye_of, tri_of
-from tracegrad.ops.shape.indexing import getitem, scatter_into, setitem
+from tracegrad.ops.shape.creation import (
+    bare,
+    dtype_name,
+    eye_of,
+    ones_of_shape,
+    tri_of,
+    zeros_of_shape,
+)
+from tracegrad.ops.shape.indexing import getitem
+from tracegrad.ops.shape.joining import concatenate
 from tracegrad.ops.shape.reshaping import expand_axes, one_axis, permute_dims, ravel, reshape_to
 from tracegrad.ops.type_rules import axes_of, reduction, same, sum_dtype
 from tracegrad.values.dispatch import apply_in, dtype_of, ndim_of, shape_of
@@ -219,11 +226,10 @@ def _cumulative(record: OpRecord, x: Any, axis: Any, dtype: Any, first: int | No
     y = _run(record, x, axis, dtype)
     if first is None:
         return y
-    shape, before = shape_of(y), (slice(None),) * axis
-    longer = (*shape[:axis], sz.add(shape[axis], 1), *shape[axis + 1 :])
-    behind = Subscript((*before, slice(1, None)))
-    moved = scatter_into(y, index=behind, shape=longer, dtype=dtype_of(y))
-    return setitem(moved, (*before, 0), first) if first else moved
+    shape = shape_of(y)
+    attributes = {"shape": bare((*shape[:axis], 1, *shape[axis + 1 :])), "dtype": dtype_of(y)}
+    begin = apply_in(y, ones_of_shape if first else zeros_of_shape, attributes)
+    return concatenate([begin, y], axis)
 
 
 @synonyms

@@ -12,7 +12,7 @@ from tracegrad.errors import ArgumentError, ShapeError
 from tracegrad.ops.arguments import as_array
 from tracegrad.ops.elementwise.ufuncs import absolute
 from tracegrad.ops.reductions.products import cumprod_along
-from tracegrad.ops.shape.creation import arange_of, beside, ones_of_shape, zeros_of
+from tracegrad.ops.shape.creation import arange_of, beside, ones_of_shape, zeros_like
 from tracegrad.ops.shape.indexing import getitem, index_add
 from tracegrad.ops.shape.joining import concatenate, joined
 from tracegrad.ops.shape.reshaping import (
@@ -55,7 +55,7 @@ def _whole(x: Any) -> Any:
 def polyval(p: Any, x: Any) -> Any:
     """The value at `x` of the polynomial with the coefficients `p`, the highest power's first."""
     p, x = as_array(p), as_array(x)
-    found = zeros_of(x)
+    found = zeros_like(x)
     for i in range(length_of(p, 0)):
         found = found * x + getitem(p, i)
     return found

@@ -45,6 +45,7 @@ from tracegrad.ops.shape.reshaping import (
     one_or_many,
     ravel,
     reshape_to,
+    row_after_row,
     squeeze,
 )
 from tracegrad.ops.shape.selection import add_along, put_back, take_along
@@ -402,7 +403,7 @@ def _weighed(
     if keepdims and ndim_of(x):
         axes = tuple(a + ndim_of(q) for a in axes_of(axis, ndim_of(x)))
         found = expand_axes(found, axis=one_or_many(axes)) if axes else found
-    return found
+    return found if skip else row_after_row(found)
 
 
 @synonyms
