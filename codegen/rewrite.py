@@ -105,6 +105,11 @@ class Rewriter(Builder):
         constant = self.constant_of(value)
         return constant.value if constant is not None and constant.slot is None else None
 
+    def holds(self, check: Check) -> bool:
+        """Whether a look asks for the truth of a number, which is what the trace saw."""
+        number = self.number(check.operand) if check.look == "bool" else None
+        return number is not None and bool(number) is check.outcome
+
     def current(self, value: Value) -> Value:
         """The value under its present name: a rule may have carried a name over to it."""
         while value in self._renamed:
@@ -233,7 +238,11 @@ def _sweep_block(block: Block, rewriter: Rewriter, new: dict[Value, Value]) -> B
             case Constant():
                 rewriter.append(node)
                 new[node.result] = node.result
-            case Check() | Again():
+            case Check():
+                check = with_operands(node, now)
+                if not rewriter.holds(check):
+                    rewriter.append(check)
+            case Again():
                 rewriter.append(with_operands(node, now))
             case Branch() | Loop() | Join():
                 new.update((result, result) for result in node.results)

@@ -160,6 +160,14 @@ class Spelling:
         between = [name.id for name in (tree.left, tree.right) if isinstance(name, ast.Name)]
         return self.infix if between == list(operands) else None
 
+    def comparison(self, operands: Sequence[str]) -> str | None:
+        """``<`` and its like, where the op is spelled ``x < y`` of these operands."""
+        tree = self.expression
+        if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
+            return None
+        between = [x.id for x in (tree.left, *tree.comparators) if isinstance(x, ast.Name)]
+        return _COMPARE[type(tree.ops[0])] if between == list(operands) else None
+
     @cached_property
     def call(self) -> str | None:
         """The function's dotted name when the op is spelled ``np.f(x, y)``."""

@@ -820,9 +820,13 @@ def asinh(x: ArrayLike, /) -> Any:
     """The numbers with these hyperbolic sines."""
 
 @overload
-def astype(x: Tensor, dtype: Any, copy: builtins.bool = True, device: Any = None) -> Tensor: ...
+def astype(
+    x: Tensor, dtype: Any, copy: builtins.bool = True, device: Any = None, order: str | None = "K"
+) -> Tensor: ...
 @overload
-def astype(x: Any, dtype: Any, copy: builtins.bool = True, device: Any = None) -> Any:
+def astype(
+    x: Any, dtype: Any, copy: builtins.bool = True, device: Any = None, order: str | None = "K"
+) -> Any:
     """`x` in another dtype; with ``copy=False`` `x` itself where it has that dtype."""
 
 @overload
@@ -1078,10 +1082,10 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The convolution of two vectors: sums of products, one of them reversed."""
 
 @overload
-def copy(x: Tensor) -> Tensor: ...
+def copy(x: Tensor, order: str = "K") -> Tensor: ...
 @overload
-def copy(x: Any) -> Any:
-    """The same values in memory of their own."""
+def copy(x: Any, order: str = "K") -> Any:
+    """The same values in memory of their own, in the order of `x` or in that of rows ("C")."""
 
 @overload
 def copysign(a: Tensor, b: ArrayLike, /) -> Tensor: ...
@@ -1342,7 +1346,14 @@ def ediff1d(x: Tensor, to_end: Any = None, to_begin: Any = None) -> Tensor: ...
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in the flattened array, between what is put around them."""
 
-def einsum(subscripts: Any, *operands: Any, out: None = None, dtype: Any = None, **_: Any) -> Any:
+def einsum(
+    subscripts: Any,
+    *operands: Any,
+    out: None = None,
+    dtype: Any = None,
+    order: str | None = "K",
+    **_: Any,
+) -> Any:
     """Sums of products by labelled axes, as ``np.einsum``; written as a matmul where it is one."""
 
 def elementwise_grad(fun: Any, argnum: Any = 0, *options: Any, **named: Any) -> Any:
@@ -1364,6 +1375,7 @@ def empty_like(
     shape: Any = None,
     requires_grad: builtins.bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Tensor: ...
 @overload
 def empty_like(
@@ -1372,6 +1384,7 @@ def empty_like(
     shape: Any = None,
     requires_grad: builtins.bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Any:
     """An array to be filled, of the shape and dtype of `x`; until then it is zeros."""
 
@@ -1552,6 +1565,7 @@ def full_like(
     shape: Any = None,
     requires_grad: builtins.bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Tensor: ...
 @overload
 def full_like(
@@ -1561,6 +1575,7 @@ def full_like(
     shape: Any = None,
     requires_grad: builtins.bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Any:
     """An array of one number, of the shape and dtype of `x`."""
 
@@ -2847,6 +2862,7 @@ def ones_like(
     shape: Any = None,
     requires_grad: builtins.bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Tensor: ...
 @overload
 def ones_like(
@@ -2855,6 +2871,7 @@ def ones_like(
     shape: Any = None,
     requires_grad: builtins.bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Any:
     """Ones of the shape and dtype of `x`."""
 
@@ -3859,6 +3876,7 @@ def zeros_like(
     shape: Any = None,
     requires_grad: builtins.bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Tensor: ...
 @overload
 def zeros_like(
@@ -3867,5 +3885,6 @@ def zeros_like(
     shape: Any = None,
     requires_grad: builtins.bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Any:
     """Zeros of the shape and dtype of `x`."""

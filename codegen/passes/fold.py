@@ -2,7 +2,8 @@
 
 Only arithmetic that Python does to the same bits as the target is folded: infix operators on
 float64 and weak numbers. (The number behind a float32 is not yet rounded to float32, and int64
-divides through float64.) Numbers that are parameters (they have a slot) stay.
+divides through float64.) Numbers that are parameters (they have a slot) stay. Comparisons of such
+numbers, and of integers, are folded as well; a look at one that sees what the trace saw goes.
 
 Before::                                   After::
 
@@ -24,12 +25,22 @@ from typing import Any
 from codegen.ir import Call, Graph, Number, Trait, Value
 from codegen.passes.client import NO_CLIENT, Client
 from codegen.rewrite import Rewriter, offered, rewrite
+from codegen.spelling import Spelling
+from codegen.types import ArrayType
 
 _EXACT: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 
@@ -52,10 +63,16 @@ def exact(call: Call, numbers: Sequence[Number | None]) -> Number | None:
     """What the call makes of these operands, where Python gives the bits that the target gives."""
     if any(number is None or isinstance(number, bool) for number in numbers):
         return None
-    compute = _EXACT.get(_operator(call))
-    types = [value.type for value in (*call.results, *call.operands)]
-    if compute is None or any(t.shape or not (t.weak or t.dtype == "float64") for t in types):
+    spelling, given = _spelling(call), [value.type for value in call.operands]
+    compute = _EXACT.get(spelling.operator(call.op.operands) or "") if spelling else None
+    if compute is not None and not all(map(_is_python, (*given, call.results[0].type))):
         return None
+    if compute is None:
+        compute = (
+            _COMPARISONS.get(spelling.comparison(call.op.operands) or "") if spelling else None
+        )
+        if compute is None or not all(_is_python(t) or t == ArrayType("int64") for t in given):
+            return None
     try:
         result: Number = compute(*numbers)
     except ArithmeticError:
@@ -63,12 +80,15 @@ def exact(call: Call, numbers: Sequence[Number | None]) -> Number | None:
     return result
 
 
-def _operator(call: Call) -> str:
-    """The infix operator that the op is in any target, or nothing."""
+def _is_python(type: ArrayType) -> bool:
+    """Whether Python computes with a number of this type as the targets do."""
+    return not type.shape and (type.weak or type.dtype == "float64")
+
+
+def _spelling(call: Call) -> Spelling | None:
+    """How the op is written in any target, or nothing."""
     target = next(iter(call.op.spelling), "")
-    if not target:
-        return ""
-    return call.op.spelled(target, dict(call.attributes)).operator(call.op.operands) or ""
+    return call.op.spelled(target, dict(call.attributes)) if target else None
 
 
 def _fold_arithmetic(r: Rewriter, call: Call) -> Value | None:

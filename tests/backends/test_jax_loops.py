@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import time
 import warnings
 
 import jax
@@ -216,29 +215,22 @@ def test_exported_files_have_the_loops(f, tmp_path):
     assert_allclose(getattr(program, f.__name__)(w, x)[1], expected[1], rtol=RTOL)
 
 
-def test_running_takes_as_long_as_a_scan():
-    """The time is that of a hand-written scan; here to within what a loaded machine allows."""
-    random = np.random.default_rng(0)
-    with jax.enable_x64(True):
-        w = jnp.asarray(random.normal(size=(64, 64)) * 0.1)
-        x = jnp.asarray(random.normal(size=(500, 64)))
+def test_a_look_that_follows_a_loop_of_numbers() -> None:
+    """Both arms give looks of one kind, also where one asks for what is a number by then."""
 
-        def scanned(w, x):
-            h, _ = jax.lax.scan(lambda h, row: (jnp.tanh(w @ h + row), None), jnp.zeros(64), x)
-            return jnp.sum(h * h)
+    def f(x, k):
+        if x.sum() > 0.0:
+            x = x * k[0]
+        else:
+            x = x + x[k[1]]
+        j = 0
+        while j < 3:
+            j += 1
+        return (x * x).sum()
 
-        def looped(w, x):
-            h = np.zeros(64)
-            for row in x:
-                h = np.tanh(w @ h + row)
-            return np.sum(h * h)
-
-        hand = jax.jit(jax.value_and_grad(scanned))
-        ours = tg.value_and_grad(looped, backend="jax")
-        best = {}
-        for _ in range(12):
-            for name, g in (("hand", hand), ("ours", ours)):
-                began = time.perf_counter()
-                jax.block_until_ready(g(w, x))
-                best[name] = min(best.get(name, 1e9), time.perf_counter() - began)
-    assert best["ours"] < 1.5 * best["hand"]
+    compiled = tg.compile(f, backend="jax")
+    k = np.array([2, 1])
+    for sign in (1.0, -1.0, 1.0, -1.0):
+        x = sign * np.array([1.0, 2.0])
+        assert compiled(x, k) == f(x, k)
+    assert "3 < 3" not in compiled.source(x, k)

@@ -184,6 +184,21 @@ def test_fold_leaves_alone_what_python_computes_otherwise(lines):
     leaves_alone(fold, lines)
 
 
+def test_fold_leaves_no_look_at_a_number_that_is_what_the_trace_saw():
+    before = """
+        %a = constant(3, 'int64')
+        %b = constant(3)
+        %c = greater(%a, %b)
+        check %c bool False
+        check %c bool True
+        %d = mul(%x, %x)
+        return %d
+    """
+    folded = after(fold, body(before)).splitlines()
+    assert folded[-4:-1] == ["  check %c bool True", "  %d = mul(%x, %x)", "  return %d"]
+    assert sum("check" in line for line in folded) == 1
+
+
 def test_fold_makes_a_fixed_number_of_elements_a_literal():
     before = "%n = extent(size=12, dtype='float32')\n%m = extent(size=12, dtype='int64')\nreturn %n"
     expected = "%n = constant(12.0, 'float32')\n%m = constant(12, 'int64')\nreturn %n"

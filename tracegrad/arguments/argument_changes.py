@@ -51,13 +51,14 @@ class ArgumentStore:
         """What tells places apart."""
         return "argument", self.leaf
 
-    def write(self, value: Any, array: Any) -> None:
-        """Writes to the caller's array; one of JAX is immutable, where ``x += 1`` is a new one."""
-        if isinstance(array, Tensor):
-            array[...] = value  # type: ignore[index]
-        elif isinstance(array, np.ndarray):
-            np.copyto(array, np.asarray(value))
-            stamp(array)
+
+def overwrite_argument(array: Any, value: Any) -> None:
+    """Writes to the caller's array; one of JAX is immutable, where ``x += 1`` is a new one."""
+    if isinstance(array, Tensor):
+        array[...] = value  # type: ignore[index]
+    elif isinstance(array, np.ndarray):
+        np.copyto(array, np.asarray(value))
+        stamp(array)
 
 
 def overlapping(array: Any, others: Iterable[Any]) -> bool:

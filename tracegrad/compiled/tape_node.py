@@ -50,8 +50,7 @@ from tracegrad.tracing.path_tree import End, blocks, outcome_key
 from tracegrad.user_code.program_points import capture, label
 from tracegrad.values.dispatch import apply, is_jax_array, is_number
 from tracegrad.values.pytree import flatten, map_tree
-from tracegrad.world import Store
-from tracegrad.world.effects import Replay, prepared
+from tracegrad.world.effects import Replay, prepared_effects, prepared_stores
 
 _call = python_op("compiled", "CompiledBackward")
 MOST = 4  # programs of one version, for lengths of which the backward must know more
@@ -445,12 +444,12 @@ class Recorded:
                 if output in way.outputs:
                     k = way.outputs.index(output)
                     tensor._node = Output(node, k) if len(shapes) > 1 else node
-        effects = prepared(returned.effects, Replay(tensors, inputs))
-        for store, place in zip(returned.stores, returned.stored, strict=True):
-            tensor = tensors[place]
-            assert isinstance(store, Store)  # arguments are not written by a node of the tape
-            store.write(tensor._array)
-            now = store.guard.now()
+        effects = prepared_effects(returned.effects, Replay(tensors, inputs))
+        stored = [tensors[place] for place in returned.stored]
+        stores = prepared_stores(returned.stores, [tensor._array for tensor in stored])
+        for store, tensor in zip(stores, stored, strict=True):
+            store.do()
+            now = store.operands[0]
             if isinstance(now, Tensor):
                 now._node = tensor._node
         for effect in effects:

@@ -183,7 +183,8 @@ def run_traced(
     written = _written(arguments, tensors, inputs, trace)
     for value, tensor in zip(given, tensors, strict=True):
         borrowed.stands_for(value, tensor)
-    stores = (*world.stores(), *world.written_arrays())
+    places = world.stores()
+    stores = (*world.written_arrays(), *places)  # a place of these arrays may get another one
     watched = set(map(id, world.contents))
     arrays = [getattr(x, "_array", x) for x in (*given, *(h for h, _ in trace.captured.values()))]
     for store in stores:

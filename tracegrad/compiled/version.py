@@ -50,7 +50,7 @@ from tracegrad.user_code.lost_gradients import Watch
 from tracegrad.values.dispatch import is_jax_array
 from tracegrad.values.pytree import flatten
 from tracegrad.world import Guard, Store, World
-from tracegrad.world.effects import Argument, Placed, Replay, prepared
+from tracegrad.world.effects import Argument, Placed, Replay, prepared_effects, prepared_stores
 from tracegrad.world.guards import ITEM, PACKED
 from tracegrad.world.loops.straight_code import Taped
 from tracegrad.world.loops.widened_states import Learned, States
@@ -131,14 +131,10 @@ class Version:
         """
         end, values = outputs if len(self.results) > 1 else (0, outputs)
         returned = self.results[end]
-        effects = prepared(returned.effects, Replay(values, leaves, returned.first))
-        for store, place in zip(returned.stores, returned.stored, strict=True):
-            if isinstance(store, ArgumentStore):
-                store.write(values[place], leaves[store.leaf])
-            else:
-                store.write(values[place])
-        for effect in effects:
-            effect.do()
+        effects = prepared_effects(returned.effects, Replay(values, leaves, returned.first))
+        stored = [values[place] for place in returned.stored]
+        for change in (*prepared_stores(returned.stores, stored, leaves), *effects):
+            change.do()
         return returned.result.build(values)
 
     @cached_property

@@ -15,7 +15,7 @@ from tracegrad.ops.elementwise.ufuncs import exp, expm1, tanh, where
 from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import define
 from tracegrad.ops.reductions import softmax as soft
-from tracegrad.ops.shape.creation import astype
+from tracegrad.ops.shape.reshaping import astype
 from tracegrad.ops.type_rules import ufunc
 from tracegrad.values.dispatch import dtype_of
 

@@ -21,8 +21,8 @@ from tracegrad.ops.arguments import as_array
 from tracegrad.ops.dtypes import get_default_dtype
 from tracegrad.ops.elementwise.ufuncs import less
 from tracegrad.ops.random_draws import draw
-from tracegrad.ops.shape.creation import astype, shape_tuple
-from tracegrad.ops.shape.reshaping import length_of, one_axis, sizes_of
+from tracegrad.ops.shape.creation import shape_tuple
+from tracegrad.ops.shape.reshaping import astype, length_of, one_axis, sizes_of
 from tracegrad.ops.shape.selection import take
 from tracegrad.random.key_generator import KeyGenerator as KeyGenerator
 from tracegrad.runtime.thread_state import STATE

@@ -289,7 +289,7 @@ def _conj(x: Tensor) -> Any:
 def _copy(x: Tensor, order: str = "C") -> Any:
     """The same values in memory of their own, in C order unless ``order="K"`` keeps that of `x`."""
     if x.ndim < 2 or order not in ("C", "F"):
-        return ew.copy(x)
+        return reshaping.laid_out(x, order, True)
     return ew.copy_in_order(x) if order == "C" else ew.copy_in_order(x.T).T
 
 

@@ -21,7 +21,7 @@ from tracegrad.ops.arguments import SYNONYMS
 from tracegrad.ops.elementwise.ufuncs import astype, strengthen
 from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.indexing import getitem, normalize
-from tracegrad.ops.shape.reshaping import one_axis
+from tracegrad.ops.shape.reshaping import laid_out, one_axis
 from tracegrad.ops.shape.sliding_windows import windows, windows_of
 from tracegrad.tape.foreign_arrays import plain
 from tracegrad.tape.views import register
@@ -48,7 +48,7 @@ QUIET: dict[str, tuple[Any, ...]] = {
     "casting": ("same_kind", "safe", "unsafe"),
     "initial": (None,),
     "like": (None,),
-    "order": ("C", "K", "A", None),
+    "order": ("K", None),
     "out": (None, (None,)),
     "subok": (True, False),
     "where": (True,),
@@ -182,7 +182,7 @@ def _turns(places: Sequence[np.ndarray], shape: tuple[int, ...]) -> Iterator[tup
 
 
 def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
-    dtype = given.pop("dtype", None)
+    dtype, order = given.pop("dtype", None), given.pop("order", None)
     if "where" in given:
         raise TracegradError(
             f"np.{name}(..., where=mask) leaves places unwritten: write "
@@ -193,6 +193,9 @@ def _call_ufunc(name: str, operands: list[Any], given: dict[str, Any]) -> Any:
     if dtype is not None:
         operands = [astype(array_functions.asarray(x), dtype=dtype_name(dtype)) for x in operands]
     found = _ufunc_called(name)(*operands, **given)
+    if order is not None:
+        parts = [laid_out(x, order, None) for x in (found if type(found) is tuple else (found,))]
+        found = tuple(parts) if type(found) is tuple else parts[0]
     if is_number(getattr(found, "_array", None)):  # an operator keeps Python's numbers, NumPy not
         return strengthen(found)
     return found

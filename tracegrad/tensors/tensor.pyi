@@ -249,7 +249,9 @@ class Tensor:
         """The numbers with these hyperbolic sines."""
     def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`arcsinh`, in place."""
-    def astype(self, dtype: Any, copy: builtins.bool = True, device: Any = None) -> Tensor:
+    def astype(
+        self, dtype: Any, copy: builtins.bool = True, device: Any = None, order: str | None = "K"
+    ) -> Tensor:
         """`x` in another dtype; with ``copy=False`` `x` itself where it has that dtype."""
     def atan(self, /) -> Tensor:
         """The angles in (-pi/2, pi/2) with these tangents."""
@@ -350,7 +352,7 @@ class Tensor:
         """`x` within bounds, either of which may be left out; a bound that is met has gradient 1."""
     def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`clip`, in place."""
-    def clone(self) -> Tensor:
+    def clone(self, order: str = "K") -> Tensor:
         """The same values in memory of their own; gradients flow through."""
     def compress(self, condition: Any, axis: Any = None) -> Tensor:
         """The slices along `axis` (the elements, without one) where `condition` is true."""

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tracegrad.arguments.argument_changes import ArgumentStore, overwrite_argument
 from tracegrad.runtime.concurrency import wrote
 from tracegrad.tape.views import base_of
 from tracegrad.tensors.tensor import Tensor, wrap
@@ -237,7 +238,7 @@ class Prepared:
 
     operation: Callable[..., Any]
     operands: Sequence[Any]
-    keywords: Mapping[str, Any]
+    keywords: Mapping[str, Any] = field(default_factory=dict)
 
     def do(self) -> None:
         """Does it."""
@@ -246,8 +247,20 @@ class Prepared:
         self.operation(*self.operands, **self.keywords)
 
 
-def prepared(effects: Sequence[Effect], call: Replay) -> list[Prepared]:
-    """What is to be done in a call, made before anything is written."""
+def prepared_stores(
+    stores: Sequence[Any], values: Sequence[Any], leaves: Sequence[Any] = ()
+) -> list[Prepared]:
+    """The stores of a call with their values, made before anything is written."""
+    return [
+        Prepared(overwrite_argument, (leaves[store.leaf], value))
+        if isinstance(store, ArgumentStore)
+        else Prepared(*store.writing(value))
+        for store, value in zip(stores, values, strict=True)
+    ]
+
+
+def prepared_effects(effects: Sequence[Effect], call: Replay) -> list[Prepared]:
+    """What else is to be done in a call, made before anything is written."""
     return [
         Prepared(_of_call(e.operation), [x.build(call) for x in e.operands], e.keywords)
         for e in effects

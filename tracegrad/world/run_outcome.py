@@ -48,6 +48,7 @@ class Outcome(StandIns):
     def __init__(self) -> None:
         super().__init__()
         self._stored: dict[Place, Guard] = {}  # what stood where the run has written
+        self._again: dict[int, Guard] = {}  # those that it has removed and then set
         self._absent: dict[int, tuple[str, Any, list[str], str, str]] = {}  # names that dicts lack
         self._classes: dict[int, type] = {}  # the class of a class's dictionary, by its id
         self._changed: dict[int, Changed] = {}  # containers, by id
@@ -124,7 +125,11 @@ class Outcome(StandIns):
         moved = {key for key, changed in self._changed.items() if changed.moved}
         stored = [guard for guard in self._stored.values() if id(guard.holder) not in moved]
         changed = [(guard, held(guard)) for guard in stored]
-        return [(guard, now) for guard, now in changed if not same(now, guard.value)]
+        return [
+            (guard, now)
+            for guard, now in changed
+            if id(guard) in self._again or not same(now, guard.value)
+        ]
 
     def _written(self) -> list[tuple[Guard, Any]]:
         """The same, but for what was changed where it stands."""
@@ -155,7 +160,12 @@ class Outcome(StandIns):
                 continue  # an array that is there already, or a view of one: a copy is not that
             elif _stands_for_array(guard.value) and isinstance(now, Tensor | np.ndarray):
                 found.append(store_of(guard, now, self._classes, stands))
-        return found
+        stored = {id(store.guard) for store in found}
+        late = [g for g, _ in written if g.value is MISSING or id(g) in self._again]
+        mixed = {id(g.holder) for g in late if id(g) not in stored or id(g) in self._again}
+        ordered = {id(guard) for guard in late if id(guard.holder) in mixed}
+        # The order of new names is what a dictionary shows: one list of effects keeps it.
+        return [store for store in found if id(store.guard) not in ordered]
 
     def _shows_given(self, x: Any) -> bool:
         """Whether a Tensor looks at the memory of an array that was there before the run."""
@@ -228,9 +238,10 @@ class Outcome(StandIns):
                 continue
             if not store.kind:
                 self.effect(guard.text)
-            elif now is MISSING:
+                continue
+            if guard.value is not MISSING and (now is MISSING or id(guard) in self._again):
                 found.append(Done(store.remove, (), guard.text))
-            else:
+            if now is not MISSING:
                 found.append(Done(store.put, (now,), guard.text))
         return found
 

@@ -8,6 +8,7 @@ written to a place is an effect (`effects.py`).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from types import CellType, MappingProxyType
@@ -51,12 +52,14 @@ class Store:
         words = re.findall(r"\w+", name)
         return words[-1] if words and is_name(words[-1]) else "stored"
 
-    def write(self, value: Any) -> None:
-        """Puts an array there: as a Tensor where the function put one."""
+    def writing(self, value: Any) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        """How a call puts an array there, as a Tensor where the function put one.
+
+        Where that is, is found now: what the call writes before may lead elsewhere.
+        """
         if self.kind == "contents":
-            _overwrite(self.guard.now(), value)
-            return
-        self.of_call().put(as_kept(value, self.value, self.stands))
+            return _overwrite, (self.guard.now(), value)
+        return self.of_call().put, (as_kept(value, self.value, self.stands),)
 
     def of_call(self) -> Store:
         """The same place of the object that stands, at this moment, where the holder was read."""

@@ -359,6 +359,9 @@ class World(Variables, Sequences):
             before = held(Guard(read, holder, name, MISSING, text))
             self.may_end(before)
             self._stored[place] = self._guard(read, holder, name, before, text)
+        elif held(self._stored[place]) is MISSING:  # it comes after the names that there are
+            guard = self._stored[place] = self._stored.pop(place)
+            self._again[id(guard)] = guard
 
     def writes(self, kind: int, holder: Any, name: Any, value: Any) -> None:
         self.happened += 1
@@ -547,6 +550,7 @@ class World(Variables, Sequences):
         self._sources = {key: known for key, known in self._sources.items() if key in kept}
         for known in (self._read, self._stored, self._originals, self._stand_ins, self._tensors):
             known.clear()
+        self._again.clear()
         self._changed.clear()
         self.copies.clear()
         self._log.clear()

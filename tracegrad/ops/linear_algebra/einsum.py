@@ -23,6 +23,7 @@ from tracegrad.ops.repeated_cotangents import repeated
 from tracegrad.ops.shape.creation import dtype_name
 from tracegrad.ops.shape.reshaping import (
     expand_axes,
+    laid_out,
     matrix_transpose,
     permute_dims,
     reshape_to,
@@ -96,7 +97,14 @@ einsum_of = {count: _einsum_record(count) for count in range(2, 7)}
 """The record for each number of operands; of more, some are contracted first."""
 
 
-def einsum(subscripts: Any, *operands: Any, out: None = None, dtype: Any = None, **_: Any) -> Any:
+def einsum(
+    subscripts: Any,
+    *operands: Any,
+    out: None = None,
+    dtype: Any = None,
+    order: str | None = "K",
+    **_: Any,
+) -> Any:
     """Sums of products by labelled axes, as ``np.einsum``; written as a matmul where it is one."""
     refuse_out("einsum", out)
     if not isinstance(subscripts, str):
@@ -107,7 +115,9 @@ def einsum(subscripts: Any, *operands: Any, out: None = None, dtype: Any = None,
     terms, output = _explicit(subscripts, [ndim_of(x) for x in arrays])
     result = contract(terms, output, arrays)
     common = promote([type_of(x) for x in arrays])[0]  # which sums of small integers exceed
-    return result if dtype_of(result) == common else astype(result, dtype=common)
+    result = result if dtype_of(result) == common else astype(result, dtype=common)
+    one_view = len(arrays) == 1 and set(output) == set(terms[0])  # it lies as its operand does
+    return result if one_view else laid_out(result, order, None)
 
 
 def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:

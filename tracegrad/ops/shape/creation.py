@@ -328,7 +328,7 @@ def _shape_attribute(shape: Any) -> Any:
     return bare(dims)
 
 
-def _leaf(tensor: Any, requires_grad: bool, device: Any) -> Any:
+def leaf(tensor: Any, requires_grad: bool, device: Any) -> Any:
     """The new Tensor, on its device, with its gradient asked for."""
     if device is not None:
         tensor = tensor.to(device=device)
@@ -344,7 +344,7 @@ def zeros(
 ) -> Any:
     """Zeros: ``zeros(3, 4)`` or ``zeros((3, 4))``."""
     made = new(zeros_of_shape, **_asked(shape, lengths, dtype))
-    return _leaf(made, requires_grad, device)
+    return leaf(made, requires_grad, device)
 
 
 def ones(
@@ -356,7 +356,7 @@ def ones(
 ) -> Any:
     """Ones: ``ones(3, 4)`` or ``ones((3, 4))``."""
     made = new(ones_of_shape, **_asked(shape, lengths, dtype))
-    return _leaf(made, requires_grad, device)
+    return leaf(made, requires_grad, device)
 
 
 def empty(
@@ -368,7 +368,7 @@ def empty(
 ) -> Any:
     """An array to be filled: ``empty(3, 4)`` or ``empty((3, 4))``; until then it is zeros."""
     made = new(zeros_of_shape, **_asked(shape, lengths, dtype))
-    return _leaf(made, requires_grad, device)
+    return leaf(made, requires_grad, device)
 
 
 def full(
@@ -381,7 +381,7 @@ def full(
         dtype = DEFAULT_FLOAT
     name = dtype_of(fill_value) if dtype is None else dtype_name(dtype)
     attributes = {"shape": _shape_attribute(shape), "dtype": _unless_own(fill_value, name)}
-    return _leaf(new(full_of, fill_value, **attributes), requires_grad, device)
+    return leaf(new(full_of, fill_value, **attributes), requires_grad, device)
 
 
 def _unless_own(value: Any, dtype: str) -> str | None:
@@ -397,16 +397,16 @@ def _like(x: Any, shape: Any, dtype: Any) -> dict[str, Any]:
     }
 
 
-def _make_like(x: Any, op: Any, *operands: Any, **attributes: Any) -> Any:
+def _make_like(x: Any, order: str, op: Any, *operands: Any, **attributes: Any) -> Any:
     """The op where `x` lives; of a plain array, in the current mode."""
     if is_jax_array(x):
         x = tensor_of.call(x)
     if type(x) not in HANDLERS:
         return new(op, *operands, **attributes)
-    return _laid_out_like(x, apply_in(x, op, attributes, *operands))
+    return _laid_out_like(x, apply_in(x, op, attributes, *operands), order)
 
 
-def _laid_out_like(x: Any, made: Any) -> Any:
+def _laid_out_like(x: Any, made: Any, order: Any) -> Any:
     """A new Tensor of the shape of `x`, whose axes lie in memory as NumPy's would.
 
     It decides what is a view of it, also while a graph is made, which knows no layouts.
@@ -414,32 +414,55 @@ def _laid_out_like(x: Any, made: Any) -> Any:
     array, new_one = getattr(x, "_array", None), getattr(made, "_array", None)
     if not isinstance(array, np.ndarray) or not isinstance(new_one, np.ndarray):
         return made
-    if array.ndim > 1 and not array.flags.c_contiguous and array.shape == new_one.shape:
-        laid_out = np.empty_like(array, dtype=new_one.dtype, subok=False)
+    if array.ndim > 1 and array.shape == new_one.shape:
+        laid_out = np.empty_like(array, dtype=new_one.dtype, order=order, subok=False)
+        if laid_out.flags.c_contiguous:
+            return made
         laid_out[...] = new_one
         made._array = laid_out
     return made
 
 
 def zeros_like(
-    x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False, device: Any = None
+    x: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+    order: str = "K",
 ) -> Any:
     """Zeros of the shape and dtype of `x`."""
-    return _leaf(_make_like(x, zeros_of_shape, **_like(x, shape, dtype)), requires_grad, device)
+    return leaf(
+        _make_like(x, order, zeros_of_shape, **_like(x, shape, dtype)), requires_grad, device
+    )
 
 
 def ones_like(
-    x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False, device: Any = None
+    x: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+    order: str = "K",
 ) -> Any:
     """Ones of the shape and dtype of `x`."""
-    return _leaf(_make_like(x, ones_of_shape, **_like(x, shape, dtype)), requires_grad, device)
+    return leaf(
+        _make_like(x, order, ones_of_shape, **_like(x, shape, dtype)), requires_grad, device
+    )
 
 
 def empty_like(
-    x: Any, dtype: Any = None, shape: Any = None, requires_grad: bool = False, device: Any = None
+    x: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+    order: str = "K",
 ) -> Any:
     """An array to be filled, of the shape and dtype of `x`; until then it is zeros."""
-    return _leaf(_make_like(x, zeros_of_shape, **_like(x, shape, dtype)), requires_grad, device)
+    return leaf(
+        _make_like(x, order, zeros_of_shape, **_like(x, shape, dtype)), requires_grad, device
+    )
 
 
 def full_like(
@@ -449,12 +472,13 @@ def full_like(
     shape: Any = None,
     requires_grad: bool = False,
     device: Any = None,
+    order: str = "K",
 ) -> Any:
     """An array of one number, of the shape and dtype of `x`."""
     fill_value = as_array(fill_value)
     attributes = _like(x, shape, dtype)
     attributes["dtype"] = _unless_own(fill_value, attributes["dtype"])
-    return _leaf(_make_like(x, full_of, fill_value, **attributes), requires_grad, device)
+    return leaf(_make_like(x, order, full_of, fill_value, **attributes), requires_grad, device)
 
 
 def _number(x: Any) -> int | float:
@@ -484,7 +508,7 @@ def arange(
         dtype = DEFAULT_FLOAT
     name = None if dtype is None or dtype_name(dtype) == natural else dtype_name(dtype)
     made = new(arange_of, start=start, stop=stop, step=step, dtype=name)
-    return _leaf(made, requires_grad, device)
+    return leaf(made, requires_grad, device)
 
 
 def linspace(
@@ -507,7 +531,7 @@ def linspace(
         order = list(range(1, made.ndim))
         order.insert(axis % made.ndim, 0)
         made = TABLE["transpose"](made, axes=tuple(order))
-    made = _leaf(made, requires_grad, device)
+    made = leaf(made, requires_grad, device)
     if not retstep:
         return made
     intervals = num - 1 if endpoint else num
@@ -524,7 +548,7 @@ def eye(
 ) -> Any:
     """Ones on the k-th diagonal, zeros elsewhere."""
     made = new(eye_of, **_rectangle(n_rows, n_cols, k, dtype))
-    return _leaf(made, requires_grad, device)
+    return leaf(made, requires_grad, device)
 
 
 def identity(n: int, dtype: Any = None) -> Any:
@@ -543,23 +567,8 @@ def _rectangle(rows: Any, columns: Any, k: Any, dtype: Any) -> dict[str, Any]:
     return {"rows": rows, "columns": columns, "k": as_int(k), "dtype": name}
 
 
-def astype(x: Any, dtype: Any, copy: bool = True, device: Any = None) -> Any:
-    """`x` in another dtype; with ``copy=False`` `x` itself where it has that dtype."""
-    name = dtype_name(dtype)
-    if copy or dtype_of(x) != name:
-        x = TABLE["astype"](x, dtype=name)
-    return _leaf(x, False, device)
-
-
-def copy(x: Any) -> Any:
-    """The same values in memory of their own."""
-    return TABLE["copy"](x)
-
-
 __all__ = [
     "arange",
-    "astype",
-    "copy",
     "empty",
     "empty_like",
     "eye",

@@ -24,10 +24,10 @@ from tracegrad.ops import batching_rules
 from tracegrad.ops.arguments import as_array, synonyms
 from tracegrad.ops.elementwise.ufuncs import alias, copy_in_order
 from tracegrad.ops.elementwise.ufuncs import copy as copy_of
-from tracegrad.ops.record import OpRecord, define
-from tracegrad.ops.shape.creation import shape_tuple
+from tracegrad.ops.record import TABLE, OpRecord, define
+from tracegrad.ops.shape.creation import dtype_name, leaf, shape_tuple
 from tracegrad.ops.type_rules import axes_of, broadcast_shape, permuted, reshaped, same
-from tracegrad.values.dispatch import HANDLERS, SIZES, apply_in, ndim_of, shape_of
+from tracegrad.values.dispatch import HANDLERS, SIZES, apply_in, dtype_of, ndim_of, shape_of
 
 VIEW = (Trait.VIEW,)
 
@@ -210,9 +210,7 @@ def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any 
     """
     if copy:
         x = copy_of(x)
-    wanted = shape_tuple((shape, *lengths) if lengths else shape)
-    if order not in ("C", "A", "F"):
-        raise ArgumentError(f'reshape: order={order!r}: must be "C" (or "A") or "F"')
+    wanted, order = shape_tuple((shape, *lengths) if lengths else shape), _order_of(x, order)
     if any(isinstance(d, int) and d < 0 for d in wanted):
         wanted = _completed(shape_of(x), wanted)
     if copy is False:
@@ -222,6 +220,29 @@ def reshape(x: Any, shape: Any = (), *lengths: Any, order: str = "C", copy: Any 
         found = reshape_to(turned, shape=wanted[::-1])
         return transpose(found) if len(wanted) > 1 else found
     return reshape_to(x, shape=wanted)
+
+
+def _order_of(x: Any, order: str) -> str:
+    """``"C"`` or ``"F"``: of ``"A"`` and ``"K"``, whichever is that of the elements in memory."""
+    order = str(order).upper()
+    if order in ("C", "F"):
+        return order
+    if order not in ("A", "K"):
+        raise ArgumentError(f'order={order!r}: must be "C", "F", "A" or "K"')
+    array, traced = getattr(x, "_array", x), getattr(x, "_traced", None)
+    if not isinstance(array, np.ndarray) or array.ndim < 2:
+        return "C"
+    if traced is not None:  # the program is for arrays that lie as those of this call
+        trace, value = traced
+        trace.depends_on_order(2)
+        for axis in range(array.ndim):
+            trace.look_at_length(value, axis)
+    if order == "K" and not array.flags.forc:
+        raise ArgumentError(
+            'order="K": the elements lie in memory neither row after row nor column after column; '
+            'say order="C" or order="F"'
+        )
+    return "F" if array.flags.fnc else "C"
 
 
 def _refuse_copy(x: Any, shape: tuple[Dim, ...]) -> None:
@@ -241,6 +262,7 @@ def _completed(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> tuple[Dim, ..
 
 def ravel(x: Any, order: str = "C") -> Any:
     """`x` with one axis; a copy where its elements do not lie one after the other in memory."""
+    order = _order_of(x, order)
     flat = alias(x) if ndim_of(x) == 1 else reshape(x, -1, order=order)
     array = getattr(x, "_array", x)
     if not isinstance(array, np.ndarray) or flat is x:
@@ -281,6 +303,21 @@ def laid_out(x: Any, order: str | None, copy: bool | None) -> Any:
     if copy is False:
         _refuse_other_order(x, order)
     return found
+
+
+def copy(x: Any, order: str = "K") -> Any:
+    """The same values in memory of their own, in the order of `x` or in that of rows ("C")."""
+    return laid_out(x, order, True)
+
+
+def astype(
+    x: Any, dtype: Any, copy: bool = True, device: Any = None, order: str | None = "K"
+) -> Any:
+    """`x` in another dtype; with ``copy=False`` `x` itself where it has that dtype."""
+    name = dtype_name(dtype)
+    if copy or dtype_of(x) != name:
+        x = TABLE["astype"](x, dtype=name)
+    return leaf(laid_out(x, order, None), False, device)
 
 
 def _refuse_other_order(x: Any, order: str) -> None:
@@ -559,12 +596,14 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
 
 
 __all__ = [
+    "astype",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
+    "copy",
     "expand_dims",
     "flatten",
     "flip",
