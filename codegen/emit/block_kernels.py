@@ -159,7 +159,7 @@ class BlockKernel:
             self.made[step].phase = self.at
 
     def _name_results(self) -> None:
-        """Names sums and the arrays for results; tells what else lies in arrays."""
+        """Names sums and the arrays for results; tells what else lies in arrays, and what nests."""
         sums = {total.result: total for total in self.totals}
         for value in dict.fromkeys(self.body.outputs):
             name = self.names.wish(value.origin.name or ("total" if value in sums else "value"))
@@ -176,6 +176,7 @@ class BlockKernel:
         for total in self.totals:
             if isinstance(total.operand, Step):
                 self.made[total.operand].kept = True
+        self._find_nested()
 
     def _name(self, step: Step) -> str:
         """A name that no value has any more whose array, if it is one, could hold this one."""
@@ -358,7 +359,7 @@ class BlockKernel:
         self.group = ()
         for step in steps:
             made = self.made[step]
-            if self._is_nested(step):
+            if step in self.nested:
                 continue
             shown = self._expression(step)
             self._line_of(made.origin)
@@ -373,25 +374,21 @@ class BlockKernel:
         self.writer.depth -= 1
         self.group = ()
 
-    def _is_nested(self, step: Step) -> bool:
-        """Whether a step is written where it is read."""
-        if not step.varies:
-            return True
-        made = self.made[step]
-        if made.kept or made.place or made.reads != 1 or made.final or made.reader is None:
-            return False
-        reader = self.made[made.reader].origin
-        here = (made.origin.section, made.origin.file, made.origin.line)
-        if here != (reader.section, reader.file, reader.line):
-            return False
-        return self._length(step) <= INLINE_WIDTH
-
-    def _length(self, step: Step) -> int:
-        """About how long the text of a step is."""
-        return sum(
-            self._length(x) + 3 if isinstance(x, Step) and self._is_nested(x) else 6
-            for x in step.operands.values()
-        )
+    def _find_nested(self) -> None:
+        """Finds the steps that are written where they are read."""
+        self.nested: set[Step] = set()
+        width: dict[Step, int] = {}  # about how long the text of a step is
+        for step, made in self.made.items():
+            operands = step.operands.values()
+            parts = [width[x] if x in self.nested else 3 for x in operands if isinstance(x, Step)]
+            width[step] = sum(parts) + 4 * len(operands)
+            if made.kept or made.place or made.reads != 1 or made.final or made.reader is None:
+                continue
+            reader = self.made[made.reader].origin
+            here = (made.origin.section, made.origin.file, made.origin.line)
+            together = here == (reader.section, reader.file, reader.line)
+            if together and width[step] <= INLINE_WIDTH:
+                self.nested.add(step)
 
     def _expression(self, step: Step) -> Fragment:
         return step.spelling.render({n: self._fragment(x) for n, x in step.operands.items()})

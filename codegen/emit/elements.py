@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from codegen.errors import CodegenError
@@ -111,11 +111,12 @@ class Step:
     operands: Mapping[str, Operand]
     type: ArrayType
     function: str = ""
+    varies: bool = field(init=False)
+    """Whether elements differ."""
 
-    @property
-    def varies(self) -> bool:
-        """Whether elements differ."""
-        return any(x.varies for x in self.operands.values())
+    def __post_init__(self) -> None:
+        varies = any(x.varies for x in self.operands.values())
+        object.__setattr__(self, "varies", varies)
 
 
 Operand: TypeAlias = Given | Literal | Step

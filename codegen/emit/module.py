@@ -23,7 +23,7 @@ from codegen.emit.typed_literals import Constants
 from codegen.emit.workspace import make_room
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
-from codegen.passes.fuse import HELPERS, Tiled, fuse
+from codegen.passes.fuse import COMPILED, HELPERS, Tiled, fuse
 from codegen.passes.outline import outline
 from codegen.spelling import Foreign
 
@@ -57,8 +57,12 @@ def _with_kernels(graph: Graph, target: Target) -> Source | None:
     program, *bodies = tiled.functions
     if tiled.always:  # the program itself has this form
         program = program.replace(name=graph.name)
-    functions = [*([] if tiled.always else [outlined]), program]
-    return _write(functions, target, tiled, loops, [BlockKernel(body, graph) for body in bodies])
+    calls = [n for n in walk(program.nodes) if isinstance(n, Call) and n.op is COMPILED]
+    compiled = [call.attribute("body") for call in calls]
+    blocks = [BlockKernel(body, graph) for body in bodies if body in compiled]
+    others = [body for body in bodies if body not in compiled]
+    functions = [*([] if tiled.always else [outlined]), program, *others]
+    return _write(functions, target, tiled, loops, blocks)
 
 
 def _write(

@@ -63,6 +63,9 @@ either form."""
 WORTH_KERNELS = 2
 """The same where regions are machine code: a call of that costs less than two of NumPy's."""
 
+MOST = 256
+"""Calls that a kernel has at most: each takes 20 ms to compile."""
+
 LARGE = 1 << 13
 """Elements from which on memory costs more than calls: regions run in their form for that."""
 
@@ -270,10 +273,11 @@ class Tiled:
                 results = tuple(value for value in made if readers.get(value, set()) - {item})
                 number = f"_{len(bodies) + 1}" if bodies else ""
                 dying = [v for v in here if readers[v] == {item} and may_be_overwritten(graph, v)]
-                name = f"{graph.name}_{'elements' if self.compiled else 'tile'}{number}"
+                compiled = self.compiled and len(regions[item]) <= MOST
+                name = f"{graph.name}_{'elements' if compiled else 'tile'}{number}"
                 bodies.append(_body(graph, name, regions[item], results, dying))
                 attributes = (("body", bodies[-1]),)
-                op = COMPILED if self.compiled else IN_TILES
+                op = COMPILED if compiled else IN_TILES
                 nodes.append(Call(op, bodies[-1].inputs, attributes, results))
             elif isinstance(item, Branch | Loop | Join):
                 inner = tuple(self._written(b, bodies) for b in item.blocks)

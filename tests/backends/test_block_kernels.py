@@ -268,6 +268,18 @@ def test_one_operation_is_no_region():
     assert "njit" not in source
 
 
+@pytest.mark.parametrize("calls", [30, 90])
+def test_long_regions_and_long_lines(calls, in_python):
+    """Regions that would take long to compile stay NumPy source."""
+    scope = {}
+    text = "def f(x):\n    return " + "(" * calls + "x" + " * x + 0.5)" * calls
+    exec(text, scope)
+    x = np.linspace(0.0, 0.9, 20)
+    fast = tg.grad(lambda x: scope["f"](x).sum(), backend="numba")
+    assert_same_bits(fast(x), tg.grad(lambda x: scope["f"](x).sum())(x))
+    assert bool(in_python) == (calls == 30)
+
+
 @needs_numba
 def test_machine_code_rounds_after_every_operation(kernels):
     x = np.linspace(0.5, 2.0, 100)

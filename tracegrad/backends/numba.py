@@ -144,8 +144,9 @@ def compiled(kernel: Kernel) -> Callable[..., Any] | None:
             continue
         dispatcher.disable_compile()
         return dispatcher  # type: ignore[no-any-return]
-    first = str(failure).strip().partition("\n")[0]
-    text = f"{kernel.name} stays NumPy source: numba does not compile it ({first})"
+    lines = str(failure).strip().splitlines()
+    reason = next((line for line in lines if not line.startswith("Failed in")), "")
+    text = f"{kernel.name} stays NumPy source: numba does not compile it ({reason})"
     warnings.warn(text, NoKernelsWarning, stacklevel=2)
     return None
 
