@@ -345,14 +345,11 @@ def chain_kernel(x, a, value):
     # model.py:1  y = np.sin(x) * a
     sin_of(x, y_1)
     for i in range(n):
-        # model.py:1  y = np.sin(x) * a
         y = y_1[i] * a
         # model.py:1  y = np.exp(-y) + x
         y_1[i] = -y
-    # model.py:1  y = np.exp(-y) + x
     exp_of(y_1, y_1)
     for i in range(n):
-        # model.py:1  y = np.exp(-y) + x
         y = y_1[i] + x[i]
         # model.py:1  y = y * y / (1.0 + y)
         y = y * y / (1.0 + y)
