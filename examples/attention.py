@@ -2,17 +2,19 @@
 
 In: the help texts that ship with Python (``pydoc_data.topics``, the language reference).
 Out: the generated source of an attention block, the loss on pages that were not trained on beside
-that of counted pairs of characters, and a few lines that the model writes.
+that of counted pairs of characters, a few lines that the model writes, and the surprise at each
+character of a page in ``examples/output/attention.png``.
 
-    python examples/attention.py [--backend jax] [--steps 1000] [--quick]
+    python examples/attention.py [--backend jax] [--steps 800] [--quick] [--beside-jax]
 """
 
-import argparse
 import re
 from pydoc_data.topics import topics
-from time import perf_counter
 
+import common
+import matplotlib.pyplot as plt
 import numpy as np
+from tqdm import trange
 
 import tracegrad as tg
 from tracegrad import nn
@@ -62,6 +64,37 @@ def loss(params, text):
 loss_and_gradient = tg.value_and_grad(loss)
 loss_alone = tg.compile(loss)
 guess = tg.compile(logits)
+
+
+def in_jax():
+    """Loss and gradient in JAX."""
+    import jax
+    import jax.numpy as jnp
+
+    def split(x):
+        return x.reshape(-1, x.shape[1], HEADS, WIDTH // HEADS).transpose(0, 2, 1, 3)
+
+    def attention(p, h):
+        q, k, v = (split(h @ p[name].T) for name in ("query", "key", "value"))
+        scores = q @ k.swapaxes(2, 3) / (WIDTH // HEADS) ** 0.5
+        before = jnp.tril(jnp.ones(scores.shape[2:], bool))
+        gathered = jax.nn.softmax(jnp.where(before, scores, -jnp.inf)) @ v
+        return gathered.transpose(0, 2, 1, 3).reshape(h.shape) @ p["out"].T
+
+    def norm(h, scale=1.0):
+        h = h - h.mean(axis=-1, keepdims=True)
+        return h / jnp.sqrt((h * h).mean(axis=-1, keepdims=True) + 1e-5) * scale
+
+    def loss(params, text):
+        h = params["characters"][text[:, :-1]] + params["places"][: text.shape[1] - 1]
+        for p in params["layers"]:
+            h = h + attention(p, norm(h, p["norm_1"]))
+            up = norm(h, p["norm_2"]) @ p["up"].T
+            h = h + jax.nn.gelu(up) @ p["down"].T
+        found = jax.nn.log_softmax(norm(h) @ params["characters"].T)
+        return -jnp.take_along_axis(found, text[:, 1:, None], axis=2).mean()
+
+    return jax.jit(jax.value_and_grad(loss))
 
 
 def initial_params(rng, letters):
@@ -125,44 +158,69 @@ def train(params, text, test, steps, rng):
     init, update = tg.optim.adam(lr=lambda step: RATE * warmup(step) * decay(step))
     update, state = tg.compile(update), init(params)
     fixed = windows(test, np.linspace(0, len(test) - CONTEXT - 1, 8 * BATCH).astype(int))
-    began = perf_counter()
-    for step in range(1, steps + 1):
+    bar = trange(1, steps + 1, desc="training", unit="step")
+    for step in bar:
         batch = windows(text, rng.integers(len(text) - CONTEXT, size=BATCH))
         value, grads = loss_and_gradient(params, batch)
         params, state = update(params, grads, state)
         if step % 200 == 0 or step == steps:
             parts = fixed.reshape(8, BATCH, -1)
             found = np.mean([loss_alone(params, part) for part in parts])
-            seconds = perf_counter() - began
-            print(f"step {step:4}: train {value:.3f}, test {found:.3f}, {seconds:.1f} s")
+            bar.write(f"step {step:4}: train {value:.3f}, test {found:.3f}")
     return params, found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backend", choices=["numpy", "jax"], default="numpy")
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--quick", action="store_true", help="300 steps")
-    args = parser.parse_args()
+def plot(params, text, characters, lines=6):
+    """Text that was held out, each character in the colour of the surprise at it."""
+    count = lines * CONTEXT
+    known = windows(text, np.arange(count))  # the characters before each one
+    scores = np.concatenate([guess(params, part[:, :-1])[:, -1] for part in np.split(known, 8)])
+    chance = scores - tg.logsumexp(scores, axis=1)[:, None]
+    surprise = -chance[np.arange(count), known[:, -1]].reshape(lines, CONTEXT)
+    figure, ax = plt.subplots(figsize=(11, 2.6), layout="constrained")
+    image = ax.imshow(surprise, cmap="YlOrRd", vmin=0, vmax=6, aspect="auto")
+    for i, character in enumerate(characters[known[:, -1]]):
+        shown = "⏎" if character == "\n" else character
+        ax.text(i % CONTEXT, i // CONTEXT, shown, ha="center", va="center", family="monospace")
+    ax.set(title="The surprise at each character of the manual", xticks=[], yticks=[])
+    figure.colorbar(image, ax=ax, label="nats")
+    common.save(figure, "attention")
+
+
+def shown():
+    """The function whose source is shown, and the arguments of a call."""
+    layer = initial_params(np.random.default_rng(0), 1)["layers"][0]
+    return tg.compile(attention), (layer, np.ones((BATCH, CONTEXT, WIDTH), np.float32))
+
+
+def main(arguments=None):
+    parser = common.options(__doc__, "200 steps")
+    parser.add_argument("--steps", type=int, default=800)
+    args = parser.parse_args(arguments)
     tg.config.backend = args.backend
-    steps = min(args.steps, 300) if args.quick else args.steps
+    steps = min(args.steps, 200) if args.quick else args.steps
 
     rng = np.random.default_rng(0)
     characters, text = manual()
     border = int((1 - HELD_OUT) * len(text))
     params = initial_params(rng, len(characters))
+    if args.beside_jax:
+        batch = windows(text, np.arange(BATCH) * CONTEXT)
+        return common.beside_jax(loss_and_gradient, in_jax(), (params, batch))
+
     count = sum(a.size for a in [*params["layers"][0].values()]) * LAYERS
     print(f"{len(text):,} characters, {len(characters)} of them different; {count:,} parameters\n")
 
-    block = tg.compile(attention)
+    block, example = shown()
     print(f"One attention, generated for {args.backend}:\n")
-    print(block.source(params["layers"][0], np.ones((BATCH, CONTEXT, WIDTH), np.float32)))
+    print(block.source(*example))
 
     params, found = train(params, text[:border], text[border:], steps, rng)
     pairs = surprise_of_pairs(text[:border], text[border:], len(characters))
     print(f"\nsurprise on the held-out text: {found:.3f} nats, of counted pairs {pairs:.3f}")
     written = write(params, np.searchsorted(characters, list(PROMPT)), 300, rng)
     print(f"\nThe model goes on:\n\n{''.join(characters[written])}")
+    plot(params, text[border:], characters)
     assert found < pairs, "the model should know more than pairs of characters"
 
 

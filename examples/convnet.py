@@ -4,21 +4,15 @@ In: the 1,797 images of scikit-learn's ``load_digits`` (8 x 8 pixels, ten classe
 Out: the generated source of the loss and its gradient, the accuracy on the test images after every
 few epochs, and the kernels that were learned in ``examples/output/convnet.png``.
 
-    python examples/convnet.py [--backend jax] [--epochs 30] [--quick]
+    python examples/convnet.py [--backend jax] [--epochs 30] [--quick] [--beside-jax]
 """
 
-import argparse
-from pathlib import Path
-from time import perf_counter
-
-import matplotlib
-
-matplotlib.use("Agg")  # no display is needed to save a picture
-
+import common
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+from tqdm import trange
 
 import tracegrad as tg
 from tracegrad import nn
@@ -28,7 +22,6 @@ BATCH = 32
 RATE = 4e-3  # of the first step; it falls along half a cosine
 DROPPED = 0.5
 REQUIRED_ACCURACY = 0.97
-PICTURE = Path(__file__).parent / "output" / "convnet.png"
 
 noise = tg.random.Generator(0)
 
@@ -50,6 +43,32 @@ def forward(params, images, training=False):
 def loss(params, images, labels):
     """The mean cross-entropy, and its gradient with respect to params."""
     return nn.cross_entropy(forward(params, images, training=True), labels)
+
+
+@tg.value_and_grad
+def loss_without_noise(params, images, labels):
+    """The same with all units: what can be compared, since JAX has random numbers of its own."""
+    return nn.cross_entropy(forward(params, images), labels)
+
+
+def in_jax():
+    """Loss and gradient without noise in JAX."""
+    import jax
+    import jax.numpy as jnp
+
+    def convolved(images, weights, bias):
+        found = jax.lax.conv_general_dilated(images, weights, (1, 1), "SAME")
+        return jax.nn.relu(found + bias[:, None, None])
+
+    def loss(params, images, labels):
+        h = convolved(images, params["w1"], params["b1"])
+        h = convolved(h, params["w2"], params["b2"])
+        h = jax.lax.reduce_window(h, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+        logits = h.reshape(len(images), -1) @ params["w3"].T + params["b3"]
+        picked = jax.nn.log_softmax(logits)[jnp.arange(len(labels)), labels]
+        return -picked.mean()
+
+    return jax.jit(jax.value_and_grad(loss))
 
 
 @tg.compile
@@ -79,6 +98,12 @@ def digits():
     return train_test_split(images, labels, train_size=1440, stratify=labels, random_state=0)
 
 
+def shown():
+    """The function whose source is shown, and the arguments of a call."""
+    images, _, labels, _ = digits()
+    return loss, (initial_params(np.random.default_rng(0)), images[:BATCH], labels[:BATCH])
+
+
 def accuracy(params, images, labels):
     return np.mean(predict(params, images) == labels)
 
@@ -90,21 +115,20 @@ def train(params, data, epochs, rng):
     decay = tg.optim.schedules.cosine_decay(steps)
     init, update = tg.optim.adam(lr=lambda step: RATE * decay(step))
     update, state = tg.compile(update), init(params)
-    began = perf_counter()
-    for epoch in range(1, epochs + 1):
+    bar = trange(1, epochs + 1, desc="training", unit="epoch")
+    for epoch in bar:
         losses = []
         for batch in rng.permutation(len(x_train)).reshape(-1, BATCH):
             value, grads = loss(params, x_train[batch], y_train[batch])
             params, state = update(params, grads, state)
             losses.append(value)
         if epoch % 5 == 0 or epoch == epochs:
-            seconds = perf_counter() - began
             found = accuracy(params, x_test, y_test)
-            print(f"epoch {epoch:3}: loss {np.mean(losses):.4f}, test {found:.2%}, {seconds:.1f} s")
+            bar.write(f"epoch {epoch:3}: loss {np.mean(losses):.4f}, test {found:.2%}")
     return params
 
 
-def plot(params, path):
+def plot(params):
     """The kernels of the first layer."""
     kernels = params["w1"][:, 0]
     limit = np.abs(kernels).max()
@@ -113,18 +137,16 @@ def plot(params, path):
         axes.imshow(kernel, cmap="RdBu_r", vmin=-limit, vmax=limit)
         axes.set(xticks=[], yticks=[])
     figure.suptitle("Kernels of the first layer")
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    common.save(figure, "convnet")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backend", choices=["numpy", "jax"], default="numpy")
+def main(arguments=None):
+    parser = common.options(__doc__, "10 epochs")
     parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--quick", action="store_true", help="10 epochs")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     tg.config.backend = args.backend
+    if args.beside_jax:
+        return common.beside_jax(loss_without_noise, in_jax(), shown()[1])
     epochs = min(args.epochs, 10) if args.quick else args.epochs
 
     rng = np.random.default_rng(0)
@@ -133,9 +155,8 @@ def main():
     print(f"The loss and its gradient, generated for {args.backend}:\n")
     print(loss.source(params, data[0][:BATCH], data[2][:BATCH]))
     params = train(params, data, epochs, rng)
-    plot(params, PICTURE)
+    plot(params)
     found = accuracy(params, data[1], data[3])
-    print(f"kernels of the first layer: {PICTURE}")
     print(f"test accuracy: {found:.2%} of {len(data[1])} images")
     assert found >= REQUIRED_ACCURACY, f"below {REQUIRED_ACCURACY:.0%}"
 

@@ -4,17 +4,12 @@ In: the 1,797 images of scikit-learn's ``load_digits`` (8 x 8 pixels, ten classe
 Out: the generated backward, the test accuracy, the time of a step beside hand-written NumPy, and
 the learning curves in ``examples/output/digits_mlp.png``.
 
-    python examples/digits_mlp.py [--backend jax] [--epochs 60] [--quick]
+    python examples/digits_mlp.py [--backend jax] [--epochs 60] [--quick] [--beside-jax]
 """
 
-import argparse
-from pathlib import Path
 from time import perf_counter
 
-import matplotlib
-
-matplotlib.use("Agg")  # no display is needed to save a picture
-
+import common
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -28,7 +23,6 @@ BATCH = 32
 RATE = 8e-3  # of the first step; it falls linearly to zero
 NOISE = 0.2  # standard deviation of what is added to each training image; it prevents overfitting
 REQUIRED_ACCURACY = 0.97
-PICTURE = Path(__file__).parent / "output" / "digits_mlp.png"
 
 
 # The model: plain NumPy, and one decorator.
@@ -70,6 +64,20 @@ def loss_by_hand(params, x, y):
     }
 
 
+def in_jax():
+    """The same in JAX."""
+    import jax
+    import jax.numpy as jnp
+
+    def loss(params, x, y):
+        h = jnp.tanh(x @ params["w1"] + params["b1"])
+        logits = h @ params["w2"] + params["b2"]
+        picked = logits[jnp.arange(len(y)), y]
+        return jnp.mean(jax.nn.logsumexp(logits, axis=1) - picked)
+
+    return jax.jit(jax.value_and_grad(loss))
+
+
 # Training.
 
 
@@ -86,6 +94,12 @@ def initial_params(rng):
         "w2": rng.normal(0.0, 1 / np.sqrt(HIDDEN), (HIDDEN, 10)),
         "b2": np.zeros(10),
     }
+
+
+def shown():
+    """The function whose source and time are shown, and the arguments of a call."""
+    x, _, y, _ = digits()
+    return loss, (initial_params(np.random.default_rng(0)), x[:BATCH], y[:BATCH])
 
 
 class Adam:
@@ -167,7 +181,7 @@ def compare_with_hand(params, x, y, rounds, calls=50):
     )
 
 
-def plot(history, path):
+def plot(history):
     train_loss, test_loss, train_accuracy, test_accuracy = history.T
     epochs = np.arange(1, len(history) + 1)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
@@ -182,18 +196,16 @@ def plot(history, path):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    common.save(figure, "digits_mlp")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backend", choices=["numpy", "jax"], default="numpy")
+def main(arguments=None):
+    parser = common.options(__doc__, "30 epochs and a short timing")
     parser.add_argument("--epochs", type=int, default=60)
-    parser.add_argument("--quick", action="store_true", help="30 epochs and a short timing")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     tg.config.backend = args.backend
+    if args.beside_jax:
+        return common.beside_jax(loss, in_jax(), shown()[1])
     epochs, rounds = (min(args.epochs, 30), 5) if args.quick else (args.epochs, 41)
 
     rng = np.random.default_rng(0)
@@ -205,8 +217,7 @@ def main():
     print(loss.source(params, x, y, part="backward"))
     history = train(params, data, epochs, rng)
     compare_with_hand(params, x, y, rounds)
-    plot(history, PICTURE)
-    print(f"learning curves: {PICTURE}")
+    plot(history)
     print(f"test accuracy: {history[-1, 3]:.2%} of {len(data[1])} images")
     assert history[-1, 3] >= REQUIRED_ACCURACY, f"below {REQUIRED_ACCURACY:.0%}"
 

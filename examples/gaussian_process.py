@@ -6,17 +6,12 @@ Out: the generated gradient of the log marginal likelihood, beside scikit-learn'
 kernel; the hyperparameters that make the heights most likely; the error on all other places; the
 map, with its uncertainty, in ``examples/output/gaussian_process.png``.
 
-    python examples/gaussian_process.py [--backend jax] [--steps 120] [--quick]
+    python examples/gaussian_process.py [--backend jax] [--steps 120] [--quick] [--beside-jax]
 """
 
-import argparse
-from pathlib import Path
 from time import perf_counter
 
-import matplotlib
-
-matplotlib.use("Agg")  # no display is needed to save a picture
-
+import common
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.cbook import get_sample_data
@@ -31,7 +26,6 @@ CELL = (0.092, 0.074)  # kilometres from one measured height to the next, south 
 WINDOW = (slice(180, 270), slice(160, 280))  # the part of the map that is drawn
 RATE = 0.05  # of Adam
 REQUIRED = 0.8  # share of the variance of heights that must be explained where none was measured
-PICTURE = Path(__file__).parent / "output" / "gaussian_process.png"
 
 
 # The model: plain NumPy, and one decorator.
@@ -56,6 +50,24 @@ def loss(params, x, y):
     white = tg.linalg.solve_triangular(factor, y, lower=True)
     fit = 0.5 * (white @ white) + np.sum(np.log(np.diagonal(factor)))
     return fit / len(y) + 0.5 * np.log(2.0 * np.pi)
+
+
+def in_jax():
+    """The same in JAX."""
+    import jax
+    import jax.numpy as jnp
+    from jax.scipy.linalg import solve_triangular
+
+    def loss(params, x, y):
+        p = x @ params["metric"]
+        squares = ((p[:, None] - p) ** 2).sum(axis=2)
+        k = jnp.exp(2.0 * params["log_height"] - 0.5 * squares)
+        factor = jnp.linalg.cholesky(k + jnp.exp(2.0 * params["log_noise"]) * jnp.eye(len(x)))
+        white = solve_triangular(factor, y, lower=True)
+        fit = 0.5 * (white @ white) + jnp.log(jnp.diagonal(factor)).sum()
+        return fit / len(y) + 0.5 * jnp.log(2.0 * jnp.pi)
+
+    return jax.jit(jax.value_and_grad(loss))
 
 
 def predict(params, x, y, places):
@@ -88,6 +100,12 @@ def terrain(count, rng):
 
 def initial_params():
     return {"metric": np.eye(2), "log_height": np.float64(0.0), "log_noise": np.float64(-1.0)}
+
+
+def shown():
+    """The function whose source and time are shown, and the arguments of a call."""
+    places, heights, measured, *_ = terrain(300, np.random.default_rng(0))
+    return loss, (initial_params(), places[measured], heights[measured])
 
 
 def learn(params, x, y, steps):
@@ -149,7 +167,7 @@ def compare_with_scikit_learn(x, y, calls=5):
     )
 
 
-def plot(params, history, places, heights, shape, scale, measured, mean, deviation, path):
+def plot(params, history, places, heights, shape, scale, measured, mean, deviation):
     extent = (places[:, 0].min(), places[:, 0].max(), places[:, 1].min(), places[:, 1].max())
     figure, axes = plt.subplots(2, 2, figsize=(11, 7.6), layout="constrained")
 
@@ -173,9 +191,7 @@ def plot(params, history, places, heights, shape, scale, measured, mean, deviati
     )
     axes[1, 1].grid(alpha=0.3)
     axes[1, 1].spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    common.save(figure, "gaussian_process")
 
 
 def add_lengths(ax, params, extent):
@@ -192,13 +208,13 @@ def add_lengths(ax, params, extent):
     ax.text(center[0] + 0.8, center[1], "length of the metric", va="center", fontsize=8, bbox=box)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backend", choices=["numpy", "jax"], default="numpy")
+def main(arguments=None):
+    parser = common.options(__doc__, "300 heights and 60 steps")
     parser.add_argument("--steps", type=int, default=120)
-    parser.add_argument("--quick", action="store_true", help="300 heights and 60 steps")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     tg.config.backend = args.backend
+    if args.beside_jax:
+        return common.beside_jax(loss, in_jax(), shown()[1])
     count, steps = (300, min(args.steps, 60)) if args.quick else (600, args.steps)
 
     rng = np.random.default_rng(0)
@@ -216,8 +232,7 @@ def main():
     error = (mean - heights)[unknown]
     spread = np.hypot(deviation, np.exp(params["log_noise"]))[unknown]
     explained = 1.0 - np.mean(error**2) / np.var(heights[unknown])
-    plot(params, history, places, heights, shape, scale, measured, mean, deviation, PICTURE)
-    print(f"map: {PICTURE}")
+    plot(params, history, places, heights, shape, scale, measured, mean, deviation)
     print(
         f"{len(unknown)} other places: error {scale[1] * np.sqrt(np.mean(error**2)):.1f} m "
         f"(root mean square), {explained:.1%} of the variance explained, "

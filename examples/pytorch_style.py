@@ -10,13 +10,7 @@ With ``--backend jax`` the Tensors hold JAX arrays, and the numbers are the same
 operation slowly, so small ones are better compiled there: see ``examples/digits_mlp.py``.
 """
 
-import argparse
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")  # no display is needed to save a picture
-
+import common
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -30,7 +24,6 @@ BATCH = 32
 RATE = 0.2  # of the first step; it falls to zero along half a cosine
 NOISE = 0.2  # standard deviation of what is added to each training image; it prevents overfitting
 REQUIRED_ACCURACY = 0.96
-PICTURE = Path(__file__).parent / "output" / "pytorch_style.png"
 
 
 # The model: leaf Tensors that require grad, and what is computed from them.
@@ -117,7 +110,7 @@ def train(net, data, epochs, device):
 # What is shown.
 
 
-def plot(history, net, x_test, y_test, path, shown=10):
+def plot(history, net, x_test, y_test, count=10):
     """Learning curves above, the test images with the largest loss below."""
     with tg.no_grad():
         logits = net(x_test)
@@ -144,28 +137,19 @@ def plot(history, net, x_test, y_test, path, shown=10):
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
 
-    bottom.suptitle(f"The {shown} test images with the largest loss, and what they are read as")
-    for axes, i in zip(bottom.subplots(1, shown), np.argsort(-losses)[:shown]):
+    bottom.suptitle(f"The {count} test images with the largest loss, and what they are read as")
+    for axes, i in zip(bottom.subplots(1, count), np.argsort(-losses)[:count]):
         axes.imshow(images[i], cmap="gray_r")
         right_or_wrong = "tab:green" if guesses[i] == labels[i] else "tab:red"
         axes.set_title(f"{labels[i]} as {guesses[i]}", color=right_or_wrong, fontsize=10)
         axes.set(xticks=[], yticks=[])
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    common.save(figure, "pytorch_style")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments=None):
+    parser = common.options(__doc__, "20 epochs", in_jax=False)
     parser.add_argument("--epochs", type=int, default=60)
-    parser.add_argument("--quick", action="store_true", help="20 epochs")
-    parser.add_argument(
-        "--backend",
-        choices=["numpy", "jax"],
-        default="numpy",
-        help="what holds the Tensors: NumPy arrays, or JAX arrays on JAX's first device",
-    )
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     epochs = min(args.epochs, 20) if args.quick else args.epochs
     device = "jax" if args.backend == "jax" else "cpu"
 
@@ -179,8 +163,7 @@ def main():
     if device == "cpu":
         print("\nWhat loss.backward() runs:\n")
         print(tg.backward_source(loss))
-    plot(history, net, x_test, y_test, PICTURE)
-    print(f"learning curves: {PICTURE}")
+    plot(history, net, x_test, y_test)
     print(f"test accuracy: {history[-1, 3]:.2%} of {len(y_test)} images")
     assert history[-1, 3] >= REQUIRED_ACCURACY, f"below {REQUIRED_ACCURACY:.0%}"
 

@@ -1,7 +1,8 @@
 """Train one network on all devices that there are, by a gradient that tracegrad wrote.
 
 In: points on a noisy surface, made here. Out: the loss at the start and at the end, where weights
-and gradients lie, and how many collectives a step has.
+and gradients lie, and how many collectives a step has; where the weights lie and the learning
+curves in ``examples/output/sharded_training.png``.
 
 Three ways to lay a step out over a mesh: each device has a part of the batch and all weights
 ("data"), a part of the weights and the whole batch ("tensor"), a part of both ("full"). The step is
@@ -14,8 +15,8 @@ On a machine without several devices JAX can be told to act as if it had eight:
     XLA_FLAGS=--xla_force_host_platform_device_count=8 python examples/sharded_training.py
 """
 
-import argparse
-
+import common
+import matplotlib.pyplot as plt
 import numpy as np
 
 import tracegrad as tg
@@ -78,27 +79,52 @@ def spread(params, x, y, layout):
     return params, x, y, jitted
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backend", choices=["numpy", "jax"], default="jax")
+def plot(layouts, histories):
+    """The devices that have each part of the first weights, and the loss after each step."""
+    figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
+    for ax, (layout, devices) in zip(axes, layouts.items()):
+        ax.imshow(devices, cmap="tab10", vmin=0, vmax=9, aspect="auto", interpolation="nearest")
+        ax.set(title=f'"{layout}": who has which w1', xlabel="hidden unit", ylabel="input")
+    for name, values in histories.items():
+        axes[-1].semilogy(values, label=name)
+    axes[-1].set(title="The same training", xlabel="step", ylabel="loss")
+    axes[-1].grid(alpha=0.3)
+    axes[-1].spines[["top", "right"]].set_visible(False)
+    axes[-1].legend(frameon=False)
+    common.save(figure, "sharded_training")
+
+
+def holders(weights):
+    """The number of the device that has each weight; -1 where all have it."""
+    found = np.full(weights.shape, -1)
+    for shard in getattr(weights, "addressable_shards", []):
+        if shard.data.size < weights.size:
+            found[shard.index] = shard.device.id
+    return np.ma.masked_less(found, 0)
+
+
+def main(arguments=None):
+    parser = common.options(__doc__, "30 steps", ("jax", "numpy"), in_jax=False)
     parser.add_argument("--layout", choices=[*LAYOUTS, "all"], default="all")
     parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--quick", action="store_true", help="30 steps")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     tg.config.backend = options.backend
     steps = 30 if options.quick else options.steps
     chosen = LAYOUTS if options.layout == "all" else [options.layout]
+    layouts, histories = {}, {}
     for layout in chosen if options.backend == "jax" else ["one device"]:
         params, x, y = drawn(np.random.default_rng(0))
         run = step
         if options.backend == "jax":
             params, x, y, run = spread(params, x, y, layout)
-        values = []
+        layouts[layout], values = holders(params["w1"]), []
         for _ in range(steps):
             params, value = run(params, x, y)
             values.append(float(value))
         print(f"  loss {values[0]:.4f} at first, {values[-1]:.4f} after {steps} steps")
+        histories[layout] = values
         assert values[-1] < 0.8 * values[0]
+    plot(layouts, histories)
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class RecompileWarning(UserWarning):
 
 
 class NoKernelsWarning(UserWarning):
-    """Loops do not run as machine code, for which numba is needed: NumPy source runs instead."""
+    """Nothing runs as machine code, for which numba is needed: NumPy source runs instead."""
 
 
 class SlowCompileWarning(UserWarning):

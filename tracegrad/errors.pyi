@@ -32,7 +32,7 @@ class MemoryAccessError(TracegradError, AttributeError):
     """Memory was asked for (an address, flags, the base) that tracegrad has in its own hands."""
 
 class NoKernelsWarning(UserWarning):
-    """Loops do not run as machine code, for which numba is needed: NumPy source runs instead."""
+    """Nothing runs as machine code, for which numba is needed: NumPy source runs instead."""
 
 class NotBatchedError(TracegradError, RuntimeError):
     """A step of a function has no form for all examples of a batch at once; the message says why."""

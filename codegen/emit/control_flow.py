@@ -132,7 +132,10 @@ class FunctionEmitter(Emitter):
         """Calls the form for large arrays where they are."""
         captures = [f"{name}={name}" for name in self.graph.frame.captures]
         given = ", ".join([*self.graph.frame.parameters, *captures])
-        self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
+        if tiled.compiled:
+            self.writer.comment("Arrays in C order: as machine code, large ones on all cores.")
+        else:
+            self.writer.comment("Large arrays: in place, and tile by tile on all cores.")
         if tests := self._tests_of(tiled):
             self.writer.line(f"if {' and '.join(tests)}:")
         self.writer.line(f"{'    ' * bool(tests)}return {tiled.name}({given})")
@@ -140,7 +143,7 @@ class FunctionEmitter(Emitter):
     def _tests_of(self, tiled: Tiled) -> list[str]:
         """What says that an input is large, and that inputs are in C order."""
         tests = []
-        if not any(isinstance(size, int) for size in tiled.sizes):
+        if not tiled.compiled and not any(isinstance(size, int) for size in tiled.sizes):
             sizes = [self.lengths.size(size)[0].at(COMPARE + 1) for size in tiled.sizes]
             large = " or ".join(f"{size} >= {LARGE}" for size in sizes)
             tests.append(f"({large})" if len(sizes) > 1 and tiled.ordered else large)

@@ -7,10 +7,11 @@ what it planned as a function of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from codegen.array_bytes import bytes_of, bytes_text
+from codegen.emit.statements import body_of, is_machine_code
 from codegen.ir import Call, Graph, Loop, Trait, Value, walk
 from codegen.sizes import as_python
 from codegen.types import ArrayType
@@ -85,23 +86,31 @@ def type_text(graph: Graph, type: ArrayType) -> str:
 
 def _fused(graph: Graph, names: Names) -> tuple[str, list[str]]:
     """The regions that run in functions of their own, with what each works on."""
-    lines = []
-    for node in walk(graph.nodes):
-        for _, body in node.attributes if isinstance(node, Call) else ():
-            if isinstance(body, Graph) and not isinstance(body.nodes[-1], Loop):
-                calls = [n for n in body.nodes if isinstance(n, Call)]
-                whole = next(v.type for n in calls for v in n.results if v.type.shape)
-                shape = type_text(graph, whole).partition(" ")[2]
-                lines.append(f"{body.name}: {len(calls)} operations, arrays of shape {shape}")
-    return "Fused, in place and from 1 MiB an array on in tiles on all cores", lines
+    lines, compiled = [], False
+    for call, body in _bodies(graph):
+        if not isinstance(body.nodes[-1], Loop):
+            calls = [n for n in body.nodes if isinstance(n, Call)]
+            whole = next(v.type for n in calls for v in n.results if v.type.shape)
+            shape = type_text(graph, whole).partition(" ")[2]
+            lines.append(f"{body.name}: {len(calls)} operations, arrays of shape {shape}")
+            compiled = compiled or is_machine_code(call)
+    how = "as machine code" if compiled else "in place"
+    return f"Fused, {how} and from 1 MiB an array on in tiles on all cores", lines
 
 
 def _compiled(graph: Graph, names: Names) -> tuple[str, list[str]]:
     """The loops that run as machine code."""
-    calls = (node for node in walk(graph.nodes) if isinstance(node, Call))
-    bodies = [body for call in calls for _, body in call.attributes if isinstance(body, Graph)]
-    kernels = [body.name for body in bodies if isinstance(body.nodes[-1], Loop)]
+    kernels = [body.name for _, body in _bodies(graph) if isinstance(body.nodes[-1], Loop)]
     return "Loops that numba compiles", kernels
+
+
+def _bodies(graph: Graph) -> Iterator[tuple[Call, Graph]]:
+    """The calls of functions of the program's own, with these."""
+    for node in walk(graph.nodes):
+        body = body_of(node) if isinstance(node, Call) else None
+        if body is not None:
+            assert isinstance(node, Call)
+            yield node, body
 
 
 def _fast_math(graph: Graph, names: Names) -> tuple[str, list[str]]:

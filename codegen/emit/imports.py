@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from codegen.emit.target import Target
 from codegen.ir import Call, Graph, walk
@@ -13,16 +14,25 @@ from codegen.spelling import reached
 class Needs:
     """What the calls of some graphs need in the target's text (`Op.needs`).
 
-    `called` has the name in the text of whatever a spelling names.
+    `called` has the name in the text of whatever a spelling names, and of those among the `helpers`
+    that the text names for itself.
     """
 
-    def __init__(self, graphs: Sequence[Graph], target: Target) -> None:
+    def __init__(
+        self,
+        graphs: Sequence[Graph],
+        target: Target,
+        helpers: Mapping[str, str] = MappingProxyType({}),
+        named: Sequence[str] = (),
+    ) -> None:
         self.target = target
         taken = {graph.name for graph in graphs}
         for graph in graphs:
             taken |= {*graph.frame.parameters, *graph.frame.captures}
-        self.texts: dict[str, str] = {}
+        self.texts = dict(helpers)
         self.called: dict[str, str] = {}
+        for name in reached(helpers, named):
+            self.called[name] = f"{name}_" if name in taken else name
         for graph in graphs:
             for name in self._named_in(graph):
                 self.called[name] = f"{name}_" if name in taken else name

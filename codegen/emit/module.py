@@ -11,7 +11,9 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from codegen.emit.block_kernels import BlockKernel
 from codegen.emit.control_flow import FunctionEmitter
+from codegen.emit.elements import speaks_of_elements
 from codegen.emit.functional_loops import FunctionalEmitter, donated_by
 from codegen.emit.header import header
 from codegen.emit.imports import Needs
@@ -21,17 +23,15 @@ from codegen.emit.typed_literals import Constants
 from codegen.emit.workspace import make_room
 from codegen.emit.writer import WIDTH, Names, Writer
 from codegen.ir import Call, Graph, Origin, Value, walk
-from codegen.passes.fuse import Tiled, fuse
+from codegen.passes.fuse import COMPILED, HELPERS, Tiled, fuse
 from codegen.passes.outline import outline
 from codegen.spelling import Foreign
 
 
 def write(graph: Graph, target: Target) -> Source:
     """The text: header, imports, function. Large arrays have a text of their own."""
-    if target.kernels:
-        outlined, kernels = outline(graph, speaks)
-        if kernels:
-            return _write([outlined], target, None, kernels)
+    if target.kernels and (source := _with_kernels(graph, target)):
+        return source
     tiled = fuse(graph) if target.tiles else None
     source = _write([graph], target, tiled)
     if tiled is None:
@@ -42,37 +42,61 @@ def write(graph: Graph, target: Target) -> Source:
 
 def write_whole(graph: Graph, target: Target) -> Source:
     """One text that has both."""
-    if target.kernels and outline(graph, speaks)[1]:
-        return write(graph, target)
+    if target.kernels and (source := _with_kernels(graph, target)):
+        return source
     tiled = fuse(graph) if target.tiles else None
     return _write([graph, *(tiled.functions if tiled else ())], target, tiled)
+
+
+def _with_kernels(graph: Graph, target: Target) -> Source | None:
+    """The text whose loops and elementwise regions are kernels; None where there are none."""
+    outlined, loops = outline(graph, speaks)
+    tiled = fuse(outlined, speaks_of_elements)
+    if tiled is None:
+        return _write([outlined], target, None, loops) if loops else None
+    program, *bodies = tiled.functions
+    if tiled.always:  # the program itself has this form
+        program = program.replace(name=graph.name)
+    calls = [n for n in walk(program.nodes) if isinstance(n, Call) and n.op is COMPILED]
+    compiled = [call.attribute("body") for call in calls]
+    blocks = [BlockKernel(body, graph) for body in bodies if body in compiled]
+    others = [body for body in bodies if body not in compiled]
+    functions = [*([] if tiled.always else [outlined]), program, *others]
+    return _write(functions, target, tiled, loops, blocks)
 
 
 def _write(
     functions: Sequence[Graph],
     target: Target,
     tiled: Tiled | None,
-    kernels: Sequence[Graph] = (),
+    loops: Sequence[Graph] = (),
+    blocks: Sequence[BlockKernel] = (),
 ) -> Source:
-    """The text of some functions; that of the whole program goes over to `tiled`, if there is."""
+    """The text of some functions; that of the whole program goes over to `tiled`, if there is.
+
+    The graphs `loops` are kernels, and `blocks` the regions that have kernels.
+    """
     graph = functions[0]
     writer: Writer[Origin] = Writer()
-    needs = Needs(functions, target)
+    functions = [*functions, *(block.plain for block in blocks)]
+    needs = Needs(functions, target, HELPERS, ("in_tiles", "in_parts") if blocks else ())
     donated = donated_by(graph) if target.checks_returned else ()
     partial = ["from functools import partial"] if graph.room or donated else []
-    called = functions_of(kernels)
-    for_kernels = imports(called) if kernels else []
+    called = functions_of(loops)
+    named = sorted({*called, *(name for block in blocks for name in block.functions)})
+    for_kernels = imports(named) if loops or blocks else []
     for line in in_groups((*target.imports, *needs.imports, *partial, *for_kernels)):
         writer.line(line)
     foreign = _foreign_names(graph, needs)
     names: dict[Value, str] = {}
     needed: str | None = None
     constants = Constants() if target.constants else None
+    compiled = [*(loop.name for loop in loops), *(b for block in blocks for b in block.called)]
+    known = {**needs.called, **{name: name for name in compiled}}
     for function in functions:
         _apart(writer)
         dense = tiled is not None and function.name not in (tiled.plain.name, tiled.name)
-        functions_named = {**needs.called, **{kernel.name: kernel.name for kernel in kernels}}
-        names_of_others = functions_named, foreign, constants
+        names_of_others = known, foreign, constants
         kind = FunctionalEmitter if target.checks_returned else FunctionEmitter
         emitter = kind(function, target, writer, *names_of_others, dense)
         start = len(writer.lines)
@@ -82,10 +106,15 @@ def _write(
             room = make_room(function, writer, start, *bindings)
             needed = room if tiled is None or function is tiled.plain else needed
         names = {**emitter.variable, **names}
-    compiled = []
-    for kernel in kernels:
+    kernels = []
+    for loop in loops:
         _apart(writer)
-        compiled.append(write_kernel(kernel, writer, {name: name for name in called}))
+        kernels.append(write_kernel(loop, writer, {name: name for name in called}))
+    for block in blocks:
+        _apart(writer)
+        block.write_choice(writer, needs.called)
+        _apart(writer)
+        kernels.append(block.write(writer))
     for text in needs.functions:
         _apart(writer)
         writer.block(text)
@@ -106,7 +135,7 @@ def _write(
     else:
         text = constants.read(below)
         source = Source(text, graph.name, target.name, calls, below, constants.named, more)
-    return replace(source, kernels=tuple(compiled))
+    return replace(source, kernels=tuple(kernels))
 
 
 def in_groups(imports: Iterable[str]) -> list[str]:

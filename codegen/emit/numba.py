@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from codegen.emit.control_flow import FunctionEmitter
+from codegen.emit.elements import BINARY, FLOATS, NUMBERS, UNARY
 from codegen.emit.loop_analysis import range_text
 from codegen.emit.numpy import NUMPY
 from codegen.emit.target import Kernel, Target
@@ -57,12 +58,6 @@ KERNELS = Target(
     name="numba", module="np", imports=(), inplace=True, spelled_as="numpy", casts=casts
 )
 
-UNARY = (
-    *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "cosh"),
-    *("exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "rint", "sin", "sinh"),
-    *("sign", "tan", "tanh", "trunc"),
-)
-BINARY = ("arctan2", "copysign", "hypot", "logaddexp", "logaddexp2", "maximum", "minimum")
 FUNCTIONS: Mapping[str, Spelling] = {
     **{f"np.{name}(x)": spell(f"{name}(x)") for name in UNARY},
     **{f"np.{name}(a, b)": spell(f"{name}(a, b)") for name in BINARY},
@@ -85,8 +80,6 @@ WRITES = frozenset(
     {f"out = np.array(x)\nout[index] {symbol} value" for symbol in ("=", "+=", "-=")}
     | {"out = rows.copy()\nout[k] = value"}
 )
-NUMBERS = ("float64", "float32", "int64", "bool")
-FLOATS = ("float64", "float32")
 SMALL = 1 << 31
 RUNTIME = "tracegrad.backends.numba_functions"
 """Where the client has the functions."""

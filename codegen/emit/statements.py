@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codegen.ir import Call, Graph, Loop, Origin, Value, walk
+from codegen.passes.fuse import COMPILED
 from codegen.spelling import Fragment
 
 
@@ -29,6 +30,13 @@ def body_of(call: Call) -> Graph | None:
     return next((value for _, value in call.attributes if isinstance(value, Graph)), None)
 
 
+def is_machine_code(call: Call) -> bool:
+    """Whether the function that a call runs is compiled: a loop, or a region in kernels."""
+    body = body_of(call)
+    loops = body is not None and isinstance(body.nodes[-1], Loop)
+    return loops or call.op is COMPILED
+
+
 def stem_of(call: Call, result: Value) -> str:
     """What a result is called that has no other name: after what makes it."""
     body = body_of(call)
@@ -48,8 +56,7 @@ def origin_of(call: Call) -> Origin:
     lines = sorted({origin.line for origin in origins if origin.file == file})
     upto = f"to line {lines[-1]}, " if len(lines) > 1 else ""
     parts = dict.fromkeys(origin.section or "forward" for origin in origins)
-    loops = any(isinstance(node, Loop) for node in walk(body.nodes))
-    how = "compiled by numba" if loops else "tile by tile"
+    how = "as machine code" if is_machine_code(call) else "tile by tile"
     return Origin(file=file, line=lines[0], text=f"{upto}{' and '.join(parts)}, {how}")
 
 

@@ -58,7 +58,8 @@ class Kernel:
     """A function that numba compiles: its name, and the text of a module that has it alone.
 
     `functions` are those that it calls by name. `takes` and `returns` are the types of its
-    arguments and of what it gives.
+    arguments and of what it gives. One that runs through `blocks` takes arrays of one axis in C
+    order, and writes to the last so many of them; NumPy source stands for it until it is there.
     """
 
     name: str
@@ -66,6 +67,8 @@ class Kernel:
     functions: tuple[str, ...]
     takes: tuple[ArrayType, ...]
     returns: tuple[ArrayType, ...]
+    blocks: bool = False
+    writes: int = 0
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ generation are a region: no way leads out of it and back.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -60,16 +60,26 @@ WORTH = 8
 """Elementwise calls and products that make a region worth while: fewer are bound by memory in
 either form."""
 
+WORTH_KERNELS = 2
+"""The same where regions are machine code: a call of that costs less than two of NumPy's."""
+
+MOST = 256
+"""Calls that a kernel has at most: each takes 20 ms to compile."""
+
 LARGE = 1 << 13
 """Elements from which on memory costs more than calls: regions run in their form for that."""
 
 TILE = 1 << 18
 """Bytes that a tile of an array has at most: some ten of them fit the caches of a core."""
 
+PART = 1 << 15
+"""Elements of the parts of arrays on which kernels run in threads."""
+
 SPLIT = 1 << 20
 """Bytes of an array from which on tiles, and threads, save more than they cost."""
 
 Shape = tuple[Dim, ...]
+Speaks = Callable[[Graph, Node], bool]
 
 
 def _types_of_body(
@@ -108,19 +118,48 @@ def in_tiles(body, arrays):
 
     first = run(tiles[0])
     made = [np.empty(size, a.dtype) if np.ndim(a) else [a] * len(tiles) for a in first]
-    todo = iter(range(len(tiles)))
+
+    def keep(i):
+        for whole, part in zip(made, run(tiles[i]) if i else first):
+            whole[tiles[i] if np.ndim(part) else i] = part
+
+    on_all_cores(keep, len(tiles))
+    return [summed(iter(a), size, most) if type(a) is list else a.reshape(shape) for a in made]
+''',
+    "in_parts": f'''\
+def in_parts(kernel, arrays, numbers):
+    """The sums of a kernel that runs on parts of arrays of one axis, on all cores.
+
+    The widest array comes first; `numbers` are the types of the sums. These have the bits of the
+    whole: the parts are the halves, down to {PART} elements, that NumPy's pairwise sum adds.
+    """
+    size = arrays[0].size
+    parts = list(halves(0, size, {PART}))
+    found = [()] * len(parts)
+
+    def run(i):
+        sums = kernel(*[a[parts[i]] if np.ndim(a) else a for a in arrays])
+        sums = sums if type(sums) is tuple else (sums,)
+        found[i] = [number(a) for number, a in zip(numbers, sums)]
+
+    on_all_cores(run, len(parts))
+    return [summed(iter(sums), size, {PART}) for sums in zip(*found)]
+''',
+    "on_all_cores": '''\
+def on_all_cores(run, count):
+    """Calls ``run(i)`` for all i below `count`, in as many threads as there are cores."""
+    todo = iter(range(count))
     failures = []
 
     def work():
         try:
             for i in todo:
-                for whole, part in zip(made, run(tiles[i]) if i else first):
-                    whole[tiles[i] if np.ndim(part) else i] = part
+                run(i)
         except BaseException as failure:
             failures.append(failure)
             all(i >= 0 for i in todo)  # the others find nothing more to do
 
-    helpers = range(min(cores(), len(tiles)) - 1)
+    helpers = range(min(cores(), count) - 1)
     threads = [Thread(target=copy_context().run, args=[work]) for _ in helpers]
     for thread in threads:
         thread.start()
@@ -129,7 +168,6 @@ def in_tiles(body, arrays):
         thread.join()
     if failures:
         raise failures[0]
-    return [summed(iter(a), size, most) if type(a) is list else a.reshape(shape) for a in made]
 ''',
     "halves": '''\
 def halves(start, stop, most):
@@ -174,6 +212,15 @@ IN_TILES = Op(
     needs={"numpy": HELPERS},
 )
 
+COMPILED = Op(
+    "compiled",
+    ("*arrays",),
+    _types_of_body,
+    {"numpy": spell("body(*arrays)")},
+    attributes={"body": ...},
+)
+"""The same where `body` has a kernel: the function decides itself how it runs."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tiled:
@@ -181,13 +228,14 @@ class Tiled:
 
     It stands for the whole program where one of the `sizes` is large (numbers of elements; where a
     slice is worked on, those of what is sliced; one that is known is) and the inputs `ordered` are
-    in C order.
+    in C order. Where its regions are `compiled`, it stands for the program at all sizes.
     """
 
     plain: Graph
     regions: Mapping[Block, Sequence[Sequence[Call]]]
     sizes: tuple[Dim, ...]
     ordered: tuple[Value, ...]
+    compiled: bool = False
 
     @property
     def name(self) -> str:
@@ -197,7 +245,8 @@ class Tiled:
     @property
     def always(self) -> bool:
         """Whether it stands for the program in all calls: one of the sizes is known."""
-        return not self.ordered and any(isinstance(size, int) for size in self.sizes)
+        small = not self.compiled and not any(isinstance(size, int) for size in self.sizes)
+        return not self.ordered and not small
 
     @cached_property
     def functions(self) -> tuple[Graph, ...]:
@@ -224,10 +273,12 @@ class Tiled:
                 results = tuple(value for value in made if readers.get(value, set()) - {item})
                 number = f"_{len(bodies) + 1}" if bodies else ""
                 dying = [v for v in here if readers[v] == {item} and may_be_overwritten(graph, v)]
-                name = f"{graph.name}_tile{number}"
+                compiled = self.compiled and len(regions[item]) <= MOST
+                name = f"{graph.name}_{'elements' if compiled else 'tile'}{number}"
                 bodies.append(_body(graph, name, regions[item], results, dying))
                 attributes = (("body", bodies[-1]),)
-                nodes.append(Call(IN_TILES, bodies[-1].inputs, attributes, results))
+                op = COMPILED if compiled else IN_TILES
+                nodes.append(Call(op, bodies[-1].inputs, attributes, results))
             elif isinstance(item, Branch | Loop | Join):
                 inner = tuple(self._written(b, bodies) for b in item.blocks)
                 nodes.append(replace(item, blocks=inner))
@@ -238,9 +289,13 @@ class Tiled:
         return replace(block, nodes=tuple(nodes))
 
 
-def fuse(graph: Graph) -> Tiled | None:
-    """The form of an optimized graph for large arrays, None where no region is worth it."""
-    finder = _Finder(graph)
+def fuse(graph: Graph, speaks: Speaks | None = None) -> Tiled | None:
+    """The form of an optimized graph for large arrays, None where no region is worth it.
+
+    With `speaks`, which tells what machine code may compute, regions are such calls alone; they are
+    worth it at all sizes.
+    """
+    finder = _Finder(graph, speaks)
     finder.block(graph.block)
     shapes = finder.shapes
     if not shapes:
@@ -253,7 +308,7 @@ def fuse(graph: Graph) -> Tiled | None:
         and value in graph.users
         and dims_of(graph.sizes, value.type) in shapes
     )
-    return Tiled(graph, finder.regions, sizes, ordered)
+    return Tiled(graph, finder.regions, sizes, ordered, speaks is not None)
 
 
 def unsliced(dim: Dim) -> Dim:
@@ -265,8 +320,9 @@ def unsliced(dim: Dim) -> Dim:
 class _Finder:
     """Finds the regions of the blocks of a graph that are worth it, and their shapes."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, speaks: Speaks | None) -> None:
         self.graph = graph
+        self.speaks = speaks
         self.known = {
             name
             for value in graph.inputs
@@ -301,18 +357,28 @@ class _Finder:
         worth = {
             (shape, generation): region
             for (shape, generation), region in regions.items()
-            if _may_be_large(shape) and _is_worth_it(region)
+            if self._is_worth_it(region, shape)
         }
         self.regions[block] = list(worth.values())
         self.shapes.update((shape, None) for shape, _ in worth)
         for inner in inner_blocks(block.nodes[-1]) if block.nodes else ():
             self.block(inner)
 
+    def _is_worth_it(self, region: Sequence[Call], shape: Shape) -> bool:
+        """Whether a region has calls enough, and may be large where that is asked."""
+        size = sz.mul(shape)
+        calls = sum(bool(n.op.traits & {Trait.ELEMENTWISE, Trait.DOT}) for n in region)
+        if self.speaks is not None:
+            return calls >= WORTH_KERNELS
+        return calls >= WORTH and (isinstance(size, Size) or size >= LARGE)
+
     def _shape(self, node: Node, member: Mapping[Value, tuple[Shape, int]]) -> Shape | None:
         """The shape of the region that a node may belong to."""
         if not isinstance(node, Call) or len(node.results) != 1 or Trait.EFFECT in node.op.traits:
             return None
         if node.memory is not None:  # what leaves a region is a new array
+            return None
+        if self.speaks is not None and not self.speaks(self.graph, node):
             return None
         sizes, result = self.graph.sizes, node.results[0]
         if Trait.TOTAL in node.op.traits:
@@ -381,15 +447,6 @@ def _body(
     frame = Frame(names, names)
     body = Graph(name, operands, tuple(nodes), results, frame, graph.sizes, spent=spent)
     return lifetime(body, ordered=[value for value in operands if value.type.shape])
-
-
-def _may_be_large(shape: Shape) -> bool:
-    size = sz.mul(shape)
-    return isinstance(size, Size) or size >= LARGE
-
-
-def _is_worth_it(region: Sequence[Call]) -> bool:
-    return sum(bool(node.op.traits & {Trait.ELEMENTWISE, Trait.DOT}) for node in region) >= WORTH
 
 
 def _adds_in_halves(operand: Value, total: Value) -> bool:

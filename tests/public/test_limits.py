@@ -161,7 +161,7 @@ def other_dtypes():
     assert values.dtype == np.complex128
 
 
-@otherwise('runs loops with `backend="numba"`')
+@otherwise('runs loops or elementwise operations with `backend="numba"`')
 def quiet_in_kernels():
     pytest.importorskip("numba")
 

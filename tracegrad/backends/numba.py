@@ -3,7 +3,8 @@
 A kernel is compiled in a thread of its own from its first call on; until then, and where numba is
 missing, its text runs as Python, which gives the same bits. So does a call that machine code leaves
 with an exception: a kernel changes nothing outside of it, and Python raises what NumPy source
-raises. Machine code is kept on disk (`kernel_cache`).
+raises. For a kernel that runs through blocks of arrays NumPy source runs, which asks whether the
+kernel is there. Machine code is kept on disk (`kernel_cache`).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
 
     functions = {n: numba_functions.plain(n) for k in source.kernels for n in k.functions}
     known = {**names, "njit": njit, **functions}
-    loaded = _IMPORTS.sub("#", source.loaded or source.text)
+    loaded = _IMPORTS.sub(_comment, source.loaded or source.text)
     function = codegen.load(source.text, source.name, known, loaded)
     scope = function.__globals__
     for name in kernels:
@@ -52,11 +53,18 @@ def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
     return function
 
 
-_IMPORTS = re.compile(r"^from (numba|tracegrad\.numba_functions) import .*$", re.MULTILINE)
+_IMPORTS = re.compile(
+    r"^from (numba|tracegrad\.backends\.numba_functions) import (\([^)]*\)|.*$)", re.MULTILINE
+)
+
+
+def _comment(lines: re.Match[str]) -> str:
+    """As many lines that do nothing."""
+    return "#" + "\n#" * lines[0].count("\n")
 
 
 class Later:
-    """A kernel that Python runs until it is machine code.
+    """A kernel that is not yet machine code: Python runs it, or what asks for it is told no.
 
     It stands in a scope under its name; what is faster takes the place there.
     """
@@ -72,21 +80,31 @@ class Later:
         self.scope = scope
 
     def __call__(self, *args: Any) -> Any:
-        self.scope[self.kernel.name] = self.py_func
+        self._begin(self.py_func)
+        return self.scope[self.kernel.name](*args)
+
+    def __bool__(self) -> bool:
+        """Whether there is machine code, which is asked of kernels that run through blocks."""
+        self._begin(None)
+        return self.scope[self.kernel.name] is not None
+
+    def _begin(self, meanwhile: Callable[..., Any] | None) -> None:
+        """Begins to compile; `meanwhile` has the kernel's name until that is done."""
+        self.scope[self.kernel.name] = meanwhile
         if settings.at_once:
             self._compile()
-            return self.scope[self.kernel.name](*args)
+            return
         thread = Thread(target=self._compile, name=f"tracegrad {self.kernel.name}")
         _COMPILING.add(thread)
         thread.start()
-        return self.py_func(*args)
 
     def _compile(self) -> None:
         try:
             machine_code = compiled(self.kernel)
             if machine_code is not None:
-                fast = guarded(self.kernel, machine_code, self.py_func)
-                self.scope[self.kernel.name] = fast
+                if not self.kernel.blocks:
+                    machine_code = guarded(self.kernel, machine_code, self.py_func)
+                self.scope[self.kernel.name] = machine_code
         finally:
             _COMPILING.discard(current_thread())
 
@@ -115,7 +133,7 @@ def compiled(kernel: Kernel) -> Callable[..., Any] | None:
     module = numba()
     if module is None or not all(map(numba_functions.teach, kernel.functions)):
         return None
-    takes = tuple(map(numba_type, kernel.takes))
+    takes = types_taken(kernel)
     path = kernel_cache.file_of(kernel.text)
     for cache_file in (path, None) if path else (None,):  # what cannot be read from disk is made
         try:
@@ -126,8 +144,9 @@ def compiled(kernel: Kernel) -> Callable[..., Any] | None:
             continue
         dispatcher.disable_compile()
         return dispatcher  # type: ignore[no-any-return]
-    first = str(failure).strip().partition("\n")[0]
-    text = f"{kernel.name} stays NumPy source: numba does not compile it ({first})"
+    lines = str(failure).strip().splitlines()
+    reason = next((line for line in lines if not line.startswith("Failed in")), "")
+    text = f"{kernel.name} stays NumPy source: numba does not compile it ({reason})"
     warnings.warn(text, NoKernelsWarning, stacklevel=2)
     return None
 
@@ -148,14 +167,21 @@ def _dispatcher(kernel: Kernel, path: Path | None) -> Any:
     return function
 
 
-def numba_type(type_: ArrayType) -> Any:
-    """The type for numba: arrays of any layout, which may be readonly and unaligned."""
+def types_taken(kernel: Kernel) -> tuple[Any, ...]:
+    """The types of a kernel's arguments for numba."""
+    layout = "C" if kernel.blocks else "A"
+    first = len(kernel.takes) - kernel.writes
+    return tuple(numba_type(t, layout, i >= first) for i, t in enumerate(kernel.takes))
+
+
+def numba_type(type_: ArrayType, layout: str, written: bool) -> Any:
+    """The type for numba: arrays that are only read may be readonly and unaligned."""
     from numba import from_dtype, types
 
     item = from_dtype(np.dtype(type_.dtype))
     if not type_.shape:
         return item
-    return types.Array(item, type_.ndim, "A", readonly=True, aligned=False)
+    return types.Array(item, type_.ndim, layout, readonly=not written, aligned=written)
 
 
 def guarded(

@@ -2,8 +2,9 @@
 
 ``from tracegrad.backends.numba_functions import log`` gives a function of one number. Python runs
 ``np.log``; what numba compiles calls NumPy's own inner loop for one element, so both have the same
-bits. ``log_of(x, out)`` does so for arrays of one axis. Numba is imported when the first of these
-is asked for, and is not needed for what Python runs.
+bits. ``log_of(x, out)`` does so for arrays of one axis, of whose operands some may be numbers, and
+``sum_of(x)`` adds one up. Numba is imported when the first of these is asked for, and is not needed
+for what Python runs.
 
 >>> import math
 >>> from tracegrad.backends.numba_functions import log
@@ -34,10 +35,13 @@ BINARY = (
 )
 """Ufuncs that machine code may call; arithmetic, ``sqrt`` and ``abs`` are the processor's."""
 
+SPECIAL = ("erf", "erfc", "expit", "gammaln", "log_ndtr", "ndtr")
+"""Ufuncs of one operand in ``scipy.special`` that it may call as well."""
+
 
 def __getattr__(name: str) -> Callable[..., Any]:
     """The function of numbers, or (``log_of``) of arrays, which numba knows from here on."""
-    if name.removesuffix("_of") not in UNARY + BINARY:
+    if name.removesuffix("_of") not in (*UNARY, *BINARY, *SPECIAL) and name != "sum_of":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     teach(name)
     return plain(name)
@@ -53,11 +57,27 @@ def plain(name: str) -> Callable[..., Any]:
     """The function as Python runs it."""
     if name == "quotient":
         return quotient
+    if name == "sum_of":
+        return sum_of
     base = name.removesuffix("_of")
-    ufunc: np.ufunc = getattr(np, base)
-    made = (_of_arrays if base != name else _of_numbers)(ufunc, base in UNARY)
+    ufunc = _ufunc(base)
+    made = (_of_arrays if base != name else _of_numbers)(ufunc, ufunc.nin == 1)
     made.__name__ = made.__qualname__ = name
     return made
+
+
+def sum_of(x: Any) -> Any:
+    """``x.sum()`` of an array of one axis, in machine code too."""
+    return x.sum()
+
+
+def _ufunc(name: str) -> np.ufunc:
+    """The ufunc of a name, NumPy's or SciPy's."""
+    if name in SPECIAL:
+        from scipy import special  # type: ignore[import-untyped]
+
+        return getattr(special, name)  # type: ignore[no-any-return]
+    return getattr(np, name)  # type: ignore[no-any-return]
 
 
 def _of_numbers(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
@@ -72,10 +92,10 @@ def _of_numbers(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
 
 def _of_arrays(ufunc: np.ufunc, unary: bool) -> Callable[..., Any]:
     def of_one(x: Any, out: Any) -> None:
-        ufunc(x, out)
+        ufunc(x, out=out)
 
     def of_two(a: Any, b: Any, out: Any) -> None:
-        ufunc(a, b, out)
+        ufunc(a, b, out=out)
 
     return of_one if unary else of_two
 
@@ -93,9 +113,14 @@ def teach(name: str) -> bool:
     if name == "quotient":
         overload(quotient)(lambda a, b: _quotient)
         return True
-    loops = _loops(name.removesuffix("_of"))
+    if name == "sum_of":
+        loops = {dtype: loop for dtype, loop in _loops("add").items() if loop.adds_up()}
+        teach_it = _teach_sums
+    else:
+        loops = _loops(name.removesuffix("_of"))
+        teach_it = _teach_arrays if name.endswith("_of") else _teach_numbers
     if loops:
-        (_teach_arrays if name.endswith("_of") else _teach_numbers)(plain(name), loops)
+        teach_it(plain(name), loops)
     return bool(loops)
 
 
@@ -109,7 +134,7 @@ def _loops(name: str) -> dict[str, InnerLoop]:
     """NumPy's loops by dtype, which machine code knows by their symbols from here on."""
     from llvmlite import binding
 
-    found = {dtype: inner_loop(getattr(np, name), dtype) for dtype in DTYPES}
+    found = {dtype: inner_loop(_ufunc(name), dtype) for dtype in DTYPES}
     loops = {dtype: loop for dtype, loop in found.items() if loop is not None}
     for loop in loops.values():
         binding.add_symbol(loop.symbol, loop.address)
@@ -167,24 +192,33 @@ def _call_of_numbers(context: Any, builder: Any, loop: InnerLoop, args: Any) -> 
 
 
 def _teach_arrays(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
-    """Has numba compile calls of a function of arrays of one axis as calls of the loops."""
+    """Has numba compile calls of a function of arrays of one axis as calls of the loops.
+
+    Operands may be numbers of the arrays' dtype, Python's too where that is float64.
+    """
     from numba import types
     from numba.extending import intrinsic, overload
 
-    def chosen(*arrays: Any) -> InnerLoop | None:
-        if any(not isinstance(x, types.Array) or x.ndim != 1 for x in arrays):
+    def chosen(*operands: Any) -> InnerLoop | None:
+        *given, out = operands
+        if not isinstance(out, types.Array) or out.ndim != 1:
             return None
-        dtypes = {str(x.dtype) for x in arrays}
-        return loops.get(dtypes.pop()) if len(dtypes) == 1 else None
+        for x in given:
+            if isinstance(x, types.Array):
+                if x.ndim != 1 or x.dtype != out.dtype:
+                    return None
+            elif x != out.dtype:
+                return None
+        return loops.get(str(out.dtype))
 
-    def signature_of(*arrays: Any) -> tuple[Any, Any]:
-        loop = chosen(*arrays)
+    def signature_of(*operands: Any) -> tuple[Any, Any]:
+        loop = chosen(*operands)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             _call_of_arrays(context, builder, loop, signature, args)  # type: ignore[arg-type]
             return context.get_dummy_value()
 
-        return types.void(*arrays), codegen
+        return types.void(*operands), codegen
 
     @intrinsic  # type: ignore[untyped-decorator]
     def one(context: Any, x: Any, out: Any) -> Any:
@@ -204,14 +238,57 @@ def _teach_arrays(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> Non
 
 def _call_of_arrays(context: Any, builder: Any, loop: InnerLoop, signature: Any, args: Any) -> None:
     """The instructions that call a loop for the elements of arrays; `out` says how many."""
-    arrays = [
-        context.make_array(type_)(context, builder, value)
+    operands = [
+        _place_and_step(context, builder, type_, value)
         for type_, value in zip(signature.args, args, strict=True)
     ]
-    places = [array.data for array in arrays]
-    steps = [builder.extract_value(array.strides, 0) for array in arrays]
-    length = builder.extract_value(arrays[-1].shape, 0)
-    _call(builder, loop, places, length, steps)
+    out = context.make_array(signature.args[-1])(context, builder, args[-1])
+    length = builder.extract_value(out.shape, 0)
+    _call(builder, loop, [place for place, _ in operands], length, [step for _, step in operands])
+
+
+def _place_and_step(context: Any, builder: Any, type_: Any, value: Any) -> tuple[Any, Any]:
+    """Where an operand lies, and how far its elements are apart: a number is at one place."""
+    from numba import types
+    from numba.core import cgutils
+
+    if isinstance(type_, types.Array):
+        array = context.make_array(type_)(context, builder, value)
+        return array.data, builder.extract_value(array.strides, 0)
+    place = cgutils.alloca_once(builder, value.type)
+    builder.store(value, place)
+    return place, context.get_constant(_intp(), 0)
+
+
+def _teach_sums(plain: Callable[..., Any], loops: dict[str, InnerLoop]) -> None:
+    """Has numba compile sums of arrays of one axis as NumPy's ``add.reduce``."""
+    from numba import types
+    from numba.extending import intrinsic, overload
+
+    def chosen(x: Any) -> InnerLoop | None:
+        if not isinstance(x, types.Array) or x.ndim != 1:
+            return None
+        return loops.get(str(x.dtype))
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def total(context: Any, x: Any) -> Any:
+        loop: InnerLoop = chosen(x)  # type: ignore[assignment]
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            from numba.core import cgutils
+
+            number = context.get_value_type(signature.return_type)
+            place = cgutils.alloca_once_value(builder, number(0.0))
+            data, step = _place_and_step(context, builder, x, args[0])
+            array = context.make_array(x)(context, builder, args[0])
+            still = context.get_constant(_intp(), 0)
+            length = builder.extract_value(array.shape, 0)
+            _call(builder, loop, [place, data, place], length, [still, step, still])
+            return builder.load(place)
+
+        return x.dtype(x), codegen
+
+    overload(plain)(lambda x: (lambda x: total(x)) if chosen(x) else None)
 
 
 def _intp() -> Any:

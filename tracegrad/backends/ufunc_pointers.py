@@ -64,15 +64,32 @@ class InnerLoop:
         """What machine code calls it."""
         return f"tracegrad_{self.name}_{self.dtype}"
 
-    def __call__(self, *arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def __call__(
+        self, *arrays: np.ndarray[Any, Any], out: np.ndarray[Any, Any] | None = None
+    ) -> np.ndarray[Any, Any]:
         """The loop, run on arrays of one axis and one length."""
-        out = np.empty_like(arrays[0])
+        out = np.empty_like(arrays[0]) if out is None else out
         every = [*arrays, out]
         pointers = (ctypes.c_void_p * len(every))(*[a.ctypes.data for a in every])
         steps = (ctypes.c_ssize_t * len(every))(*[a.strides[0] for a in every])
         length = ctypes.c_ssize_t(len(out))
         _LOOP(self.address)(pointers, ctypes.byref(length), steps, self.data or None)
         return out
+
+    def adds_up(self) -> bool:
+        """Whether the loop, for one result of all elements, gives the bits of ``np.add.reduce``."""
+        rng = np.random.default_rng(0)
+        for length in (0, 1, 2, 7, 8, 100, 128, 129, 1000, 5000):
+            x = (rng.normal(size=length) * 10.0 ** rng.integers(-6, 6, length)).astype(self.dtype)
+            out = np.zeros(1, self.dtype)
+            pointers = (ctypes.c_void_p * 3)(out.ctypes.data, x.ctypes.data, out.ctypes.data)
+            steps = (ctypes.c_ssize_t * 3)(0, x.itemsize, 0)
+            count = ctypes.c_ssize_t(length)
+            _LOOP(self.address)(pointers, ctypes.byref(count), steps, self.data or None)
+            if not _same_bits(out[0], x.sum()):
+                return False
+        negative = np.full(2, -0.0, self.dtype)  # the sum begins with a zero of one sign
+        return bool(np.signbit(negative.sum())) is False
 
 
 @cache
@@ -110,6 +127,12 @@ def _has_numpys_bits(ufunc: np.ufunc, loop: InnerLoop) -> bool:
     with np.errstate(all="ignore"):
         expected = ufunc(*arrays)
         if not _same_bits(loop(*arrays), expected):
+            return False
+        parts = [loop(*[a[i : i + 8] for a in arrays]) for i in range(0, len(expected), 8)]
+        if not _same_bits(np.concatenate(parts), expected):
+            return False  # a block has other bits than the whole
+        over = arrays[0].copy()
+        if not _same_bits(loop(over, *arrays[1:], out=over), expected):
             return False
         singles = [loop(*[a[i : i + 1] for a in arrays])[0] for i in range(len(expected))]
         alone = [ufunc(*[a[i] for a in arrays]) for i in range(len(expected))]

@@ -1,0 +1,389 @@
+"""Elementwise regions as kernels of numba, three ways: machine code, own text, NumPy source."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from checks import assert_same_bits, leaves
+from programs import PROGRAMS
+
+import tracegrad as tg
+from codegen.emit import elements
+from tracegrad.backends import numba, numba_functions
+from tracegrad.execution import pipeline
+
+has_numba = importlib.util.find_spec("numba") is not None
+needs_numba = pytest.mark.skipif(not has_numba, reason="numba is not installed")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch, tmp_path_factory):
+    """Kernels are compiled when they are first asked for, into a cache of the run's own."""
+    pipeline.forget()
+    monkeypatch.setattr(numba.settings, "at_once", True)
+    monkeypatch.setenv("TRACEGRAD_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kernels"))
+
+
+def as_python(kernel):
+    """A kernel's own text, run by Python."""
+    scope = {"np": np, "njit": lambda **options: lambda function: function}
+    scope |= {name: numba_functions.plain(name) for name in kernel.functions}
+    exec(numba._IMPORTS.sub("", kernel.text), scope)
+    return scope[kernel.name]
+
+
+@pytest.fixture
+def in_python(monkeypatch):
+    """The kernels that run as Python in the place of machine code."""
+    found = []
+
+    def read(kernel):
+        found.append(kernel)
+        return as_python(kernel) if kernel.blocks else None
+
+    monkeypatch.setattr(numba, "compiled", read)
+    return found
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """The machine code of the kernels that were compiled."""
+    found = []
+    compiled = numba.compiled
+
+    def noted(kernel):
+        found.append(compiled(kernel))
+        return found[-1]
+
+    monkeypatch.setattr(numba, "compiled", noted)
+    return found
+
+
+def chain(x, a):
+    y = np.sin(x) * a
+    y = np.exp(-y) + x
+    y = y * y / (1.0 + y)
+    y = np.sqrt(np.abs(y)) - 0.5
+    return np.tanh(y)
+
+
+def chain_loss(x, a):
+    return chain(x, a).sum()
+
+
+def black_scholes(spot, strike):
+    rate, volatility, maturity = 0.03, 0.2, 1.5
+    spot, strike = np.abs(spot) + 0.5, np.abs(strike) + 0.5
+    deviation = volatility * np.sqrt(maturity)
+    d1 = (np.log(spot / strike) + (rate + 0.5 * volatility**2) * maturity) / deviation
+    d2 = d1 - deviation
+    discounted = strike * np.exp(-rate * maturity)
+    return np.sum(spot * tg.special.ndtr(d1) - discounted * tg.special.ndtr(d2))
+
+
+def pieces(x, y):
+    """Comparisons, choice, masks, powers."""
+    z = np.where(x > 0.3, y * y, np.minimum(x, 0.5))
+    z = np.maximum(z, 0.0) + np.where((x > y) & ~(y < -1.0), x**3, y**2)
+    big = np.abs(z) > 1.0
+    return (z * big).sum() + np.sum(np.abs(z) ** 0.5)
+
+
+def losses(x, y):
+    gelu = 0.5 * x * (1.0 + tg.special.erf(x / np.sqrt(2.0)))
+    soft = np.log1p(np.exp(-np.abs(y))) + np.maximum(y, 0.0)
+    return np.mean(gelu * soft) + np.logaddexp(0.0, x * y).sum() + tg.nn.sigmoid(x).sum()
+
+
+def optimizer(p, g):
+    m, v = 0.9 * p + 0.1 * g, 0.999 * p * p + 0.001 * g**2
+    return p - 0.001 * m / (np.sqrt(v) + 1e-8), m, v
+
+
+def one_operation(x, y):
+    return x * y
+
+
+def pair(n, dtype):
+    rng = np.random.default_rng(n)
+    return rng.normal(size=n).astype(dtype), rng.normal(size=n).astype(dtype)
+
+
+CASES = {
+    "chain": (chain, lambda x, y: (x, 2.0)),
+    "chain of numbers with a dtype": (chain_loss, lambda x, y: (x, x.dtype.type(1.5))),
+    "chain of arrays without axes": (chain_loss, lambda x, y: (x, np.array(1.5, x.dtype))),
+    "black_scholes": (black_scholes, lambda x, y: (x, y)),
+    "pieces": (pieces, lambda x, y: (x, y)),
+    "losses": (losses, lambda x, y: (x, y)),
+    "optimizer": (optimizer, lambda x, y: (x, y)),
+}
+
+
+def differentiated(f, **more):
+    return tg.value_and_grad(lambda *args: sum(map(np.sum, leaves_of(f(*args)))), **more)
+
+
+def leaves_of(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def twice(f, **more):
+    """The second derivative along ones."""
+
+    def slope(x, other):
+        gradient = tg.grad(lambda x: sum(map(np.sum, leaves_of(f(x, other)))))(x)
+        return np.sum(gradient * gradient)
+
+    return tg.value_and_grad(slope, **more)
+
+
+TRANSFORMS = {"compile": tg.compile, "value_and_grad": differentiated, "twice": twice}
+every_case = pytest.mark.parametrize("case", CASES)
+every_transform = pytest.mark.parametrize("transform", TRANSFORMS)
+every_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
+
+
+def check(case, transform, dtype, lengths):
+    f, arguments = CASES[case]
+    plain, fast = TRANSFORMS[transform](f), TRANSFORMS[transform](f, backend="numba")
+    for n in lengths:
+        args = arguments(*pair(n, dtype))
+        with np.errstate(all="ignore"):
+            wanted = plain(*args)
+            for _ in range(2):
+                assert_same_bits(fast(*args), wanted, f"{n} elements")
+
+
+@needs_numba
+@pytest.mark.sampled(6)
+@every_dtype
+@every_transform
+@every_case
+def test_machine_code_has_the_bits_of_numpy_source(case, transform, dtype, kernels):
+    check(case, transform, dtype, (100, 1, 0, 3_001, 300_001))
+    assert kernels and None not in kernels
+
+
+@every_dtype
+@every_transform
+@every_case
+def test_the_text_of_kernels_has_the_bits_of_numpy_source(case, transform, dtype, in_python):
+    check(case, transform, dtype, (100, 1, 0, 2_503))
+    assert in_python
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_the_corpus(program, in_python):
+    more = {"static_argnames": program.static_argnames}
+    graded = {"argnums": program.argnums, "has_aux": program.has_aux, **more}
+    for transform, options in ((tg.compile, more), (tg.value_and_grad, graded)):
+        plain = transform(program.new(), **options)
+        fast = transform(program.new(), backend="numba", **options)
+        for args in (program.args, *program.other_args):
+            assert_same_bits(leaves(fast(*args)), leaves(plain(*args)))
+
+
+EVERY = [
+    (name, getattr(np, name, None) or getattr(tg.special, name))
+    for name in elements.FUNCTIONS.values()
+    if hasattr(np, name) or hasattr(tg.special, name)
+]
+
+
+@needs_numba
+@pytest.mark.sampled(4)
+@every_dtype
+@pytest.mark.parametrize("share", range(8))
+def test_every_function_that_kernels_call(share, dtype, kernels):
+    """Of arrays, and beside a number."""
+    some = EVERY[share::8]
+
+    def f(x, y):
+        found = []
+        for name, function in some:
+            if name in elements.BINARY:
+                found += [function(x, y) * y, function(x, 0.5) + y]
+            else:
+                found.append(function(x) * y)
+        return tuple(found)
+
+    plain, fast = tg.compile(f), tg.compile(f, backend="numba")
+    for n in (1_001, 17):
+        x, y = pair(n, dtype)
+        x[: n // 2], y[:6] = np.abs(x[: n // 2]), [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0]
+        with np.errstate(all="ignore"):
+            assert_same_bits(fast(x, y), plain(x, y))
+    (code,) = kernels
+    assert {f"{name}_of" for name, _ in some} <= set(code.py_func.__code__.co_names)
+
+
+@needs_numba
+@every_dtype
+def test_arrays_in_other_orders_and_of_more_axes(dtype, kernels):
+    plain = tg.value_and_grad(chain_loss)
+    fast = tg.value_and_grad(chain_loss, backend="numba")
+    whole = np.random.default_rng(0).normal(size=(70, 50)).astype(dtype)
+    for x in (whole, whole.T, whole[::2], whole[:, ::3], whole.ravel()[::3], whole[:, 4]):
+        assert_same_bits(fast(x, 2.0), plain(x, 2.0))
+    readonly = whole.copy()
+    readonly.flags.writeable = False
+    assert_same_bits(fast(readonly, 2.0), plain(readonly, 2.0))
+    assert None not in kernels
+
+
+@needs_numba
+def test_labels_and_masks_beside_floats(kernels):
+    def f(x, labels, mask):
+        y = np.where(labels == 1, x * 2.0, x * labels)
+        return np.where(mask, y, 0.5 * x).sum()
+
+    rng = np.random.default_rng(0)
+    args = rng.normal(size=100), rng.integers(0, 3, 100), rng.random(100) < 0.5
+    for x in (args[0], args[0].astype("float32")):
+        fast = tg.value_and_grad(f, backend="numba")
+        assert_same_bits(fast(x, *args[1:]), tg.value_and_grad(f)(x, *args[1:]))
+    assert kernels and None not in kernels
+
+
+def test_what_a_kernel_would_round_otherwise_stays_numpy_source():
+    def f(x, exponent, n):
+        y = x**exponent * 2.0  # NumPy multiplies where the exponent is 2.0
+        z = np.float32(x) ** n + x
+        return y * np.nextafter(x, 2.0) * z
+
+    source = str(tg.compile(f, backend="numba").source(np.ones(5), 2.0, np.float64(3.0)))
+    assert "power" not in source and "nextafter_of" not in source
+
+
+def test_one_operation_is_no_region():
+    source = str(tg.compile(one_operation, backend="numba").source(np.ones(3), np.ones(3)))
+    assert "njit" not in source
+
+
+@pytest.mark.parametrize("calls", [30, 90])
+def test_long_regions_and_long_lines(calls, in_python):
+    """Regions that would take long to compile stay NumPy source."""
+    scope = {}
+    text = "def f(x):\n    return " + "(" * calls + "x" + " * x + 0.5)" * calls
+    exec(text, scope)
+    x = np.linspace(0.0, 0.9, 20)
+    fast = tg.grad(lambda x: scope["f"](x).sum(), backend="numba")
+    assert_same_bits(fast(x), tg.grad(lambda x: scope["f"](x).sum())(x))
+    assert bool(in_python) == (calls == 30)
+
+
+@needs_numba
+def test_machine_code_rounds_after_every_operation(kernels):
+    x = np.linspace(0.5, 2.0, 100)
+    tg.compile(lambda x: x * x + x * 3.0 - x, backend="numba")(x)
+    (code,) = kernels
+    (text,) = code.inspect_asm().values()
+    assert re.search(r"v?mulpd", text) and not re.search(r"\bvf?n?m(add|sub)\d", text)
+
+
+@needs_numba
+def test_no_kernel_reads_beyond_its_arrays(tmp_path):
+    program = (
+        "import numpy as np, tracegrad as tg\n"
+        "from test_block_kernels import CASES, TRANSFORMS, pair\n"
+        "from tracegrad.backends import numba\n"
+        "numba.settings.at_once = True\n"
+        "for name in ('black_scholes', 'pieces'):\n"
+        "    f, arguments = CASES[name]\n"
+        "    for n in (7, 1_500):\n"
+        "        args = arguments(*pair(n, 'float64'))\n"
+        "        TRANSFORMS['value_and_grad'](f, backend='numba')(*args)\n"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path]),
+        "TRACEGRAD_CACHE_DIR": str(tmp_path),
+        "NUMBA_BOUNDSCHECK": "1",
+    }
+    command = [sys.executable, "-W", "error", "-c", program]
+    subprocess.run(command, check=True, env=environment)
+
+
+def test_source_shows_kernels_with_the_users_names_and_lines():
+    source = str(tg.compile(chain, backend="numba").source(np.ones(100), 2.0))
+    kernel = source.partition('@njit(error_model="numpy", nogil=True)\n')[2].partition("\n\n\n")[0]
+    assert re.sub(r"\S+\.py:\d+", "model.py:1", kernel) == KERNEL
+    choice = source.partition("\n\n\ndef chain_elements(x, a):\n")[2].partition("\n\n\n")[0]
+    assert choice == CHOICE
+    assert "from tracegrad.backends.numba_functions import exp_of, sin_of, tanh_of" in source
+
+
+CHOICE = """\
+    # As machine code, where that is there and arrays are in C order.
+    if chain_kernel and x.flags.c_contiguous:
+        value = np.empty(x.shape)
+        if x.nbytes < 1048576:
+            chain_kernel(x, a, value)
+        else:
+            in_parts(chain_kernel, [x, a, value], [])
+        return value
+    return in_tiles(chain_tile, [x, a])[0]"""
+KERNEL = """\
+def chain_kernel(x, a, value):
+    if x.size > 1024:
+        half = x.size // 16 * 8
+        chain_kernel(x[:half], a, value[:half])
+        chain_kernel(x[half:], a, value[half:])
+        return
+    n = x.size
+    y_1 = np.empty(n)
+    y_2 = np.empty(n)
+    # model.py:1  y = np.sin(x) * a
+    sin_of(x, y_1)
+    for i in range(n):
+        # model.py:1  y = np.sin(x) * a
+        y = y_1[i] * a
+        # model.py:1  y = np.exp(-y) + x
+        y_1[i] = -y
+    # model.py:1  y = np.exp(-y) + x
+    exp_of(y_1, y_1)
+    for i in range(n):
+        # model.py:1  y = np.exp(-y) + x
+        y = y_1[i] + x[i]
+        # model.py:1  y = y * y / (1.0 + y)
+        y = y * y / (1.0 + y)
+        # model.py:1  y = np.sqrt(np.abs(y)) - 0.5
+        y_2[i] = np.sqrt(np.abs(y)) - 0.5
+    # model.py:1  return np.tanh(y)
+    tanh_of(y_2, value)"""
+
+
+@needs_numba
+def test_source_runs_as_it_is_shown():
+    x = np.linspace(0.5, 2.0, 2_000)
+    scope = {}
+    exec(str(tg.value_and_grad(chain_loss, backend="numba").source(x, 2.0)), scope)
+    wanted = tg.value_and_grad(chain_loss)(x, 2.0)
+    assert_same_bits(scope["chain_loss_value_and_grad"](x, 2.0), wanted)
+    assert scope["chain_loss_value_and_grad_kernel"].signatures
+
+
+@needs_numba
+def test_numpy_source_answers_until_machine_code_is_there(monkeypatch, kernels):
+    monkeypatch.setattr(numba.settings, "at_once", False)
+    x = np.linspace(0.5, 2.0, 100)
+    run = tg.compile(chain, backend="numba")
+    first = run(x, 2.0)
+    numba.wait()
+    assert_same_bits(run(x, 2.0), first)
+    assert len(kernels) == 1 and None not in kernels
+
+
+def test_without_machine_code_numpy_source_runs(monkeypatch):
+    monkeypatch.setattr(numba, "compiled", lambda kernel: None)
+    x = np.linspace(0.5, 2.0, 100)
+    for _ in range(2):
+        assert_same_bits(tg.compile(chain, backend="numba")(x, 2.0), tg.compile(chain)(x, 2.0))
