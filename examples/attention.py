@@ -5,7 +5,7 @@ Out: the generated source of an attention block, the loss on pages that were not
 that of counted pairs of characters, a few lines that the model writes, and the surprise at each
 character of a page in ``examples/output/attention.png``.
 
-    python examples/attention.py [--backend jax] [--steps 1000] [--quick] [--beside-jax]
+    python examples/attention.py [--backend jax] [--steps 800] [--quick] [--beside-jax]
 """
 
 import re
@@ -195,7 +195,7 @@ def shown():
 
 def main(arguments=None):
     parser = common.options(__doc__, "200 steps")
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=800)
     args = parser.parse_args(arguments)
     tg.config.backend = args.backend
     steps = min(args.steps, 200) if args.quick else args.steps

@@ -147,7 +147,7 @@ def draw(name: str) -> None:
 def times() -> str:
     """A table of all examples beside JAX."""
     lines = [
-        "| example | backend | a call | the same in JAX | ratio |",
+        "| example | backend | a call (ms) | in JAX (ms) | ratio |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name in SHOWN:
@@ -157,7 +157,7 @@ def times() -> str:
                 continue
             printed = run(name, "--beside-jax", "--backend", backend)
             ours, theirs, ratio = re.findall(r"[\d.]+(?=\D|$)", printed.strip())[:3]
-            lines.append(f"| {name} | {backend} | {ours} ms | {theirs} ms | {ratio} |")
+            lines.append(f"| {name} | {backend} | {ours} | {theirs} | {ratio} |")
     return "\n".join(lines) + "\n"
 
 

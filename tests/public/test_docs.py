@@ -20,7 +20,9 @@ import doctest
 import importlib.util
 import inspect
 import io
+import os
 import re
+import subprocess
 import sys
 import traceback
 import unicodedata
@@ -193,6 +195,17 @@ def test_a_page_runs_and_prints_what_it_shows(page, as_it_was, request):
         text = text[:start] + printed + text[end:]
     if changed:
         page.write_text(text, encoding="utf-8")
+
+
+def test_the_guide_to_meshes_prints_the_same_on_eight_devices():
+    pytest.importorskip("jax")
+    test = f"{Path(__file__)}::test_a_page_runs_and_prints_what_it_shows[docs/guides/meshes.md]"
+    flags = "--xla_force_host_platform_device_count=8"
+    command = [sys.executable, "-m", "pytest", "-q", test]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "XLA_FLAGS": flags}, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -12,6 +12,7 @@ import re
 import sys
 
 import gallery_page as gallery
+import numpy as np
 import pytest
 
 import tracegrad as tg
@@ -53,6 +54,43 @@ def test_a_section_shows_what_is_generated(name, request):
 def test_jax_computes_the_same(name, capsys):
     gallery.module(name).main(["--beside-jax"])
     assert "median ratio" in capsys.readouterr().out
+
+
+# -- what the page says besides -------------------------------------------------------------------
+
+
+@tg.value_and_grad
+def likelihood_with_an_if(theta, flow, first):
+    """That of the Kalman filter, with a branch for years without a measurement."""
+    noise, step = np.exp(2.0 * theta)
+    level, variance = first
+    total = 0.0
+    for y in flow:
+        if not np.isnan(y):
+            spread = variance + noise
+            total = total + np.log(2.0 * np.pi * spread) + (y - level) ** 2 / spread
+            gain = variance / spread
+            level = level + gain * (y - level)
+            variance = (1.0 - gain) * variance
+        variance = variance + step
+    return 0.5 * total
+
+
+def test_a_filter_with_an_if_gives_the_same_and_is_written_out():
+    example = gallery.module("kalman_filter")
+    loss, (theta, flow) = example.shown()
+    flow = flow[10:30]
+    value, gradient = likelihood_with_an_if(theta, flow, example.AT_FIRST)
+    expected, slope = loss(theta, flow)
+    assert np.allclose(value, expected) and np.allclose(gradient, slope)
+    assert "loops that are unrolled" in likelihood_with_an_if.explain()
+
+
+def test_two_products_give_the_jacobian_of_the_bundle_adjustment():
+    jacobian, arguments = gallery.module("bundle_adjustment").shown()
+    found = jacobian(*arguments)
+    assert ", 2 colours, " in jacobian.explain().splitlines()[0]
+    assert found.shape[1] > 1000 and round(found.shape[0] * found.shape[1] / found.nnz, -1) == 160
 
 
 # -- notebooks ------------------------------------------------------------------------------------
