@@ -528,6 +528,18 @@ def sparse_of_tree():
     return tg.jacobian(lambda p: p["x"] * 2.0, sparse=True)({"x": X})
 
 
+@refused("a function of SciPy that integrates", LostGradientError, "Instead of quad(...) sum over")
+def integral_of_scipy():
+    integrate = pytest.importorskip("scipy.integrate")
+    return tg.grad(lambda x: integrate.quad(lambda t: t * x[0], 0.0, 1.0)[0])(X)
+
+
+@refused("(`quad`, `brentq`, `fsolve`", ConversionError, "optimize.minimize has no counterpart")
+def minimum_of_scipy():
+    optimize = pytest.importorskip("scipy.optimize")
+    return tg.grad(lambda x: optimize.minimize(lambda t: np.sum((t - x) ** 2), X).x.sum())(X)
+
+
 @refused("other functions of SciPy", ConversionError, "scipy.ndimage.gaussian_filter")
 def other_of_scipy():
     ndimage = pytest.importorskip("scipy.ndimage")

@@ -11,7 +11,9 @@ from checks import assert_close
 import tracegrad as tg
 
 sparse = pytest.importorskip("scipy.sparse")
+integrate = pytest.importorskip("scipy.integrate")
 interpolate = pytest.importorskip("scipy.interpolate")
+optimize = pytest.importorskip("scipy.optimize")
 spsolve = pytest.importorskip("scipy.sparse.linalg").spsolve
 pytestmark = pytest.mark.filterwarnings("ignore::tracegrad.errors.RecompileWarning")
 
@@ -71,6 +73,109 @@ def test_sparse_matrices_are_what_dense_ones_are(name):
     assert_close(tg.jacfwd(CASES[name][0])(X), tg.jacfwd(CASES[name][1])(X), 1e-11)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_sparse_matrices_in_programs_for_jax(name):
+    pytest.importorskip("jax")
+    ours, theirs = (lambda x, f=f: np.sum(f(x) ** 3) for f in CASES[name])
+    assert_close(tg.compile(ours, backend="jax")(X), theirs(X), 1e-12)
+    assert_close(tg.grad(ours, backend="jax")(X), tg.grad(theirs)(X), 1e-11)
+    assert_close(tg.hessian(ours, backend="jax")(X), tg.hessian(theirs)(X), 1e-10)
+    several, batch = np.stack([X, X**2]), tg.vmap(CASES[name][0], backend="jax")
+    assert_close(batch(several), np.stack([CASES[name][1](x) for x in several]), 1e-12)
+
+
+SOLVERS = {
+    "quad": (lambda x: integrate.quad(lambda t: t * x[0], 0.0, 1.0)[0], "leggauss"),
+    "quad_vec": (lambda x: integrate.quad_vec(lambda t: t * x[0], 0.0, 1.0)[0], "leggauss"),
+    "brentq": (lambda x: optimize.brentq(lambda t: t**2 - x[0], 0.0, 9.0), "Newton"),
+    "fsolve": (lambda x: np.sum(optimize.fsolve(lambda t: t**2 - x, np.ones(3))), "Newton"),
+    "root": (lambda x: np.sum(optimize.root(lambda t: t**2 - x, np.ones(3)).x), "Newton"),
+    "minimize": (
+        lambda x: np.sum(optimize.minimize(lambda t: np.sum((t - x) ** 2), np.ones(3)).x),
+        "custom_vjp",
+    ),
+    "least_squares": (
+        lambda x: np.sum(optimize.least_squares(lambda t: t - x, np.ones(3)).x),
+        "custom_vjp",
+    ),
+    "curve_fit": (lambda x: optimize.curve_fit(lambda t, a: a * t, X, x)[0][0], "custom_vjp"),
+}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_solvers_are_refused_by_name_with_what_to_write(name, compiled, monkeypatch):
+    monkeypatch.setattr(tg.config, "compile", compiled)
+    f, instead = SOLVERS[name]
+    with pytest.raises(tg.errors.TracegradError, match=f"{name}.*{instead}"):
+        tg.grad(f)(np.abs(X) + 0.1)
+
+
+def test_what_to_write_is_right():
+    s, w = np.polynomial.legendre.leggauss(20)
+
+    def area(x):
+        return np.sum(0.5 * w * np.sin(x[0] * 0.5 * (s + 1.0)))
+
+    def root(x):
+        r = tg.stop_gradient(x)
+        r = np.sqrt(r[0])  # whatever solves r * r = x
+        return r - (r * r - x[0]) / (2.0 * r)
+
+    x = np.array([1.3])
+    assert_close(tg.grad(area)(x), (np.sin(x) * x - (1.0 - np.cos(x))) / x**2, 1e-12)
+    assert_close(tg.grad(root)(x), 0.5 / np.sqrt(x), 1e-12)
+
+
+POPULATION = np.array([0.3, 0.5, 0.7])
+TIMES = np.linspace(0.0, 2.0, 5)
+
+
+@pytest.mark.parametrize(
+    ("f", "exact"),
+    [
+        (
+            lambda x: integrate.solve_ivp(lambda t, y: -0.5 * y, (0.0, 2.0), x, t_eval=TIMES).y,
+            lambda x: x[:, None] * np.exp(-0.5 * TIMES),
+        ),
+        (
+            lambda x: integrate.odeint(lambda y, t: -0.5 * y, x, TIMES).T,
+            lambda x: x[:, None] * np.exp(-0.5 * TIMES),
+        ),
+        (
+            lambda x: (
+                integrate.solve_ivp(
+                    lambda t, y, k, n: -k[0] * n * y,
+                    (0.0, 2.0),
+                    POPULATION,
+                    t_eval=TIMES,
+                    args=(x, 2),
+                ).y
+            ),
+            lambda x: POPULATION[:, None] * np.exp(-2.0 * x[0] * TIMES),
+        ),
+        (
+            lambda x: (
+                integrate.solve_ivp(
+                    lambda t, y, p: -p["k"] * y + p["n"] * 0,
+                    (0.0, 2.0),
+                    x,
+                    t_eval=TIMES,
+                    args=({"k": x[0], "n": 3},),
+                ).y
+            ),
+            lambda x: x[:, None] * np.exp(-x[0] * TIMES),
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("error::tracegrad.errors.RecompileWarning")
+def test_equations_with_and_without_further_arguments(f, exact):
+    """Only some of the further arguments, or none, may be differentiated; the adjoint compiles."""
+    assert_close(f(POPULATION), exact(POPULATION), 1e-2)
+    found = tg.grad(lambda x: np.sum(f(x) ** 2))(POPULATION)
+    assert_close(found, tg.grad(lambda x: np.sum(exact(x) ** 2))(POPULATION), 1e-2)
+
+
 def test_a_sparse_matrix_from_outside_is_read_by_every_call():
     matrix = sparse.csr_array(DENSE)
     gradient = tg.grad(lambda x: np.sum(matrix @ x))
@@ -124,6 +229,13 @@ def test_splines(f, x):
 
     assert_close(tg.compile(total)(x), total(x), 1e-12)
     assert_close(tg.grad(total)(x), slopes(total, x), 1e-6)
+
+
+def test_splines_in_programs_for_jax():
+    pytest.importorskip("jax")
+    for spline in (CUBIC, PCHIP, LINES):
+        gradient = tg.grad(lambda x, spline=spline: np.sum(spline(x) ** 2), backend="jax")
+        assert_close(gradient(PLACES), slopes(lambda x, s=spline: np.sum(s(x) ** 2), PLACES), 1e-6)
 
 
 def test_a_spline_that_is_replaced_is_seen():

@@ -697,7 +697,7 @@ def test_the_error_is_one_about_gradients_and_says_what_to_write() -> None:
     for f, written in (
         (by_float, r"Leave float\(\.\.\.\) out"),
         (sum_of_list, r"\[v for v in x\]"),
-        (integral, "functions of arrays"),
+        (integral, "sum over nodes, which gradients flow through"),
     ):
         with pytest.raises(LostGradientError, match=written):
             tg.grad(f)(X, Y)

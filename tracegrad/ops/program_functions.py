@@ -1,4 +1,4 @@
-"""The source of functions that spellings call, for the programs that need it."""
+"""The functions and imports that spellings use, for the programs that need them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ from typing import Any
 
 
 class Texts(Mapping[str, str]):
-    """The texts of functions by their names in programs, read from their files when asked for."""
+    """The texts of functions by their names in programs, read from their files when asked for.
 
-    def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
-        self.functions = {f.__name__.removesuffix("_jax"): f for f in functions}
+    An import is its text; its name is the last word.
+    """
+
+    def __init__(self, needed: Iterable[Callable[..., Any] | str]) -> None:
+        self.needed = {_name(x): x for x in needed}
 
     def __getitem__(self, name: str) -> str:
-        return text_of(self.functions[name], name)
+        needed = self.needed[name]
+        return needed if isinstance(needed, str) else text_of(needed, name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.functions)
+        return iter(self.needed)
 
     def __len__(self) -> int:
-        return len(self.functions)
+        return len(self.needed)
+
+
+def _name(needed: Callable[..., Any] | str) -> str:
+    if isinstance(needed, str):
+        return needed.rpartition(" ")[2]
+    return needed.__name__.removesuffix("_jax")
 
 
 @cache
@@ -41,8 +51,8 @@ def apart_in_xla(text: str) -> str:
 
 
 def needs(numpy: tuple[Any, ...] = (), jax: tuple[Any, ...] = ()) -> dict[str, Texts]:
-    """The attribute `needs` of a record whose spellings call these functions.
+    """The attribute `needs` of a record whose spellings use these functions and imports.
 
-    Each target has functions of its own; those for JAX have names that end in ``_jax``.
+    Each target has its own; functions for JAX have names that end in ``_jax``.
     """
     return {"numpy": Texts(numpy), "jax": Texts(jax)}

@@ -13,7 +13,6 @@ from tracegrad import linalg
 from tracegrad.errors import ShapeError
 from tracegrad.ops.elementwise.activations import as_inexact
 from tracegrad.ops.linear_algebra.shared_rules import computed_dtype, square_axes
-from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord
 from tracegrad.ops.shape.reshaping import reshape_to
 from tracegrad.tensors import array_functions as tg
@@ -160,7 +159,7 @@ logm_of: OpRecord = scipy_op(
     "linalg",
     infer=_same_square,
     vjp=lambda ct, y, x: (_pulled_through(logm_of, ct, x),),
-    needs=needs(numpy=(in_dtype,))["numpy"],
+    used=(in_dtype,),
 )
 
 
@@ -175,7 +174,7 @@ sqrtm_of: OpRecord = scipy_op(
     "linalg",
     infer=_same_square,
     vjp=_sqrtm_vjp,
-    needs=needs(numpy=(in_dtype,))["numpy"],
+    used=(in_dtype,),
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from codegen.ir import Trait
 from codegen.spelling import Spelling, spell
 from tracegrad.errors import TraceError
+from tracegrad.ops.program_functions import needs
 from tracegrad.ops.record import OpRecord
 
 
@@ -36,13 +37,14 @@ def scipy_op(
     jax: str | None = None,
     attributes: Mapping[str, Any] | None = None,
     elementwise: bool = False,
-    needs: Mapping[str, str] | None = None,
+    used: tuple[Any, ...] = (),
+    used_in_jax: tuple[Any, ...] = (),
 ) -> OpRecord:
     """The record of a function of SciPy; programs for JAX have it where `jax` says how.
 
-    `module` is what the text names SciPy's module, ``linalg`` for ``scipy.linalg``.
+    `module` is what the text names SciPy's module, ``linalg`` for ``scipy.linalg``. Besides that
+    the texts use these functions and imports (`needs`).
     """
-    imported = {module: f"from scipy import {module}", **(needs or {})}
     return SciPyOp(
         name=name,
         operands=tuple(operands.split()),
@@ -52,5 +54,5 @@ def scipy_op(
         traits=frozenset({Trait.ELEMENTWISE} if elementwise else ()),
         vjp=vjp,
         differentiable=vjp is not None,
-        needs={"numpy": imported},
+        needs=needs((f"from scipy import {module}", *used), used_in_jax),
     )

@@ -14,16 +14,11 @@ from typing import Any
 
 from codegen.sizes import Sizes
 from codegen.types import ArrayType, ShapeError, promote
+from tracegrad.traced_scipy import sparse_functions
 from tracegrad.traced_scipy.op_records import scipy_op
+from tracegrad.traced_scipy.sparse_functions import IN_JAX
 from tracegrad.values.dispatch import shape_of
 
-AT_PLACES = '''\
-def products_at(x, y, indices, indptr):
-    """The products of rows of x and of y where a sparse matrix has elements."""
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    found = x[rows] * y[indices]
-    return found if found.ndim == 1 else found.sum(axis=1)
-'''
 CSR = "sparse.csr_array((data, indices, indptr), shape=shape)"
 CSC = "sparse.csc_array((data, indices, indptr), shape=shape)"
 
@@ -88,38 +83,59 @@ def _length(x: Any) -> Any:
 
 
 _OF_MATRIX: dict[str, Any] = {"operands": "data indices indptr x", "attributes": {"shape": ...}}
-_SOLVER = {"spsolve": "from scipy.sparse.linalg import spsolve"}
+_SOLVER = "from scipy.sparse.linalg import spsolve"
+_OWN_DATA = "(np.ascontiguousarray(data)"
 
 csr_product = scipy_op(
-    "csr_product", f"{CSR} @ x", "sparse", infer=_product_type, vjp=_csr_vjp, **_OF_MATRIX
+    "csr_product",
+    f"{CSR} @ x",
+    "sparse",
+    jax="csr_product(data, indices, indptr, x, shape=shape)",
+    infer=_product_type,
+    vjp=_csr_vjp,
+    used_in_jax=IN_JAX,
+    **_OF_MATRIX,
 )
 csc_product = scipy_op(
-    "csc_product", f"{CSC} @ x", "sparse", infer=_product_type, vjp=_csc_vjp, **_OF_MATRIX
+    "csc_product",
+    f"{CSC} @ x",
+    "sparse",
+    jax="csc_product(data, indices, indptr, x, shape=shape)",
+    infer=_product_type,
+    vjp=_csc_vjp,
+    used_in_jax=IN_JAX,
+    **_OF_MATRIX,
 )
 products_at = scipy_op(
     "products_at",
     "products_at(x, y, indices, indptr)",
     "sparse",
+    jax="products_at(x, y, indices, indptr)",
     infer=_places_type,
     vjp=_places_vjp,
     operands="x y indices indptr",
-    needs={"products_at": AT_PLACES},
+    used=(sparse_functions.products_at,),
+    used_in_jax=IN_JAX,
 )
 csr_solve = scipy_op(
     "csr_solve",
-    f"spsolve({CSR.replace('(data', '(np.ascontiguousarray(data)')}.tocsc(), x).reshape(x.shape)",
+    f"spsolve({CSR.replace('(data', _OWN_DATA)}.tocsc(), x).reshape(x.shape)",
     "sparse",
+    jax="csr_solve(data, indices, indptr, x)",
     infer=_product_type,
     vjp=_csr_solve_vjp,
-    needs=_SOLVER,
+    used=(_SOLVER,),
+    used_in_jax=IN_JAX,
     **_OF_MATRIX,
 )
 csc_solve = scipy_op(
     "csc_solve",
-    f"spsolve({CSC.replace('(data', '(np.ascontiguousarray(data)')}, x).reshape(x.shape)",
+    f"spsolve({CSC.replace('(data', _OWN_DATA)}, x).reshape(x.shape)",
     "sparse",
+    jax="csc_solve(data, indices, indptr, x)",
     infer=_product_type,
     vjp=_csc_solve_vjp,
-    needs=_SOLVER,
+    used=(_SOLVER,),
+    used_in_jax=IN_JAX,
     **_OF_MATRIX,
 )

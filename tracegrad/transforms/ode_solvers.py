@@ -21,7 +21,7 @@ from tracegrad.runtime.thread_state import call
 from tracegrad.traced_scipy.refusals import refused
 from tracegrad.transforms.custom_rule_functions import Rule, Ruled
 from tracegrad.transforms.public import value_and_grad
-from tracegrad.values.pytree import flatten, unflatten
+from tracegrad.values.pytree import TreeSpec, flatten, joiner, unflatten
 from tracegrad.world.scipy_table import solvers
 
 Integrate = Callable[..., Any]
@@ -58,8 +58,7 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
     wanted = [i for i, leaf in enumerate(leaves) if _differentiable(leaf)]
     sizes = [int(np.prod(np.shape(leaves[i]))) for i in wanted]
     n = np.shape(states)[1]
-    step = _step_of(func)
-    adjoint = partial(_adjoint, step, n)
+    adjoint = partial(_adjoint, _step_of(func, spec, tuple(wanted)), n)
     state_bar = np.zeros(n)
     start_bar: Any = 0.0
     args_bar = np.zeros(sum(sizes))
@@ -85,23 +84,33 @@ def _backward(kept: Any, g: Any, asked: tuple[int, ...]) -> tuple[Any, ...]:
 
 def _adjoint(step: Any, n: int, state: Any, t: Any, *args: Any) -> Any:
     """The right side of the equation that runs backwards in time."""
-    (_, slope), bars = step(state[n : 2 * n], state[:n], t, args)
+    (_, slope), bars = step(state[n : 2 * n], state[:n], t, *args)
     found = [slope, -bars[0], -np.reshape(bars[1], (1,))]
-    for bar in flatten(bars[2])[0]:
-        if bar is not None:
-            found.append(-np.reshape(bar, (-1,)))
+    found += [-np.reshape(bar, (-1,)) for bar in flatten(bars[2:])[0]]
     return np.concatenate(found)
 
 
 @lru_cache(maxsize=64)
-def _step_of(func: Any) -> Any:
-    """The slope and the pullback of a right side, compiled once for each function."""
+def _step_of(func: Any, spec: TreeSpec, wanted: tuple[int, ...]) -> Any:
+    """The slope and the pullback of a right side, compiled once for each function.
 
-    def product(ct: Any, y: Any, t: Any, args: Any) -> tuple[Any, Any]:
-        slope = np.asarray(func(y, t, *args))
+    The pullback is that in the state, the time and those leaves of its further arguments.
+    """
+
+    args_of = joiner(spec, wanted)
+
+    def product(ct: Any, y: Any, t: Any, floats: Any, rest: Any) -> tuple[Any, Any]:
+        slope = np.asarray(func(y, t, *args_of(floats, rest)))
         return np.sum(ct * slope), slope
 
-    return value_and_grad(product, (1, 2, 3), has_aux=True)
+    compiled = value_and_grad(product, (1, 2, 3) if wanted else (1, 2), has_aux=True)
+
+    def step(ct: Any, y: Any, t: Any, *args: Any) -> Any:
+        leaves = flatten(args)[0]
+        rest = [leaf for i, leaf in enumerate(leaves) if i not in wanted]
+        return compiled(ct, y, t, [leaves[i] for i in wanted], rest)
+
+    return step
 
 
 path = _Path()

@@ -24,6 +24,7 @@ from tracegrad.errors import LostGradientError
 from tracegrad.runtime.thread_state import STATE
 from tracegrad.user_code.bytecode import Syntax, position, statement, syntax
 from tracegrad.user_code.program_points import Point, capture, capture_run
+from tracegrad.user_code.solver_advice import INSTEAD
 from tracegrad.values.pytree import flatten
 
 _SHARED = (bool, int, type(None), type)  # many objects are the same one
@@ -250,4 +251,6 @@ def _instead(site: Syntax | None) -> str:
             return f"Leave {name}(...) out and compute with the array itself"
         if ast.unparse(node.func).startswith(("math.", "cmath.")) and hasattr(np, name):
             return f"Write np.{name}"
+        if name in INSTEAD:
+            return f"Instead of {name}(...) {INSTEAD[name]}"
     return "Write it with functions of arrays (np, tg), which gradients flow through"

@@ -36,6 +36,7 @@ __all__ = [
     "has_more_than_fields",
     "has_text",
     "is_leaf",
+    "joiner",
     "leaf_paths",
     "map_tree",
     "one_level",
@@ -162,6 +163,24 @@ def unflatten(spec: TreeSpec, leaves: Iterable[Any]) -> Any:
     if len(leaves) != (wanted := len(leaf_paths(spec))):
         raise ValueError(f"unflatten: {spec} has {wanted} leaves, but {len(leaves)} were given")
     return _unflatten(spec, iter(leaves))
+
+
+def joiner(spec: TreeSpec, places: Sequence[int]) -> Callable[[Iterable[Any], Iterable[Any]], Any]:
+    """Return the function that makes trees of the leaves at these places and of the others.
+
+    ```python
+    >>> joiner(flatten((1, 2, 3))[1], (0, 2))(["a", "c"], ["b"])
+    ('a', 'b', 'c')
+
+    ```
+    """
+    count = len(leaf_paths(spec))
+
+    def join(at_places: Iterable[Any], others: Iterable[Any]) -> Any:
+        leaves, rest = dict(zip(places, at_places, strict=True)), iter(others)
+        return unflatten(spec, [leaves[i] if i in leaves else next(rest) for i in range(count)])
+
+    return join
 
 
 def unflatten_as(tree: Any, spec: TreeSpec, leaves: Iterable[Any], known: dict[int, Any]) -> Any:

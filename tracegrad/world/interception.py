@@ -310,11 +310,24 @@ def _tried(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     before = None if STATE.trace is None else STATE.trace.unseen
     try:
         found = callee(*operands, **keywords)
-    except (ConversionError, TracegradError) as error:
-        raise scipy_table.refused(name) from error
+    except Exception as error:
+        if isinstance(error, TracegradError) or scipy_table.refuses_callback(error):
+            raise scipy_table.refused(name) from error
+        raise
     if STATE.trace is not None and STATE.trace.unseen != before:  # it has read a traced value
         raise scipy_table.refused(name)
     return found
+
+
+def run_native(callee: Callable[..., Any], operands: Operands, keywords: Keywords) -> Any:
+    """Runs C code; SciPy's, whose callback gave a traced value, is refused by name."""
+    try:
+        return callee(*operands, **keywords)
+    except Exception as error:
+        of_scipy = "scipy" in sys.modules and scipy_table.is_of_scipy(callee)
+        if of_scipy and scipy_table.refuses_callback(error):
+            raise scipy_table.refused(scipy_table.name_of(callee, operands)) from error
+        raise
 
 
 def vectorized(callee: np.vectorize) -> Callable[..., Any]:
@@ -328,7 +341,7 @@ def stacked(callee: Any, operands: Operands, keywords: Keywords) -> Any:
     nested = [type(x) in (list, tuple) and holds_tensors(x) for x in operands]
     module = getattr(callee, "__module__", None) or "numpy"
     if not any(nested) or module.startswith("tracegrad"):
-        return callee(*operands, **keywords)
+        return run_native(callee, operands, keywords)
     trace = STATE.trace
     try:
         if trace is not None:

@@ -21,7 +21,7 @@ from tracegrad.runtime.provided import Provided
 from tracegrad.tensors.array_functions import trapezoid
 from tracegrad.traced_scipy import interpolate, linalg, signal, sparse, special
 from tracegrad.traced_scipy import stats as densities
-from tracegrad.traced_scipy.refusals import refused
+from tracegrad.traced_scipy.refusals import refused, refuses_callback
 from tracegrad.traced_scipy.sparse import is_sparse, times
 
 Table = dict[str, Callable[..., Any]]
@@ -36,6 +36,7 @@ __all__ = [
     "is_sparse",
     "name_of",
     "refused",
+    "refuses_callback",
     "times",
 ]
 
@@ -132,4 +133,7 @@ def name_of(callee: Any, operands: tuple[Any, ...]) -> str:
     public = [part for part in module.split(".") if not part.startswith("_")]
     owner = callee.__self__ if type(callee) is MethodType else (*operands, None)[0]
     owners = [getattr(owner, "name", None) or type(owner).__name__] * is_distribution(owner)
-    return ".".join([*public, *owners, getattr(callee, "__name__", type(callee).__name__)])
+    name = getattr(callee, "__name__", type(callee).__name__)
+    if public[-1] == name:  # the file has the name of the function
+        public.pop()
+    return ".".join([*public, *owners, name])

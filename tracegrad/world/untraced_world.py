@@ -16,7 +16,7 @@ from tracegrad.runtime.thread_state import STATE
 from tracegrad.tensors.tensor import Tensor, at_line
 from tracegrad.user_code.lost_gradients import refuse
 from tracegrad.world import native_tables
-from tracegrad.world.interception import instead, number_of, stacked
+from tracegrad.world.interception import instead, number_of, run_native, stacked
 from tracegrad.world.ownership import is_interpreted
 from tracegrad.world.stand_ins import StandIns
 from tracegrad.world.tensor_places import ATTRIBUTE, ITEM
@@ -52,7 +52,7 @@ class Answers(StandIns):
             if own is not None:
                 return own()
             return self.shows(operation, operands, stacked(operation, operands, keywords))
-        return self.shows(operation, operands, operation(*operands, **keywords))
+        return self.shows(operation, operands, run_native(operation, operands, keywords))
 
 
 def set_item(world: StandIns, operation: Any, operands: Any, keywords: Any) -> None:
