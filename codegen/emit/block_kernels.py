@@ -356,7 +356,6 @@ class BlockKernel:
         self._section_of(self.made[steps[0]].origin)
         self.writer.line(f"for {self.index} in range({self.length}):")
         self.writer.depth += 1
-        self.group = ()
         for step in steps:
             made = self.made[step]
             if step in self.nested:
@@ -372,7 +371,6 @@ class BlockKernel:
                 made.variable = self._name(step)
                 self.writer.line(f"{made.variable} = {shown.text}")
         self.writer.depth -= 1
-        self.group = ()
 
     def _find_nested(self) -> None:
         """Finds the steps that are written where they are read."""

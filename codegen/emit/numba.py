@@ -263,6 +263,10 @@ def write_kernel(kernel: Graph, writer: Writer[Origin], functions: Mapping[str, 
     return Kernel(kernel.name, "\n".join(lines), called, takes, returns)
 
 
+IMPORTS = re.compile(rf"^from (numba|{re.escape(RUNTIME)}) import (\([^)]*\)|.*$)\n?", re.MULTILINE)
+"""What `imports` adds to those of NumPy source."""
+
+
 def imports(functions: Sequence[str]) -> list[str]:
     """The imports that kernels need."""
     named = f"from {RUNTIME} import {', '.join(functions)}"

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import codegen
+from codegen.emit.numba import IMPORTS
 from codegen.emit.target import Kernel, Source
 from codegen.types import ArrayType
 from tracegrad.backends import kernel_cache, numba_functions
@@ -56,7 +57,7 @@ def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
 
     functions = {n: numba_functions.plain(n) for k in source.kernels for n in k.functions}
     known = {**names, "njit": njit, **functions}
-    loaded = _IMPORTS.sub(_comment, source.loaded or source.text)
+    loaded = IMPORTS.sub(_comment, source.loaded or source.text)
     function = codegen.load(source.text, source.name, known, loaded)
     scope = function.__globals__
     for name in kernels:
@@ -64,14 +65,9 @@ def load_numba(source: Source, names: Mapping[str, Any]) -> Callable[..., Any]:
     return function
 
 
-_IMPORTS = re.compile(
-    r"^from (numba|tracegrad\.backends\.numba_functions) import (\([^)]*\)|.*$)", re.MULTILINE
-)
-
-
 def _comment(lines: re.Match[str]) -> str:
     """As many lines that do nothing."""
-    return "#" + "\n#" * lines[0].count("\n")
+    return "#\n" * lines[0].count("\n")
 
 
 class Later:

@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -41,13 +42,14 @@ SPECIAL = ("erf", "erfc", "expit", "gammaln", "log_ndtr", "ndtr")
 
 def __getattr__(name: str) -> Callable[..., Any]:
     """The function of numbers, or (``log_of``) of arrays, which numba knows from here on."""
-    if name.removesuffix("_of") not in (*UNARY, *BINARY, *SPECIAL) and name != "sum_of":
+    if name.removesuffix("_of") not in (*UNARY, *BINARY, *SPECIAL) and name not in WRITTEN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    teach(name)
+    if not teach(name) and importlib.util.find_spec("numba"):
+        raise AttributeError(f"NumPy's loops for {name!r} are not to be had")
     return plain(name)
 
 
-def quotient(a: Any, b: Any) -> Any:
+def _plain_quotient(a: Any, b: Any) -> Any:
     """``a / b`` of Python's floats, in machine code too: it raises where b is zero."""
     return a / b
 
@@ -55,10 +57,8 @@ def quotient(a: Any, b: Any) -> Any:
 @cache
 def plain(name: str) -> Callable[..., Any]:
     """The function as Python runs it."""
-    if name == "quotient":
-        return quotient
-    if name == "sum_of":
-        return sum_of
+    if name in WRITTEN:
+        return WRITTEN[name]
     base = name.removesuffix("_of")
     ufunc = _ufunc(base)
     made = (_of_arrays if base != name else _of_numbers)(ufunc, ufunc.nin == 1)
@@ -66,9 +66,13 @@ def plain(name: str) -> Callable[..., Any]:
     return made
 
 
-def sum_of(x: Any) -> Any:
+def _plain_sum(x: Any) -> Any:
     """``x.sum()`` of an array of one axis, in machine code too."""
     return x.sum()
+
+
+WRITTEN: dict[str, Callable[..., Any]] = {"quotient": _plain_quotient, "sum_of": _plain_sum}
+"""What is no ufunc of its own; a module's attribute would be there before numba is told of it."""
 
 
 def _ufunc(name: str) -> np.ufunc:
@@ -111,7 +115,7 @@ def teach(name: str) -> bool:
     except ImportError:
         return False
     if name == "quotient":
-        overload(quotient)(lambda a, b: _quotient)
+        overload(_plain_quotient)(lambda a, b: _quotient)
         return True
     if name == "sum_of":
         loops = {dtype: loop for dtype, loop in _loops("add").items() if loop.adds_up()}
